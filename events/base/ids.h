@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "events/base/result.h"
+
+namespace shiplog {
+
+/// Position of an entry in its journal backend. Grows, may have gaps. The first entry of a journal is at 0 or above.
+struct Offset {
+  int64_t value = 0;
+  auto operator<=>(const Offset&) const = default;
+};
+
+/// Counts accepted object changes from the first entry on: the Kubernetes resourceVersion. 0 is the empty fleet.
+struct Revision {
+  uint64_t value = 0;
+  auto operator<=>(const Revision&) const = default;
+};
+
+/// 128 random bits chosen at the edge. A retry carries the same id, so that the fold drops the twin.
+struct EntryId {
+  std::array<uint8_t, 16> bytes = {};
+  auto operator<=>(const EntryId&) const = default;
+  bool empty() const { return *this == EntryId{}; }
+};
+
+/// 32 lower-case hexadecimal digits.
+std::string to_string(const EntryId& id);
+/// Error: kBadRequest unless 32 hexadecimal digits.
+Result<EntryId> parse_entry_id(std::string_view hex);
+
+/// A UUID (RFC 4122 shape, version 8: "custom") derived from an entry and the position of an event in it. This is how
+/// objects get their metadata.uid: the id is random, so the uid is unique, and a replay gives the same one.
+std::string uid_from(const EntryId& id, size_t event_index);
+
+/// Names one object. `type` is the group-resource as kubectl writes it: "deployments.apps", "configmaps".
+struct ObjectKey {
+  std::string type;
+  std::string ns;  ///< empty for cluster-scoped objects
+  std::string name;
+  auto operator<=>(const ObjectKey&) const = default;
+  bool empty() const { return type.empty(); }
+};
+
+/// "deployments.apps/default/nginx"; cluster-scoped: "clusters.cluster.karmada.io/m1".
+std::string to_string(const ObjectKey& key);
+/// Reads what to_string writes. Error: kBadRequest.
+Result<ObjectKey> parse_object_key(std::string_view text);
+
+}  // namespace shiplog
+
+template <>
+struct std::hash<shiplog::EntryId> {
+  size_t operator()(const shiplog::EntryId& id) const noexcept;
+};
+template <>
+struct std::hash<shiplog::ObjectKey> {
+  size_t operator()(const shiplog::ObjectKey& key) const noexcept;
+};

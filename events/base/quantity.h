@@ -1,0 +1,49 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "events/base/result.h"
+
+namespace shiplog {
+
+/// A Kubernetes resource quantity as a whole number of thousandths ("100m" is 100, "2" is 2000, "1Ki" is 1024000), in
+/// 128 bits so that sums of bytes cannot overflow. Finer than a thousandth is rounded up, as apimachinery does.
+class Quantity {
+ public:
+  Quantity() = default;
+  static Quantity from_milli(__extension__ __int128 milli) { return Quantity{milli}; }
+  static Quantity from_units(int64_t units) { return Quantity{static_cast<Int>(units) * 1000}; }
+
+  /// Units rounded up, as Quantity.Value() does; saturates at the ends of int64.
+  int64_t units() const;
+  /// Thousandths; saturates at the ends of int64.
+  int64_t milli() const;
+  bool is_zero() const { return milli_ == 0; }
+  bool negative() const { return milli_ < 0; }
+
+  Quantity operator+(const Quantity& other) const { return Quantity{milli_ + other.milli_}; }
+  Quantity operator-(const Quantity& other) const { return Quantity{milli_ - other.milli_}; }
+  Quantity operator*(int64_t times) const { return Quantity{milli_ * times}; }
+  /// How often `other` fits, rounded down. `other` must be positive.
+  int64_t divided_by(const Quantity& other) const;
+  auto operator<=>(const Quantity&) const = default;
+
+ private:
+  __extension__ using Int = __int128;
+  explicit Quantity(Int milli) : milli_{milli} {}
+  Int milli_ = 0;
+};
+
+/// Reads "1", "1.5", "100m", "1Gi", "1e3", "5k". Error: kBadRequest, naming the text.
+Result<Quantity> parse_quantity(std::string_view text);
+
+/// How the number is written: Kubernetes keeps binary suffixes for what came in binary.
+enum class QuantityFormat { kDecimal, kBinary };
+
+/// Canonical form: no fraction, the largest suffix that leaves a whole number ("1500m", "2", "1536Mi").
+std::string to_string(const Quantity& quantity, QuantityFormat format = QuantityFormat::kDecimal);
+
+}  // namespace shiplog

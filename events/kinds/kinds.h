@@ -1,0 +1,89 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "events/kinds/schema.h"
+
+namespace shiplog {
+
+/// A column of `kubectl get`: additionalPrinterColumns of a CustomResourceDefinition.
+struct PrintColumn {
+  std::string name;
+  std::string type;  ///< string, integer, number, boolean, date
+  std::string format;
+  std::string description;
+  int32_t priority = 0;   ///< above 0: only with -o wide
+  std::string json_path;  ///< ".spec.replicas"
+};
+
+/// Where the scale subresource finds its numbers (JSON paths into the object).
+struct ScalePaths {
+  std::string spec_replicas;
+  std::string status_replicas;
+  std::string label_selector;  ///< may be empty
+};
+
+/// One served version of one resource.
+struct Kind {
+  std::string group;    ///< "" for core
+  std::string version;  ///< "v1"
+  std::string kind;     ///< "Deployment"
+  std::string plural;   ///< "deployments"
+  std::string singular;
+  std::string list_kind;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+  bool builtin = false;     ///< described by the table of built-in kinds, not by a CustomResourceDefinition
+  bool ephemeral = false;   ///< lives in the ephemera journal (Lease, Event)
+  bool storage = true;      ///< the version that is stored; every kind has exactly one
+  bool has_status = false;  ///< status subresource: writes to the main resource keep the old status
+  bool has_generation = false;  ///< metadata.generation counts changes outside metadata and status
+  std::optional<ScalePaths> scale;
+  std::vector<PrintColumn> columns;
+  std::shared_ptr<const Schema> schema;
+
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+  /// ObjectKey::type: "deployments.apps", "configmaps".
+  std::string type() const { return group.empty() ? plural : plural + "." + group; }
+};
+
+/// The kinds that are served: an immutable set. Adding a CustomResourceDefinition gives a new set.
+/// Threads: any number may read.
+class Kinds {
+ public:
+  /// All that are compiled in: the built-in kinds, and the Karmada kinds from schemas/kinds. Built once.
+  static const Kinds& compiled();
+
+  const Kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
+  /// By what an object says of itself: "apps/v1", "Deployment".
+  const Kind* find_kind(std::string_view api_version, std::string_view kind) const;
+  /// The stored version of "deployments.apps".
+  const Kind* find_type(std::string_view type) const;
+  /// Sorted by group, then plural, then version (preferred version first, by Kubernetes' version order).
+  const std::vector<std::shared_ptr<const Kind>>& all() const { return all_; }
+
+  /// This set plus (or with a new description of) what `crd` defines. Error: kInvalid with the fields that are wrong.
+  Result<Kinds> with(const Value& crd) const;
+  /// This set without what the named CustomResourceDefinition ("deployments.apps" style name) defined.
+  Kinds without(std::string_view crd_name) const;
+
+ private:
+  std::vector<std::shared_ptr<const Kind>> all_;
+};
+
+/// The kinds one CustomResourceDefinition describes, one per served version. Error: kInvalid with field paths.
+Result<std::vector<Kind>> kinds_of(const Value& crd);
+
+/// The key an object is stored under. Error: kInvalid when metadata.name is missing, kNotFound for an unknown kind.
+Result<ObjectKey> key_of(const Kinds& kinds, const Value& object);
+
+}  // namespace shiplog

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// What one field may hold: the structural part of OpenAPI v3 as Kubernetes uses it, with the list and patch semantics
+/// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, become this.
+/// Shared and immutable once built; recursive types (JSONSchemaProps) share a node.
+struct Schema {
+  enum class Type : uint8_t { kAny, kObject, kArray, kString, kInteger, kNumber, kBoolean, kIntOrString };
+  enum class ListType : uint8_t { kAtomic, kSet, kMap };
+
+  Type type = Type::kAny;
+  std::string description;
+  std::string format;                                              ///< "int32", "int64", "date-time", "byte", "quantity", ...
+  std::map<std::string, std::shared_ptr<const Schema>> properties;  ///< of an object
+  std::shared_ptr<const Schema> additional;                        ///< values of a map; nullptr: no such keys
+  std::shared_ptr<const Schema> items;                             ///< of an array
+  std::vector<std::string> required;
+  std::vector<Value> allowed;  ///< enum; empty: anything
+  std::optional<Value> fallback;  ///< default
+  std::optional<double> minimum, maximum;
+  std::optional<int64_t> min_length, max_length, min_items, max_items;
+  std::string pattern;  ///< RE2/ECMAScript subset; empty: any
+  bool nullable = false;
+  bool preserve_unknown = false;
+  bool embedded_resource = false;  ///< an object with apiVersion, kind and metadata of its own
+  ListType list_type = ListType::kAtomic;
+  std::vector<std::string> list_keys;  ///< of a kMap list
+  bool atomic_map = false;
+  bool patch_merge = false;        ///< strategic merge: lists merge by patch_key, objects merge
+  bool patch_retain_keys = false;  ///< strategic merge: retainKeys
+  std::string patch_key;           ///< merge key of a patch_merge list of objects; empty: list of scalars
+  int32_t proto_number = 0;        ///< field number of the built-in kinds' protobuf form; 0: none
+};
+
+/// Removes the fields that the schema does not know (unless preserve_unknown), and appends the path of each to
+/// `dropped` when given ("spec.replicaz"). metadata of the root and of embedded resources is left alone.
+Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped = nullptr);
+
+/// Fills in missing fields that have a default, top down, as structural schemas do: a default inside an object applies
+/// only where that object is present.
+Value with_defaults(const Schema& schema, Value value);
+
+/// Every violation with its path ("spec.placement.clusterTolerations[0].operator"); empty when valid.
+std::vector<FieldCause> validate(const Schema& schema, const Value& value);
+
+/// The OpenAPI v3 form.
+Value to_openapi(const Schema& schema);
+
+}  // namespace shiplog
