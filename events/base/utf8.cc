@@ -1,0 +1,52 @@
+#include "events/base/utf8.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace shiplog {
+namespace {
+
+// How many bytes the well-formed sequence at `at` has; 0 when it is not one. RFC 3629, section 4.
+size_t sequence_length(const unsigned char* at, size_t left) {
+  const auto follows = [&](size_t index, unsigned low = 0x80, unsigned high = 0xBF) {
+    return index < left && at[index] >= low && at[index] <= high;
+  };
+  const unsigned first = at[0];
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;   // overlong
+    const unsigned high = first == 0xED ? 0x9F : 0xBF;  // surrogates
+    return follows(1, low, high) && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const unsigned low = first == 0xF0 ? 0x90 : 0x80;   // overlong
+    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;  // above U+10FFFF
+    return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  size_t at = 0;
+  while (at < text.size()) {
+    // Manifests are nearly all ASCII: eight bytes at a step.
+    uint64_t word = 0;
+    if (at + sizeof word <= text.size()) {
+      std::memcpy(&word, bytes + at, sizeof word);
+      if ((word & 0x8080808080808080U) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
+    const size_t length = sequence_length(bytes + at, text.size() - at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+}  // namespace shiplog
