@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// A new object. Refused when it exists. The fold fills in metadata.uid (uid_from the entry, unless one is given),
+/// metadata.creationTimestamp and metadata.resourceVersion.
+struct ObjectCreated {
+  ObjectKey object;
+  Value value;  ///< whole, defaulted and validated
+  bool operator==(const ObjectCreated&) const = default;
+};
+
+/// The whole new object. Refused when it does not exist. Keeps uid and creationTimestamp, bumps metadata.generation
+/// (where the object has one) when anything but metadata and status differs; without any difference nothing changes.
+/// A deleting object whose last finalizer goes is removed.
+struct ObjectUpdated {
+  ObjectKey object;
+  Value value;
+  bool operator==(const ObjectUpdated&) const = default;
+};
+
+/// The same through the status subresource.
+struct StatusUpdated {
+  ObjectKey object;
+  Value value;  ///< whole object
+  bool operator==(const StatusUpdated&) const = default;
+};
+
+/// Somebody wants the object gone. Without finalizers it is removed at once; with finalizers it gets a
+/// deletionTimestamp, and goes with the last of them.
+struct DeletionRequested {
+  ObjectKey object;
+  int64_t grace_seconds = 0;
+  /// "Background", "Foreground" (adds the foregroundDeletion finalizer) or "Orphan" (adds the orphan finalizer).
+  std::string propagation = "Background";
+  bool operator==(const DeletionRequested&) const = default;
+};
+
+/// The object is gone now, whatever its finalizers say (garbage collection, members leaving).
+struct ObjectRemoved {
+  ObjectKey object;
+  bool operator==(const ObjectRemoved&) const = default;
+};
+
+/// A request was turned away after it was understood: audit only, changes nothing.
+struct RequestDenied {
+  ObjectKey object;  ///< as far as known
+  int32_t status = 403;
+  std::string reason;   ///< "Forbidden", "Invalid", ...
+  std::string message;
+  bool operator==(const RequestDenied&) const = default;
+};
+
+}  // namespace shiplog

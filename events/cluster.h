@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// A member has been taken in: its execution space exists and probing begins. Audit and feed; the Cluster object itself
+/// came through the API.
+struct ClusterJoined {
+  ObjectKey cluster;
+  std::string cluster_id;  ///< uid of the member's kube-system namespace
+  bool operator==(const ClusterJoined&) const = default;
+};
+
+/// What a member is like: version, API enablements, nodes, resources. Replaces these parts of the Cluster's status;
+/// conditions stay.
+struct ClusterObserved {
+  ObjectKey cluster;
+  Value status;
+  bool operator==(const ClusterObserved&) const = default;
+};
+
+/// One condition of a Cluster has changed. lastTransitionTime is the entry's time when the status differs.
+struct ClusterConditionChanged {
+  ObjectKey cluster;
+  std::string type;    ///< "Ready", "CompleteAPIEnablements"
+  std::string status;  ///< "True", "False", "Unknown"
+  std::string reason;
+  std::string message;
+  bool operator==(const ClusterConditionChanged&) const = default;
+};
+
+/// A member has left: its works are gone, its finalizer is released. Removes the Cluster object.
+struct ClusterLeft {
+  ObjectKey cluster;
+  std::string reason;
+  bool operator==(const ClusterLeft&) const = default;
+};
+
+}  // namespace shiplog

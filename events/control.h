@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "events/base/hash.h"
+#include "events/base/ids.h"
+
+namespace shiplog {
+
+/// A replica takes a service over. Accepted only when `epoch` is the current one plus one.
+struct LeaseTaken {
+  std::string service;  ///< role
+  std::string holder;   ///< host, process and a random part
+  uint64_t epoch = 0;
+  bool operator==(const LeaseTaken&) const = default;
+};
+
+/// From the next entry on, events mean what this version of the fold says.
+struct FoldVersionActivated {
+  uint32_t version = 1;
+  bool operator==(const FoldVersionActivated&) const = default;
+};
+
+/// The state hash some replica had at a revision. One that folded to another hash stops.
+struct StateHashed {
+  Revision revision;
+  Hash128 hash;
+  bool operator==(const StateHashed&) const = default;
+};
+
+/// A snapshot covers everything up to this revision.
+struct SnapshotTaken {
+  Revision revision;
+  Hash128 hash;
+  std::string location;  ///< file name, relative to the snapshot folder
+  bool operator==(const SnapshotTaken&) const = default;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+#include "events/explanation.h"
+
+namespace shiplog {
+
+/// The dispatcher has rendered a binding for one member. Creates the Work or replaces its metadata (uid and
+/// creationTimestamp stay) and spec; status stays.
+struct WorkRendered {
+  ObjectKey work;
+  Value value;  ///< metadata and spec
+  Explanation why;
+  bool operator==(const WorkRendered&) const = default;
+};
+
+/// The Work is gone: its binding no longer wants it and the member has let go of what it made.
+struct WorkRemoved {
+  ObjectKey work;
+  bool operator==(const WorkRemoved&) const = default;
+};
+
+/// The member has taken the manifests of this generation of the Work. Folds into condition Applied=True.
+struct WorkApplied {
+  ObjectKey work;
+  int64_t generation = 0;
+  std::string message;
+  bool operator==(const WorkApplied&) const = default;
+};
+
+/// The member has refused, or could not be reached. Folds into condition Applied=False.
+struct WorkApplyFailed {
+  ObjectKey work;
+  int64_t generation = 0;
+  std::string reason;  ///< "AppliedFailed"
+  std::string message;
+  bool operator==(const WorkApplyFailed&) const = default;
+};
+
+/// What the member says of the manifests now. Folds into status.manifestStatuses.
+struct WorkStatusObserved {
+  ObjectKey work;
+  Value manifest_statuses;  ///< array, as Work.status.manifestStatuses
+  bool operator==(const WorkStatusObserved&) const = default;
+};
+
+/// The Works of a binding summed up. Folds into the binding's status.aggregatedStatus and FullyApplied condition, and
+/// into the template's status.
+struct StatusAggregated {
+  ObjectKey binding;
+  Value aggregated_status;  ///< array, as ResourceBinding.status.aggregatedStatus
+  bool fully_applied = false;
+  std::string reason;   ///< of the FullyApplied condition
+  std::string message;
+  ObjectKey template_object;  ///< empty: the template is not touched
+  Value template_status;      ///< the template's whole new status
+  bool operator==(const StatusAggregated&) const = default;
+};
+
+}  // namespace shiplog

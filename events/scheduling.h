@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+#include "events/explanation.h"
+
+namespace shiplog {
+
+/// One target cluster of a placement. Duplicated workloads have their full count on each; non-workloads have 0.
+struct Target {
+  std::string cluster;
+  int64_t replicas = 0;
+  auto operator<=>(const Target&) const = default;
+};
+
+/// The binder has matched a template with a policy. Creates the binding, or replaces its labels, annotations,
+/// finalizers, owners and the parts of its spec that come from template and policy (behaviour-core D-24): the fold
+/// keeps spec.clusters, spec.gracefulEvictionTasks, spec.requiredBy, spec.rescheduleTriggeredAt and the whole status.
+struct BindingPut {
+  ObjectKey binding;
+  Value value;  ///< metadata and spec
+  Explanation why;
+  bool operator==(const BindingPut&) const = default;
+};
+
+/// The scheduler has chosen member clusters. Folds into spec.clusters, the Scheduled condition,
+/// status.schedulerObservedGeneration, status.lastScheduledTime and the applied-placement annotation.
+/// Refused (kForbidden) when a FederatedResourceQuota of the namespace would be exceeded.
+struct PlacementDecided {
+  ObjectKey binding;
+  std::vector<Target> targets;    ///< whole new placement, sorted by cluster
+  int64_t observed_generation = 0;
+  std::string applied_placement;  ///< canonical JSON of the placement it was computed from
+  std::string affinity_name;      ///< of spec.placement.clusterAffinities; empty without
+  Explanation why;
+  bool operator==(const PlacementDecided&) const = default;
+};
+
+/// No placement is possible. Folds into the Scheduled condition (False, with reason and message); the targets are
+/// kept unless `clear_targets`.
+struct PlacementRefused {
+  ObjectKey binding;
+  std::string reason;   ///< "NoClusterFit", "Unschedulable", "QuotaExceeded", "SchedulerError"
+  std::string message;
+  int64_t observed_generation = 0;
+  std::string applied_placement;  ///< set when the targets are cleared, else empty
+  bool clear_targets = false;
+  Explanation why;
+  bool operator==(const PlacementRefused&) const = default;
+};
+
+/// Somebody asks for a fresh placement. Folds into spec.rescheduleTriggeredAt (the entry's time).
+struct ReschedulingTriggered {
+  ObjectKey binding;
+  std::string reason;
+  bool operator==(const ReschedulingTriggered&) const = default;
+};
+
+}  // namespace shiplog
