@@ -8,25 +8,25 @@ namespace shiplog {
 
 /// What a caller can act on differently. `services/api/status.cc` maps each to an HTTP status and a Kubernetes reason.
 enum class ErrorCode {
-  kBadRequest,      ///< the request cannot be read: malformed body, unknown parameter value
-  kUnauthorized,    ///< nobody we know
-  kForbidden,       ///< known, but not allowed
-  kNotFound,        ///< the object or the resource type does not exist
+  kBadRequest,    ///< the request cannot be read: malformed body, unknown parameter value
+  kUnauthorized,  ///< nobody we know
+  kForbidden,     ///< known, but not allowed
+  kNotFound,      ///< the object or the resource type does not exist
   kMethodNotAllowed,
   kAlreadyExists,
-  kConflict,        ///< the object has moved on: read it again and decide again
-  kGone,            ///< a revision or a continue token that retention no longer holds
+  kConflict,  ///< the object has moved on: read it again and decide again
+  kGone,      ///< a revision or a continue token that retention no longer holds
   kTooLarge,
   kUnsupportedMediaType,
   kNotAcceptable,
-  kInvalid,         ///< well formed, but a field's value is not allowed; see Error::causes
+  kInvalid,  ///< well formed, but a field's value is not allowed; see Error::causes
   kTooManyRequests,
   kUnavailable,     ///< not now: a peer is away, a lease is held by somebody else
   kUnknownOutcome,  ///< an append whose fate is not known: retry with the same entry id
   kTimeout,
-  kCorrupt,         ///< stored bytes are not what was written
-  kIo,              ///< the operating system said no (disk full, permission)
-  kInternal,        ///< a bug or a broken invariant, reported instead of crashing
+  kCorrupt,   ///< stored bytes are not what was written
+  kIo,        ///< the operating system said no (disk full, permission)
+  kInternal,  ///< a bug or a broken invariant, reported instead of crashing
 };
 
 /// One field that is wrong; becomes an entry of a Status object's details.causes.

@@ -13,14 +13,18 @@ namespace shiplog {
 /// 128 bits so that sums of bytes cannot overflow. Finer than a thousandth is rounded up, as apimachinery does.
 class Quantity {
  public:
+  __extension__ using Int = __int128;
+
   Quantity() = default;
-  static Quantity from_milli(__extension__ __int128 milli) { return Quantity{milli}; }
+  static Quantity from_milli(Int milli) { return Quantity{milli}; }
   static Quantity from_units(int64_t units) { return Quantity{static_cast<Int>(units) * 1000}; }
 
-  /// Units rounded up, as Quantity.Value() does; saturates at the ends of int64.
+  /// Units rounded away from zero, as Quantity.Value() does; saturates at the ends of int64.
   int64_t units() const;
   /// Thousandths; saturates at the ends of int64.
   int64_t milli() const;
+  /// Thousandths, all of them.
+  Int whole_milli() const { return milli_; }
   bool is_zero() const { return milli_ == 0; }
   bool negative() const { return milli_ < 0; }
 
@@ -32,7 +36,6 @@ class Quantity {
   auto operator<=>(const Quantity&) const = default;
 
  private:
-  __extension__ using Int = __int128;
   explicit Quantity(Int milli) : milli_{milli} {}
   Int milli_ = 0;
 };

@@ -56,12 +56,17 @@ Value::Value(const Value& other) noexcept {
     case Kind::kString:
       if (length_ == kHeap) payload_.text->refs.fetch_add(1, std::memory_order_relaxed);
       break;
-    case Kind::kArray: payload_.array->refs.fetch_add(1, std::memory_order_relaxed); break;
-    case Kind::kObject: payload_.object->refs.fetch_add(1, std::memory_order_relaxed); break;
+    case Kind::kArray:
+      payload_.array->refs.fetch_add(1, std::memory_order_relaxed);
+      break;
+    case Kind::kObject:
+      payload_.object->refs.fetch_add(1, std::memory_order_relaxed);
+      break;
     case Kind::kNull:
     case Kind::kBool:
     case Kind::kInt:
-    case Kind::kDouble: break;
+    case Kind::kDouble:
+      break;
   }
 }
 
@@ -104,7 +109,8 @@ void Value::release() noexcept {
     case Kind::kNull:
     case Kind::kBool:
     case Kind::kInt:
-    case Kind::kDouble: break;
+    case Kind::kDouble:
+      break;
   }
   kind_ = Kind::kNull;
 }
@@ -142,13 +148,18 @@ Value Value::array(Array items) {
 
 bool Value::is_empty() const noexcept {
   switch (kind_) {
-    case Kind::kNull: return true;
+    case Kind::kNull:
+      return true;
     case Kind::kBool:
-    case Kind::kInt: return payload_.integer == 0;
-    case Kind::kDouble: return payload_.real == 0;
-    case Kind::kString: return as_string().empty();
+    case Kind::kInt:
+      return payload_.integer == 0;
+    case Kind::kDouble:
+      return payload_.real == 0;
+    case Kind::kString:
+      return as_string().empty();
     case Kind::kArray:
-    case Kind::kObject: return size() == 0;
+    case Kind::kObject:
+      return size() == 0;
   }
   return true;
 }
@@ -254,11 +265,15 @@ Value::Array& Value::edit_items() {
 bool Value::operator==(const Value& other) const noexcept {
   if (kind_ != other.kind_) return false;
   switch (kind_) {
-    case Kind::kNull: return true;
+    case Kind::kNull:
+      return true;
     case Kind::kBool:
-    case Kind::kInt: return payload_.integer == other.payload_.integer;
-    case Kind::kDouble: return payload_.real == other.payload_.real;
-    case Kind::kString: return as_string() == other.as_string();
+    case Kind::kInt:
+      return payload_.integer == other.payload_.integer;
+    case Kind::kDouble:
+      return payload_.real == other.payload_.real;
+    case Kind::kString:
+      return as_string() == other.as_string();
     case Kind::kArray:
       return payload_.array == other.payload_.array || payload_.array->items == other.payload_.array->items;
     case Kind::kObject:

@@ -30,15 +30,15 @@ class Value {
     payload_.integer = value ? 1 : 0;
   }
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  Value(I value) noexcept : kind_{Kind::kInt} {  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<I, bool>) Value(I value)
+  noexcept : kind_{Kind::kInt} {  // NOLINT(google-explicit-constructor)
     payload_.integer = static_cast<int64_t>(value);
   }
   Value(double value) noexcept : kind_{Kind::kDouble} {  // NOLINT(google-explicit-constructor)
     payload_.real = value;
   }
-  Value(std::string_view text);  // NOLINT(google-explicit-constructor)
-  Value(const char* text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
+  Value(std::string_view text);                                      // NOLINT(google-explicit-constructor)
+  Value(const char* text) : Value(std::string_view{text}) {}         // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
   Value(const Value& other) noexcept;
   Value(Value&& other) noexcept;
