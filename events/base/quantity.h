@@ -13,7 +13,6 @@ namespace shiplog {
 /// 128 bits so that sums of bytes cannot overflow. Finer than a thousandth is rounded up, as apimachinery does.
 class Quantity {
  public:
-  __extension__ using Int = __int128;
 
   Quantity() = default;
   static Quantity from_milli(Int milli) { return Quantity{milli}; }

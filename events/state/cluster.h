@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/quantity.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/taint.h"
+
+namespace shiplog {
+
+/// What the services decide on of a Cluster (cluster.karmada.io/v1alpha1).
+struct Cluster {
+  struct Condition {
+    std::string type, status, reason, message;
+    UtcMillis last_transition;
+    bool operator==(const Condition&) const = default;
+  };
+  struct Toleration;
+
+  std::string name;
+  std::string uid;
+  std::string id;         ///< spec.id
+  std::string sync_mode;  ///< "Push" or "Pull"
+  std::string api_endpoint;
+  std::string secret_namespace, secret_name;  ///< spec.secretRef
+  std::string provider, region;
+  std::vector<std::string> zones;  ///< spec.zones, or spec.zone alone
+  std::map<std::string, std::string> labels;
+  std::vector<Taint> taints;
+  std::vector<Condition> conditions;
+  /// status.apiEnablements as "group/version, Kind=kind"; core as "v1, Kind=Pod". Sorted.
+  std::vector<std::string> api_enablements;
+  /// status.resourceSummary; allocatable minus allocated minus allocating is what is left.
+  std::map<std::string, Quantity> allocatable, allocated, allocating;
+  bool deleting = false;
+
+  const Condition* condition(std::string_view type) const;
+  bool ready() const;
+  bool enables(std::string_view api_version, std::string_view kind) const;
+  bool operator==(const Cluster&) const = default;
+};
+
+Cluster cluster_from(const Value& object);
+
+}  // namespace shiplog

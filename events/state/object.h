@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "events/base/hash.h"
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// One object as the newest accepted change left it. `value` includes metadata.uid, creationTimestamp and
+/// resourceVersion, so that it can be served as it is.
+struct Object {
+  Revision revision;
+  Value value;
+  Hash128 hash;  ///< of key and canonical JSON: its share of the state hash
+};
+
+/// What folding an event did to one object.
+struct Change {
+  ObjectKey object;
+  Revision revision;
+  Value before;  ///< null: it was not there
+  Value after;   ///< null: it is gone
+  /// Canonical JSON of `after`; of a removed object its last state with resourceVersion = `revision`, as watchers get it.
+  std::shared_ptr<const std::string> json;
+
+  bool created() const { return before.is_null(); }
+  bool removed() const { return after.is_null(); }
+  /// after, or what it was before it went.
+  const Value& latest() const { return removed() ? before : after; }
+};
+
+// The types that the services decide on. ObjectKey::type holds these.
+namespace type {
+inline constexpr const char* kNamespace = "namespaces";
+inline constexpr const char* kSecret = "secrets";
+inline constexpr const char* kCustomResourceDefinition = "customresourcedefinitions.apiextensions.k8s.io";
+inline constexpr const char* kCluster = "clusters.cluster.karmada.io";
+inline constexpr const char* kPropagationPolicy = "propagationpolicies.policy.karmada.io";
+inline constexpr const char* kClusterPropagationPolicy = "clusterpropagationpolicies.policy.karmada.io";
+inline constexpr const char* kClusterTaintPolicy = "clustertaintpolicies.policy.karmada.io";
+inline constexpr const char* kFederatedResourceQuota = "federatedresourcequotas.policy.karmada.io";
+inline constexpr const char* kResourceBinding = "resourcebindings.work.karmada.io";
+inline constexpr const char* kClusterResourceBinding = "clusterresourcebindings.work.karmada.io";
+inline constexpr const char* kWork = "works.work.karmada.io";
+}  // namespace type
+
+// Labels that tie objects together, and that State keeps an index for (api-appendix section 1).
+namespace label {
+inline constexpr const char* kPolicyId = "propagationpolicy.karmada.io/permanent-id";
+inline constexpr const char* kClusterPolicyId = "clusterpropagationpolicy.karmada.io/permanent-id";
+inline constexpr const char* kBindingId = "resourcebinding.karmada.io/permanent-id";
+inline constexpr const char* kClusterBindingId = "clusterresourcebinding.karmada.io/permanent-id";
+inline constexpr const char* kWorkBindingId = "resourcebinding.karmada.io/permanent-id";
+}  // namespace label
+
+/// metadata.deletionTimestamp is set.
+inline bool deleting(const Value& object) { return !object["metadata"]["deletionTimestamp"].is_empty(); }
+inline std::string_view uid_of(const Value& object) { return object["metadata"]["uid"].as_string(); }
+inline std::string_view label_of(const Value& object, std::string_view key) {
+  return object["metadata"]["labels"][key].as_string();
+}
+inline std::string_view annotation_of(const Value& object, std::string_view key) {
+  return object["metadata"]["annotations"][key].as_string();
+}
+bool has_finalizer(const Value& object, std::string_view finalizer);
+
+}  // namespace shiplog

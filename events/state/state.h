@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/hash.h"
+#include "events/base/ids.h"
+#include "events/base/quantity.h"
+#include "events/base/time.h"
+#include "events/state/cluster.h"
+#include "events/state/object.h"
+#include "events/state/policy.h"
+#include "events/state/quota.h"
+
+namespace shiplog {
+
+/// Who decides for a service, by the newest LeaseTaken.
+struct Lease {
+  std::string holder;
+  uint64_t epoch = 0;
+  bool operator==(const Lease&) const = default;
+};
+
+/// The part of a state that is not objects, nor the window of seen entry ids: with these it can be restored.
+struct StateMeta {
+  Revision revision;
+  UtcMillis time;  ///< of the last folded entry
+  uint32_t fold_version = 1;
+  std::map<std::string, Lease> leases;
+  Hash128 hash;
+  bool operator==(const StateMeta&) const = default;
+};
+
+/// The fleet as of one revision: what every decision reads. Only the fold changes it.
+/// Threads: one thread folds and decides; others get copies of Values, never the State.
+class State {
+ public:
+  struct Name {
+    std::string ns;
+    std::string name;
+    auto operator<=>(const Name&) const = default;
+  };
+  using Objects = std::map<Name, Object>;
+
+  /// Entry ids are remembered for this many entries: a retry later than that is not recognised as a twin.
+  static constexpr size_t kSeenWindow = 65536;
+
+  Revision revision() const { return meta_.revision; }
+  /// When the last entry was written. Decisions that need "now" are handed it, they do not take it from here.
+  UtcMillis time() const { return meta_.time; }
+  /// Of all objects, leases and the fold version. Equal histories give equal hashes.
+  Hash128 hash() const;
+  /// The hash as of an earlier revision, where it is still remembered (the last few thousand entries).
+  std::optional<Hash128> hash_at(Revision revision) const;
+  uint32_t fold_version() const { return meta_.fold_version; }
+  StateMeta meta() const;
+
+  /// nullptr when there is no such object.
+  const Object* find(const ObjectKey& key) const;
+  /// The object's value, or null.
+  const Value& value_of(const ObjectKey& key) const;
+  /// 0 when there is no such object.
+  Revision revision_of(const ObjectKey& key) const;
+  /// All objects of a type, sorted by namespace and name.
+  const Objects& objects(std::string_view type) const;
+  /// Those of one namespace.
+  std::ranges::subrange<Objects::const_iterator> objects(std::string_view type, std::string_view ns) const;
+  /// Types that have ever had an object, sorted.
+  std::vector<std::string> types() const;
+  size_t object_count() const;
+
+  /// Objects whose metadata.ownerReferences name this uid, sorted by key.
+  const std::set<ObjectKey>& dependents(std::string_view owner_uid) const;
+  /// Objects that carry one of the indexed labels (namespace label) with this value, sorted by key.
+  const std::set<ObjectKey>& labelled(std::string_view label_key, std::string_view value) const;
+
+  /// Typed views, kept up to date by the fold. By name; policies by "namespace/name" or, cluster-scoped, "name".
+  const std::map<std::string, Cluster>& clusters() const { return clusters_; }
+  const std::map<State::Name, Policy>& policies() const { return policies_; }
+  const std::map<State::Name, Quota>& quotas() const { return quotas_; }
+  const Cluster* cluster(std::string_view name) const;
+  /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
+  const ResourceList& quota_usage(std::string_view ns) const;
+
+  /// The empty lease (epoch 0) when nobody ever took it.
+  const Lease& lease(std::string_view service) const;
+  bool seen(const EntryId& id) const { return seen_ids_.contains(id); }
+
+  /// Rebuilds a state from what a projection kept: its objects in any order, the meta and the newest entry ids (oldest
+  /// first). False when the objects do not hash to meta.hash.
+  static bool restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Value>> objects,
+                      std::vector<EntryId> seen, State& into);
+
+ private:
+  friend class Staged;
+  friend class Folder;
+
+  void put(const ObjectKey& key, Object object);
+  void erase(const ObjectKey& key);
+  void reindex(const ObjectKey& key, const Value& before, const Value& after);
+  void remember(const EntryId& id);
+  void remember_hash();
+
+  StateMeta meta_;  // hash covers objects only; hash() adds the rest
+  std::map<std::string, Objects, std::less<>> objects_;
+  std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;
+  std::map<std::pair<std::string, std::string>, std::set<ObjectKey>> labelled_;
+  std::map<std::string, Cluster> clusters_;
+  std::map<Name, Policy> policies_;
+  std::map<Name, Quota> quotas_;
+  std::map<std::string, ResourceList, std::less<>> quota_usage_;
+  std::deque<EntryId> seen_order_;
+  std::set<EntryId> seen_ids_;
+  std::deque<std::pair<Revision, Hash128>> recent_hashes_;
+};
+
+}  // namespace shiplog
