@@ -13,6 +13,7 @@ namespace shiplog {
 /// 128 bits so that sums of bytes cannot overflow. Finer than a thousandth is rounded up, as apimachinery does.
 class Quantity {
  public:
+  __extension__ typedef __int128 Int;  // an alias declaration takes no __extension__ with -Wpedantic
 
   Quantity() = default;
   static Quantity from_milli(Int milli) { return Quantity{milli}; }
