@@ -1,0 +1,53 @@
+#include "events/journal/crc32c.h"
+
+#include <array>
+
+namespace shiplog {
+namespace {
+
+constexpr uint32_t kPolynomial = 0x82F63B78;  // Castagnoli, bits reversed
+
+// tables[k][b]: what byte b, followed by k zero bytes, adds to the remainder.
+using Tables = std::array<std::array<uint32_t, 256>, 8>;
+
+constexpr Tables make_tables() {
+  Tables tables = {};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t rest = byte;
+    for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1) ^ ((rest & 1) != 0 ? kPolynomial : 0);
+    tables[0][byte] = rest;
+  }
+  for (size_t k = 1; k < tables.size(); ++k) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint32_t before = tables[k - 1][byte];
+      tables[k][byte] = (before >> 8) ^ tables[0][before & 0xFF];
+    }
+  }
+  return tables;
+}
+
+constexpr Tables kTables = make_tables();
+
+constexpr uint32_t little_endian(const char* at) {
+  return uint32_t{static_cast<uint8_t>(at[0])} | uint32_t{static_cast<uint8_t>(at[1])} << 8 |
+         uint32_t{static_cast<uint8_t>(at[2])} << 16 | uint32_t{static_cast<uint8_t>(at[3])} << 24;
+}
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes, uint32_t seed) {
+  uint32_t rest = ~seed;
+  const char* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    const uint32_t low = rest ^ little_endian(at);
+    const uint32_t high = little_endian(at + 4);
+    rest = kTables[7][low & 0xFF] ^ kTables[6][(low >> 8) & 0xFF] ^ kTables[5][(low >> 16) & 0xFF] ^
+           kTables[4][low >> 24] ^ kTables[3][high & 0xFF] ^ kTables[2][(high >> 8) & 0xFF] ^
+           kTables[1][(high >> 16) & 0xFF] ^ kTables[0][high >> 24];
+  }
+  for (; left > 0; --left, ++at) rest = (rest >> 8) ^ kTables[0][(rest ^ static_cast<uint8_t>(*at)) & 0xFF];
+  return ~rest;
+}
+
+}  // namespace shiplog
