@@ -1,0 +1,68 @@
+#include "events/fold/apply.h"
+
+namespace shiplog {
+namespace {
+
+constexpr const char* kApplied = "Applied";
+
+/// An answer about an older generation of a Work says nothing about the present one.
+bool outdated(const Staged& staged, const ObjectKey& work, int64_t generation) {
+  const Value* object = staged.find(work);
+  return object != nullptr && (*object)["metadata"]["generation"].as_int() > generation;
+}
+
+Refusal older_generation(const ObjectKey& work) {
+  return {ErrorCode::kConflict, to_string(work) + " has a newer generation"};
+}
+
+}  // namespace
+
+Applied apply(Staged& staged, const WorkRendered& event) {
+  const Value* before = staged.find(event.work);
+  if (before == nullptr) {
+    Value made = event.value;
+    made.edit("metadata").set("generation", 1);
+    return staged.create(event.work, std::move(made));
+  }
+  if (deleting(*before)) return Refusal{ErrorCode::kConflict, to_string(event.work) + " is being deleted"};
+  Value after = event.value;
+  if (const Value* status = before->find("status")) {
+    after.set("status", *status);
+  } else {
+    after.erase("status");
+  }
+  return staged.update(event.work, std::move(after));
+}
+
+Applied apply(Staged& staged, const WorkRemoved& event) { return staged.remove(event.work); }
+
+Applied apply(Staged& staged, const WorkApplied& event) {
+  if (outdated(staged, event.work, event.generation)) return older_generation(event.work);
+  return edit(staged, event.work, [&](Value& work) {
+    set_condition(work, kApplied, "True", "AppliedSuccessful", event.message, staged.time());
+  });
+}
+
+Applied apply(Staged& staged, const WorkApplyFailed& event) {
+  if (outdated(staged, event.work, event.generation)) return older_generation(event.work);
+  return edit(staged, event.work, [&](Value& work) {
+    set_condition(work, kApplied, "False", event.reason, event.message, staged.time());
+  });
+}
+
+Applied apply(Staged& staged, const WorkStatusObserved& event) {
+  return edit(staged, event.work,
+              [&](Value& work) { work.edit("status").set("manifestStatuses", event.manifest_statuses); });
+}
+
+Applied apply(Staged& staged, const StatusAggregated& event) {
+  const Applied refused = edit(staged, event.binding, [&](Value& binding) {
+    binding.edit("status").set("aggregatedStatus", event.aggregated_status);
+    set_condition(binding, "FullyApplied", event.fully_applied ? "True" : "False", event.reason, event.message,
+                  staged.time());
+  });
+  if (refused || event.template_object.empty()) return refused;
+  return edit(staged, event.template_object, [&](Value& object) { object.set("status", event.template_status); });
+}
+
+}  // namespace shiplog

@@ -1,0 +1,117 @@
+#include "events/fold/fold.h"
+
+#include "events/fold/apply.h"
+
+namespace shiplog {
+namespace {
+
+std::string unknown_version(uint32_t version) {
+  return "the journal uses fold version " + std::to_string(version) + ", this build knows up to " +
+         std::to_string(kFoldVersion) + ": install a newer shiplogd";
+}
+
+}  // namespace
+
+/// Folds one entry; a friend of State, so that control events can reach what is not an object.
+class Folder {
+ public:
+  Folder(State& state, const Entry& entry) : state_{state}, staged_{state, entry.id, entry.time}, entry_{entry} {}
+
+  Folded run() {
+    Folded folded;
+    if (entry_.fold_version > kFoldVersion) {
+      folded.stop = unknown_version(entry_.fold_version);
+      folded.revision = state_.revision();
+      return folded;
+    }
+    folded.duplicate = state_.seen(entry_.id);
+    folded.refusal = folded.duplicate ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
+    if (!folded.refusal) folded.refusal = apply_all();
+    if (!folded.refusal) folded.refusal = staged_.check_quotas();
+    state_.remember(entry_.id);
+    if (entry_.time > state_.meta_.time) state_.meta_.time = entry_.time;
+    if (!folded.refusal) {
+      for (const LeaseTaken* taken : leases_) state_.meta_.leases[taken->service] = {taken->holder, taken->epoch};
+      if (version_ != 0) state_.meta_.fold_version = version_;
+      folded.changes = staged_.commit(state_);
+      folded.stop = std::move(stop_);
+    }
+    folded.revision = state_.revision();
+    if (!folded.changes.empty() || !leases_.empty() || version_ != 0) state_.remember_hash();
+    return folded;
+  }
+
+ private:
+  std::optional<Refusal> check() const {
+    if (!entry_.fence.service.empty() && entry_.fence.epoch != state_.lease(entry_.fence.service).epoch) {
+      return Refusal{ErrorCode::kConflict, "a newer lease holder decides for " + entry_.fence.service + ": epoch " +
+                                               std::to_string(state_.lease(entry_.fence.service).epoch) + ", not " +
+                                               std::to_string(entry_.fence.epoch)};
+    }
+    for (const Expect& expected : entry_.expects) {
+      const Revision now = state_.revision_of(expected.object);
+      if (now == expected.revision) continue;
+      if (expected.revision == Revision{}) {
+        return Refusal{ErrorCode::kAlreadyExists, to_string(expected.object) + " already exists"};
+      }
+      if (now == Revision{}) return Refusal{ErrorCode::kNotFound, to_string(expected.object) + " not found"};
+      return Refusal{ErrorCode::kConflict, to_string(expected.object) + " has moved on: revision " +
+                                               std::to_string(now.value) + ", expected " +
+                                               std::to_string(expected.revision.value)};
+    }
+    return std::nullopt;
+  }
+
+  Applied apply_all() {
+    for (const Event& event : entry_.events) {
+      Applied refused = std::visit([&](const auto& one) { return this->apply_one(one); }, event);
+      if (refused) return refused;
+    }
+    return std::nullopt;
+  }
+
+  template <class E>
+  Applied apply_one(const E& event) {
+    return apply(staged_, event);
+  }
+  Applied apply_one(const LeaseTaken& event) {
+    const uint64_t current = state_.lease(event.service).epoch;
+    if (event.epoch != current + 1) {
+      return Refusal{ErrorCode::kConflict, "the lease of " + event.service + " is at epoch " + std::to_string(current)};
+    }
+    leases_.push_back(&event);
+    return std::nullopt;
+  }
+  Applied apply_one(const FoldVersionActivated& event) {
+    if (event.version < state_.fold_version()) {
+      return Refusal{ErrorCode::kConflict, "fold version " + std::to_string(state_.fold_version()) + " is active"};
+    }
+    if (event.version > kFoldVersion) {
+      stop_ = unknown_version(event.version);
+    } else {
+      version_ = event.version;
+    }
+    return std::nullopt;
+  }
+  Applied apply_one(const StateHashed& event) {
+    const auto mine = state_.hash_at(event.revision);
+    if (mine && *mine != event.hash) {
+      stop_ = "this replica has folded to another state: at revision " + std::to_string(event.revision.value) +
+              " the journal records state hash " + to_string(event.hash) + ", this replica has " + to_string(*mine) +
+              "; remove the projection so that it is rebuilt, and report this if it happens again";
+    }
+    return std::nullopt;
+  }
+  Applied apply_one(const SnapshotTaken&) { return std::nullopt; }
+
+  State& state_;
+  Staged staged_;
+  const Entry& entry_;
+  std::vector<const LeaseTaken*> leases_;
+  uint32_t version_ = 0;
+  std::optional<std::string> stop_;
+};
+
+Folded fold(State& state, const Entry& entry) { return Folder{state, entry}.run(); }
+
+}  // namespace shiplog

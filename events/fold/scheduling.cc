@@ -1,0 +1,80 @@
+#include "events/fold/apply.h"
+#include "events/state/binding.h"
+
+namespace shiplog {
+namespace {
+
+constexpr const char* kScheduled = "Scheduled";
+
+Value to_value(const std::vector<Target>& targets) {
+  Value::Array clusters;
+  for (const Target& target : targets) {
+    Value cluster = Value::object({{"name", target.cluster}});
+    if (target.replicas != 0) cluster.set("replicas", target.replicas);
+    clusters.push_back(std::move(cluster));
+  }
+  return Value::array(std::move(clusters));
+}
+
+}  // namespace
+
+Applied apply(Staged& staged, const BindingPut& event) {
+  const Value* before = staged.find(event.binding);
+  if (before == nullptr) {
+    Value made = event.value;
+    made.edit("metadata").set("generation", 1);
+    return staged.create(event.binding, std::move(made));
+  }
+  if (deleting(*before)) return Refusal{ErrorCode::kConflict, to_string(event.binding) + " is being deleted"};
+  Value after = event.value;
+  for (const char* kept : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
+    if (const Value* field = (*before)["spec"].find(kept)) {
+      after.edit("spec").set(kept, *field);
+    } else if (after["spec"].contains(kept)) {
+      after.edit("spec").erase(kept);
+    }
+  }
+  if (const Value* status = before->find("status")) {
+    after.set("status", *status);
+  } else {
+    after.erase("status");
+  }
+  return staged.update(event.binding, std::move(after));
+}
+
+Applied apply(Staged& staged, const PlacementDecided& event) {
+  return edit(staged, event.binding, [&](Value& binding) {
+    Value clusters = to_value(event.targets);
+    // The new targets make a new generation, and the scheduler has seen it: it is its own.
+    const bool moved = binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());
+    if (moved) binding.edit("spec").set("clusters", std::move(clusters));
+    binding.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, event.applied_placement);
+    Value& status = binding.edit("status");
+    status.set("schedulerObservedGeneration", event.observed_generation + (moved ? 1 : 0));
+    status.set("lastScheduledTime", rfc3339(staged.time()));
+    if (event.affinity_name.empty()) {
+      status.erase("schedulerObservingAffinityName");
+    } else {
+      status.set("schedulerObservingAffinityName", event.affinity_name);
+    }
+    set_condition(binding, kScheduled, "True", "Success", "Binding has been scheduled successfully.", staged.time());
+  });
+}
+
+Applied apply(Staged& staged, const PlacementRefused& event) {
+  return edit(staged, event.binding, [&](Value& binding) {
+    if (event.clear_targets) {
+      binding.edit("spec").erase("clusters");
+      binding.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, event.applied_placement);
+    }
+    set_condition(binding, kScheduled, "False", event.reason, event.message, staged.time());
+  });
+}
+
+Applied apply(Staged& staged, const ReschedulingTriggered& event) {
+  return edit(staged, event.binding, [&](Value& binding) {
+    binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(staged.time()));
+  });
+}
+
+}  // namespace shiplog

@@ -1,0 +1,187 @@
+#include "events/fold/staged.h"
+
+#include <algorithm>
+#include <map>
+
+#include "events/base/check.h"
+#include "events/base/json.h"
+
+namespace shiplog {
+namespace {
+
+bool finalizers_left(const ObjectKey& key, const Value& object) {
+  if (object["metadata"]["finalizers"].size() > 0) return true;
+  return key.type == type::kNamespace && object["spec"]["finalizers"].size() > 0;
+}
+
+/// Anything but metadata and status: what metadata.generation counts.
+bool spec_differs(const Value& before, const Value& after) {
+  const auto relevant = [](const Value::Member& member) {
+    return member.key() != "metadata" && member.key() != "status";
+  };
+  auto old_members = before.members() | std::views::filter(relevant);
+  auto new_members = after.members() | std::views::filter(relevant);
+  return !std::ranges::equal(old_members, new_members);
+}
+
+/// What an update may not take away: identity, and a deletion that has begun.
+void keep_identity(const Value& before, Value& after) {
+  const Value& old_metadata = before["metadata"];
+  Value& metadata = after.edit("metadata");
+  for (const char* field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+                            "resourceVersion", "generation"}) {
+    const Value& old_value = old_metadata[field];
+    // The fold itself sets deletionTimestamp: what the staged object has counts then.
+    const bool deletion = std::string_view{field}.starts_with("deletion");
+    if (deletion && old_value.is_null()) continue;
+    if (old_value.is_null()) {
+      metadata.erase(field);
+    } else {
+      metadata.set(field, old_value);
+    }
+  }
+}
+
+}  // namespace
+
+Staged::Touched* Staged::touched(const ObjectKey& key) {
+  const auto at = std::ranges::find(touched_, key, &Touched::key);
+  return at == touched_.end() ? nullptr : &*at;
+}
+const Staged::Touched* Staged::touched(const ObjectKey& key) const {
+  const auto at = std::ranges::find(touched_, key, &Touched::key);
+  return at == touched_.end() ? nullptr : &*at;
+}
+
+const Value* Staged::find(const ObjectKey& key) const {
+  if (const Touched* staged = touched(key)) return staged->value.is_null() ? nullptr : &staged->value;
+  const Object* object = state_.find(key);
+  return object == nullptr ? nullptr : &object->value;
+}
+
+Applied Staged::create(const ObjectKey& key, Value value) {
+  if (find(key) != nullptr) return Refusal{ErrorCode::kAlreadyExists, to_string(key) + " already exists"};
+  if (!key.ns.empty()) {
+    const Value* ns = find({type::kNamespace, "", key.ns});
+    if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found"};
+    if (deleting(*ns)) {
+      return Refusal{ErrorCode::kForbidden, "unable to create new content in namespace " + key.ns +
+                                                " because it is being terminated"};
+    }
+  }
+  if (Touched* staged = touched(key)) {
+    staged->value = std::move(value);
+    staged->created = true;
+  } else {
+    touched_.push_back({key, std::move(value), true});
+  }
+  return std::nullopt;
+}
+
+Applied Staged::update(const ObjectKey& key, Value value) {
+  if (find(key) == nullptr) return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
+  if (Touched* staged = touched(key)) {
+    staged->value = std::move(value);
+  } else {
+    touched_.push_back({key, std::move(value), false});
+  }
+  return std::nullopt;
+}
+
+Applied Staged::remove(const ObjectKey& key) {
+  if (find(key) == nullptr) return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
+  if (Touched* staged = touched(key)) {
+    staged->value = Value{};
+  } else {
+    touched_.push_back({key, Value{}, false});
+  }
+  return std::nullopt;
+}
+
+Applied Staged::check_quotas() const {
+  std::map<std::string, ResourceList> deltas;  // by namespace
+  for (const Touched& staged : touched_) {
+    if (staged.key.type != type::kResourceBinding) continue;
+    ResourceList& delta = deltas[staged.key.ns];
+    for (const auto& [name, amount] : usage_of(staged.value)) delta[name] = delta[name] + amount;
+    for (const auto& [name, amount] : usage_of(state_.value_of(staged.key))) delta[name] = delta[name] - amount;
+  }
+  for (const auto& [ns, delta] : deltas) {
+    const ResourceList& used = state_.quota_usage(ns);
+    for (auto at = state_.quotas().lower_bound({ns, ""}); at != state_.quotas().end() && at->first.ns == ns; ++at) {
+      for (const auto& [name, limit] : at->second.overall) {
+        const auto more = delta.find(name);
+        if (more == delta.end() || more->second.is_zero() || more->second.negative()) continue;
+        const auto now = used.find(name);
+        const Quantity in_use = now == used.end() ? Quantity{} : now->second;
+        if (in_use + more->second <= limit) continue;
+        const auto text = [&](const Quantity& amount) { return to_value(ResourceList{{name, amount}})[name].str(); };
+        return Refusal{ErrorCode::kForbidden, "FederatedResourceQuota(" + ns + "/" + at->first.name +
+                                                  ") exceeded for resource " + name + ": requested sum " +
+                                                  text(in_use + more->second) + ", limit " + text(limit) + "."};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Change> Staged::commit(State& state) {
+  std::vector<Change> changes;
+  changes.reserve(touched_.size());
+  std::string text;
+  for (size_t index = 0; index < touched_.size(); ++index) {
+    Touched& staged = touched_[index];
+    const Value before = state.value_of(staged.key);
+    Value& after = staged.value;
+    if (before.is_null() && after.is_null()) continue;  // made and removed by the same entry
+
+    if (before.is_null()) {
+      Value& metadata = after.edit("metadata");
+      if (metadata["uid"].is_empty()) metadata.set("uid", uid_from(id_, index));
+      if (metadata["creationTimestamp"].is_empty()) metadata.set("creationTimestamp", rfc3339(time_));
+    } else if (!after.is_null()) {
+      keep_identity(before, after);
+      const bool deletion_began = deleting(after) && !deleting(before);
+      if (!before["metadata"]["generation"].is_null() && (deletion_began || spec_differs(before, after))) {
+        after.edit("metadata").set("generation", before["metadata"]["generation"].as_int() + 1);
+      }
+      if (deleting(after) && !finalizers_left(staged.key, after)) {
+        after = Value{};
+      } else if (after == before) {
+        continue;
+      }
+    }
+
+    const Revision revision{state.meta_.revision.value + 1};
+    state.meta_.revision = revision;
+    Change change{staged.key, revision, before, after, nullptr};
+    Value latest = after.is_null() ? before : after;
+    latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
+    text = to_string(staged.key);
+    text += '\n';
+    const size_t prefix = text.size();
+    append_json(latest, text);
+    change.json = std::make_shared<const std::string>(text, prefix);
+    if (after.is_null()) {
+      state.erase(staged.key);
+    } else {
+      change.after = latest;
+      state.put(staged.key, Object{revision, std::move(latest), siphash128(text)});
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+void set_condition(Value& object, std::string_view type, std::string_view status, std::string_view reason,
+                   std::string_view message, UtcMillis time) {
+  Value::Array& conditions = object.edit("status").edit("conditions").edit_items();
+  auto at = std::ranges::find_if(conditions, [&](const Value& one) { return one["type"].as_string() == type; });
+  if (at == conditions.end()) at = conditions.insert(at, Value::object({{"type", type}}));
+  if ((*at)["status"].as_string() != status) at->set("lastTransitionTime", rfc3339(time));
+  at->set("status", status);
+  at->set("reason", reason);
+  at->set("message", message);
+}
+
+}  // namespace shiplog

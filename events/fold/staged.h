@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/fold/fold.h"
+#include "events/state/state.h"
+
+namespace shiplog {
+
+/// What one event came to: nothing, when applied; else why not.
+using Applied = std::optional<Refusal>;
+
+/// The changes of one entry while it is being folded. Nothing reaches the state before commit(), so an entry applies
+/// whole or not at all.
+class Staged {
+ public:
+  Staged(const State& state, const EntryId& id, UtcMillis time) : state_{state}, id_{id}, time_{time} {}
+
+  const State& state() const { return state_; }
+  UtcMillis time() const { return time_; }
+
+  /// The object as staged so far; nullptr when it does not exist.
+  const Value* find(const ObjectKey& key) const;
+  /// Refuses with kAlreadyExists, or when the namespace does not exist or is being deleted.
+  Applied create(const ObjectKey& key, Value value);
+  /// Replaces an existing object. Refuses with kNotFound.
+  Applied update(const ObjectKey& key, Value value);
+  /// Refuses with kNotFound.
+  Applied remove(const ObjectKey& key);
+
+  /// Checks the FederatedResourceQuotas of the namespaces whose bindings were touched. Refuses with kForbidden.
+  Applied check_quotas() const;
+
+  /// Finishes metadata, gives revisions, writes the state and returns the changes.
+  std::vector<Change> commit(State& state);
+
+ private:
+  struct Touched {
+    ObjectKey key;
+    Value value;  // null: removed
+    bool created = false;
+  };
+  Touched* touched(const ObjectKey& key);
+  const Touched* touched(const ObjectKey& key) const;
+
+  const State& state_;
+  EntryId id_;
+  UtcMillis time_;
+  std::vector<Touched> touched_;  // in the order of first touch; an entry touches few objects
+};
+
+/// Sets metadata, status conditions and the like the way Kubernetes objects carry them.
+/// lastTransitionTime becomes `time` only when the status differs from the one before.
+void set_condition(Value& object, std::string_view type, std::string_view status, std::string_view reason,
+                   std::string_view message, UtcMillis time);
+
+}  // namespace shiplog

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "events/fold/apply.h"
+
+namespace shiplog {
+namespace {
+
+bool same_taint(const Value& object, const Taint& taint) {
+  return object["key"].as_string() == taint.key && object["effect"].as_string() == taint.effect;
+}
+
+}  // namespace
+
+Applied apply(Staged& staged, const TaintAdded& event) {
+  return edit(staged, event.cluster, [&](Value& cluster) {
+    Value::Array& taints = cluster.edit("spec").edit("taints").edit_items();
+    std::erase_if(taints, [&](const Value& one) { return same_taint(one, event.taint); });
+    Value taint = Value::object({{"effect", event.taint.effect}, {"key", event.taint.key}});
+    if (!event.taint.value.empty()) taint.set("value", event.taint.value);
+    taint.set("timeAdded", rfc3339(staged.time()));
+    taints.push_back(std::move(taint));
+  });
+}
+
+Applied apply(Staged& staged, const TaintRemoved& event) {
+  return edit(staged, event.cluster, [&](Value& cluster) {
+    Value& spec = cluster.edit("spec");
+    Value::Array& taints = spec.edit("taints").edit_items();
+    std::erase_if(taints, [&](const Value& one) { return same_taint(one, event.taint); });
+    if (taints.empty()) spec.erase("taints");
+  });
+}
+
+Applied apply(Staged& staged, const EvictionStarted& event) {
+  const Value* before = staged.find(event.binding);
+  if (before == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.binding) + " not found"};
+  const auto targets = (*before)["spec"]["clusters"].items();
+  const auto target = std::ranges::find_if(
+      targets, [&](const Value& one) { return one["name"].as_string() == event.cluster; });
+  if (target == targets.end()) {
+    return Refusal{ErrorCode::kConflict, to_string(event.binding) + " is not placed on " + event.cluster};
+  }
+  const Value leaving = *target;
+  return edit(staged, event.binding, [&](Value& binding) {
+    Value& spec = binding.edit("spec");
+    std::erase_if(spec.edit("clusters").edit_items(),
+                  [&](const Value& one) { return one["name"].as_string() == event.cluster; });
+    Value task = Value::object({{"fromCluster", event.cluster},
+                                {"reason", event.reason},
+                                {"message", event.message},
+                                {"producer", event.producer},
+                                {"creationTimestamp", rfc3339(staged.time())}});
+    if (leaving.contains("replicas")) task.set("replicas", leaving["replicas"]);
+    if (event.grace_seconds > 0) task.set("gracePeriodSeconds", event.grace_seconds);
+    spec.edit("gracefulEvictionTasks").push_back(std::move(task));
+  });
+}
+
+Applied apply(Staged& staged, const EvictionFinished& event) {
+  return edit(staged, event.binding, [&](Value& binding) {
+    Value& spec = binding.edit("spec");
+    Value::Array& tasks = spec.edit("gracefulEvictionTasks").edit_items();
+    std::erase_if(tasks, [&](const Value& one) { return one["fromCluster"].as_string() == event.cluster; });
+    if (tasks.empty()) spec.erase("gracefulEvictionTasks");
+  });
+}
+
+}  // namespace shiplog
