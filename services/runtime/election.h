@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace shiplog {
+
+/// Says which replica should act for a service. Only liveness depends on it: two that both believe they lead are told
+/// apart by the epoch of LeaseTaken in the journal, and the fold refuses the older.
+class Election {
+ public:
+  virtual ~Election() = default;
+  /// Who we are, unique among processes: goes into LeaseTaken.
+  virtual const std::string& identity() const = 0;
+  /// From now on tries to lead for `service`; `changed` tells on the executor when that begins and when it ends.
+  virtual void campaign(const std::string& service, std::function<void(bool leading)> changed) = 0;
+  /// Lets go of everything, so that another replica takes over at once.
+  virtual void resign() = 0;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/state/object.h"
+
+namespace shiplog {
+
+/// The newest changes, for whoever follows them at a pace of its own: watches pull from here by revision and fall back
+/// to the history projection when they are further behind than what is kept. Nothing is queued per follower, so a slow
+/// one costs nothing. Threads: any.
+class Feed {
+ public:
+  using ChangePtr = std::shared_ptr<const Change>;
+
+  /// Keeps about this many changes.
+  explicit Feed(size_t capacity = 16384) : capacity_{capacity} {}
+
+  /// Everything up to this revision is folded and visible in the projection.
+  Revision revision() const;
+
+  struct Batch {
+    bool complete = true;           ///< false: `after` lies before what is kept: read the history instead
+    Revision upto;                  ///< all changes in (after, upto] of the type are in here
+    std::vector<ChangePtr> changes;  ///< in revision order
+  };
+  /// Changes of one type (empty: all) after a revision, at most `max`.
+  Batch since(Revision after, std::string_view type, size_t max) const;
+
+  /// Called, on the fold thread, each time changes were published; must not block. Returns a handle for ignore().
+  int64_t listen(std::function<void()> published);
+  /// After this returns the listener is not called again.
+  void ignore(int64_t handle);
+
+  /// Fold thread: changes in revision order; `revision` is the state's afterwards.
+  void publish(std::vector<ChangePtr> changes, Revision revision);
+  /// Fold thread, at start: history before this revision is in the projection only.
+  void start_at(Revision revision);
+
+ private:
+  mutable std::mutex mutex_;
+  std::mutex listeners_mutex_;
+  size_t capacity_;
+  Revision first_;  // changes after this one are kept
+  Revision revision_;
+  std::deque<ChangePtr> changes_;
+  std::map<int64_t, std::function<void()>> listeners_;
+  int64_t next_handle_ = 1;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/random.h"
+#include "events/base/result.h"
+#include "events/entry.h"
+#include "events/fold/fold.h"
+#include "events/journal/journal.h"
+#include "events/state/state.h"
+#include "services/runtime/executor.h"
+#include "services/runtime/feed.h"
+
+namespace shiplog {
+
+class Projections;
+
+/// What became of an appended entry, after it was folded and is visible in the projection.
+struct Outcome {
+  Offset offset;
+  Revision revision;               ///< of the state after the entry
+  std::optional<Refusal> refusal;  ///< it changed nothing
+  std::vector<Feed::ChangePtr> changes;
+};
+
+/// One journal record, decoded.
+struct DecodedRecord {
+  Offset offset;
+  Entry entry;
+};
+
+/// Told of everything that is folded, on the fold thread.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) = 0;
+};
+
+/// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
+/// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
+/// Threads: append() and feed() from any; everything else on the executor.
+class Replica {
+ public:
+  struct Options {
+    std::string name;  ///< "journal" or "ephemera", for logs
+    Journal* journal = nullptr;
+    Executor* executor = nullptr;
+    Random* random = nullptr;            ///< entry ids and the jitter of retries
+    Projections* projections = nullptr;  ///< may be nullptr: nothing is served from this replica
+  };
+
+  explicit Replica(Options options);
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  /// Restores the state from the projection, if there is one, and tells from where the journal is to be read.
+  Result<Offset> open();
+
+  /// Folds, projects, publishes, and answers who waits. A stop (diverged, or a newer build needed) is an Error: this
+  /// replica takes nothing more.
+  Result<void> deliver(std::vector<DecodedRecord> records);
+
+  /// Appends an entry (its id and time are filled in when empty) and calls `done` on the executor once it is durable,
+  /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is seen or the journal
+  /// says no. Errors: kTooLarge, kIo, kUnavailable: certainly not stored.
+  void append(Entry entry, std::function<void(Result<Outcome>)> done);
+
+  /// Everything that was in the journal when open() was called has been folded.
+  bool caught_up() const { return caught_up_.load(std::memory_order_acquire); }
+  /// Calls back once, on the executor, as soon as that holds.
+  void when_caught_up(std::function<void()> then);
+
+  const State& state() const { return state_; }
+  Feed& feed() { return feed_; }
+  /// Offset after the last folded record.
+  Offset next() const { return next_; }
+  uint64_t entries_folded() const { return entries_folded_.load(std::memory_order_relaxed); }
+  void add_observer(Observer& observer) { observers_.push_back(&observer); }
+
+ private:
+  struct Waiting;
+  void send(const EntryId& id);
+  void on_stored(const EntryId& id, Result<Offset> stored);
+  void check_caught_up();
+
+  Options options_;
+  State state_;
+  Feed feed_;
+  Offset next_;
+  Offset end_at_start_;
+  std::atomic<bool> caught_up_{false};
+  std::atomic<uint64_t> entries_folded_{0};
+  bool stopped_ = false;
+  std::map<EntryId, std::shared_ptr<Waiting>> waiting_;
+  std::vector<std::function<void()>> when_caught_up_;
+  std::vector<Observer*> observers_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace shiplog
