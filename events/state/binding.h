@@ -19,15 +19,16 @@ struct Binding {
   std::string permanent_id;  ///< label resourcebinding… or clusterresourcebinding.karmada.io/permanent-id
   int64_t generation = 0;
   bool deleting = false;
-  bool claimed = false;  ///< carries a policy's permanent-id label; unclaimed bindings are not scheduled (S-1)
+  bool claimed =
+      false;  ///< carries a policy's permanent-id label or kManagedByLabel; unclaimed bindings are not scheduled (S-1)
 
   // spec.resource
   std::string api_version, kind, ns, name, resource_uid, resource_version;
 
   int64_t replicas = 0;
-  bool workload = false;     ///< replicas were interpreted (spec.replicas above 0 or replicaRequirements present)
-  ResourceList request;      ///< per replica
-  Value placement;           ///< spec.placement
+  bool workload = false;        ///< replicas were interpreted (spec.replicas above 0 or replicaRequirements present)
+  ResourceList request;         ///< per replica
+  Value placement;              ///< spec.placement
   std::vector<Target> targets;  ///< spec.clusters
   std::vector<std::string> evicting;  ///< clusters of spec.gracefulEvictionTasks
   std::string conflict_resolution;    ///< "Abort" or "Overwrite"
@@ -38,13 +39,16 @@ struct Binding {
   // status and annotations
   int64_t scheduler_observed_generation = 0;
   std::string last_scheduled_time;
-  std::string applied_placement;  ///< annotation policy.karmada.io/applied-placement
+  std::string applied_placement;                   ///< annotation policy.karmada.io/applied-placement
   std::string scheduled_status, scheduled_reason;  ///< condition Scheduled
 
   bool cluster_scoped() const { return key.ns.empty(); }
 };
 
 Binding binding_from(const ObjectKey& key, const Value& object);
+
+/// Label of a binding that something other than a policy owns; it is scheduled like a claimed one (S-1).
+inline constexpr const char* kManagedByLabel = "binding.karmada.io/managed-by";
 
 /// Annotation with the placement that spec.clusters was computed from.
 inline constexpr const char* kAppliedPlacementAnnotation = "policy.karmada.io/applied-placement";

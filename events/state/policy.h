@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct LabelSelector {
 
   /// `labels` is a JSON object of strings, or null.
   bool matches(const Value& labels) const;
+  bool matches(const std::map<std::string, std::string>& labels) const;
   bool operator==(const LabelSelector&) const = default;
 };
 

@@ -1,0 +1,84 @@
+#include "events/state/cluster.h"
+
+#include <algorithm>
+
+#include "events/state/object.h"
+#include "events/state/quota.h"
+
+namespace shiplog {
+namespace {
+
+std::string enablement(std::string_view api_version, std::string_view kind) {
+  std::string text{api_version};
+  text += ", Kind=";
+  text += kind;
+  return text;
+}
+
+std::vector<std::string> zones_of(const Value& spec) {
+  std::vector<std::string> zones;
+  for (const Value& zone : spec["zones"].items()) zones.push_back(zone.str());
+  // spec.zone is the deprecated form; the API moves it into zones, but an old object may still hold it.
+  if (zones.empty() && !spec["zone"].is_empty()) zones.push_back(spec["zone"].str());
+  return zones;
+}
+
+Cluster::Condition condition_from(const Value& value) {
+  const auto since = parse_rfc3339(value["lastTransitionTime"].as_string());
+  return {value["type"].str(), value["status"].str(), value["reason"].str(), value["message"].str(),
+          since.has_value() ? since.value() : UtcMillis{}};
+}
+
+}  // namespace
+
+const Cluster::Condition* Cluster::condition(std::string_view type) const {
+  const auto found =
+      std::find_if(conditions.begin(), conditions.end(), [&](const Condition& each) { return each.type == type; });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+bool Cluster::ready() const {
+  const Condition* found = condition("Ready");
+  return found != nullptr && found->status == "True";
+}
+
+bool Cluster::enables(std::string_view api_version, std::string_view kind) const {
+  return std::binary_search(api_enablements.begin(), api_enablements.end(), enablement(api_version, kind));
+}
+
+Cluster cluster_from(const Value& object) {
+  const Value& spec = object["spec"];
+  const Value& status = object["status"];
+  Cluster cluster;
+  cluster.name = object["metadata"]["name"].str();
+  cluster.uid = uid_of(object);
+  cluster.id = spec["id"].str();
+  cluster.sync_mode = spec["syncMode"].str();
+  cluster.api_endpoint = spec["apiEndpoint"].str();
+  cluster.secret_namespace = spec["secretRef"]["namespace"].str();
+  cluster.secret_name = spec["secretRef"]["name"].str();
+  cluster.provider = spec["provider"].str();
+  cluster.region = spec["region"].str();
+  cluster.zones = zones_of(spec);
+  for (const auto& label : object["metadata"]["labels"].members()) {
+    cluster.labels.emplace(label.key(), label.value.as_string());
+  }
+  for (const Value& taint : spec["taints"].items()) {
+    cluster.taints.push_back({taint["key"].str(), taint["value"].str(), taint["effect"].str()});
+  }
+  for (const Value& condition : status["conditions"].items()) cluster.conditions.push_back(condition_from(condition));
+  for (const Value& api : status["apiEnablements"].items()) {
+    for (const Value& resource : api["resources"].items()) {
+      cluster.api_enablements.push_back(enablement(api["groupVersion"].as_string(), resource["kind"].as_string()));
+    }
+  }
+  std::sort(cluster.api_enablements.begin(), cluster.api_enablements.end());
+  const Value& summary = status["resourceSummary"];
+  cluster.allocatable = resource_list_from(summary["allocatable"]);
+  cluster.allocated = resource_list_from(summary["allocated"]);
+  cluster.allocating = resource_list_from(summary["allocating"]);
+  cluster.deleting = deleting(object);
+  return cluster;
+}
+
+}  // namespace shiplog
