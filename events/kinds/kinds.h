@@ -28,7 +28,7 @@ struct PrintColumn {
 struct ScalePaths {
   std::string spec_replicas;
   std::string status_replicas;
-  std::string label_selector;  ///< may be empty
+  std::string label_selector;  ///< may be empty; built-in kinds: a LabelSelector, else a string
 };
 
 /// One served version of one resource.
@@ -42,10 +42,10 @@ struct Kind {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool builtin = false;     ///< described by the table of built-in kinds, not by a CustomResourceDefinition
-  bool ephemeral = false;   ///< lives in the ephemera journal (Lease, Event)
-  bool storage = true;      ///< the version that is stored; every kind has exactly one
-  bool has_status = false;  ///< status subresource: writes to the main resource keep the old status
+  bool builtin = false;         ///< described by the table of built-in kinds, not by a CustomResourceDefinition
+  bool ephemeral = false;       ///< lives in the ephemera journal (Lease, Event)
+  bool storage = true;          ///< the version that is stored; every kind has exactly one
+  bool has_status = false;      ///< status subresource: writes to the main resource keep the old status
   bool has_generation = false;  ///< metadata.generation counts changes outside metadata and status
   std::optional<ScalePaths> scale;
   std::vector<PrintColumn> columns;
@@ -60,7 +60,7 @@ struct Kind {
 /// Threads: any number may read.
 class Kinds {
  public:
-  /// All that are compiled in: the built-in kinds, and the Karmada kinds from schemas/kinds. Built once.
+  /// All that are compiled in: the built-in kinds, and the Karmada kinds from schemas/kinds. Built once, in a few ms.
   static const Kinds& compiled();
 
   const Kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
@@ -77,13 +77,21 @@ class Kinds {
   Kinds without(std::string_view crd_name) const;
 
  private:
+  explicit Kinds(std::vector<std::shared_ptr<const Kind>> kinds);
   std::vector<std::shared_ptr<const Kind>> all_;
+  std::vector<const Kind*> by_kind_;  // into all_, sorted by group, version and kind
 };
 
-/// The kinds one CustomResourceDefinition describes, one per served version. Error: kInvalid with field paths.
+/// Below 0 when version `a` is preferred to `b`: stable before beta before alpha, higher before lower ("v2", "v1",
+/// "v1beta2", "v1alpha1"), then names of no such form by alphabet.
+int compare_versions(std::string_view a, std::string_view b);
+
+/// The kinds one CustomResourceDefinition describes, one per served version. Error: kInvalid with field paths; so are
+/// the parts of the format that are not supported (conversion webhooks, x-kubernetes-validations).
 Result<std::vector<Kind>> kinds_of(const Value& crd);
 
-/// The key an object is stored under. Error: kInvalid when metadata.name is missing, kNotFound for an unknown kind.
+/// The key an object is stored under. Error: kInvalid when metadata.name, or the metadata.namespace of a namespaced
+/// kind, is missing; kNotFound for an unknown kind.
 Result<ObjectKey> key_of(const Kinds& kinds, const Value& object);
 
 }  // namespace shiplog

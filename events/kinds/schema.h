@@ -14,24 +14,32 @@
 namespace shiplog {
 
 /// What one field may hold: the structural part of OpenAPI v3 as Kubernetes uses it, with the list and patch semantics
-/// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, become this.
-/// Shared and immutable once built; recursive types (JSONSchemaProps) share a node.
+/// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, become
+/// this. Shared and immutable once built; recursive types (JSONSchemaProps) share nodes, so a walk must follow a value.
+/// `format` of the built-in kinds tells a codec how a value looks on the wire: int32, int64, double, byte (base64 of
+/// bytes), date-time, micro-time, duration, quantity, int-or-string, fields-v1, raw-extension, json, schema-or-array,
+/// schema-or-bool, schema-or-strings; of a CustomResourceDefinition it is what the author wrote.
 struct Schema {
   enum class Type : uint8_t { kAny, kObject, kArray, kString, kInteger, kNumber, kBoolean, kIntOrString };
   enum class ListType : uint8_t { kAtomic, kSet, kMap };
 
   Type type = Type::kAny;
   std::string description;
-  std::string format;                                              ///< "int32", "int64", "date-time", "byte", "quantity", ...
-  std::map<std::string, std::shared_ptr<const Schema>> properties;  ///< of an object
-  std::shared_ptr<const Schema> additional;                        ///< values of a map; nullptr: no such keys
-  std::shared_ptr<const Schema> items;                             ///< of an array
+  std::string format;                                                            ///< see above
+  std::map<std::string, std::shared_ptr<const Schema>, std::less<>> properties;  ///< of an object
+  std::shared_ptr<const Schema> additional;  ///< values of a map; nullptr: no such keys
+  std::shared_ptr<const Schema> items;       ///< of an array
   std::vector<std::string> required;
-  std::vector<Value> allowed;  ///< enum; empty: anything
+  std::vector<Value> allowed;     ///< enum; empty: anything
   std::optional<Value> fallback;  ///< default
-  std::optional<double> minimum, maximum;
-  std::optional<int64_t> min_length, max_length, min_items, max_items;
+  std::optional<double> minimum, maximum, multiple_of;
+  bool exclusive_minimum = false;
+  bool exclusive_maximum = false;
+  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
   std::string pattern;  ///< RE2/ECMAScript subset; empty: any
+  std::vector<std::shared_ptr<const Schema>> all_of, any_of,
+      one_of;                             ///< value validation only, as in structural schemas
+  std::shared_ptr<const Schema> none_of;  ///< "not"
   bool nullable = false;
   bool preserve_unknown = false;
   bool embedded_resource = false;  ///< an object with apiVersion, kind and metadata of its own
@@ -42,6 +50,9 @@ struct Schema {
   bool patch_retain_keys = false;  ///< strategic merge: retainKeys
   std::string patch_key;           ///< merge key of a patch_merge list of objects; empty: list of scalars
   int32_t proto_number = 0;        ///< field number of the built-in kinds' protobuf form; 0: none
+  int32_t proto_wrapper = 0;   ///< protobuf nests this field in a message with this number, JSON does not; 0: neither
+  bool proto_pointer = false;  ///< a zero on the wire means zero; without it, it means that the field is missing
+  bool always = false;         ///< built-in kinds: Kubernetes writes the field even when it is empty
 };
 
 /// Removes the fields that the schema does not know (unless preserve_unknown), and appends the path of each to

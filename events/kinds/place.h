@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace shiplog {
+
+/// Where a walk through a value stands; becomes text only when there is something to report. Links to its parent, so it
+/// lives on the stack of the walk.
+class Place {
+ public:
+  Place() = default;
+  Place(const Place& parent, std::string_view name) : parent_{&parent}, name_{name} {}
+  Place(const Place& parent, size_t index) : parent_{&parent}, index_{index} {}
+
+  bool is_root() const { return parent_ == nullptr; }
+
+  /// "spec.taints[0].key"; the root is "".
+  std::string text() const {
+    if (is_root()) return "";
+    std::string path = parent_->text();
+    if (name_.data() == nullptr) return path + "[" + std::to_string(index_) + "]";
+    if (!path.empty()) path += '.';
+    return path.append(name_);
+  }
+
+ private:
+  const Place* parent_ = nullptr;
+  std::string_view name_;
+  size_t index_ = 0;
+};
+
+}  // namespace shiplog

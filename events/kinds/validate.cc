@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "events/base/json.h"
+#include "events/base/time.h"
+#include "events/kinds/pattern.h"
+#include "events/kinds/place.h"
+#include "events/kinds/schema.h"
+
+// Reasons and wording are those of Kubernetes' validation of custom resources, since clients print them.
+
+namespace shiplog {
+namespace {
+
+using Type = Schema::Type;
+
+const char* type_name(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kNull:
+      return "null";
+    case Value::Kind::kBool:
+      return "boolean";
+    case Value::Kind::kInt:
+      return "integer";
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+  }
+  return "null";
+}
+
+const char* type_name(Type type) {
+  switch (type) {
+    case Type::kAny:
+      return "any";
+    case Type::kObject:
+      return "object";
+    case Type::kArray:
+      return "array";
+    case Type::kString:
+      return "string";
+    case Type::kInteger:
+      return "integer";
+    case Type::kNumber:
+      return "number";
+    case Type::kBoolean:
+      return "boolean";
+    case Type::kIntOrString:
+      return "integer or string";
+  }
+  return "any";
+}
+
+bool is_whole(const Value& value) {
+  return value.is_int() || (value.is_number() && std::trunc(value.as_double()) == value.as_double());
+}
+
+bool has_type(const Schema& schema, const Value& value) {
+  switch (schema.type) {
+    case Type::kAny:
+      return true;
+    case Type::kObject:
+      return value.is_object();
+    case Type::kArray:
+      return value.is_array();
+    case Type::kString:
+      return value.is_string();
+    case Type::kInteger:
+      return is_whole(value);
+    case Type::kNumber:
+      return value.is_number();
+    case Type::kBoolean:
+      return value.is_bool();
+    case Type::kIntOrString:
+      return value.is_string() || is_whole(value) || (schema.format == "quantity" && value.is_number());
+  }
+  return false;
+}
+
+bool is_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return false;
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  text.remove_suffix(padding);
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+  });
+}
+
+// Formats that Kubernetes knows and that we meet; of others it takes no notice either.
+bool has_format(const std::string& format, const Value& value) {
+  if (format.empty()) return true;
+  if (format == "int32" && value.is_number()) {
+    return value.as_double() >= std::numeric_limits<int32_t>::min() &&
+           value.as_double() <= std::numeric_limits<int32_t>::max();
+  }
+  if (!value.is_string()) return true;
+  if (format == "date-time" || format == "micro-time") return parse_rfc3339(value.as_string()).has_value();
+  if (format == "byte") return is_base64(value.as_string());
+  if (format == "duration") return parse_duration(value.as_string()).has_value();
+  return true;
+}
+
+int64_t characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+// 3 and not 3.000000, as %v prints it.
+std::string number_text(double number) {
+  return std::trunc(number) == number && std::abs(number) < 1e15 ? std::to_string(static_cast<int64_t>(number))
+                                                                 : to_json(Value{number});
+}
+
+class Walk {
+ public:
+  std::vector<FieldCause> causes;
+
+  void check(const Schema& schema, const Value& value, const Place& place) {
+    if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
+    if (!has_type(schema, value)) {
+      wrong_type(place, type_name(schema.type), type_name(value));
+      return;
+    }
+    if (!has_format(schema.format, value)) {
+      wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
+      return;
+    }
+    if (!schema.allowed.empty() &&
+        std::find(schema.allowed.begin(), schema.allowed.end(), value) == schema.allowed.end()) {
+      not_supported(schema, value, place);
+    }
+    if (value.is_number()) check_number(schema, value, place);
+    if (value.is_string()) check_string(schema, value, place);
+    if (value.is_array()) check_array(schema, value, place);
+    if (value.is_object()) check_object(schema, value, place);
+    check_junctors(schema, value, place);
+  }
+
+ private:
+  void add(const Place& place, const char* reason, std::string message) {
+    causes.push_back({place.text(), reason, std::move(message)});
+  }
+
+  // The value in front, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
+  void invalid(const Place& place, const std::string& value, const std::string& sentence) {
+    add(place, "FieldValueInvalid", "Invalid value: " + value + ": " + place.text() + " in body " + sentence);
+  }
+
+  void wrong_type(const Place& place, const std::string& wanted, std::string_view given) {
+    std::string quoted;
+    append_json_string(given, quoted);
+    add(place, "FieldValueTypeInvalid",
+        "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted);
+  }
+
+  void not_supported(const Schema& schema, const Value& value, const Place& place) {
+    std::string message = "Unsupported value: " + to_json(value) + ": supported values: ";
+    for (size_t i = 0; i < schema.allowed.size(); ++i) {
+      message += (i == 0 ? "" : ", ") + to_json(schema.allowed[i]);
+    }
+    add(place, "FieldValueNotSupported", std::move(message));
+  }
+
+  void check_number(const Schema& schema, const Value& value, const Place& place) {
+    const double number = value.as_double();
+    if (schema.minimum && (number < *schema.minimum || (schema.exclusive_minimum && number == *schema.minimum))) {
+      invalid(place, to_json(value),
+              std::string{"should be greater than "} + (schema.exclusive_minimum ? "" : "or equal to ") +
+                  number_text(*schema.minimum));
+    }
+    if (schema.maximum && (number > *schema.maximum || (schema.exclusive_maximum && number == *schema.maximum))) {
+      invalid(place, to_json(value),
+              std::string{"should be less than "} + (schema.exclusive_maximum ? "" : "or equal to ") +
+                  number_text(*schema.maximum));
+    }
+    if (schema.multiple_of && *schema.multiple_of > 0 && std::fmod(number, *schema.multiple_of) != 0) {
+      invalid(place, to_json(value), "should be a multiple of " + number_text(*schema.multiple_of));
+    }
+  }
+
+  void check_string(const Schema& schema, const Value& value, const Place& place) {
+    const int64_t length = schema.max_length || schema.min_length ? characters(value.as_string()) : 0;
+    if (schema.max_length && length > *schema.max_length) {
+      add(place, "FieldValueTooLong",
+          "Too long: may not be more than " + std::to_string(*schema.max_length) + " bytes");
+    }
+    if (schema.min_length && length < *schema.min_length) {
+      invalid(place, to_json(value), "should be at least " + std::to_string(*schema.min_length) + " chars long");
+    }
+    if (!schema.pattern.empty() && !pattern_matches(schema.pattern, value.as_string())) {
+      invalid(place, to_json(value), "should match '" + schema.pattern + "'");
+    }
+  }
+
+  void check_count(const Place& place, size_t size, const std::optional<int64_t>& least,
+                   const std::optional<int64_t>& most, const std::string& what) {
+    const auto count = static_cast<int64_t>(size);
+    if (most && count > *most) {
+      add(place, "FieldValueTooMany",
+          "Too many: " + std::to_string(count) + ": must have at most " + std::to_string(*most) + " " + what);
+    }
+    if (least && count < *least) {
+      invalid(place, std::to_string(count), "should have at least " + std::to_string(*least) + " " + what);
+    }
+  }
+
+  void check_array(const Schema& schema, const Value& value, const Place& place) {
+    check_count(place, value.size(), schema.min_items, schema.max_items, "items");
+    std::set<std::string> seen;
+    for (size_t i = 0; i < value.size(); ++i) {
+      const Place at{place, i};
+      if (schema.items != nullptr) check(*schema.items, value[i], at);
+      if (schema.list_type == Schema::ListType::kAtomic) continue;
+      const std::string key = to_json(list_key(schema, value[i]));
+      // Lists that the built-in kinds call maps are not checked for twins by Kubernetes' decoder, so neither here.
+      if (!seen.insert(key).second && schema.proto_number == 0)
+        add(at, "FieldValueDuplicate", "Duplicate value: " + key);
+    }
+  }
+
+  static Value list_key(const Schema& schema, const Value& item) {
+    if (schema.list_type == Schema::ListType::kSet) return item;
+    Value key = Value::object();
+    for (const std::string& name : schema.list_keys) key.set(name, item[name]);
+    return key;
+  }
+
+  void check_object(const Schema& schema, const Value& value, const Place& place) {
+    check_count(place, value.size(), schema.min_properties, schema.max_properties, "properties");
+    for (const std::string& name : schema.required) {
+      const Value* given = value.find(name);
+      if (given == nullptr || (given->is_null() && schema.properties.contains(name) && is_builtin(schema, name))) {
+        add(Place{place, name}, "FieldValueRequired", "Required value");
+      }
+    }
+    for (const auto& member : value.members()) {
+      const auto known = schema.properties.find(member.key());
+      const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
+      if (below != nullptr) check(*below, member.value, Place{place, member.key()});
+    }
+    if (schema.embedded_resource) {
+      for (const char* name : {"apiVersion", "kind"}) {
+        if (value[name].as_string().empty())
+          add(Place{place, name}, "FieldValueRequired", "Required value: must not be empty");
+      }
+    }
+  }
+
+  static bool is_builtin(const Schema& schema, const std::string& name) {
+    return schema.properties.at(name)->proto_number != 0;
+  }
+
+  static bool holds(const Schema& schema, const Value& value) {
+    Walk walk;
+    walk.check(schema, value, Place{});
+    return walk.causes.empty();
+  }
+
+  void check_junctors(const Schema& schema, const Value& value, const Place& place) {
+    const auto matching = [&](const std::vector<std::shared_ptr<const Schema>>& all) {
+      return std::count_if(all.begin(), all.end(), [&](const auto& each) { return holds(*each, value); });
+    };
+    for (const auto& each : schema.all_of) check(*each, value, place);
+    if (!schema.any_of.empty() && matching(schema.any_of) == 0) {
+      invalid(place, to_json(value), "must validate at least one schema (anyOf)");
+    }
+    if (!schema.one_of.empty() && matching(schema.one_of) != 1) {
+      invalid(place, to_json(value), "must validate one and only one schema (oneOf)");
+    }
+    if (schema.none_of != nullptr && holds(*schema.none_of, value)) {
+      invalid(place, to_json(value), "must not validate the schema (not)");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<FieldCause> validate(const Schema& schema, const Value& value) {
+  Walk walk;
+  walk.check(schema, value, Place{});
+  return std::move(walk.causes);
+}
+
+}  // namespace shiplog
