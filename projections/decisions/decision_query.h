@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "projections/audit/audit_query.h"
+#include "projections/store/reader.h"
+
+namespace shiplog {
+
+/// One thing a service decided, whether or not the fold accepted it.
+struct DecisionRow {
+  ObjectKey subject;
+  std::string kind;  ///< "PlacementDecided"
+  Offset offset;
+  uint32_t event_index = 0;
+  EntryId entry_id;
+  UtcMillis time;
+  std::string service;
+  Revision revision;  ///< of the state after its entry
+  Revision as_of;     ///< the state it was computed from
+  Cause cause;
+  std::optional<Refusal> refusal;
+  std::string summary;
+  /// JSON {summary, inputsDigest, clusters: [{cluster, verdicts, scores, availableReplicas, replicas}], steps};
+  /// for events without an explanation of their own: {summary, reason, message} as far as they have them.
+  std::string explanation;
+};
+
+/// Why things are as they are.
+class DecisionQuery {
+ public:
+  explicit DecisionQuery(const View& view) : view_{view} {}
+
+  /// Decisions about one object, newest first. `limit` 0: all.
+  Result<std::vector<DecisionRow>> of(const ObjectKey& subject, size_t limit = 0) const;
+
+  /// How an object came to its version (the newest at or before `at`; nullopt: the newest): the entry that made the
+  /// version first, then its cause, and so on back to somebody's request. Ends early where an entry is not held.
+  /// Empty: no such object.
+  Result<std::vector<AuditRow>> causes(const ObjectKey& key, std::optional<Revision> at = {}) const;
+
+ private:
+  const View& view_;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "projections/store/reader.h"
+
+namespace shiplog {
+
+/// One object as of some revision.
+struct ObjectRow {
+  ObjectKey key;
+  Revision revision;  ///< of its newest change
+  std::string json;   ///< canonical; as it is served
+};
+
+/// The same without copies: valid during the visit only.
+struct ObjectRowView {
+  std::string_view ns, name;
+  Revision revision;
+  std::string_view json;
+};
+
+/// Which objects of one type.
+struct ObjectList {
+  std::string type;
+  std::optional<std::string> ns = {};  ///< nullopt: all namespaces, or a cluster-scoped type
+  struct Position {
+    std::string ns, name;
+  };
+  std::optional<Position> after = {};  ///< go on behind this object
+  size_t limit = 0;                    ///< 0: all
+  /// As of this revision, exactly; nullopt: as of the view's.
+  std::optional<Revision> at = {};
+};
+
+/// Objects as of the view's revision, or of any earlier one that history still holds.
+/// Errors of all functions with `at`: kGone, before the oldest kept revision; kBadRequest, newer than the view.
+class ObjectQuery {
+ public:
+  explicit ObjectQuery(const View& view) : view_{view} {}
+
+  /// nullopt: no such object.
+  Result<std::optional<ObjectRow>> get(const ObjectKey& key, std::optional<Revision> at = {}) const;
+
+  /// Sorted by namespace and name (bytewise).
+  Result<std::vector<ObjectRow>> list(const ObjectList& which) const;
+
+  /// The same, one at a time, until `visit` returns false: for lists that are filtered or written out as they come.
+  /// `limit` counts visits. `visit` may ask other questions of the view.
+  Result<void> visit(const ObjectList& which, const std::function<bool(const ObjectRowView&)>& visit) const;
+
+  /// How many `list` would return without its limit: with `after`, those that remain.
+  Result<uint64_t> count(const ObjectList& which) const;
+
+  /// Types with an object now, sorted.
+  Result<std::vector<std::string>> types() const;
+
+ private:
+  const View& view_;
+};
+
+}  // namespace shiplog

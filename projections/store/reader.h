@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+
+namespace shiplog {
+
+namespace store {
+class Connection;
+}
+
+/// What one reader sees at one moment: a read transaction, so every query asked through it answers as of the same
+/// revision whatever is written meanwhile. Short-lived: while one is held the file cannot give back the space of newer
+/// writes. Destroy it before its Reader. Threads: the reader's.
+class View {
+ public:
+  View(View&& other) noexcept;
+  View& operator=(View&&) = delete;
+  ~View();
+
+  /// The newest folded revision in this view. 0: nothing yet.
+  Revision revision() const { return revision_; }
+  /// The first journal offset that is not in this view.
+  Offset next() const { return next_; }
+
+  /// For the query classes.
+  store::Connection& connection() const { return *connection_; }
+
+ private:
+  friend class Reader;
+  View(store::Connection* connection, Revision revision, Offset next);
+
+  store::Connection* connection_;  // null: moved from
+  Revision revision_;
+  Offset next_;
+};
+
+/// A connection that only reads. Any number may be open, also while Projections applies and in other processes; neither
+/// side waits for the other. Threads: one at a time.
+class Reader {
+ public:
+  /// The file must have been made by Projections::open of this build. Errors: kUnavailable, made by another build
+  /// (or not made yet); kIo; kCorrupt.
+  static Result<Reader> open(const std::string& path);
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  /// Begins a view at the newest committed batch. One view per reader at a time.
+  Result<View> view();
+
+ private:
+  explicit Reader(std::unique_ptr<store::Connection> connection);
+  std::unique_ptr<store::Connection> connection_;
+};
+
+}  // namespace shiplog
