@@ -1,0 +1,388 @@
+#include <variant>
+
+#include "events/base/check.h"
+#include "events/base/json.h"
+#include "events/base/utf8.h"
+#include "events/codec/arena.h"
+#include "events/codec/codec.h"
+#include "schemas/events/v1/entry.pb.h"
+
+namespace shiplog {
+namespace {
+
+namespace pb = ::shiplog::events::v1;
+
+// Every byte that belongs to no well-formed character becomes U+FFFD.
+std::string repaired(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  constexpr size_t kLongestCharacter = 4;
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t length = 1;
+    while (length <= kLongestCharacter && !is_utf8(text.substr(at, length))) ++length;
+    const bool readable = length <= kLongestCharacter;
+    out += readable ? text.substr(at, length) : kReplacement;
+    at += readable ? length : 1;
+  }
+  return out;
+}
+
+void put(const std::string& text, std::string* out) {
+  if (is_utf8(text)) {
+    *out = text;
+  } else {
+    *out = repaired(text);
+  }
+}
+
+void put(const std::vector<std::string>& from, google::protobuf::RepeatedPtrField<std::string>* out) {
+  out->Reserve(static_cast<int>(from.size()));
+  for (const std::string& text : from) put(text, out->Add());
+}
+
+// Null is no bytes.
+void put(const Value& value, std::string* out) {
+  if (value.is_null()) return;
+  append_json(value, *out);
+  if (!is_utf8(*out)) *out = repaired(*out);
+}
+
+void put(const EntryId& id, std::string* out) {
+  if (!id.empty()) out->assign(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+}
+
+void put(const ObjectKey& key, pb::ObjectKey* out) {
+  put(key.type, out->mutable_type());
+  put(key.ns, out->mutable_namespace_());
+  put(key.name, out->mutable_name());
+}
+
+void put(const Hash128& hash, pb::Hash* out) {
+  out->set_lo(hash.lo);
+  out->set_hi(hash.hi);
+}
+
+void put(const ClusterExplanation& from, pb::ClusterExplanation* out) {
+  put(from.cluster, out->mutable_cluster());
+  out->mutable_verdicts()->Reserve(static_cast<int>(from.verdicts.size()));
+  for (const Verdict& verdict : from.verdicts) {
+    pb::Verdict* added = out->add_verdicts();
+    put(verdict.rule, added->mutable_rule());
+    added->set_passed(verdict.passed);
+    put(verdict.reason, added->mutable_reason());
+  }
+  out->mutable_scores()->Reserve(static_cast<int>(from.scores.size()));
+  for (const Score& score : from.scores) {
+    pb::Score* added = out->add_scores();
+    put(score.rule, added->mutable_rule());
+    added->set_points(score.points);
+  }
+  out->set_available_replicas(from.available_replicas);
+  out->set_replicas(from.replicas);
+}
+
+void put(const Explanation& why, pb::Explanation* out) {
+  put(why.summary, out->mutable_summary());
+  put(why.inputs_digest, out->mutable_inputs_digest());
+  out->mutable_clusters()->Reserve(static_cast<int>(why.clusters.size()));
+  for (const ClusterExplanation& cluster : why.clusters) put(cluster, out->add_clusters());
+  put(why.steps, out->mutable_steps());
+}
+
+void put(const Actor& actor, pb::Actor* out) {
+  put(actor.user, out->mutable_user());
+  put(actor.groups, out->mutable_groups());
+  put(actor.service, out->mutable_service());
+  put(actor.source_ip, out->mutable_source_ip());
+  put(actor.user_agent, out->mutable_user_agent());
+}
+
+void put(const Request& request, pb::Request* out) {
+  put(request.verb, out->mutable_verb());
+  put(request.path, out->mutable_path());
+}
+
+void put(const Cause& cause, pb::Cause* out) {
+  out->set_revision(cause.revision.value);
+  put(cause.entry_id, out->mutable_entry_id());
+  put(cause.trace_id, out->mutable_trace_id());
+}
+
+void put(const Fence& fence, pb::Fence* out) {
+  put(fence.service, out->mutable_service());
+  out->set_epoch(fence.epoch);
+}
+
+// A message equal to its default is left out: entries are many, and most have no cause, no fence, no explanation.
+template <class From, class Message, class Mutable>
+void put_unless_default(const From& from, Message* out, Mutable make) {
+  if (from != From{}) put(from, (out->*make)());
+}
+
+// api
+
+void put(const ObjectCreated& event, pb::Event* out) {
+  pb::ObjectCreated* to = out->mutable_object_created();
+  put(event.object, to->mutable_object());
+  put(event.value, to->mutable_value());
+}
+
+void put(const ObjectUpdated& event, pb::Event* out) {
+  pb::ObjectUpdated* to = out->mutable_object_updated();
+  put(event.object, to->mutable_object());
+  put(event.value, to->mutable_value());
+}
+
+void put(const StatusUpdated& event, pb::Event* out) {
+  pb::StatusUpdated* to = out->mutable_status_updated();
+  put(event.object, to->mutable_object());
+  put(event.value, to->mutable_value());
+}
+
+void put(const DeletionRequested& event, pb::Event* out) {
+  pb::DeletionRequested* to = out->mutable_deletion_requested();
+  put(event.object, to->mutable_object());
+  to->set_grace_seconds(event.grace_seconds);
+  put(event.propagation, to->mutable_propagation());
+}
+
+void put(const ObjectRemoved& event, pb::Event* out) {
+  put(event.object, out->mutable_object_removed()->mutable_object());
+}
+
+void put(const RequestDenied& event, pb::Event* out) {
+  pb::RequestDenied* to = out->mutable_request_denied();
+  put(event.object, to->mutable_object());
+  to->set_status(event.status);
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+}
+
+// scheduling
+
+void put(const BindingPut& event, pb::Event* out) {
+  pb::BindingPut* to = out->mutable_binding_put();
+  put(event.binding, to->mutable_binding());
+  put(event.value, to->mutable_value());
+  put_unless_default(event.why, to, &pb::BindingPut::mutable_why);
+}
+
+void put(const PlacementDecided& event, pb::Event* out) {
+  pb::PlacementDecided* to = out->mutable_placement_decided();
+  put(event.binding, to->mutable_binding());
+  to->mutable_targets()->Reserve(static_cast<int>(event.targets.size()));
+  for (const Target& target : event.targets) {
+    pb::Target* added = to->add_targets();
+    put(target.cluster, added->mutable_cluster());
+    added->set_replicas(target.replicas);
+  }
+  to->set_observed_generation(event.observed_generation);
+  put(event.applied_placement, to->mutable_applied_placement());
+  put(event.affinity_name, to->mutable_affinity_name());
+  put_unless_default(event.why, to, &pb::PlacementDecided::mutable_why);
+}
+
+void put(const PlacementRefused& event, pb::Event* out) {
+  pb::PlacementRefused* to = out->mutable_placement_refused();
+  put(event.binding, to->mutable_binding());
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+  to->set_observed_generation(event.observed_generation);
+  put(event.applied_placement, to->mutable_applied_placement());
+  to->set_clear_targets(event.clear_targets);
+  put_unless_default(event.why, to, &pb::PlacementRefused::mutable_why);
+}
+
+void put(const ReschedulingTriggered& event, pb::Event* out) {
+  pb::ReschedulingTriggered* to = out->mutable_rescheduling_triggered();
+  put(event.binding, to->mutable_binding());
+  put(event.reason, to->mutable_reason());
+}
+
+// dispatch
+
+void put(const WorkRendered& event, pb::Event* out) {
+  pb::WorkRendered* to = out->mutable_work_rendered();
+  put(event.work, to->mutable_work());
+  put(event.value, to->mutable_value());
+  put_unless_default(event.why, to, &pb::WorkRendered::mutable_why);
+}
+
+void put(const WorkRemoved& event, pb::Event* out) { put(event.work, out->mutable_work_removed()->mutable_work()); }
+
+void put(const WorkApplied& event, pb::Event* out) {
+  pb::WorkApplied* to = out->mutable_work_applied();
+  put(event.work, to->mutable_work());
+  to->set_generation(event.generation);
+  put(event.message, to->mutable_message());
+}
+
+void put(const WorkApplyFailed& event, pb::Event* out) {
+  pb::WorkApplyFailed* to = out->mutable_work_apply_failed();
+  put(event.work, to->mutable_work());
+  to->set_generation(event.generation);
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+}
+
+void put(const WorkStatusObserved& event, pb::Event* out) {
+  pb::WorkStatusObserved* to = out->mutable_work_status_observed();
+  put(event.work, to->mutable_work());
+  put(event.manifest_statuses, to->mutable_manifest_statuses());
+}
+
+void put(const StatusAggregated& event, pb::Event* out) {
+  pb::StatusAggregated* to = out->mutable_status_aggregated();
+  put(event.binding, to->mutable_binding());
+  put(event.aggregated_status, to->mutable_aggregated_status());
+  to->set_fully_applied(event.fully_applied);
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+  put_unless_default(event.template_object, to, &pb::StatusAggregated::mutable_template_object);
+  put(event.template_status, to->mutable_template_status());
+}
+
+// taint
+
+void put(const Taint& taint, pb::Taint* out) {
+  put(taint.key, out->mutable_key());
+  put(taint.value, out->mutable_value());
+  put(taint.effect, out->mutable_effect());
+}
+
+void put(const TaintAdded& event, pb::Event* out) {
+  pb::TaintAdded* to = out->mutable_taint_added();
+  put(event.cluster, to->mutable_cluster());
+  put(event.taint, to->mutable_taint());
+  put(event.reason, to->mutable_reason());
+}
+
+void put(const TaintRemoved& event, pb::Event* out) {
+  pb::TaintRemoved* to = out->mutable_taint_removed();
+  put(event.cluster, to->mutable_cluster());
+  put(event.taint, to->mutable_taint());
+  put(event.reason, to->mutable_reason());
+}
+
+void put(const EvictionStarted& event, pb::Event* out) {
+  pb::EvictionStarted* to = out->mutable_eviction_started();
+  put(event.binding, to->mutable_binding());
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+  put(event.producer, to->mutable_producer());
+  to->set_grace_seconds(event.grace_seconds);
+}
+
+void put(const EvictionFinished& event, pb::Event* out) {
+  pb::EvictionFinished* to = out->mutable_eviction_finished();
+  put(event.binding, to->mutable_binding());
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+}
+
+// quota
+
+void put(const QuotaUsageChanged& event, pb::Event* out) {
+  pb::QuotaUsageChanged* to = out->mutable_quota_usage_changed();
+  put(event.quota, to->mutable_quota());
+  put(event.overall, to->mutable_overall());
+  put(event.used, to->mutable_used());
+}
+
+void put(const QuotaRefused& event, pb::Event* out) {
+  pb::QuotaRefused* to = out->mutable_quota_refused();
+  put(event.binding, to->mutable_binding());
+  put(event.quota, to->mutable_quota());
+  put(event.message, to->mutable_message());
+  to->set_observed_generation(event.observed_generation);
+}
+
+// cluster
+
+void put(const ClusterJoined& event, pb::Event* out) {
+  pb::ClusterJoined* to = out->mutable_cluster_joined();
+  put(event.cluster, to->mutable_cluster());
+  put(event.cluster_id, to->mutable_cluster_id());
+}
+
+void put(const ClusterObserved& event, pb::Event* out) {
+  pb::ClusterObserved* to = out->mutable_cluster_observed();
+  put(event.cluster, to->mutable_cluster());
+  put(event.status, to->mutable_status());
+}
+
+void put(const ClusterConditionChanged& event, pb::Event* out) {
+  pb::ClusterConditionChanged* to = out->mutable_cluster_condition_changed();
+  put(event.cluster, to->mutable_cluster());
+  put(event.type, to->mutable_type());
+  put(event.status, to->mutable_status());
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+}
+
+void put(const ClusterLeft& event, pb::Event* out) {
+  pb::ClusterLeft* to = out->mutable_cluster_left();
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+}
+
+// control
+
+void put(const LeaseTaken& event, pb::Event* out) {
+  pb::LeaseTaken* to = out->mutable_lease_taken();
+  put(event.service, to->mutable_service());
+  put(event.holder, to->mutable_holder());
+  to->set_epoch(event.epoch);
+}
+
+void put(const FoldVersionActivated& event, pb::Event* out) {
+  out->mutable_fold_version_activated()->set_version(event.version);
+}
+
+void put(const StateHashed& event, pb::Event* out) {
+  pb::StateHashed* to = out->mutable_state_hashed();
+  to->set_revision(event.revision.value);
+  put(event.hash, to->mutable_hash());
+}
+
+void put(const SnapshotTaken& event, pb::Event* out) {
+  pb::SnapshotTaken* to = out->mutable_snapshot_taken();
+  to->set_revision(event.revision.value);
+  put(event.hash, to->mutable_hash());
+  put(event.location, to->mutable_location());
+}
+
+// the entry
+
+void put(const Entry& entry, pb::Entry* out) {
+  put(entry.id, out->mutable_id());
+  out->set_time_ms(entry.time.value);
+  put_unless_default(entry.actor, out, &pb::Entry::mutable_actor);
+  put_unless_default(entry.request, out, &pb::Entry::mutable_request);
+  put_unless_default(entry.cause, out, &pb::Entry::mutable_cause);
+  out->set_as_of(entry.as_of.value);
+  put_unless_default(entry.fence, out, &pb::Entry::mutable_fence);
+  out->set_fold_version(entry.fold_version);
+  for (const Expect& expect : entry.expects) {
+    pb::Expect* added = out->add_expects();
+    put(expect.object, added->mutable_object());
+    added->set_revision(expect.revision.value);
+  }
+  for (const Event& event : entry.events) {
+    std::visit([to = out->add_events()](const auto& alternative) { put(alternative, to); }, event);
+  }
+  out->set_event_count(static_cast<uint32_t>(entry.events.size()));
+}
+
+}  // namespace
+
+std::string encode(const Entry& entry) {
+  codec::Scratched<pb::Entry> message;
+  put(entry, &*message);
+  std::string bytes;
+  SHIPLOG_CHECK(message->SerializeToString(&bytes), "an entry of more than 2 GiB cannot be written");
+  return bytes;
+}
+
+}  // namespace shiplog
