@@ -14,11 +14,19 @@ namespace {
 
 using Int = Quantity::Int;
 
-constexpr Int kMostUnits = std::numeric_limits<int64_t>::max();  // apimachinery caps what it reads here
+constexpr Int kInt64Max = std::numeric_limits<int64_t>::max();
+constexpr Int kMostBinary = kInt64Max * 1000;                                 // in thousandths
+constexpr Int kMostDecimal = Int{1'000'000'000'000'000} * 1'000'000'000'000;  // 10^24 units: room for sums
+constexpr Int kMost = ~(Int{1} << 127U);  // and its negative, so that signs can turn
 
 int64_t saturate(Int value) {
   constexpr Int kMin = std::numeric_limits<int64_t>::min();
-  return static_cast<int64_t>(std::clamp<Int>(value, kMin, kMostUnits));
+  return static_cast<int64_t>(std::clamp<Int>(value, kMin, kInt64Max));
+}
+
+Quantity bounded(bool overflow, Int value, bool negative) {
+  if (overflow) return Quantity::from_milli(negative ? -kMost : kMost);
+  return Quantity::from_milli(std::max(value, -kMost));
 }
 
 // Away from zero, as apimachinery rounds: a little of a resource must never become none of it.
@@ -134,6 +142,21 @@ int64_t Quantity::units() const { return saturate(divide_away_from_zero(milli_, 
 
 int64_t Quantity::milli() const { return saturate(milli_); }
 
+Quantity Quantity::operator+(const Quantity& other) const {
+  Int sum = 0;
+  return bounded(__builtin_add_overflow(milli_, other.milli_, &sum), sum, milli_ < 0);
+}
+
+Quantity Quantity::operator-(const Quantity& other) const {
+  Int difference = 0;
+  return bounded(__builtin_sub_overflow(milli_, other.milli_, &difference), difference, milli_ < 0);
+}
+
+Quantity Quantity::operator*(int64_t times) const {
+  Int product = 0;
+  return bounded(__builtin_mul_overflow(milli_, Int{times}, &product), product, (milli_ < 0) != (times < 0));
+}
+
 int64_t Quantity::divided_by(const Quantity& other) const {
   SHIPLOG_CHECK(other.milli_ > 0, "a quantity is divided by a positive one");
   const Int quotient = milli_ / other.milli_;
@@ -169,18 +192,22 @@ Result<Quantity> parse_quantity(std::string_view text) {
   // Past these ends an exponent changes nothing any more: all capped, or all rounded to the smallest.
   const auto reach = static_cast<int64_t>(number.digits.size()) + 64;
   number.point += 3 + std::clamp(scale->tens, -reach, reach);
-  const Int milli = number.ceiling(kMostUnits * 1000);
+  const Int milli = number.ceiling(scale->kibis > 0 ? kMostBinary : kMostDecimal);
   return Quantity::from_milli(negative ? -milli : milli);
+}
+
+QuantityFormat quantity_format(std::string_view text) {
+  return text.ends_with('i') ? QuantityFormat::kBinary : QuantityFormat::kDecimal;
 }
 
 std::string to_string(const Quantity& quantity, QuantityFormat format) {
   constexpr std::array<const char*, 8> kDecimal = {"m", "", "k", "M", "G", "T", "P", "E"};
   constexpr std::array<const char*, 7> kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  const Quantity kibi = Quantity::from_units(1024);
-  const bool small = quantity < kibi && Quantity{} - quantity < kibi;
   if (quantity.is_zero()) return "0";
-  if (format == QuantityFormat::kBinary && !small) return with_suffix(quantity.units(), 1024, kBinary);
-  return with_suffix(quantity.whole_milli(), 1000, kDecimal);
+  const Int milli = quantity.whole_milli();
+  const bool large = milli >= 1024 * 1000 || milli <= -1024 * 1000;
+  if (format == QuantityFormat::kBinary && large && milli % 1000 == 0) return with_suffix(milli / 1000, 1024, kBinary);
+  return with_suffix(milli, 1000, kDecimal);
 }
 
 }  // namespace shiplog

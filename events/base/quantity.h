@@ -28,9 +28,10 @@ class Quantity {
   bool is_zero() const { return milli_ == 0; }
   bool negative() const { return milli_ < 0; }
 
-  Quantity operator+(const Quantity& other) const { return Quantity{milli_ + other.milli_}; }
-  Quantity operator-(const Quantity& other) const { return Quantity{milli_ - other.milli_}; }
-  Quantity operator*(int64_t times) const { return Quantity{milli_ * times}; }
+  /// All three stop at the largest number they can hold, which no sum of what parse_quantity reads comes near.
+  Quantity operator+(const Quantity& other) const;
+  Quantity operator-(const Quantity& other) const;
+  Quantity operator*(int64_t times) const;
   /// How often `other` fits, rounded down. `other` must be positive.
   int64_t divided_by(const Quantity& other) const;
   auto operator<=>(const Quantity&) const = default;
@@ -40,13 +41,17 @@ class Quantity {
   Int milli_ = 0;
 };
 
-/// Reads "1", "1.5", "100m", "1Gi", "1e3", "5k". Error: kBadRequest, naming the text.
+/// Reads "1", "1.5", "100m", "1Gi", "1e3", "5k". Capped, as apimachinery does for binary suffixes, at the end of int64;
+/// for decimal ones at 10^24. Error: kBadRequest, naming the text.
 Result<Quantity> parse_quantity(std::string_view text);
 
 /// How the number is written: Kubernetes keeps binary suffixes for what came in binary.
 enum class QuantityFormat { kDecimal, kBinary };
+/// kBinary when `text` ends in a binary suffix.
+QuantityFormat quantity_format(std::string_view text);
 
-/// Canonical form: no fraction, the largest suffix that leaves a whole number ("1500m", "2", "1536Mi").
+/// Canonical form: no fraction, the largest suffix that leaves a whole number ("1500m", "2", "1536Mi"). Binary suffixes
+/// are for whole numbers from 1024 on; anything else is written in decimal.
 std::string to_string(const Quantity& quantity, QuantityFormat format = QuantityFormat::kDecimal);
 
 }  // namespace shiplog
