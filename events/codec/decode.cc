@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <google/protobuf/stubs/logging.h>
+
 #include "events/base/json.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
@@ -421,6 +423,8 @@ class Reader {
 }  // namespace
 
 Result<Entry> decode(std::string_view bytes) {
+  // The library prints what it finds wrong; here that is the caller's error to report. Nothing else uses the library.
+  [[maybe_unused]] static const auto former_handler = google::protobuf::SetLogHandler(nullptr);
   codec::Scratched<pb::Entry> message;
   if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Error{ErrorCode::kCorrupt, "these " + std::to_string(bytes.size()) + " bytes are not an entry"};

@@ -1,0 +1,205 @@
+#include "events/codec/samples.h"
+
+#include <type_traits>
+
+#include "events/base/check.h"
+#include "events/base/json.h"
+
+namespace shiplog::samples {
+namespace {
+
+Value json(const char* text) {
+  auto parsed = parse_json(text);
+  SHIPLOG_CHECK(parsed, "a sample is valid JSON");
+  return std::move(parsed).value();
+}
+
+const ObjectKey kDeployment{"deployments.apps", "default", "nginx"};
+const ObjectKey kBinding{"resourcebindings.work.karmada.io", "default", "nginx-deployment"};
+const ObjectKey kWork{"works.work.karmada.io", "karmada-es-m1", "nginx-687f7fb96f"};
+const ObjectKey kCluster{"clusters.cluster.karmada.io", "", "m1"};
+const ObjectKey kQuota{"federatedresourcequotas.policy.karmada.io", "default", "team"};
+
+// Only kinds of these; and a number of each kind that JSON knows.
+Value object() {
+  return json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"app":"nginx"},"name":"nginx",)"
+              R"("namespace":"default"},"spec":{"paused":false,"ratio":0.5,"replicas":3,"selector":null,)"
+              R"("template":{"spec":{"containers":[{"image":"nginx:1.27","name":"größe \"ü\"\n"}]}}}})");
+}
+
+Value status() { return json(R"({"availableReplicas":3,"conditions":[{"status":"True","type":"Available"}]})"); }
+
+Explanation why() {
+  return {.summary = "2 of 3 clusters fit",
+          .inputs_digest = "00112233445566778899aabbccddeeff",
+          .clusters = {{.cluster = "m1",
+                        .verdicts = {{"ClusterAffinity", true, "named"}, {"TaintToleration", true, ""}},
+                        .scores = {{"ClusterLocality", 100}, {"ClusterAffinity", -3}},
+                        .available_replicas = 40,
+                        .replicas = 2},
+                       {.cluster = "m3",
+                        .verdicts = {{"TaintToleration", false, "cluster has untolerated taint {dedicated}"}},
+                        .scores = {},
+                        .available_replicas = -1,
+                        .replicas = -1}},
+          .steps = {"weights m1=2 m2=1", "3 replicas: m1 gets 2, m2 gets 1"}};
+}
+
+template <class Kind>
+using Of = std::type_identity<Kind>;
+
+Event sample(Of<ObjectCreated>, int) { return ObjectCreated{kDeployment, object()}; }
+Event sample(Of<ObjectUpdated>, int) { return ObjectUpdated{kDeployment, object()}; }
+Event sample(Of<StatusUpdated>, int) { return StatusUpdated{kDeployment, object()}; }
+Event sample(Of<DeletionRequested>, int) {
+  return DeletionRequested{.object = kDeployment, .grace_seconds = 30, .propagation = "Foreground"};
+}
+Event sample(Of<ObjectRemoved>, int) { return ObjectRemoved{kDeployment}; }
+Event sample(Of<RequestDenied>, int) {
+  return RequestDenied{.object = kDeployment, .status = 422, .reason = "Invalid", .message = "spec.replicas: negative"};
+}
+
+Event sample(Of<BindingPut>, int) {
+  return BindingPut{.binding = kBinding,
+                    .value = json(R"({"metadata":{"name":"nginx-deployment","namespace":"default"},"spec":{)"
+                                  R"("replicas":3,"resource":{"apiVersion":"apps/v1","kind":"Deployment",)"
+                                  R"("name":"nginx","namespace":"default"}}})"),
+                    .why = why()};
+}
+Event sample(Of<PlacementDecided>, int) {
+  return PlacementDecided{.binding = kBinding,
+                          .targets = {{"m1", 2}, {"m2", 1}},
+                          .observed_generation = 4,
+                          .applied_placement = R"({"clusterAffinity":{"clusterNames":["m1","m2"]}})",
+                          .affinity_name = "primary",
+                          .why = why()};
+}
+Event sample(Of<PlacementRefused>, int) {
+  return PlacementRefused{.binding = kBinding,
+                          .reason = "NoClusterFit",
+                          .message = "0/3 clusters are available",
+                          .observed_generation = 4,
+                          .applied_placement = R"({"clusterAffinity":{}})",
+                          .clear_targets = true,
+                          .why = why()};
+}
+Event sample(Of<ReschedulingTriggered>, int) {
+  return ReschedulingTriggered{.binding = kBinding, .reason = "WorkloadRebalancer spread-again"};
+}
+
+Event sample(Of<WorkRendered>, int) {
+  return WorkRendered{.work = kWork,
+                      .value = json(R"({"metadata":{"name":"nginx-687f7fb96f"},"spec":{"workload":{"manifests":[)"
+                                    R"({"kind":"Deployment","metadata":{"name":"nginx","namespace":"default"}}]}}})"),
+                      .why = why()};
+}
+Event sample(Of<WorkRemoved>, int) { return WorkRemoved{kWork}; }
+Event sample(Of<WorkApplied>, int) {
+  return WorkApplied{.work = kWork, .generation = 2, .message = "Manifest has been successfully applied"};
+}
+Event sample(Of<WorkApplyFailed>, int) {
+  return WorkApplyFailed{.work = kWork, .generation = 2, .reason = "AppliedFailed", .message = "m1: refused"};
+}
+Event sample(Of<WorkStatusObserved>, int) {
+  return WorkStatusObserved{
+      .work = kWork,
+      .manifest_statuses = json(R"([{"health":"Healthy","identifier":{"kind":"Deployment","name":"nginx",)"
+                                R"("namespace":"default","ordinal":0},"status":{"readyReplicas":2}}])")};
+}
+Event sample(Of<StatusAggregated>, int) {
+  return StatusAggregated{.binding = kBinding,
+                          .aggregated_status = json(R"([{"applied":true,"clusterName":"m1","health":"Healthy"}])"),
+                          .fully_applied = true,
+                          .reason = "FullyAppliedSuccess",
+                          .message = "All works have been successfully applied",
+                          .template_object = kDeployment,
+                          .template_status = status()};
+}
+
+Event sample(Of<TaintAdded>, int) {
+  return TaintAdded{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=False"};
+}
+Event sample(Of<TaintRemoved>, int) {
+  return TaintRemoved{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=True"};
+}
+Event sample(Of<EvictionStarted>, int) {
+  return EvictionStarted{.binding = kBinding,
+                         .cluster = "m1",
+                         .reason = "TaintUntolerated",
+                         .message = "does not tolerate not-ready",
+                         .producer = "TaintManager",
+                         .grace_seconds = 600};
+}
+Event sample(Of<EvictionFinished>, int) {
+  return EvictionFinished{.binding = kBinding, .cluster = "m1", .reason = "replacement is healthy"};
+}
+
+Event sample(Of<QuotaUsageChanged>, int) {
+  return QuotaUsageChanged{.quota = kQuota,
+                           .overall = json(R"({"cpu":"10","memory":"2Gi"})"),
+                           .used = json(R"({"cpu":"3","memory":"1Gi"})")};
+}
+Event sample(Of<QuotaRefused>, int) {
+  return QuotaRefused{.binding = kBinding, .quota = kQuota, .message = "cpu: 12 of 10", .observed_generation = 4};
+}
+
+Event sample(Of<ClusterJoined>, int) {
+  return ClusterJoined{.cluster = kCluster, .cluster_id = "6f1b4a52-0d3c-4d5e-8f60-718293a4b5c6"};
+}
+Event sample(Of<ClusterObserved>, int) {
+  return ClusterObserved{
+      .cluster = kCluster,
+      .status = json(R"({"kubernetesVersion":"v1.31.0","nodeSummary":{"readyNum":2,"totalNum":3}})")};
+}
+Event sample(Of<ClusterConditionChanged>, int) {
+  return ClusterConditionChanged{.cluster = kCluster,
+                                 .type = "Ready",
+                                 .status = "False",
+                                 .reason = "ClusterNotReachable",
+                                 .message = "cluster is not reachable"};
+}
+Event sample(Of<ClusterLeft>, int) { return ClusterLeft{.cluster = kCluster, .reason = "unjoined"}; }
+
+Event sample(Of<LeaseTaken>, int) {
+  return LeaseTaken{.service = "scheduler", .holder = "host-1/4711/ab12", .epoch = 3};
+}
+Event sample(Of<FoldVersionActivated>, int) { return FoldVersionActivated{.version = 2}; }
+Event sample(Of<StateHashed>, int) {
+  return StateHashed{.revision = {1000}, .hash = {0x0123456789abcdefULL, 0xfedcba9876543210ULL}};
+}
+Event sample(Of<SnapshotTaken>, int) {
+  return SnapshotTaken{
+      .revision = {1000}, .hash = {0x0123456789abcdefULL, 0xfedcba9876543210ULL}, .location = "snapshot-1000.db"};
+}
+
+template <size_t... Index>
+std::vector<Event> all(int generation, std::index_sequence<Index...>) {
+  return {sample(Of<std::variant_alternative_t<Index, Event>>{}, generation)...};
+}
+
+}  // namespace
+
+std::vector<Event> every_kind(int generation) {
+  return all(generation, std::make_index_sequence<std::variant_size_v<Event>>{});
+}
+
+Entry entry_of(std::vector<Event> events, int /*generation*/) {
+  return {.id = {{0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01}},
+          .time = {1767225600123},
+          .actor = {.user = "kubernetes-admin",
+                    .groups = {"system:masters", "system:authenticated"},
+                    .service = "api",
+                    .source_ip = "192.0.2.7",
+                    .user_agent = "kubectl/v1.31.0"},
+          .request = {"update", "/apis/apps/v1/namespaces/default/deployments/nginx"},
+          .cause = {.revision = {998},
+                    .entry_id = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+                    .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"},
+          .as_of = {999},
+          .fence = {"scheduler", 3},
+          .fold_version = 2,
+          .expects = {{kDeployment, {997}}, {kBinding, {0}}},
+          .events = std::move(events)};
+}
+
+}  // namespace shiplog::samples
