@@ -346,8 +346,9 @@ TEST_P(JournalContract, TrimWhileOthersAppendAndTail) {
     while (seen < kRecords) {
       const auto some = read(*tail, 1);
       if (some.empty()) break;
-      ++seen;
-      EXPECT_TRUE(journal->trim(some[0].offset).has_value());
+      if (++seen % 100 == 0) {
+        EXPECT_TRUE(journal->trim(some[0].offset).has_value());
+      }
     }
     return seen;
   });
@@ -377,14 +378,14 @@ TEST_P(JournalContract, TwoHoldersShareOneOrder) {
   const auto left_tail = left->tail({}).value();
   const auto right_tail = right->tail({}).value();
   std::thread other([&] {
-    for (int i = 0; i < 200; ++i) append_now(*right, "right " + std::to_string(i));
+    for (int i = 0; i < 100; ++i) append_now(*right, "right " + std::to_string(i));
   });
-  for (int i = 0; i < 200; ++i) append_now(*left, "left " + std::to_string(i));
+  for (int i = 0; i < 100; ++i) append_now(*left, "left " + std::to_string(i));
   other.join();
-  const auto seen_left = read(*left_tail, 400);
-  EXPECT_EQ(bytes_of(seen_left), bytes_of(read(*right_tail, 400)));
+  const auto seen_left = read(*left_tail, 200);
+  EXPECT_EQ(bytes_of(seen_left), bytes_of(read(*right_tail, 200)));
   const auto seen = bytes_of(seen_left);
-  EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 400U);
+  EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 200U);
 }
 
 TEST_P(JournalContract, ADamagedRecordIsNamedAndAllBeforeItIsReadable) {

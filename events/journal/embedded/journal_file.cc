@@ -1,0 +1,335 @@
+#include "events/journal/embedded/journal_file.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "events/journal/crc32c.h"
+#include "events/journal/limits.h"
+
+namespace shiplog::embedded {
+namespace {
+
+constexpr int64_t kApplicationId = 0x53484C4A;  // "SHLJ"
+constexpr int64_t kFormat = 1;                  // see the tables below; a change of them is a new format
+
+// `entry` holds the records, `bounds` one row: with it a lost record is told from one never stored, and offsets go on
+// after everything was trimmed. Every row is checked by crc32c. The crc stands before the bytes, on the row's first
+// page.
+constexpr const char* kTables =
+    "CREATE TABLE bounds(id INTEGER PRIMARY KEY CHECK(id = 0), oldest INTEGER NOT NULL, next INTEGER NOT NULL, "
+    "  crc INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE entry(offset INTEGER PRIMARY KEY, crc INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;";
+
+constexpr const char* kReadBounds = "SELECT oldest, next, crc FROM bounds WHERE id = 0";
+constexpr const char* kSetBounds =
+    "INSERT INTO bounds(id, oldest, next, crc) VALUES(0, ?1, ?2, ?3) "
+    "ON CONFLICT(id) DO UPDATE SET oldest = ?1, next = ?2, crc = ?3";
+
+constexpr size_t kMaxReadBytes = 16 * 1024 * 1024;
+constexpr int kCheckpointFrames = 4000;  // of 4 KiB
+constexpr std::chrono::milliseconds kTrimTurn(10);
+
+void put_number(std::string& bytes, int64_t number) {
+  for (int shift = 0; shift < 64; shift += 8) {
+    bytes.push_back(static_cast<char>((static_cast<uint64_t>(number) >> shift) & 0xFF));
+  }
+}
+
+// The offset is part of it, so that a record found under another offset is seen.
+uint32_t checksum(int64_t offset, std::string_view bytes) {
+  std::string number;
+  put_number(number, offset);
+  return crc32c(bytes, crc32c(number));
+}
+
+uint32_t checksum(Bounds bounds) {
+  std::string numbers;
+  put_number(numbers, bounds.oldest);
+  put_number(numbers, bounds.next);
+  return crc32c(numbers);
+}
+
+std::string parent_of(const std::string& path) {
+  const auto parent = std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+Error refused(const std::string& path, const std::string& what, int system, const std::string& advice) {
+  return {ErrorCode::kIo, "journal " + path + ": " + what + ": " + std::strerror(system) + "; " + advice};
+}
+
+Result<Bounds> read_bounds(Statement& statement, const std::string& path) {
+  SHIPLOG_TRY(const bool found, statement.step());
+  if (found) {
+    const Bounds bounds{statement.integer(0), statement.integer(1)};
+    const int64_t crc = statement.integer(2);
+    statement.reset();
+    if (crc == checksum(bounds)) return bounds;
+  }
+  return Error{ErrorCode::kCorrupt, "journal " + path +
+                                        ": the row that says which offsets it holds is damaged; restore the file from "
+                                        "a backup"};
+}
+
+// So that a crash of the machine cannot undo the rename.
+Result<void> sync_directory(const std::string& path) {
+  const std::string directory = parent_of(path);
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int synced = fd < 0 ? -1 : ::fsync(fd);
+  const int system = errno;
+  if (fd >= 0) ::close(fd);
+  if (synced != 0) return refused(path, "directory " + directory + " cannot be synced", system, "check the disk");
+  return ok();
+}
+
+Result<void> build(const std::string& path) {
+  SHIPLOG_TRY(const auto connection, Connection::open(path, Purpose::kBuild, Millis{0}));
+  const std::string format = "PRAGMA page_size=4096; PRAGMA application_id=" + std::to_string(kApplicationId) +
+                             "; PRAGMA user_version=" + std::to_string(kFormat) + ";";
+  SHIPLOG_TRY(connection.run(format.c_str()));
+  SHIPLOG_TRY(connection.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN"));
+  SHIPLOG_TRY(connection.run(kTables));
+  SHIPLOG_TRY(auto set, connection.prepare(kSetBounds));
+  set.bind(1, int64_t{0});
+  set.bind(2, int64_t{0});
+  set.bind(3, int64_t{checksum(Bounds{})});
+  SHIPLOG_TRY(set.step());
+  return connection.run("COMMIT");
+}
+
+Result<void> create_file(const std::string& path) {
+  const std::string directory = parent_of(path);
+  std::string draft = path + ".new-XXXXXX";
+  const int fd = ::mkstemp(draft.data());
+  if (fd < 0) {
+    const int system = errno;
+    if (system == ENOENT || system == ENOTDIR) {
+      return refused(path, "directory " + directory + " does not exist", system, "create it, or name another file");
+    }
+    return refused(path, "no file can be made in directory " + directory, system,
+                   "give this user write permission there, or name another file");
+  }
+  ::close(fd);
+  auto built = build(draft);
+  if (built && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {  // EEXIST: another process was first
+    built = refused(path, "the new file cannot be given its name", errno, "name a file on another file system");
+  }
+  ::unlink(draft.c_str());
+  SHIPLOG_TRY(built);
+  return sync_directory(path);
+}
+
+}  // namespace
+
+Result<void> prepare_file(const std::string& path, bool create) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) {
+    const int system = errno;
+    if (system == ENOENT && create) return create_file(path);
+    return refused(path, "it cannot be opened", system,
+                   system == ENOENT ? "check the name" : "give this user permission to read and write it");
+  }
+  if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kIo, "journal " + path + ": not a file; name one"};
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
+    return refused(path, "it cannot be read and written", errno, "give this user permission for both");
+  }
+  const std::string directory = parent_of(path);
+  if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return refused(path, "its directory " + directory + " cannot be written", errno,
+                   "give this user write permission there: two more files are kept beside the journal");
+  }
+  if (status.st_size == 0) {
+    return Error{ErrorCode::kCorrupt, "journal " + path +
+                                          ": the file is empty, which a journal never is; all records from offset 0 "
+                                          "on are lost: restore it from a backup, or delete it to start anew"};
+  }
+  return ok();
+}
+
+Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout) {
+  SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kRead, busy_timeout));
+  SHIPLOG_TRY(const int64_t application, connection.number("PRAGMA application_id"));
+  SHIPLOG_TRY(const int64_t format, connection.number("PRAGMA user_version"));
+  if (application != kApplicationId) {
+    return Error{ErrorCode::kInvalid, "journal " + path +
+                                          ": this is a SQLite file of another program (application id " +
+                                          std::to_string(application) + "), left as it is; name another file"};
+  }
+  if (format != kFormat) {
+    return Error{ErrorCode::kInvalid, "journal " + path + ": its format is " + std::to_string(format) +
+                                          ", this program reads format " + std::to_string(kFormat) +
+                                          "; use the version of shiplog that wrote it, or a later one"};
+  }
+  SHIPLOG_TRY(auto bounds, connection.prepare(kReadBounds));
+  SHIPLOG_TRY(auto records,
+              connection.prepare("SELECT offset, crc, bytes FROM entry WHERE offset >= ?1 ORDER BY offset "
+                                 "LIMIT ?2"));
+  FileReader reader(path, std::move(connection), std::move(bounds), std::move(records));
+  SHIPLOG_TRY(reader.bounds());
+  return reader;
+}
+
+Result<Bounds> FileReader::bounds() { return read_bounds(bounds_, path_); }
+
+Error FileReader::damaged(int64_t offset, const std::string& how) const {
+  return {ErrorCode::kCorrupt, "journal " + path_ + ": the record at offset " + std::to_string(offset) + " " + how +
+                                   "; all before it is readable: restore the file from a backup"};
+}
+
+Result<std::vector<JournalRecord>> FileReader::read(int64_t position, size_t max_records) {
+  // One transaction, so that records and bounds are of one moment: else an append in between would look like a loss.
+  SHIPLOG_TRY(connection_.run("BEGIN"));
+  auto records = read_in_transaction(position, max_records);
+  connection_.roll_back();
+  return records;
+}
+
+Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t position, size_t max_records) {
+  std::vector<JournalRecord> records;
+  SHIPLOG_TRY(const Bounds bounds, this->bounds());
+  if (position < bounds.oldest) return gone(path_, Offset{position}, Offset{bounds.oldest});
+  size_t read_bytes = 0;
+  std::optional<Error> problem;
+  records_.bind(1, position);
+  records_.bind(2, static_cast<int64_t>(max_records));
+  for (int64_t wanted = position; read_bytes < kMaxReadBytes && records.size() < max_records; ++wanted) {
+    const auto found = records_.step();
+    if (!found && found.error().code == ErrorCode::kCorrupt) {
+      problem = damaged(wanted, "cannot be read (" + found.error().message + ")");
+      break;
+    }
+    if (!found) {
+      problem = found.error();
+      break;
+    }
+    if (!found.value() || records_.integer(0) != wanted) {
+      if (wanted < bounds.next) problem = damaged(wanted, "is missing");
+      break;
+    }
+    const std::string_view bytes = records_.blob(2);
+    if (records_.integer(1) != checksum(wanted, bytes)) {
+      problem = damaged(wanted, "does not match its checksum");
+      break;
+    }
+    records.push_back({Offset{wanted}, std::string(bytes)});
+    read_bytes += bytes.size();
+  }
+  records_.reset();
+  if (records.empty() && problem) return *problem;  // else the next read meets it first
+  return records;
+}
+
+Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout) {
+  SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kWrite, busy_timeout));
+  std::vector<Statement> statements;
+  for (const char* sql :
+       {"BEGIN IMMEDIATE", "COMMIT", kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",
+        "INSERT INTO entry(offset, crc, bytes) VALUES(?1, ?2, ?3)",
+        // A few at a time: each may be 4 MiB, and appends wait.
+        "DELETE FROM entry WHERE offset < min(?1, (SELECT min(offset) FROM entry) + 16) RETURNING 1"}) {
+    SHIPLOG_TRY(auto statement, connection.prepare(sql));
+    statements.push_back(std::move(statement));
+  }
+  return FileWriter(path, std::move(connection), std::move(statements));
+}
+
+FileWriter::FileWriter(std::string path, Connection connection, std::vector<Statement> statements)
+    : path_(std::move(path)),
+      connection_(std::move(connection)),
+      begin_(std::move(statements[0])),
+      commit_(std::move(statements[1])),
+      read_bounds_(std::move(statements[2])),
+      set_bounds_(std::move(statements[3])),
+      newest_(std::move(statements[4])),
+      insert_(std::move(statements[5])),
+      delete_(std::move(statements[6])) {}
+
+Result<Bounds> FileWriter::begin() {
+  SHIPLOG_TRY(begin_.step());
+  return read_bounds(read_bounds_, path_);
+}
+
+Result<void> FileWriter::set_bounds(Bounds bounds) {
+  set_bounds_.bind(1, bounds.oldest);
+  set_bounds_.bind(2, bounds.next);
+  set_bounds_.bind(3, int64_t{checksum(bounds)});
+  SHIPLOG_TRY(set_bounds_.step());
+  return ok();
+}
+
+Result<void> FileWriter::commit() {
+  const auto committed = commit_.step();
+  if (committed) return ok();
+  const int code = connection_.last_code();
+  // A frame that could not be written is no commit. After a failed fsync (and whatever else may go wrong after the last
+  // frame) the commit may be on the disk: then it comes to light in a recovery, unless the next one overwrites it.
+  const bool certainly_not = (code & 0xFF) == SQLITE_FULL || (code & 0xFF) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
+  if (certainly_not) return committed.error();
+  return Error{ErrorCode::kUnknownOutcome, committed.error().message + "; it may or may not be stored"};
+}
+
+Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) {
+  auto first = store_in_transaction(entries);
+  connection_.roll_back();
+  return first;
+}
+
+Result<int64_t> FileWriter::store_in_transaction(const std::vector<std::string_view>& entries) {
+  SHIPLOG_TRY(const Bounds bounds, begin());
+  SHIPLOG_TRY(newest_.step());
+  const int64_t newest = newest_.integer(0);
+  newest_.reset();
+  // Appending after a hole would hide it. Records before `oldest` are leftovers of a trim that was cut short.
+  if (newest >= bounds.next || (newest < bounds.next - 1 && bounds.oldest < bounds.next)) {
+    return Error{ErrorCode::kCorrupt, "journal " + path_ + ": its newest record should be at offset " +
+                                          std::to_string(bounds.next - 1) + " but is at " + std::to_string(newest) +
+                                          "; nothing is appended to a damaged journal: restore it from a backup"};
+  }
+  int64_t offset = bounds.next;
+  for (const std::string_view bytes : entries) {
+    insert_.bind(1, offset);
+    insert_.bind(2, int64_t{checksum(offset, bytes)});
+    insert_.bind(3, bytes);
+    SHIPLOG_TRY(insert_.step());
+    ++offset;
+  }
+  SHIPLOG_TRY(set_bounds({bounds.oldest, offset}));
+  SHIPLOG_TRY(commit());
+  return bounds.next;
+}
+
+Result<bool> FileWriter::trim_some(int64_t before) {
+  auto more = trim_in_transaction(before);
+  connection_.roll_back();
+  return more;
+}
+
+Result<bool> FileWriter::trim_in_transaction(int64_t before) {
+  SHIPLOG_TRY(Bounds bounds, begin());
+  // The bound moves in the first turn and the records go in this and further ones. Cut short in between, they are
+  // leftovers that nobody reads and the next trim takes along.
+  bounds.oldest = std::max(bounds.oldest, std::min(before, bounds.next));
+  SHIPLOG_TRY(set_bounds(bounds));
+  const auto until = std::chrono::steady_clock::now() + kTrimTurn;
+  bool more = true;
+  while (more && std::chrono::steady_clock::now() < until) {
+    delete_.bind(1, bounds.oldest);
+    SHIPLOG_TRY(more, delete_.step());
+    delete_.reset();
+  }
+  SHIPLOG_TRY(commit());
+  return more;
+}
+
+void FileWriter::checkpoint_if_due() {
+  if (connection_.wal_frames() >= kCheckpointFrames) connection_.checkpoint();
+}
+
+}  // namespace shiplog::embedded

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/journal/embedded/connection.h"
+#include "events/journal/journal.h"
+
+namespace shiplog::embedded {
+
+/// What is stored: all offsets from `oldest` on, up to but without `next`.
+struct Bounds {
+  int64_t oldest = 0;
+  int64_t next = 0;
+};
+
+/// Makes the journal file when there is none and `create` says so. It appears whole, under its name, or not at all, so
+/// an empty file is never a journal just begun but always one that was cut.
+/// Errors: kIo, kCorrupt: a sentence for the operator.
+Result<void> prepare_file(const std::string& path, bool create);
+
+/// Reads records and verifies them.
+class FileReader {
+ public:
+  /// Errors: kInvalid, not a journal or of a newer format; kCorrupt; kIo.
+  static Result<FileReader> open(const std::string& path, Millis busy_timeout);
+
+  Result<Bounds> bounds();
+  /// The records from `position` on, at most `max_records` and about 16 MiB of them; none when `position` is at or
+  /// after the end. Errors: those of Tail::next for the record at `position` itself.
+  Result<std::vector<JournalRecord>> read(int64_t position, size_t max_records);
+
+ private:
+  FileReader(std::string path, Connection connection, Statement bounds, Statement records)
+      : path_(std::move(path)),
+        connection_(std::move(connection)),
+        bounds_(std::move(bounds)),
+        records_(std::move(records)) {}
+  Result<std::vector<JournalRecord>> read_in_transaction(int64_t position, size_t max_records);
+  Error damaged(int64_t offset, const std::string& how) const;
+
+  std::string path_;
+  Connection connection_;
+  Statement bounds_;
+  Statement records_;
+};
+
+/// Adds and forgets records. Threads: one at a time.
+class FileWriter {
+ public:
+  static Result<FileWriter> open(const std::string& path, Millis busy_timeout);
+
+  /// Stores all of them in one transaction, in order, on disk when this returns. The offset of the first; the others
+  /// follow without gaps. Errors: kUnknownOutcome, only when all of them or none may be stored; any other: none is.
+  Result<int64_t> store(const std::vector<std::string_view>& entries);
+
+  /// Forgets records before `before`, but only for some milliseconds. True: there is more to forget, call again.
+  Result<bool> trim_some(int64_t before);
+
+  /// Moves the write-ahead log into the file when it has grown long. Costs an fsync of the file.
+  void checkpoint_if_due();
+
+ private:
+  FileWriter(std::string path, Connection connection, std::vector<Statement> statements);
+  Result<Bounds> begin();
+  Result<void> set_bounds(Bounds bounds);
+  Result<int64_t> store_in_transaction(const std::vector<std::string_view>& entries);
+  Result<bool> trim_in_transaction(int64_t before);
+  Result<void> commit();
+
+  std::string path_;
+  Connection connection_;
+  Statement begin_;
+  Statement commit_;
+  Statement read_bounds_;
+  Statement set_bounds_;
+  Statement newest_;
+  Statement insert_;
+  Statement delete_;
+};
+
+}  // namespace shiplog::embedded

@@ -1,0 +1,269 @@
+#include "events/journal/embedded/sqlite_journal.h"
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "events/base/check.h"
+#include "events/journal/embedded/change_watch.h"
+#include "events/journal/embedded/journal_file.h"
+#include "events/journal/embedded/tail.h"
+#include "events/journal/embedded/wal_check.h"
+#include "events/journal/limits.h"
+
+namespace shiplog {
+namespace {
+
+using embedded::Bounds;
+using embedded::ChangeWatch;
+using embedded::FileReader;
+using embedded::FileWriter;
+using embedded::Published;
+using embedded::SqliteTail;
+
+// One transaction's worth: enough that the fsync no longer counts, so little that the first does not wait for long.
+constexpr size_t kMaxGroupEntries = 4096;
+constexpr size_t kMaxGroupBytes = 16 * 1024 * 1024;
+
+struct Pending {
+  std::string bytes;
+  Journal::Appended done;
+  std::optional<Error> refused;
+};
+
+struct PendingTrim {
+  int64_t before;
+  std::promise<Result<void>> done;
+};
+
+class SqliteJournal final : public Journal {
+ public:
+  /// Without a writer (the Error says why) the journal can be read only.
+  SqliteJournal(std::string path, SqliteJournalOptions options, FileReader reader, Result<FileWriter> writer,
+                std::optional<Error> end, int64_t next)
+      : path_(std::move(path)),
+        options_(options),
+        writer_(std::move(writer)),
+        end_(std::move(end)),
+        reader_(std::move(reader)) {
+    published_->publish(next);
+    writer_thread_ = std::thread([this] { write(); });
+  }
+
+  ~SqliteJournal() override {
+    SHIPLOG_CHECK(!on_writer_thread(), "a journal must not be destroyed from one of its acknowledgements");
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+      work_.notify_one();
+    }
+    writer_thread_.join();
+    if (watch_) {
+      watch_->stop();
+      watch_thread_.join();
+    }
+    published_->close();
+  }
+
+  void append(std::string bytes, Appended done) override {
+    auto refused = refuse_size(bytes.size());
+    const std::lock_guard lock(mutex_);
+    if (!refused && waiting_bytes_ + bytes.size() > options_.max_waiting_bytes) {
+      refused = Error{ErrorCode::kUnavailable, "journal " + path_ + ": " + std::to_string(waiting_bytes_) +
+                                                   " bytes wait to be written already; append less at a time"};
+    }
+    // What is refused goes through the queue as well: answers come in order and on the journal's thread.
+    if (refused) bytes.clear();
+    waiting_bytes_ += bytes.size();
+    queue_.push_back({std::move(bytes), std::move(done), std::move(refused)});
+    work_.notify_one();
+  }
+
+  Result<std::unique_ptr<Tail>> tail(Offset from) override {
+    SHIPLOG_TRY(auto reader, FileReader::open(path_, options_.busy_timeout));
+    const std::lock_guard lock(reader_mutex_);
+    if (!watch_) start_watch();
+    SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
+    const int64_t position = from.value <= 0 ? bounds.oldest : from.value;
+    return std::unique_ptr<Tail>(
+        std::make_unique<SqliteTail>(std::move(reader), position, published_, end_, describe()));
+  }
+
+  Result<Offset> head() override {
+    const std::lock_guard lock(reader_mutex_);
+    SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
+    return Offset{bounds.next};
+  }
+
+  Result<Offset> oldest() override {
+    const std::lock_guard lock(reader_mutex_);
+    SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
+    return Offset{bounds.oldest};
+  }
+
+  Result<void> trim(Offset before) override {
+    if (on_writer_thread()) {
+      bool more = true;
+      while (more) {
+        SHIPLOG_TRY(more, trim_some(before.value));
+      }
+      return ok();
+    }
+    std::future<Result<void>> done;
+    {
+      const std::lock_guard lock(mutex_);
+      trims_.push_back({before.value, {}});
+      done = trims_.back().done.get_future();
+      work_.notify_one();
+    }
+    return done.get();
+  }
+
+  std::string describe() const override { return "sqlite:" + path_; }
+
+ private:
+  bool on_writer_thread() const { return std::this_thread::get_id() == writer_thread_.get_id(); }
+
+  // The writer's thread: appends and trims take turns.
+  void write() {
+    while (true) {
+      std::vector<Pending> group;
+      PendingTrim* trim = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        work_.wait(lock, [this] { return closing_ || !queue_.empty() || !trims_.empty(); });
+        if (queue_.empty() && trims_.empty()) return;
+        group = take_group();
+        if (!trims_.empty()) trim = &trims_.front();  // stays in place: a deque only grows at its end
+      }
+      if (!group.empty()) store(group);
+      if (trim != nullptr) work_on(*trim);
+    }
+  }
+
+  // The caller holds the lock.
+  std::vector<Pending> take_group() {
+    std::vector<Pending> group;
+    size_t bytes = 0;
+    while (!queue_.empty() && group.size() < kMaxGroupEntries && bytes < kMaxGroupBytes) {
+      bytes += queue_.front().bytes.size();
+      group.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    waiting_bytes_ -= bytes;
+    return group;
+  }
+
+  void store(std::vector<Pending>& group) {
+    std::vector<std::string_view> entries;
+    for (const auto& pending : group) {
+      if (!pending.refused) entries.emplace_back(pending.bytes);
+    }
+    Result<int64_t> first = int64_t{0};
+    if (!writer_) {
+      first = writer_.error();
+    } else if (!entries.empty()) {
+      first = writer_.value().store(entries);
+      if (first) {
+        published_->publish(first.value() + static_cast<int64_t>(entries.size()));
+        embedded::announce_change(path_);
+      }
+    }
+    int64_t stored = 0;
+    for (auto& pending : group) {
+      if (pending.refused) {
+        pending.done(*pending.refused);
+      } else if (!first) {
+        pending.done(first.error());
+      } else {
+        pending.done(Offset{first.value() + stored++});
+      }
+    }
+    if (writer_) writer_.value().checkpoint_if_due();  // after the answers: nobody waits for it
+  }
+
+  Result<bool> trim_some(int64_t before) {
+    if (!writer_) return writer_.error();
+    return writer_.value().trim_some(before);
+  }
+
+  void work_on(PendingTrim& trim) {
+    const auto more = trim_some(trim.before);
+    if (more && more.value()) return;
+    auto done = std::move(trim.done);
+    {
+      const std::lock_guard lock(mutex_);
+      trims_.pop_front();
+    }
+    if (more) {
+      done.set_value(ok());
+    } else {
+      done.set_value(more.error());
+    }
+  }
+
+  // The caller holds reader_mutex_.
+  void start_watch() {
+    watch_ = std::make_unique<ChangeWatch>(path_);
+    watch_thread_ = std::thread([this] {
+      do {
+        // An error here is met by the tails themselves.
+        if (const auto up_to = head()) published_->publish(up_to.value().value);
+      } while (watch_->wait());
+    });
+  }
+
+  const std::string path_;
+  const SqliteJournalOptions options_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable work_;
+  std::deque<Pending> queue_;
+  size_t waiting_bytes_ = 0;
+  std::deque<PendingTrim> trims_;
+  bool closing_ = false;
+
+  Result<FileWriter> writer_;  // the writer thread's
+  const std::optional<Error> end_;
+  std::shared_ptr<Published> published_ = std::make_shared<Published>();
+
+  std::mutex reader_mutex_;  // guards what follows; watch_ does not change again once it is there
+  FileReader reader_;        // declared after writer_, so closed before: the writer's closing then checkpoints
+  std::unique_ptr<ChangeWatch> watch_;
+
+  std::thread watch_thread_;
+  std::thread writer_thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, SqliteJournalOptions options) {
+  const std::string wal_path = path + "-wal";
+  SHIPLOG_TRY(embedded::prepare_file(path, options.create));
+  SHIPLOG_TRY(const auto spoilt, embedded::find_spoilt_frame(wal_path));
+  SHIPLOG_TRY(embedded::sync_wal(wal_path));
+  SHIPLOG_TRY(auto reader, FileReader::open(path, options.busy_timeout));
+  SHIPLOG_TRY(const Bounds bounds, reader.bounds());
+
+  std::optional<Error> end;
+  Result<FileWriter> writer = Error{};
+  if (spoilt) {
+    end = Error{ErrorCode::kCorrupt, "journal " + path + ": its write-ahead log " + wal_path + " is damaged in frame " +
+                                         std::to_string(*spoilt) + ": the records from offset " +
+                                         std::to_string(bounds.next) +
+                                         " on are lost, all before is readable; restore both files from a backup"};
+    writer = *end;
+  } else {
+    writer = FileWriter::open(path, options.busy_timeout);
+    if (!writer && writer.error().code != ErrorCode::kCorrupt) return writer.error();
+  }
+  return std::unique_ptr<Journal>(std::make_unique<SqliteJournal>(path, options, std::move(reader), std::move(writer),
+                                                                  std::move(end), bounds.next));
+}
+
+}  // namespace shiplog

@@ -1,0 +1,106 @@
+#include "events/journal/embedded/wal_check.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace shiplog::embedded {
+namespace {
+
+constexpr size_t kHeaderBytes = 32;
+constexpr size_t kFrameHeaderBytes = 24;
+constexpr uint32_t kMagic = 0x377F0682;  // its last bit: the checksum reads big-endian words
+
+uint32_t word(std::string_view bytes, size_t at, bool big_endian = true) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    number = number << 8 | static_cast<uint8_t>(bytes[at + (big_endian ? i : 3 - i)]);
+  }
+  return number;
+}
+
+struct Sum {
+  uint32_t first = 0;
+  uint32_t second = 0;
+  bool operator==(const Sum&) const = default;
+};
+
+Sum add(Sum sum, std::string_view bytes, bool big_endian) {
+  for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+    sum.first += word(bytes, at, big_endian) + sum.second;
+    sum.second += word(bytes, at + 4, big_endian) + sum.first;
+  }
+  return sum;
+}
+
+struct Frame {
+  bool commit = false;
+  std::string_view salts;
+  Sum stored;            // over everything before and this frame
+  bool chained = false;  // `stored` follows from what the frame before stores
+};
+
+// One pass over the log. Every frame stores the running checksum, so each can be verified against the one before even
+// beyond a spoilt one.
+Result<std::optional<int64_t>> scan(const std::string& wal_path) {
+  std::ifstream file(wal_path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string header(kHeaderBytes, '\0');
+  if (!file.read(header.data(), static_cast<std::streamsize>(header.size()))) return std::nullopt;
+  const uint32_t page_bytes = word(header, 8);
+  const bool big_endian = (word(header, 0) & 1) != 0;
+  const Sum header_sum{word(header, 24), word(header, 28)};
+  const bool header_valid = (word(header, 0) & ~1U) == kMagic && page_bytes >= 512 && page_bytes <= 65536 &&
+                            add({}, std::string_view(header).substr(0, 24), big_endian) == header_sum;
+
+  std::optional<int64_t> broken;  // the first frame that SQLite would not take
+  if (!header_valid) broken = 0;
+  bool after_commit = false;  // the frame before is a commit at or after the broken one
+  std::string salts = header.substr(16, 8);
+  Sum before = header_sum;
+  // With a spoilt header its page size cannot be believed; ours are 4096.
+  std::string bytes(kFrameHeaderBytes + (header_valid ? page_bytes : 4096), '\0');
+  for (int64_t number = 1; file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())); ++number) {
+    const std::string_view view(bytes);
+    const Sum stored{word(view, 16), word(view, 20)};
+    const bool chained = add(add(before, view.substr(0, 8), big_endian), view.substr(24), big_endian) == stored;
+    const bool same_log = view.substr(8, 8) == salts;
+    if (!broken && !(chained && same_log)) broken = number;
+    if (broken && after_commit && chained && same_log) return broken;
+    after_commit = broken && word(view, 4) != 0 && (same_log || !header_valid);
+    if (!header_valid) salts = view.substr(8, 8);
+    before = stored;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<int64_t>> find_spoilt_frame(const std::string& wal_path) {
+  // A neighbour that writes while we read can make a good frame look spoilt, but not the same one three times.
+  std::optional<int64_t> spoilt;
+  for (int pass = 0; pass < 3; ++pass) {
+    SHIPLOG_TRY(const auto found, scan(wal_path));
+    if (!found || (pass > 0 && found != spoilt)) return std::nullopt;
+    spoilt = found;
+  }
+  return spoilt;
+}
+
+Result<void> sync_wal(const std::string& wal_path) {
+  const int fd = ::open(wal_path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return ok();
+  const int synced = fd < 0 ? -1 : ::fsync(fd);
+  const int system = errno;
+  if (fd >= 0) ::close(fd);
+  if (synced == 0) return ok();
+  return Error{ErrorCode::kIo, "journal file " + wal_path + " cannot be synced: " + std::strerror(system) +
+                                   "; check the disk and the file's permissions"};
+}
+
+}  // namespace shiplog::embedded
