@@ -16,7 +16,8 @@ Applied apply(Staged& staged, const DeletionRequested& event) {
       metadata.set("deletionGracePeriodSeconds", event.grace_seconds);
       if (event.object.type == type::kNamespace) object.edit("status").set("phase", "Terminating");
     }
-    // Garbage collection is the lifecycle service's; these finalizers hold the object until it has seen to the dependents.
+    // Garbage collection is the lifecycle service's; these finalizers hold the object until it has seen to the
+    // dependents.
     const char* finalizer = event.propagation == "Foreground" ? "foregroundDeletion"
                             : event.propagation == "Orphan"   ? "orphan"
                                                               : nullptr;

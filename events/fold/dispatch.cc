@@ -15,6 +15,15 @@ Refusal older_generation(const ObjectKey& work) {
   return {ErrorCode::kConflict, to_string(work) + " has a newer generation"};
 }
 
+/// Condition Applied, with the generation it speaks of: whoever comes later can tell whether there is work left.
+void set_applied(Value& work, std::string_view status, std::string_view reason, std::string_view message,
+                 int64_t generation, UtcMillis time) {
+  set_condition(work, kApplied, status, reason, message, time);
+  for (Value& condition : work.edit("status").edit("conditions").edit_items()) {
+    if (condition["type"].as_string() == kApplied) condition.set("observedGeneration", generation);
+  }
+}
+
 }  // namespace
 
 Applied apply(Staged& staged, const WorkRendered& event) {
@@ -39,14 +48,14 @@ Applied apply(Staged& staged, const WorkRemoved& event) { return staged.remove(e
 Applied apply(Staged& staged, const WorkApplied& event) {
   if (outdated(staged, event.work, event.generation)) return older_generation(event.work);
   return edit(staged, event.work, [&](Value& work) {
-    set_condition(work, kApplied, "True", "AppliedSuccessful", event.message, staged.time());
+    set_applied(work, "True", "AppliedSuccessful", event.message, event.generation, staged.time());
   });
 }
 
 Applied apply(Staged& staged, const WorkApplyFailed& event) {
   if (outdated(staged, event.work, event.generation)) return older_generation(event.work);
   return edit(staged, event.work, [&](Value& work) {
-    set_condition(work, kApplied, "False", event.reason, event.message, staged.time());
+    set_applied(work, "False", event.reason, event.message, event.generation, staged.time());
   });
 }
 

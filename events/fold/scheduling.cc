@@ -46,7 +46,8 @@ Applied apply(Staged& staged, const PlacementDecided& event) {
   return edit(staged, event.binding, [&](Value& binding) {
     Value clusters = to_value(event.targets);
     // The new targets make a new generation, and the scheduler has seen it: it is its own.
-    const bool moved = binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());
+    const bool moved =
+        binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());
     if (moved) binding.edit("spec").set("clusters", std::move(clusters));
     binding.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, event.applied_placement);
     Value& status = binding.edit("status");
@@ -72,9 +73,8 @@ Applied apply(Staged& staged, const PlacementRefused& event) {
 }
 
 Applied apply(Staged& staged, const ReschedulingTriggered& event) {
-  return edit(staged, event.binding, [&](Value& binding) {
-    binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(staged.time()));
-  });
+  return edit(staged, event.binding,
+              [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(staged.time())); });
 }
 
 }  // namespace shiplog

@@ -65,8 +65,8 @@ Applied Staged::create(const ObjectKey& key, Value value) {
     const Value* ns = find({type::kNamespace, "", key.ns});
     if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found"};
     if (deleting(*ns)) {
-      return Refusal{ErrorCode::kForbidden, "unable to create new content in namespace " + key.ns +
-                                                " because it is being terminated"};
+      return Refusal{ErrorCode::kForbidden,
+                     "unable to create new content in namespace " + key.ns + " because it is being terminated"};
     }
   }
   if (Touched* staged = touched(key)) {

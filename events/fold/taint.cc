@@ -35,8 +35,8 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
   const Value* before = staged.find(event.binding);
   if (before == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.binding) + " not found"};
   const auto targets = (*before)["spec"]["clusters"].items();
-  const auto target = std::ranges::find_if(
-      targets, [&](const Value& one) { return one["name"].as_string() == event.cluster; });
+  const auto target =
+      std::ranges::find_if(targets, [&](const Value& one) { return one["name"].as_string() == event.cluster; });
   if (target == targets.end()) {
     return Refusal{ErrorCode::kConflict, to_string(event.binding) + " is not placed on " + event.cluster};
   }

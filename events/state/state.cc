@@ -38,8 +38,8 @@ void add(ResourceList& sum, const ResourceList& amounts, int sign) {
 
 Hash128 State::hash() const {
   Hash128 sum = meta_.hash;
-  std::string rest = "fold_version=" + std::to_string(meta_.fold_version) + "\nrevision=" +
-                     std::to_string(meta_.revision.value);
+  std::string rest =
+      "fold_version=" + std::to_string(meta_.fold_version) + "\nrevision=" + std::to_string(meta_.revision.value);
   for (const auto& [service, lease] : meta_.leases) {
     rest += "\n" + service + "=" + std::to_string(lease.epoch) + " " + lease.holder;
   }
@@ -77,8 +77,7 @@ const State::Objects& State::objects(std::string_view type) const {
   return at == objects_.end() ? kNoObjects : at->second;
 }
 
-std::ranges::subrange<State::Objects::const_iterator> State::objects(std::string_view type,
-                                                                     std::string_view ns) const {
+std::ranges::subrange<State::Objects::const_iterator> State::objects(std::string_view type, std::string_view ns) const {
   const Objects& all = objects(type);
   const auto first = all.lower_bound(Name{std::string{ns}, ""});
   // No namespace name contains a byte below '-', so this is the first name after all of the namespace's.
@@ -222,8 +221,8 @@ void State::remember_hash() {
   if (recent_hashes_.size() > kRememberedHashes) recent_hashes_.pop_front();
 }
 
-bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Value>> objects,
-                    std::vector<EntryId> seen, State& into) {
+bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Value>> objects, std::vector<EntryId> seen,
+                    State& into) {
   State made;
   std::string text;
   for (auto& [key, value] : objects) {

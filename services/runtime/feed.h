@@ -27,8 +27,8 @@ class Feed {
   Revision revision() const;
 
   struct Batch {
-    bool complete = true;           ///< false: `after` lies before what is kept: read the history instead
-    Revision upto;                  ///< all changes in (after, upto] of the type are in here
+    bool complete = true;            ///< false: `after` lies before what is kept: read the history instead
+    Revision upto;                   ///< all changes in (after, upto] of the type are in here
     std::vector<ChangePtr> changes;  ///< in revision order
   };
   /// Changes of one type (empty: all) after a revision, at most `max`.

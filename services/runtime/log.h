@@ -21,16 +21,25 @@ Field kv(std::string_view key, I value) {
   return {key, std::to_string(value)};
 }
 
-/// Lines go to standard error: `time=… level=info event=placement.decided binding=default/web`, or one JSON object each.
+/// Lines go to standard error: `time=… level=info event=placement.decided binding=default/web`, or one JSON object
+/// each.
 void configure(Format format, Level least);
 
 /// `event` is a stable dotted name. error: a person must act; warn: heals itself; info: one per committed decision.
 /// Threads: any.
 void write(Level level, std::string_view event, std::initializer_list<Field> fields);
 
-inline void debug(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kDebug, event, fields); }
-inline void info(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kInfo, event, fields); }
-inline void warn(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kWarn, event, fields); }
-inline void error(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kError, event, fields); }
+inline void debug(std::string_view event, std::initializer_list<Field> fields = {}) {
+  write(Level::kDebug, event, fields);
+}
+inline void info(std::string_view event, std::initializer_list<Field> fields = {}) {
+  write(Level::kInfo, event, fields);
+}
+inline void warn(std::string_view event, std::initializer_list<Field> fields = {}) {
+  write(Level::kWarn, event, fields);
+}
+inline void error(std::string_view event, std::initializer_list<Field> fields = {}) {
+  write(Level::kError, event, fields);
+}
 
 }  // namespace shiplog::log

@@ -14,8 +14,8 @@ namespace shiplog {
 /// A request to a member cluster's Kubernetes API.
 struct MemberRequest {
   std::string method = "GET";
-  std::string path;   ///< with query: "/apis/apps/v1/namespaces/default/deployments/nginx?dryRun=All"
-  Value body;         ///< null: none
+  std::string path;  ///< with query: "/apis/apps/v1/namespaces/default/deployments/nginx?dryRun=All"
+  Value body;        ///< null: none
   std::string content_type = "application/json";
   Millis timeout = {10'000};
 };

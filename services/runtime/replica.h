@@ -22,6 +22,7 @@
 namespace shiplog {
 
 class Projections;
+struct Restored;
 
 /// What became of an appended entry, after it was folded and is visible in the projection.
 struct Outcome {
@@ -62,7 +63,8 @@ class Replica {
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  /// Restores the state from the projection, if there is one, and tells from where the journal is to be read.
+  /// Starts from what the projection held, or from nothing, and tells from where the journal is to be read.
+  Result<Offset> open(Restored restored);
   Result<Offset> open();
 
   /// Folds, projects, publishes, and answers who waits. A stop (diverged, or a newer build needed) is an Error: this
@@ -88,8 +90,9 @@ class Replica {
 
  private:
   struct Waiting;
-  void send(const EntryId& id);
-  void on_stored(const EntryId& id, Result<Offset> stored);
+  void send(const std::shared_ptr<Waiting>& waiting);
+  void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);
+  Result<void> project(const std::vector<DecodedRecord>& records, const std::vector<Folded>& folded);
   void check_caught_up();
 
   Options options_;
@@ -103,7 +106,7 @@ class Replica {
   std::map<EntryId, std::shared_ptr<Waiting>> waiting_;
   std::vector<std::function<void()>> when_caught_up_;
   std::vector<Observer*> observers_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of the journal outlive us
 };
 
 }  // namespace shiplog

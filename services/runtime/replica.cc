@@ -1,0 +1,183 @@
+#include "services/runtime/replica.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "events/base/check.h"
+#include "events/codec/codec.h"
+#include "projections/runner.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+constexpr int64_t kFirstRetryMs = 20;
+constexpr int64_t kLongestRetryMs = 2'000;
+
+}  // namespace
+
+/// An appended entry until it is folded here.
+struct Replica::Waiting {
+  EntryId id;
+  std::string bytes;
+  std::function<void(Result<Outcome>)> done;
+  int tries = 0;
+};
+
+Replica::Replica(Options options) : options_{std::move(options)} {}
+
+Replica::~Replica() { *alive_ = false; }
+
+Result<Offset> Replica::open() { return open(Restored{}); }
+
+Result<Offset> Replica::open(Restored restored) {
+  if (!restored.rebuilt.empty()) {
+    log::warn("projection.rebuild", {log::kv("journal", options_.name), log::kv("reason", restored.rebuilt)});
+  }
+  next_ = restored.next;
+  if (!State::restore(restored.meta, std::move(restored.objects), std::move(restored.seen), state_)) {
+    log::warn("projection.rebuild",
+              {log::kv("journal", options_.name), log::kv("reason", "its objects do not hash to what it recorded")});
+    if (options_.projections != nullptr) {
+      SHIPLOG_TRY(options_.projections->reset());
+    }
+    state_ = State{};
+    next_ = Offset{};
+  }
+  feed_.start_at(state_.revision());
+  SHIPLOG_TRY(end_at_start_, options_.journal->head());
+  SHIPLOG_TRY(const Offset oldest, options_.journal->oldest());
+  if (next_ < oldest && next_ < end_at_start_ && (oldest.value > 0 || next_.value > 0)) {
+    const bool nothing_lost = next_ == Offset{} && state_.revision() == Revision{} && oldest.value <= 1;
+    if (!nothing_lost) {
+      return Error{ErrorCode::kGone, options_.journal->describe() + " begins at offset " +
+                                         std::to_string(oldest.value) + ", but this replica has to read on from " +
+                                         std::to_string(next_.value) +
+                                         ": restore a snapshot that covers what was trimmed"};
+    }
+  }
+  check_caught_up();
+  return next_;
+}
+
+Result<void> Replica::deliver(std::vector<DecodedRecord> records) {
+  if (stopped_) return Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"};
+  std::vector<Folded> folded;
+  folded.reserve(records.size());
+  std::optional<std::string> stop;
+  for (const DecodedRecord& record : records) {
+    folded.push_back(fold(state_, record.entry));
+    for (Observer* observer : observers_) observer->on_folded(state_, record, folded.back());
+    if (folded.back().stop) {
+      stop = folded.back().stop;
+      break;
+    }
+  }
+  records.resize(folded.size());
+  if (stop) {
+    stopped_ = true;
+    log::error("replica.stopped", {log::kv("journal", options_.name), log::kv("offset", records.back().offset.value),
+                                   log::kv("reason", *stop)});
+    return Error{ErrorCode::kInternal, *stop};
+  }
+  if (options_.projections != nullptr) {
+    SHIPLOG_TRY(project(records, folded));
+  }
+
+  std::vector<std::pair<std::shared_ptr<Waiting>, Outcome>> answered;
+  std::vector<Feed::ChangePtr> published;
+  for (size_t index = 0; index < records.size(); ++index) {
+    std::vector<Feed::ChangePtr> changes;
+    for (Change& change : folded[index].changes) changes.push_back(std::make_shared<const Change>(std::move(change)));
+    published.insert(published.end(), changes.begin(), changes.end());
+    const auto waiting = waiting_.find(records[index].entry.id);
+    if (waiting == waiting_.end() || folded[index].duplicate) continue;
+    answered.emplace_back(waiting->second, Outcome{records[index].offset, folded[index].revision, folded[index].refusal,
+                                                   std::move(changes)});
+    waiting_.erase(waiting);
+  }
+  if (!records.empty()) next_ = Offset{records.back().offset.value + 1};
+  entries_folded_.fetch_add(records.size(), std::memory_order_relaxed);
+  feed_.publish(std::move(published), state_.revision());
+  for (auto& [waiting, outcome] : answered) {
+    if (auto done = std::exchange(waiting->done, nullptr)) done(std::move(outcome));
+  }
+  check_caught_up();
+  return ok();
+}
+
+Result<void> Replica::project(const std::vector<DecodedRecord>& records, const std::vector<Folded>& folded) {
+  std::vector<FoldedEntry> batch;
+  batch.reserve(records.size());
+  for (size_t index = 0; index < records.size(); ++index) {
+    batch.push_back(FoldedEntry{records[index].offset, records[index].entry, folded[index]});
+  }
+  auto applied = options_.projections->apply(batch, state_.meta());
+  if (!applied) {
+    // The state is ahead of its projection now: going on would serve answers older than what was acknowledged.
+    stopped_ = true;
+    log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", applied.error().message)});
+    return applied.error().context("writing the projection");
+  }
+  return ok();
+}
+
+void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
+  if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
+  if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
+  auto waiting = std::make_shared<Waiting>(Waiting{entry.id, encode(entry), std::move(done), 0});
+  // Registered first, on the executor: the entry may be folded before the journal has said that it is stored.
+  options_.executor->post([this, alive = alive_, waiting] {
+    if (!*alive) return;
+    if (stopped_) {
+      if (waiting->done) waiting->done(Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"});
+      return;
+    }
+    waiting_.emplace(waiting->id, waiting);
+    send(waiting);
+  });
+}
+
+void Replica::send(const std::shared_ptr<Waiting>& waiting) {
+  ++waiting->tries;
+  options_.journal->append(waiting->bytes, [this, alive = alive_, waiting](Result<Offset> stored) {
+    if (stored) return;  // the fold answers
+    Executor* executor = options_.executor;
+    executor->post([this, alive, waiting, stored = std::move(stored)] {
+      if (*alive) on_stored(waiting, stored);
+    });
+  });
+}
+
+void Replica::on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored) {
+  if (!waiting->done) return;  // folded meanwhile
+  if (stored.error().code != ErrorCode::kUnknownOutcome && waiting->tries == 1) {
+    waiting_.erase(waiting->id);
+    if (auto done = std::exchange(waiting->done, nullptr)) done(stored.error());
+    return;
+  }
+  // Unknown once is unknown until the fold shows the entry or its twin: a later "not stored" is about the retry only.
+  const int64_t backoff = std::min(kLongestRetryMs, kFirstRetryMs << std::min(waiting->tries, 10));
+  const auto jitter = static_cast<int64_t>(random_below(*options_.random, static_cast<uint64_t>(backoff)));
+  log::warn("append.retry", {log::kv("journal", options_.name), log::kv("entry", to_string(waiting->id)),
+                             log::kv("tries", waiting->tries), log::kv("reason", stored.error().message)});
+  options_.executor->post_after(Millis{backoff / 2 + jitter / 2}, [this, alive = alive_, waiting] {
+    if (*alive && waiting->done) send(waiting);
+  });
+}
+
+void Replica::when_caught_up(std::function<void()> then) {
+  if (caught_up()) {
+    options_.executor->post(std::move(then));
+  } else {
+    when_caught_up_.push_back(std::move(then));
+  }
+}
+
+void Replica::check_caught_up() {
+  if (caught_up() || next_ < end_at_start_) return;
+  caught_up_.store(true, std::memory_order_release);
+  for (auto& then : std::exchange(when_caught_up_, {})) options_.executor->post(std::move(then));
+}
+
+}  // namespace shiplog

@@ -1,0 +1,294 @@
+#include "services/runtime/roles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "events/base/check.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+
+struct Roles::Role {
+  enum class Phase { kFollowing, kTaking, kActing };
+
+  std::unique_ptr<Service> service;
+  Phase phase = Phase::kFollowing;
+  bool leading = false;  // the election says so
+  uint64_t epoch = 0;    // of our lease, while acting
+  uint64_t tenure = 0;   // grows each time acting begins or ends: steps of an older tenure are void
+  ReconcileQueue queue;
+  bool pumping = false;  // a pump is posted
+  UtcMillis armed;       // a timer is set for then
+
+  std::string name() const { return std::string{service->name()}; }
+};
+
+/// One step of one key; outlives the tenure it began in, but is void then.
+class Roles::Step final : public Task, public std::enable_shared_from_this<Roles::Step> {
+ public:
+  Step(Roles& roles, Role& role, ReconcileQueue::Taken taken)
+      : roles_{roles}, role_{role}, taken_{std::move(taken)}, tenure_{role.tenure}, alive_{roles.alive_} {}
+
+  const ObjectKey& key() const override { return taken_.key; }
+  const State& state() const override { return roles_.options_.replica->state(); }
+  UtcMillis now() const override {
+    // Remembered: the entry must carry the very time its decision was computed with.
+    return asked_now_ = roles_.options_.executor->now();
+  }
+
+  void append_decision(Decision decision, Appended then) override {
+    append("decide", std::move(decision), std::move(then));
+  }
+  void append_observation(Decision seen, Appended then) override {
+    append("observe", std::move(seen), std::move(then));
+  }
+
+  void done(Millis look_again) override {
+    if (finish()) return;
+    std::optional<UtcMillis> at;
+    if (look_again.value > 0) at = now() + look_again;
+    role_.queue.done(taken_.key, now(), at);
+    roles_.arm(role_);
+  }
+
+  void retry(const Error& error) override {
+    if (finish()) return;
+    const bool routine = error.code == ErrorCode::kConflict || role_.queue.failures(taken_.key) > 0;
+    log::write(routine ? log::Level::kDebug : log::Level::kWarn, role_.name() + ".retry",
+               {log::kv("key", to_string(taken_.key)), log::kv("code", shiplog::name_of(error.code)),
+                log::kv("reason", error.message)});
+    role_.queue.retry(taken_.key, now(), *roles_.options_.random);
+    roles_.arm(role_);
+  }
+
+ private:
+  bool is_void() const { return !*alive_ || tenure_ != role_.tenure; }
+
+  /// True when the step no longer counts.
+  bool finish() {
+    if (is_void()) return true;
+    SHIPLOG_CHECK(!finished_, "a step ends once");
+    finished_ = true;
+    return false;
+  }
+
+  void append(const char* verb, Decision decision, Appended then) {
+    if (is_void()) return;
+    Entry entry;
+    entry.time = asked_now_ == UtcMillis{} ? now() : asked_now_;
+    entry.actor = {.user = "system:shiplog:" + role_.name(),
+                   .groups = {"system:shiplog"},
+                   .service = role_.name(),
+                   .source_ip = "",
+                   .user_agent = roles_.options_.user_agent};
+    entry.request = {verb, to_string(taken_.key)};
+    entry.cause = taken_.cause;
+    entry.as_of = state().revision();
+    entry.fence = {role_.name(), role_.epoch};
+    entry.fold_version = state().fold_version();
+    entry.expects = std::move(decision.expects);
+    entry.events = std::move(decision.events);
+    roles_.options_.replica->append(
+        std::move(entry), [self = shared_from_this(), then = std::move(then)](Result<Outcome> outcome) {
+          if (self->is_void()) return;
+          if (!outcome) return then(outcome.error());
+          if (outcome.value().refusal) {
+            return then(Error{outcome.value().refusal->code, outcome.value().refusal->reason});
+          }
+          then(outcome.value().revision);
+        });
+  }
+
+  Roles& roles_;
+  Role& role_;
+  ReconcileQueue::Taken taken_;
+  uint64_t tenure_;
+  std::shared_ptr<bool> alive_;
+  bool finished_ = false;
+  mutable UtcMillis asked_now_;
+};
+
+Roles::Roles(Options options) : options_{std::move(options)} { options_.replica->add_observer(*this); }
+
+Roles::~Roles() { *alive_ = false; }
+
+void Roles::add(std::unique_ptr<Service> service) {
+  auto role = std::make_unique<Role>();
+  role->service = std::move(service);
+  roles_.push_back(std::move(role));
+}
+
+void Roles::start() {
+  options_.replica->when_caught_up([this, alive = alive_] {
+    if (!*alive) return;
+    for (const auto& role : roles_) {
+      options_.election->campaign(role->name(), [this, alive, role = role.get()](bool leading) {
+        if (*alive) lead(*role, leading);
+      });
+    }
+  });
+}
+
+void Roles::stop() {
+  for (const auto& role : roles_) end(*role);
+  options_.election->resign();
+}
+
+bool Roles::acting(std::string_view service) const {
+  return std::ranges::any_of(roles_, [&](const auto& role) {
+    return role->service->name() == service && role->phase == Role::Phase::kActing;
+  });
+}
+
+size_t Roles::pending() const {
+  size_t sum = 0;
+  for (const auto& role : roles_) sum += role->queue.size();
+  return sum;
+}
+
+size_t Roles::due_or_busy() const {
+  size_t sum = 0;
+  for (const auto& role : roles_) {
+    sum += role->queue.busy();
+    if (const auto due = role->queue.next_due(); due && *due <= options_.executor->now()) ++sum;
+  }
+  return sum;
+}
+
+void Roles::lead(Role& role, bool leading) {
+  role.leading = leading;
+  if (!leading) {
+    end(role);
+  } else if (role.phase == Role::Phase::kFollowing) {
+    take_lease(role);
+  }
+}
+
+void Roles::take_lease(Role& role) {
+  role.phase = Role::Phase::kTaking;
+  const State& state = options_.replica->state();
+  Entry entry;
+  entry.actor = {.user = "system:shiplog:" + role.name(),
+                 .groups = {"system:shiplog"},
+                 .service = role.name(),
+                 .source_ip = "",
+                 .user_agent = options_.user_agent};
+  entry.as_of = state.revision();
+  entry.fold_version = state.fold_version();
+  const uint64_t epoch = state.lease(role.name()).epoch + 1;
+  entry.events = {LeaseTaken{role.name(), options_.election->identity(), epoch}};
+  options_.replica->append(std::move(entry), [this, alive = alive_, &role, epoch](Result<Outcome> outcome) {
+    if (!*alive || role.phase != Role::Phase::kTaking) return;
+    role.phase = Role::Phase::kFollowing;
+    if (!role.leading) return;
+    if (outcome && !outcome.value().refusal && options_.replica->state().lease(role.name()).epoch == epoch) {
+      role.epoch = epoch;
+      begin(role);
+      return;
+    }
+    // Somebody else took that epoch, or the journal is away: while the election says that we lead, try again.
+    options_.executor->post_after(Millis{100}, [this, alive, &role] {
+      if (*alive && role.leading && role.phase == Role::Phase::kFollowing) take_lease(role);
+    });
+  });
+}
+
+void Roles::begin(Role& role) {
+  role.phase = Role::Phase::kActing;
+  ++role.tenure;
+  log::info("lease.taken", {log::kv("service", role.name()), log::kv("epoch", role.epoch),
+                            log::kv("revision", options_.replica->state().revision().value)});
+  std::vector<ObjectKey> wake;
+  role.service->on_start(options_.replica->state(), wake);
+  const UtcMillis now = options_.executor->now();
+  const Cause cause{options_.replica->state().revision(), {}, ""};
+  for (const ObjectKey& key : wake) role.queue.wake(key, now, cause);
+  arm(role);
+}
+
+void Roles::end(Role& role) {
+  if (role.phase == Role::Phase::kFollowing) return;
+  const bool acted = role.phase == Role::Phase::kActing;
+  role.phase = Role::Phase::kFollowing;
+  ++role.tenure;
+  role.queue.clear();
+  if (!acted) return;
+  role.service->on_stop();
+  log::info("lease.released", {log::kv("service", role.name()), log::kv("epoch", role.epoch)});
+}
+
+void Roles::on_folded(const State& state, const DecodedRecord& record, const Folded& folded) {
+  if (folded.refusal) return;
+  for (const Event& event : record.entry.events) {
+    const auto* taken = std::get_if<LeaseTaken>(&event);
+    if (taken == nullptr) continue;
+    for (const auto& role : roles_) {
+      if (role->name() != taken->service || role->phase != Role::Phase::kActing) continue;
+      if (taken->epoch <= role->epoch) continue;
+      log::warn("lease.lost", {log::kv("service", taken->service), log::kv("holder", taken->holder)});
+      end(*role);
+      if (role->leading) {
+        options_.executor->post_after(Millis{100}, [this, alive = alive_, role = role.get()] {
+          if (*alive && role->leading && role->phase == Role::Phase::kFollowing) take_lease(*role);
+        });
+      }
+    }
+  }
+  if (folded.changes.empty()) return;
+  const UtcMillis now = options_.executor->now();
+  const Cause cause{folded.revision, record.entry.id, record.entry.cause.trace_id};
+  std::vector<ObjectKey> wake;
+  for (const auto& role : roles_) {
+    wake.clear();
+    for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
+    if (role->phase != Role::Phase::kActing) continue;
+    for (const ObjectKey& key : wake) role->queue.wake(key, now, cause);
+    arm(*role);
+  }
+}
+
+void Roles::arm(Role& role) {
+  if (role.phase != Role::Phase::kActing || role.pumping) return;
+  const auto due = role.queue.next_due();
+  if (!due || role.queue.busy() >= options_.steps_under_way) return;
+  const UtcMillis now = options_.executor->now();
+  if (*due <= now) {
+    role.pumping = true;
+    options_.executor->post([this, alive = alive_, &role] {
+      if (*alive) pump(role);
+    });
+  } else if (role.armed <= now || *due < role.armed) {
+    role.armed = *due;
+    options_.executor->post_after(*due - now, [this, alive = alive_, &role, at = *due] {
+      if (!*alive) return;
+      if (role.armed == at) role.armed = UtcMillis{};
+      arm(role);
+    });
+  }
+}
+
+void Roles::pump(Role& role) {
+  role.pumping = false;
+  const uint64_t tenure = role.tenure;
+  // A bounded number of steps at a time: other services, and folding, get their turn in between.
+  for (int steps = 0; steps < 64 && role.phase == Role::Phase::kActing && role.tenure == tenure; ++steps) {
+    if (role.queue.busy() >= options_.steps_under_way) return;  // done() arms again
+    auto taken = role.queue.take(options_.executor->now());
+    if (!taken) break;
+    role.service->reconcile(std::make_shared<Step>(*this, role, std::move(*taken)));
+  }
+  arm(role);
+}
+
+void decide_and_append(const Decide& decide, const TaskPtr& task) {
+  auto decided = decide(task->state(), task->key(), task->now());
+  if (!decided) return task->retry(decided.error());
+  if (!decided.value()) return task->done();
+  task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
+    // Once more, whatever came of it: a decision may be the first of several, and a refused one is decided anew.
+    if (appended) return task->done(Millis{1});
+    task->retry(appended.error());
+  });
+}
+
+}  // namespace shiplog

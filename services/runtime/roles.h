@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/runtime/election.h"
+#include "services/runtime/queue.h"
+#include "services/runtime/replica.h"
+#include "services/runtime/service.h"
+
+namespace shiplog {
+
+/// Runs services on one replica: takes their leases, hands them due keys, appends what they decide.
+///
+///   following ──leads──▶ taking ──LeaseTaken folded──▶ acting ──lost──▶ following
+///                          ▲  └──refused: epoch moved───┘
+///
+/// While following, a service sees changes (so that it is warm) but reconciles nothing. Nobody acts before the replica
+/// has caught up. Threads: the executor.
+class Roles final : public Observer {
+ public:
+  struct Options {
+    Replica* replica = nullptr;
+    Executor* executor = nullptr;
+    Random* random = nullptr;
+    Election* election = nullptr;
+    std::string user_agent;        ///< of entries: "shiplogd/0.1.0"
+    size_t steps_under_way = 512;  ///< per service
+  };
+
+  explicit Roles(Options options);
+  ~Roles() override;
+
+  void add(std::unique_ptr<Service> service);
+  /// Campaigns for every service, once the replica has caught up.
+  void start();
+  /// Lets go of the leases; steps under way come to nothing.
+  void stop();
+
+  /// This replica decides for the service now.
+  bool acting(std::string_view service) const;
+  /// Keys that wait or are being worked on, over all services: 0 means idle.
+  size_t pending() const;
+  /// Keys that are due or busy now; keys waiting for a later look do not count.
+  size_t due_or_busy() const;
+
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+ private:
+  struct Role;
+  class Step;
+  void lead(Role& role, bool leading);
+  void take_lease(Role& role);
+  void begin(Role& role);
+  void end(Role& role);
+  void pump(Role& role);
+  void arm(Role& role);
+
+  Options options_;
+  std::vector<std::unique_ptr<Role>> roles_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace shiplog

@@ -1,0 +1,119 @@
+#include "services/runtime/tail_thread.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "events/codec/codec.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+constexpr size_t kBatchRecords = 512;
+constexpr Millis kPatience{1'000};
+constexpr auto kPause = std::chrono::milliseconds{200};
+
+}  // namespace
+
+struct TailThread::Impl {
+  Journal& journal;
+  Replica& replica;
+  Executor& executor;
+  Offset from;
+  std::function<void(const Error&)> failed;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int under_way = 0;
+  bool stopping = false;
+  std::unique_ptr<Journal::Tail> tail;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
+  std::thread thread;
+
+  bool stopped() {
+    const std::lock_guard lock{mutex};
+    return stopping;
+  }
+
+  void fail(const Error& error) {
+    executor.post([this, alive_then = alive, error] {
+      if (*alive_then) failed(error);
+    });
+  }
+
+  /// False when reading is over.
+  bool deliver(std::vector<DecodedRecord> records) {
+    {
+      std::unique_lock lock{mutex};
+      changed.wait(lock, [&] { return under_way < 2 || stopping; });
+      if (stopping) return false;
+      ++under_way;
+    }
+    auto shared = std::make_shared<std::vector<DecodedRecord>>(std::move(records));
+    executor.post([this, alive_then = alive, shared] {
+      if (!*alive_then) return;
+      const auto delivered = replica.deliver(std::move(*shared));
+      {
+        const std::lock_guard lock{mutex};
+        --under_way;
+        if (!delivered) stopping = true;
+      }
+      changed.notify_one();
+      if (!delivered) failed(delivered.error());
+    });
+    return true;
+  }
+
+  void run() {
+    while (!stopped()) {
+      auto records = tail->next(kBatchRecords, kPatience);
+      if (!records) {
+        const ErrorCode code = records.error().code;
+        if (code != ErrorCode::kIo && code != ErrorCode::kUnavailable) return fail(records.error());
+        log::warn("journal.read_failed",
+                  {log::kv("journal", journal.describe()), log::kv("reason", records.error().message)});
+        std::unique_lock lock{mutex};
+        changed.wait_for(lock, kPause, [&] { return stopping; });
+        continue;
+      }
+      std::vector<DecodedRecord> decoded;
+      decoded.reserve(records.value().size());
+      for (const JournalRecord& record : records.value()) {
+        auto entry = decode(record.bytes);
+        if (!entry) {
+          if (!decoded.empty()) deliver(std::move(decoded));
+          return fail(entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value)));
+        }
+        decoded.push_back({record.offset, std::move(entry).value()});
+      }
+      if (!decoded.empty() && !deliver(std::move(decoded))) return;
+    }
+  }
+};
+
+TailThread::TailThread(Journal& journal, Replica& replica, Executor& executor, Offset from,
+                       std::function<void(const Error&)> failed)
+    : impl_{std::make_unique<Impl>(journal, replica, executor, from, std::move(failed))} {
+  auto tail = journal.tail(from);
+  if (!tail) {
+    impl_->fail(tail.error());
+    return;
+  }
+  impl_->tail = std::move(tail).value();
+  impl_->thread = std::thread{[this] { impl_->run(); }};
+}
+
+TailThread::~TailThread() {
+  {
+    const std::lock_guard lock{impl_->mutex};
+    impl_->stopping = true;
+  }
+  if (impl_->tail) impl_->tail->stop();
+  impl_->changed.notify_one();
+  if (impl_->thread.joinable()) impl_->thread.join();
+  *impl_->alive = false;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "events/base/result.h"
+#include "events/journal/journal.h"
+#include "services/runtime/executor.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog {
+
+/// Reads and decodes a journal on a thread of its own and hands the records to a replica on its executor, one batch at
+/// a time: while a batch is folded the next one is read, and no more.
+class TailThread {
+ public:
+  /// `failed` is called once, on the executor, when the replica cannot go on: a corrupt record, a trimmed one, a
+  /// stop. Passing trouble (kIo, kUnavailable) is retried and logged here.
+  TailThread(Journal& journal, Replica& replica, Executor& executor, Offset from,
+             std::function<void(const Error&)> failed);
+  ~TailThread();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog

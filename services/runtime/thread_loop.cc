@@ -1,0 +1,98 @@
+#include "services/runtime/thread_loop.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "events/base/system.h"
+
+namespace shiplog {
+
+struct ThreadLoop::Impl {
+  using Steady = std::chrono::steady_clock;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::function<void()>> ready;
+  std::multimap<Steady::time_point, std::function<void()>> timers;
+  bool stopping = false;
+  SystemClock clock;
+  std::thread thread;
+
+  void run() {
+    std::vector<std::function<void()>> batch;
+    std::unique_lock lock{mutex};
+    while (!stopping) {
+      const auto now = Steady::now();
+      while (!timers.empty() && timers.begin()->first <= now) {
+        ready.push_back(std::move(timers.begin()->second));
+        timers.erase(timers.begin());
+      }
+      if (ready.empty()) {
+        if (timers.empty()) {
+          changed.wait(lock);
+        } else {
+          changed.wait_until(lock, timers.begin()->first);
+        }
+        continue;
+      }
+      batch.swap(ready);
+      lock.unlock();
+      for (auto& run_one : batch) run_one();
+      batch.clear();
+      lock.lock();
+    }
+  }
+};
+
+ThreadLoop::ThreadLoop() : impl_{std::make_unique<Impl>()} {
+  impl_->thread = std::thread{[this] { impl_->run(); }};
+}
+
+ThreadLoop::~ThreadLoop() { stop(); }
+
+void ThreadLoop::post(std::function<void()> run) {
+  {
+    const std::lock_guard lock{impl_->mutex};
+    if (impl_->stopping) return;
+    impl_->ready.push_back(std::move(run));
+  }
+  impl_->changed.notify_one();
+}
+
+void ThreadLoop::post_after(Millis delay, std::function<void()> run) {
+  {
+    const std::lock_guard lock{impl_->mutex};
+    if (impl_->stopping) return;
+    impl_->timers.emplace(Impl::Steady::now() + std::chrono::milliseconds{delay.value}, std::move(run));
+  }
+  impl_->changed.notify_one();
+}
+
+UtcMillis ThreadLoop::now() const { return impl_->clock.now(); }
+
+void ThreadLoop::call(std::function<void()> run) {
+  std::promise<void> ran;
+  post([&] {
+    run();
+    ran.set_value();
+  });
+  ran.get_future().wait();
+}
+
+void ThreadLoop::stop() {
+  {
+    const std::lock_guard lock{impl_->mutex};
+    impl_->stopping = true;
+  }
+  impl_->changed.notify_one();
+  if (impl_->thread.joinable()) impl_->thread.join();
+  impl_->ready.clear();
+  impl_->timers.clear();
+}
+
+}  // namespace shiplog

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "services/runtime/executor.h"
+
+namespace shiplog {
+
+/// The fold thread of a running process: one thread, a queue and timers, on the machine's clock.
+class ThreadLoop final : public Executor {
+ public:
+  ThreadLoop();
+  /// Stops if still running.
+  ~ThreadLoop() override;
+
+  void post(std::function<void()> run) override;
+  void post_after(Millis delay, std::function<void()> run) override;
+  UtcMillis now() const override;
+
+  /// Runs `run` on the thread and waits for it. Not from the thread itself.
+  void call(std::function<void()> run);
+  /// Finishes what is running, forgets what is queued, and joins the thread.
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog
