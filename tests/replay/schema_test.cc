@@ -1,0 +1,137 @@
+// Keeps the schema readable for ever: what a field once was, it stays.
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
+#include <gtest/gtest.h>
+
+#include "events/codec/codec.h"
+#include "events/codec/samples.h"
+#include "tests/replay/golden.h"
+
+namespace shiplog {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+using google::protobuf::Message;
+
+constexpr const char* kFieldList = GOLDEN_FOLDER "/fields.txt";
+
+// The event schema as protoc read it in this build.
+class Schema {
+ public:
+  Schema() {
+    google::protobuf::FileDescriptorSet set;
+    EXPECT_TRUE(set.ParseFromString(golden::read_file(EVENT_DESCRIPTORS)));
+    // protoc writes a file after all that it imports.
+    for (const auto& file : set.file()) files_.push_back(pool_.BuildFile(file));
+  }
+
+  std::vector<const Descriptor*> messages() const {
+    std::vector<const Descriptor*> all;
+    for (const FileDescriptor* file : files_) {
+      EXPECT_NE(file, nullptr);
+      EXPECT_EQ(file->enum_type_count(), 0) << file->name() << ": the list of fields does not cover enums";
+      for (int at = 0; at < file->message_type_count(); ++at) {
+        all.push_back(file->message_type(at));
+        EXPECT_EQ(all.back()->nested_type_count(), 0) << all.back()->name() << ": nor nested messages, nor maps";
+      }
+    }
+    return all;
+  }
+
+  const Descriptor* message(const std::string& name) const {
+    return pool_.FindMessageTypeByName("shiplog.events.v1." + name);
+  }
+
+ private:
+  DescriptorPool pool_;
+  std::vector<const FileDescriptor*> files_;
+};
+
+// "Target.cluster = 1 : string : one". All that old bytes depend on, and the name, which tools and JSON depend on.
+std::string line_of(const FieldDescriptor& field) {
+  std::string label = field.is_repeated() ? "repeated" : "one";
+  if (field.is_packed()) label += " packed";
+  if (field.real_containing_oneof() != nullptr) label = "oneof " + field.real_containing_oneof()->name();
+  if (field.has_optional_keyword()) label = "optional";
+  const std::string type = field.message_type() == nullptr ? field.type_name() : field.message_type()->name();
+  return field.containing_type()->name() + "." + field.name() + " = " + std::to_string(field.number()) + " : " + type +
+         " : " + label;
+}
+
+TEST(Schema, KeepsEveryFieldAsItOnceWas) {
+  const Schema schema;
+  std::vector<std::string> fields;
+  for (const Descriptor* message : schema.messages()) {
+    for (int at = 0; at < message->field_count(); ++at) fields.push_back(line_of(*message->field(at)));
+  }
+  std::string committed = golden::read_file(kFieldList);
+  std::set<std::string> listed;
+  std::istringstream lines{committed};
+  for (std::string line; std::getline(lines, line);) listed.insert(line);
+
+  const std::set<std::string> now{fields.begin(), fields.end()};
+  for (const std::string& line : listed) {
+    EXPECT_TRUE(now.contains(line)) << "removed or changed: " << line << "\nJournals hold it. Bring the field back as "
+                                    << "it was, and add a new one beside it.";
+  }
+  for (const std::string& line : fields) {
+    if (listed.contains(line)) continue;
+    if (golden::updating()) committed += line + "\n";
+    EXPECT_TRUE(golden::updating()) << "new: " << line << "\nRun replay_golden_test --update-golden and commit.";
+  }
+  if (golden::updating()) golden::write_file(kFieldList, committed);
+}
+
+// Marks what is set in `message`, and below it.
+void mark_set(const Message& message, std::set<const FieldDescriptor*>& seen) {
+  std::vector<const FieldDescriptor*> set;
+  message.GetReflection()->ListFields(message, &set);
+  for (const FieldDescriptor* field : set) {
+    seen.insert(field);
+    if (field->message_type() == nullptr) continue;
+    const auto* reflection = message.GetReflection();
+    if (!field->is_repeated()) mark_set(reflection->GetMessage(message, field), seen);
+    for (int at = 0; field->is_repeated() && at < reflection->FieldSize(message, field); ++at) {
+      mark_set(reflection->GetRepeatedMessage(message, field, at), seen);
+    }
+  }
+}
+
+TEST(Schema, HasNoFieldThatTheCodecDoesNotWrite) {
+  const Schema schema;
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<Message> entry{factory.GetPrototype(schema.message("Entry"))->New()};
+  ASSERT_TRUE(entry->ParseFromString(encode(samples::entry_of(samples::every_kind()))));
+  std::set<const FieldDescriptor*> seen;
+  mark_set(*entry, seen);
+  for (const Descriptor* message : schema.messages()) {
+    for (int at = 0; at < message->field_count(); ++at) {
+      EXPECT_TRUE(seen.contains(message->field(at))) << line_of(*message->field(at)) << " is never written";
+    }
+  }
+}
+
+TEST(Schema, NamesTheFamilyByTheHundredsOfAKindsNumber) {
+  const Schema schema;
+  const std::map<int, std::string> files = {{1, "api"},   {2, "scheduling"}, {3, "dispatch"}, {4, "taint"},
+                                            {5, "quota"}, {6, "cluster"},    {7, "control"}};
+  const Descriptor* event = schema.message("Event");
+  ASSERT_EQ(event->field_count(), static_cast<int>(std::variant_size_v<Event>));
+  for (int at = 0; at < event->field_count(); ++at) {
+    const FieldDescriptor* kind = event->field(at);
+    EXPECT_EQ(kind->message_type()->file()->name(), "schemas/events/v1/" + files.at(kind->number() / 100) + ".proto");
+  }
+}
+
+}  // namespace
+}  // namespace shiplog
