@@ -144,17 +144,20 @@ int64_t Quantity::milli() const { return saturate(milli_); }
 
 Quantity Quantity::operator+(const Quantity& other) const {
   Int sum = 0;
-  return bounded(__builtin_add_overflow(milli_, other.milli_, &sum), sum, milli_ < 0);
+  const bool overflow = __builtin_add_overflow(milli_, other.milli_, &sum);
+  return bounded(overflow, sum, milli_ < 0);
 }
 
 Quantity Quantity::operator-(const Quantity& other) const {
   Int difference = 0;
-  return bounded(__builtin_sub_overflow(milli_, other.milli_, &difference), difference, milli_ < 0);
+  const bool overflow = __builtin_sub_overflow(milli_, other.milli_, &difference);
+  return bounded(overflow, difference, milli_ < 0);
 }
 
 Quantity Quantity::operator*(int64_t times) const {
   Int product = 0;
-  return bounded(__builtin_mul_overflow(milli_, Int{times}, &product), product, (milli_ < 0) != (times < 0));
+  const bool overflow = __builtin_mul_overflow(milli_, Int{times}, &product);
+  return bounded(overflow, product, (milli_ < 0) != (times < 0));
 }
 
 int64_t Quantity::divided_by(const Quantity& other) const {
