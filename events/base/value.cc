@@ -123,18 +123,24 @@ Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> me
 }
 
 Value Value::object(Object members) {
-  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.key() < b.key(); });
-  Object unique;
-  unique.reserve(members.size());
-  for (Member& member : members) {
-    if (!unique.empty() && unique.back().key() == member.key()) {
-      unique.back() = std::move(member);
-    } else {
-      unique.push_back(std::move(member));
+  const auto before = [](const Member& a, const Member& b) { return a.key() < b.key(); };
+  const auto not_before = [&](const Member& a, const Member& b) { return !before(a, b); };
+  // What we wrote ourselves comes back sorted.
+  if (std::adjacent_find(members.begin(), members.end(), not_before) != members.end()) {
+    std::stable_sort(members.begin(), members.end(), before);
+    Object unique;
+    unique.reserve(members.size());
+    for (Member& member : members) {
+      if (!unique.empty() && unique.back().key() == member.key()) {
+        unique.back() = std::move(member);
+      } else {
+        unique.push_back(std::move(member));
+      }
     }
+    members = std::move(unique);
   }
   Value made;
-  made.edit_members() = std::move(unique);
+  made.edit_members() = std::move(members);
   return made;
 }
 

@@ -137,7 +137,7 @@ class Builder final : public YAML::EventHandler {
     if (tag != "?" && tag != "" && tag != "tag:yaml.org,2002:" + type) {
       refuse(mark, "the tag " + shown(tag) + " is not supported");
     }
-    if (expects_key()) refuse(mark, "a key that is no scalar");
+    if (expects_key()) refuse(mark, "a key that is no scalar, or a bracket that is never closed");
     if (open_.size() == static_cast<size_t>(kMaxJsonDepth)) refuse_depth(mark);
     open_.push_back({.is_map = is_map, .mark = mark, .anchor = anchor});
   }

@@ -1,0 +1,93 @@
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "events/base/ids.h"
+#include "events/base/random.h"
+#include "events/base/system.h"
+
+namespace shiplog {
+namespace {
+
+TEST(EntryId, PrintsAndReadsBack) {
+  SeededRandom random{5};
+  const EntryId id = new_entry_id(random);
+  const auto back = parse_entry_id(to_string(id));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back.value(), id);
+  EXPECT_EQ(to_string(EntryId{{0x00, 0x01, 0xab, 0xff}}), "0001abff000000000000000000000000");
+  EXPECT_EQ(parse_entry_id("0001ABFF000000000000000000000000").value(), (EntryId{{0x00, 0x01, 0xab, 0xff}}));
+}
+
+TEST(EntryId, RefusesAnythingElse) {
+  for (const std::string& text : {std::string{}, std::string(31, '0'), std::string(33, '0'), std::string(32, 'g'),
+                                  "0x" + std::string(30, '0'), " " + std::string(31, '0')}) {
+    const auto id = parse_entry_id(text);
+    ASSERT_FALSE(id) << text;
+    EXPECT_EQ(id.error().code, ErrorCode::kBadRequest);
+  }
+}
+
+TEST(Uid, IsAUuidThatDependsOnTheEntryAndTheEventOnly) {
+  const std::regex shape{"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"};
+  SeededRandom random{5};
+  std::set<std::string> uids;
+  for (int i = 0; i < 200; ++i) {
+    const EntryId id = new_entry_id(random);
+    for (const size_t index : {size_t{0}, size_t{1}, size_t{256}, size_t{1} << 40U}) {
+      const std::string uid = uid_from(id, index);
+      EXPECT_TRUE(std::regex_match(uid, shape)) << uid;
+      EXPECT_EQ(uid, uid_from(id, index));
+      EXPECT_TRUE(uids.insert(uid).second);
+    }
+  }
+  // Old journals are replayed for ever: the same entry must keep giving the same uid.
+  EXPECT_EQ(uid_from(EntryId{}, 0), "c4ebeb45-9916-8149-9f52-faffed16c219");
+}
+
+TEST(ObjectKey, PrintsAndReadsBack) {
+  for (const ObjectKey& key :
+       {ObjectKey{"deployments.apps", "default", "nginx"}, ObjectKey{"clusters.cluster.karmada.io", "", "m1"},
+        ObjectKey{"clusterroles.rbac.authorization.k8s.io", "", "system:node"}}) {
+    const auto back = parse_object_key(to_string(key));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back.value(), key);
+    EXPECT_EQ(std::hash<ObjectKey>{}(back.value()), std::hash<ObjectKey>{}(key));
+  }
+  EXPECT_EQ(to_string(ObjectKey{"deployments.apps", "default", "nginx"}), "deployments.apps/default/nginx");
+  EXPECT_EQ(to_string(ObjectKey{"nodes", "", "n1"}), "nodes/n1");
+}
+
+TEST(ObjectKey, RefusesAnythingElse) {
+  for (const char* text : {"", "pods", "/", "pods/", "/default/x", "pods//x", "pods/default/", "pods/default/x/y"}) {
+    const auto key = parse_object_key(text);
+    ASSERT_FALSE(key) << text;
+    EXPECT_EQ(key.error().code, ErrorCode::kBadRequest);
+  }
+}
+
+TEST(Random, ASeedGivesTheSameNumbersForEver) {  // xoshiro256** after splitmix64
+  SeededRandom random{42};
+  EXPECT_EQ(random.next(), 0x15780b2e0c2ec716U);
+  EXPECT_EQ(random.next(), 0x6104d9866d113a7eU);
+  EXPECT_NE(SeededRandom{1}.next(), SeededRandom{2}.next());
+}
+
+TEST(Random, NumbersBelowABoundReachAllOfThem) {
+  SeededRandom random{3};
+  std::array<int, 7> counts{};
+  for (int i = 0; i < 7000; ++i) ++counts.at(random_below(random, counts.size()));
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
+  EXPECT_EQ(random_below(random, 1), 0U);
+}
+
+TEST(System, ClockAndChanceAreReal) {
+  SystemRandom random;
+  EXPECT_NE(new_entry_id(random), new_entry_id(random));
+  const UtcMillis first = SystemClock{}.now();
+  EXPECT_GT(first.value, parse_rfc3339("2020-01-01T00:00:00Z").value().value);
+}
+
+}  // namespace
+}  // namespace shiplog

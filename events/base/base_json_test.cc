@@ -1,0 +1,190 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/base/random.h"
+
+namespace shiplog {
+namespace {
+
+std::string error_of(std::string_view text) {
+  const auto parsed = parse_json(text);
+  if (parsed) return "no error";
+  EXPECT_EQ(parsed.error().code, ErrorCode::kBadRequest);
+  return parsed.error().message;
+}
+
+Value parsed(std::string_view text) {
+  auto result = parse_json(text);
+  EXPECT_TRUE(result) << text;
+  return result ? std::move(result).value() : Value{};
+}
+
+std::string random_text(Random& random) {
+  static const std::vector<std::string> kPieces = {
+      "a", "spec", "\"", "\\", "\n", "\x01", "\x7f", "é", "😀", "/", std::string(1, '\0'), "a longer piece of text"};
+  std::string text;
+  for (uint64_t left = random_below(random, 5); left > 0; --left) text += kPieces[random_below(random, kPieces.size())];
+  return text;
+}
+
+double random_double(Random& random) {
+  while (true) {
+    const uint64_t bits = random.next();
+    double number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    if (std::isfinite(number)) return random_below(random, 2) == 0 ? number : std::trunc(std::fmod(number, 1e6));
+  }
+}
+
+Value random_value(Random& random, int depth) {
+  switch (random_below(random, depth == 0 ? 5 : 7)) {
+    case 0:
+      return nullptr;
+    case 1:
+      return random_below(random, 2) == 0;
+    case 2:
+      return static_cast<int64_t>(random.next() >> random_below(random, 64));
+    case 3:
+      return random_double(random);
+    case 4:
+      return random_text(random);
+    case 5: {
+      Value array = Value::array();
+      for (uint64_t left = random_below(random, 5); left > 0; --left) array.push_back(random_value(random, depth - 1));
+      return array;
+    }
+    default: {
+      Value object = Value::object();
+      for (uint64_t left = random_below(random, 5); left > 0; --left) {
+        object.set(random_text(random), random_value(random, depth - 1));
+      }
+      return object;
+    }
+  }
+}
+
+TEST(Json, AnyValueComesBackEqualAndInTheSameBytes) {
+  SeededRandom random{1};
+  for (int i = 0; i < 5000; ++i) {
+    const Value value = random_value(random, 4);
+    const std::string text = to_json(value);
+    const auto back = parse_json(text);
+    ASSERT_TRUE(back) << text << "\n" << back.error().message;
+    ASSERT_EQ(back.value(), value) << text;
+    ASSERT_EQ(to_json(back.value()), text);
+    const auto pretty = parse_json(to_pretty_json(value));
+    ASSERT_TRUE(pretty) << to_pretty_json(value);
+    ASSERT_EQ(pretty.value(), value) << text;
+  }
+}
+
+TEST(Json, CanonicalFormSortsKeysAndDropsWhiteSpace) {
+  EXPECT_EQ(to_json(parsed(R"( { "b" : [ 1 , 2.50 , true ] , "a" : { } , "c" : null } )")),
+            R"({"a":{},"b":[1,2.5,true],"c":null})");
+}
+
+TEST(Json, WholeDoublesStayApartFromIntegers) {
+  EXPECT_EQ(to_json(parsed("[1,1.0,1e0,-0.0,1e22,-0]")), "[1,1.0,1.0,-0.0,1e+22,0]");
+}
+
+TEST(Json, IntegersKeepAll64Bits) {
+  EXPECT_EQ(parsed("9223372036854775807"), Value{std::numeric_limits<int64_t>::max()});
+  EXPECT_EQ(parsed("-9223372036854775808"), Value{std::numeric_limits<int64_t>::min()});
+  // Beyond: a double, as in Kubernetes.
+  EXPECT_EQ(parsed("9223372036854775808"), Value{9223372036854775808.0});
+  EXPECT_EQ(parsed("-9223372036854775809"), Value{-9223372036854775808.0});
+  EXPECT_EQ(parsed("123456789012345678901234567890"), Value{123456789012345678901234567890.0});
+}
+
+TEST(Json, ReadsEscapes) {
+  EXPECT_EQ(parsed(R"("\u00e9\ud83d\ude00\/\b\f\n\r\t\"\\")").as_string(), "é😀/\b\f\n\r\t\"\\");
+  EXPECT_EQ(parsed(R"("a\u0000b")").as_string(), (std::string_view{"a\0b", 3}));
+}
+
+TEST(Json, WritesOnlyTheEscapesItMust) {
+  EXPECT_EQ(to_json(Value{std::string_view{"é😀/<>&\b\f\n\r\t\"\\\0\x1f\x7f", 20}}),
+            "\"é😀/<>&\\b\\f\\n\\r\\t\\\"\\\\\\u0000\\u001f\x7f\"");
+}
+
+TEST(Json, ErrorsSayWhereAndWhat) {
+  EXPECT_EQ(
+      error_of("{\"a\": 1,\n  \"b\": }"),
+      "invalid JSON at line 2, column 8: syntax error while parsing value - unexpected '}'; expected '[', '{', or "
+      "a literal");
+  EXPECT_TRUE(error_of("").starts_with("invalid JSON at line 1, column 1: ")) << error_of("");
+  EXPECT_TRUE(error_of("\n\n  [1,]").starts_with("invalid JSON at line 3, column 6: ")) << error_of("\n\n  [1,]");
+  EXPECT_TRUE(error_of("{} x").starts_with("invalid JSON at line 1, column 4: "));
+}
+
+TEST(Json, RefusesWhatIsAlmostJson) {
+  for (const std::string_view text :
+       {"{",     "[",     "{\"a\"}", "{\"a\":1,}", "[1 2]",     "{'a':1}",       "{a:1}",
+        "01",    "+1",    ".5",      "1.",         "0x10",      "NaN",           "Infinity",
+        "tru",   "\"a",   "\"\n\"",  "\"\\x\"",    "\"\\u12\"", "// comment\n1", "1 /* comment */",
+        "1e400", "-1e400"}) {
+    EXPECT_NE(error_of(text), "no error") << text;
+  }
+}
+
+TEST(Json, RefusesTextAfterANulByte) {
+  EXPECT_EQ(error_of(std::string_view{"{}\0{}", 5}), "invalid JSON at line 1, column 3: a NUL byte");
+}
+
+TEST(Json, RefusesWhatIsNotUtf8) {
+  for (const std::string_view bytes : {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe9", "\x80"}) {
+    EXPECT_NE(error_of('"' + std::string{bytes} + '"'), "no error");
+    EXPECT_NE(error_of("{\"" + std::string{bytes} + "\":1}"), "no error");
+  }
+  EXPECT_NE(error_of(R"("\ud83d")"), "no error");
+}
+
+TEST(Json, ErrorsArePrintableAndShortWhateverTheInput) {
+  const std::string message = error_of("\"" + std::string(100'000, 'x') + "\xff\"");
+  EXPECT_LT(message.size(), 400U);
+  for (const char c : message) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << message;
+}
+
+TEST(Json, BoundsTheDepth) {
+  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_TRUE(parse_json(nested(kMaxJsonDepth)));
+  EXPECT_EQ(error_of(nested(kMaxJsonDepth + 1)),
+            "invalid JSON at line 1, column 257: nested deeper than 256 objects and arrays");
+  // The place is right although brackets in strings come first, and a million of them cost no stack.
+  EXPECT_TRUE(
+      error_of("[\"[[[\\\"[\",\n" + std::string(1'000'000, '[')).starts_with("invalid JSON at line 2, column 256:"));
+  std::string objects;
+  for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
+  EXPECT_NE(error_of(objects), "no error");
+}
+
+TEST(Json, OfKeysThatStandTwiceTheLastWinsAndEachIsNamed) {
+  std::vector<std::string> duplicates;
+  const auto value =
+      parse_json(R"({"spec":{"containers":[{"name":"a"},{"name":"b","name":"c","name":"d"}],"replicas":1},"spec":2})",
+                 &duplicates);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(to_json(value.value()), R"({"spec":2})");
+  EXPECT_EQ(duplicates, (std::vector<std::string>{"spec.containers[1].name", "spec"}));
+}
+
+TEST(Json, KeysThatStandOnceAreNoDuplicates) {
+  std::vector<std::string> duplicates;
+  ASSERT_TRUE(parse_json(R"({"a":{"a":[{"a":1},{"a":1}]},"b":{"a":1}})", &duplicates));
+  EXPECT_TRUE(duplicates.empty());
+}
+
+TEST(Json, PrettyFormIsForPeople) {
+  EXPECT_EQ(to_pretty_json(parsed(R"({"a":{"b":[1,{}],"c":[]}})")),
+            "{\n  \"a\": {\n    \"b\": [\n      1,\n      {}\n    ],\n    \"c\": []\n  }\n}");
+}
+
+TEST(JsonDeathTest, InfinityIsNeverWritten) {
+  EXPECT_DEATH(to_json(Value{std::numeric_limits<double>::infinity()}), "JSON has no infinity");
+}
+
+}  // namespace
+}  // namespace shiplog
