@@ -1,0 +1,289 @@
+#include "events/fold/fold.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/base/random.h"
+#include "events/state/binding.h"
+
+namespace shiplog {
+namespace {
+
+const ObjectKey kNamespaceKey{type::kNamespace, "", "default"};
+const ObjectKey kConfig{"configmaps", "default", "settings"};
+const ObjectKey kBindingKey{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kQuotaKey{type::kFederatedResourceQuota, "default", "limits"};
+
+Value json(std::string_view text) { return parse_json(text).value(); }
+
+/// A state and the entries that made it; each entry gets the next id and second.
+struct History {
+  State state;
+  SeededRandom random{7};
+  UtcMillis now{1'700'000'000'000};
+
+  Entry entry(std::vector<Event> events) {
+    now = now + Millis{1000};
+    Entry made;
+    made.id = new_entry_id(random);
+    made.time = now;
+    made.events = std::move(events);
+    return made;
+  }
+  Folded put(std::vector<Event> events) { return fold(state, entry(std::move(events))); }
+  static History with_namespace() {
+    History history;
+    history.put({ObjectCreated{kNamespaceKey, json(R"({"metadata":{"name":"default"},"spec":{"finalizers":["kubernetes"]}})")}});
+    return history;
+  }
+  void create_config() { put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"1"}})")}}); }
+  void create_binding(const char* cpu = "1") {
+    put({BindingPut{kBindingKey,
+                    Value::object({{"metadata", json(R"({"name":"web-deployment"})")},
+                                   {"spec", Value::object({{"replicaRequirements",
+                                                            Value::object({{"resourceRequest",
+                                                                            Value::object({{"cpu", cpu}})}})}})}}),
+                    {}}});
+  }
+  Folded place(std::vector<Target> targets) {
+    return put({PlacementDecided{.binding = kBindingKey,
+                                 .targets = std::move(targets),
+                                 .observed_generation = state.value_of(kBindingKey)["metadata"]["generation"].as_int(),
+                                 .applied_placement = "{}",
+                                 .affinity_name = "",
+                                 .why = {}}});
+  }
+};
+
+TEST(Fold, CreationFillsInIdentityFromTheEntry) {
+  History history = History::with_namespace();
+  const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
+  const Folded folded = fold(history.state, entry);
+  ASSERT_EQ(folded.changes.size(), 1u);
+  const Value& metadata = folded.changes[0].after["metadata"];
+  EXPECT_EQ(metadata["uid"].as_string(), uid_from(entry.id, 0));
+  EXPECT_EQ(metadata["creationTimestamp"].as_string(), rfc3339(entry.time));
+  EXPECT_EQ(metadata["resourceVersion"].as_string(), "2");
+  EXPECT_EQ(*folded.changes[0].json, to_json(folded.changes[0].after));
+}
+
+TEST(Fold, SecondCreationIsRefused) {
+  History history = History::with_namespace();
+  history.create_config();
+  const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
+  ASSERT_TRUE(folded.refusal);
+  EXPECT_EQ(folded.refusal->code, ErrorCode::kAlreadyExists);
+  EXPECT_EQ(folded.revision, Revision{2});
+}
+
+TEST(Fold, NothingIsCreatedInAMissingOrTerminatingNamespace) {
+  History history;
+  auto create = [&] { return history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}}); };
+  EXPECT_EQ(create().refusal->code, ErrorCode::kNotFound);
+  history = History::with_namespace();
+  history.put({DeletionRequested{.object = kNamespaceKey}});
+  EXPECT_EQ(history.state.value_of(kNamespaceKey)["status"]["phase"].as_string(), "Terminating");
+  EXPECT_EQ(create().refusal->code, ErrorCode::kForbidden);
+}
+
+TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
+  History history = History::with_namespace();
+  const Hash128 before = history.state.hash();
+  const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")},
+                                     ObjectUpdated{{"configmaps", "default", "missing"}, json("{}")}});
+  EXPECT_EQ(folded.refusal->code, ErrorCode::kNotFound);
+  EXPECT_EQ(history.state.find(kConfig), nullptr);
+  EXPECT_EQ(history.state.hash(), before);
+}
+
+TEST(Fold, ExpectationDecidesWhoWasFirst) {
+  History history = History::with_namespace();
+  history.create_config();
+  const Revision read = history.state.revision_of(kConfig);
+  Entry first = history.entry({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"2"}})")}});
+  Entry second = history.entry({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"3"}})")}});
+  first.expects = second.expects = {{kConfig, read}};
+  EXPECT_FALSE(fold(history.state, first).refusal);
+  EXPECT_EQ(fold(history.state, second).refusal->code, ErrorCode::kConflict);
+  EXPECT_EQ(history.state.value_of(kConfig)["data"]["a"].as_string(), "2");
+}
+
+TEST(Fold, TwinOfAnEntryIsDropped) {
+  History history = History::with_namespace();
+  const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
+  EXPECT_FALSE(fold(history.state, entry).duplicate);
+  const Hash128 once = history.state.hash();
+  EXPECT_TRUE(fold(history.state, entry).duplicate);
+  EXPECT_EQ(history.state.hash(), once);
+}
+
+TEST(Fold, OlderEpochIsRefused) {
+  History history = History::with_namespace();
+  history.create_binding();
+  EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "a", 1}}).refusal);
+  EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "b", 2}}).refusal);
+  EXPECT_TRUE(history.put({LeaseTaken{"scheduler", "a", 2}}).refusal) << "the epoch was taken";
+  Entry late = history.entry({ReschedulingTriggered{kBindingKey, "test"}});
+  late.fence = {"scheduler", 1};
+  EXPECT_EQ(fold(history.state, late).refusal->code, ErrorCode::kConflict);
+  late.id = new_entry_id(history.random);
+  late.fence.epoch = 2;
+  EXPECT_FALSE(fold(history.state, late).refusal);
+}
+
+TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {
+  History history = History::with_namespace();
+  history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","generation":1},"spec":{"a":1}})")}});
+  const std::string uid{uid_of(history.state.value_of(kConfig))};
+  history.put({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings","uid":"other"},"spec":{"a":2}})")}});
+  EXPECT_EQ(uid_of(history.state.value_of(kConfig)), uid);
+  EXPECT_EQ(history.state.value_of(kConfig)["metadata"]["generation"].as_int(), 2);
+  history.put({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings","labels":{"x":"y"}},"spec":{"a":2}})")}});
+  EXPECT_EQ(history.state.value_of(kConfig)["metadata"]["generation"].as_int(), 2) << "labels are no spec";
+}
+
+TEST(Fold, UpdateWithoutDifferenceChangesNothing) {
+  History history = History::with_namespace();
+  history.create_config();
+  const Folded folded = history.put({ObjectUpdated{kConfig, history.state.value_of(kConfig)}});
+  EXPECT_FALSE(folded.refusal);
+  EXPECT_TRUE(folded.changes.empty());
+}
+
+TEST(Fold, DeletionWaitsForFinalizers) {
+  History history = History::with_namespace();
+  history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","finalizers":["x/y"]}})")}});
+  history.put({DeletionRequested{.object = kConfig}});
+  Value object = history.state.value_of(kConfig);
+  EXPECT_TRUE(deleting(object));
+  object.edit("metadata").erase("finalizers");
+  object.edit("metadata").erase("deletionTimestamp");  // nobody can call a deletion back
+  const Folded folded = history.put({ObjectUpdated{kConfig, object}});
+  ASSERT_EQ(folded.changes.size(), 1u);
+  EXPECT_TRUE(folded.changes[0].removed());
+  EXPECT_EQ(parse_json(*folded.changes[0].json).value()["metadata"]["resourceVersion"].as_string(),
+            std::to_string(folded.revision.value));
+  EXPECT_EQ(history.state.find(kConfig), nullptr);
+}
+
+TEST(Fold, PlacementIsItsOwnGeneration) {
+  History history = History::with_namespace();
+  history.create_binding();
+  history.place({{"m1", 2}, {"m2", 1}});
+  const Binding binding = binding_from(kBindingKey, history.state.value_of(kBindingKey));
+  EXPECT_EQ(binding.targets, (std::vector<Target>{{"m1", 2}, {"m2", 1}}));
+  EXPECT_EQ(binding.generation, 2);
+  EXPECT_EQ(binding.scheduler_observed_generation, 2);
+  EXPECT_EQ(binding.scheduled_status, "True");
+  EXPECT_FALSE(history.place({{"m1", 2}, {"m2", 1}}).changes.size() > 1);
+  EXPECT_EQ(binding_from(kBindingKey, history.state.value_of(kBindingKey)).generation, 2) << "same targets";
+}
+
+TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // behaviour-fleet 4.3.8, 4.5.1
+  History history = History::with_namespace();
+  history.create_binding("500m");
+  history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"2"}}})")}});
+  EXPECT_FALSE(history.place({{"m1", 4}}).refusal) << "equal is allowed";
+  EXPECT_EQ(history.state.quota_usage("default").at("cpu"), Quantity::from_units(2));
+  const Folded folded = history.place({{"m1", 5}});
+  ASSERT_TRUE(folded.refusal);
+  EXPECT_EQ(folded.refusal->code, ErrorCode::kForbidden);
+  EXPECT_EQ(folded.refusal->reason,
+            "FederatedResourceQuota(default/limits) exceeded for resource cpu: requested sum 2500m, limit 2.");
+  EXPECT_EQ(history.state.value_of(kBindingKey)["spec"]["clusters"][0]["replicas"].as_int(), 4);
+  EXPECT_FALSE(history.place({{"m1", 1}, {"m2", 3}}).refusal) << "moving replicas costs nothing";
+}
+
+TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
+  History history = History::with_namespace();
+  history.create_binding("1");
+  history.place({{"m1", 3}});
+  history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"4"}}})")}});
+  EXPECT_EQ(history.state.quota_usage("default").at("cpu"), Quantity::from_units(3));
+  EXPECT_TRUE(history.place({{"m1", 5}}).refusal);
+  history.put({ObjectRemoved{kBindingKey}});
+  EXPECT_TRUE(history.state.quota_usage("default").empty());
+}
+
+TEST(Fold, EvictionMovesTheTargetToATask) {  // behaviour-fleet 2.6
+  History history = History::with_namespace();
+  history.create_binding();
+  history.place({{"m1", 2}, {"m2", 1}});
+  history.put({EvictionStarted{.binding = kBindingKey, .cluster = "m1", .reason = "TaintUntolerated", .message = "",
+                               .producer = "TaintManager", .grace_seconds = 600}});
+  const Value& spec = history.state.value_of(kBindingKey)["spec"];
+  EXPECT_EQ(spec["clusters"].size(), 1u);
+  EXPECT_EQ(spec["gracefulEvictionTasks"][0]["fromCluster"].as_string(), "m1");
+  EXPECT_EQ(spec["gracefulEvictionTasks"][0]["replicas"].as_int(), 2);
+  EXPECT_TRUE(history.put({EvictionStarted{.binding = kBindingKey, .cluster = "m1", .reason = "", .message = "",
+                                           .producer = "", .grace_seconds = 0}}).refusal);
+  history.put({EvictionFinished{kBindingKey, "m1", "done"}});
+  EXPECT_FALSE(history.state.value_of(kBindingKey)["spec"].contains("gracefulEvictionTasks"));
+}
+
+TEST(Fold, TaintIsReplacedByKeyAndEffect) {
+  History history;
+  const ObjectKey cluster{type::kCluster, "", "m1"};
+  history.put({ObjectCreated{cluster, json(R"({"metadata":{"name":"m1"},"spec":{}})")}});
+  history.put({TaintAdded{cluster, {"k", "1", "NoSchedule"}, ""}, TaintAdded{cluster, {"k", "1", "NoExecute"}, ""}});
+  history.put({TaintAdded{cluster, {"k", "2", "NoSchedule"}, ""}});
+  EXPECT_EQ(history.state.cluster("m1")->taints,
+            (std::vector<Taint>{{"k", "1", "NoExecute"}, {"k", "2", "NoSchedule"}}));
+  history.put({TaintRemoved{cluster, {"k", "", "NoSchedule"}, ""}});
+  EXPECT_EQ(history.state.cluster("m1")->taints.size(), 1u);
+}
+
+TEST(Fold, ReplicaWithAnotherHashStops) {
+  History history = History::with_namespace();
+  history.create_config();
+  const Revision revision = history.state.revision();
+  EXPECT_FALSE(history.put({StateHashed{revision, history.state.hash()}}).stop);
+  Hash128 other = history.state.hash();
+  other.lo ^= 1;
+  const Folded folded = history.put({StateHashed{revision, other}});
+  ASSERT_TRUE(folded.stop);
+  EXPECT_NE(folded.stop->find(to_string(other)), std::string::npos);
+  EXPECT_NE(folded.stop->find(to_string(history.state.hash())), std::string::npos);
+}
+
+TEST(Fold, EntryOfANewerFoldVersionStops) {
+  History history;
+  Entry entry = history.entry({});
+  entry.fold_version = kFoldVersion + 1;
+  EXPECT_TRUE(fold(history.state, entry).stop);
+}
+
+TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
+  std::vector<Entry> entries;
+  History history;
+  const auto record = [&](std::vector<Event> events) {
+    entries.push_back(history.entry(std::move(events)));
+    fold(history.state, entries.back());
+  };
+  record({ObjectCreated{kNamespaceKey, json(R"({"metadata":{"name":"default"}})")}});
+  for (int round = 0; round < 50; ++round) {
+    const ObjectKey key{"configmaps", "default", "c" + std::to_string(round % 7)};
+    const Value value = Value::object({{"metadata", Value::object({{"name", key.name}})}, {"data", round}});
+    record({history.state.find(key) == nullptr ? Event{ObjectCreated{key, value}}
+            : round % 3 == 0                   ? Event{ObjectRemoved{key}}
+                                               : Event{ObjectUpdated{key, value}}});
+  }
+  for (size_t cut = 0; cut <= entries.size(); ++cut) {
+    State state;
+    for (size_t at = 0; at < cut; ++at) fold(state, entries[at]);
+    std::vector<std::pair<ObjectKey, Value>> objects;
+    for (const std::string& of_type : state.types()) {
+      for (const auto& [name, object] : state.objects(of_type)) objects.push_back({{of_type, name.ns, name.name}, object.value});
+    }
+    std::vector<EntryId> seen;
+    for (size_t at = 0; at < cut; ++at) seen.push_back(entries[at].id);
+    State restored;
+    ASSERT_TRUE(State::restore(state.meta(), std::move(objects), std::move(seen), restored));
+    for (size_t at = cut > 0 ? cut - 1 : 0; at < entries.size(); ++at) fold(restored, entries[at]);  // one twice
+    ASSERT_EQ(restored.hash(), history.state.hash()) << "cut at " << cut;
+    ASSERT_EQ(restored.revision(), history.state.revision());
+  }
+}
+
+}  // namespace
+}  // namespace shiplog
