@@ -48,6 +48,11 @@ Error failure(const Handle& handle) {
     case SQLITE_AUTH:
       if (system != 0) reason += std::string(": ") + std::strerror(system);
       return {ErrorCode::kIo, prefix + "the operating system refused: " + reason};
+    case SQLITE_ERROR:  // the statements are always the same, so it is the tables that are not
+    case SQLITE_SCHEMA:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+      return {ErrorCode::kCorrupt, prefix + "its tables are not those of a journal, so the file is damaged: " + reason};
     default:
       return {ErrorCode::kInternal, prefix + reason};
   }

@@ -1,6 +1,6 @@
 #include "events/journal/embedded/wal_check.h"
 
-#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -53,13 +53,16 @@ Result<std::optional<int64_t>> scan(const std::string& wal_path) {
   std::string header(kHeaderBytes, '\0');
   if (!file.read(header.data(), static_cast<std::streamsize>(header.size()))) return std::nullopt;
   const uint32_t page_bytes = word(header, 8);
-  const bool big_endian = (word(header, 0) & 1) != 0;
+  bool big_endian = (word(header, 0) & 1) != 0;
   const Sum header_sum{word(header, 24), word(header, 28)};
   const bool header_valid = (word(header, 0) & ~1U) == kMagic && page_bytes >= 512 && page_bytes <= 65536 &&
                             add({}, std::string_view(header).substr(0, 24), big_endian) == header_sum;
 
   std::optional<int64_t> broken;  // the first frame that SQLite would not take
-  if (!header_valid) broken = 0;
+  if (!header_valid) {
+    broken = 0;
+    big_endian = std::endian::native == std::endian::big;  // what SQLite writes here
+  }
   bool after_commit = false;  // the frame before is a commit at or after the broken one
   std::string salts = header.substr(16, 8);
   Sum before = header_sum;

@@ -1,0 +1,180 @@
+// What the operating system's refusals do. This program's own pwrite64 and fdatasync stand before the C library's, so
+// that SQLite meets the fault in the middle of a commit.
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "events/journal/embedded/sqlite_journal.h"
+#include "events/journal/embedded/test_directory.h"
+
+namespace {
+
+std::atomic<int> wal_write_error{0};  // errno, 0 for none
+std::atomic<int> wal_sync_error{0};
+std::atomic<bool> wal_unsynced{false};
+
+bool is_wal(int fd) {
+  char name[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t length = ::readlink(link.c_str(), name, sizeof name);
+  return length > 0 && std::string_view(name, static_cast<size_t>(length)).ends_with("-wal");
+}
+
+template <class Function>
+Function* in_c_library(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+int sync_or_fail(int fd, const char* name) {
+  const bool wal = is_wal(fd);
+  if (wal && wal_sync_error != 0) {
+    errno = wal_sync_error;
+    return -1;
+  }
+  const int synced = in_c_library<int(int)>(name)(fd);
+  if (wal && synced == 0) wal_unsynced = false;
+  return synced;
+}
+
+}  // namespace
+
+extern "C" ssize_t pwrite64(int fd, const void* bytes, size_t count, off64_t at) {
+  if (is_wal(fd)) {
+    if (wal_write_error != 0) {
+      errno = wal_write_error;
+      return -1;
+    }
+    wal_unsynced = true;
+  }
+  return in_c_library<ssize_t(int, const void*, size_t, off64_t)>("pwrite64")(fd, bytes, count, at);
+}
+extern "C" int fdatasync(int fd) { return sync_or_fail(fd, "fdatasync"); }
+extern "C" int fsync(int fd) { return sync_or_fail(fd, "fsync"); }
+
+namespace shiplog {
+namespace {
+
+Result<Offset> append(Journal& journal, std::string bytes) {
+  std::promise<Result<Offset>> answer;
+  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
+  return answer.get_future().get();
+}
+
+class SqliteJournalFaults : public testing::Test {
+ protected:
+  void TearDown() override {
+    wal_write_error = 0;
+    wal_sync_error = 0;
+  }
+
+  std::vector<std::string> stored(Journal& journal) {
+    std::vector<std::string> all;
+    const auto records = journal.tail({}).value()->next(1000, Millis{0});
+    for (const auto& record : records.value()) all.push_back(record.bytes);
+    return all;
+  }
+
+  // As if the machine's processes had all been killed at this moment.
+  std::vector<std::string> stored_after_crash() {
+    const std::string copy = directory_.file("copy.db");
+    for (const char* suffix : {"", "-wal"}) {
+      std::filesystem::copy_file(path_ + suffix, copy + suffix, std::filesystem::copy_options::overwrite_existing);
+    }
+    std::filesystem::remove(copy + "-shm");
+    return stored(*open_sqlite_journal(copy).value());
+  }
+
+  TestDirectory directory_;
+  const std::string path_ = directory_.file("journal.db");
+  std::unique_ptr<Journal> journal_ = std::move(open_sqlite_journal(path_)).value();
+};
+
+using Strings = std::vector<std::string>;
+
+TEST_F(SqliteJournalFaults, OnAFullDiskCertainlyNothingIsStoredAndLaterAppendsGoOn) {
+  ASSERT_TRUE(append(*journal_, "before").has_value());
+  wal_write_error = ENOSPC;
+  const auto refused = append(*journal_, "while full");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kIo);
+  EXPECT_NE(refused.error().message.find("disk is full"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(stored_after_crash(), Strings{"before"});
+  wal_write_error = 0;
+  EXPECT_EQ(append(*journal_, "after").value(), Offset{1});
+  EXPECT_EQ(stored(*journal_), (Strings{"before", "after"}));
+}
+
+TEST_F(SqliteJournalFaults, AfterAFailedWriteCertainlyNothingIsStored) {
+  ASSERT_TRUE(append(*journal_, "before").has_value());
+  wal_write_error = EIO;
+  const auto refused = append(*journal_, "while broken");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kIo);
+  EXPECT_NE(refused.error().message.find(path_), std::string::npos) << refused.error().message;
+  EXPECT_EQ(stored_after_crash(), Strings{"before"});
+  wal_write_error = 0;
+  EXPECT_EQ(append(*journal_, "after").value(), Offset{1});
+}
+
+TEST_F(SqliteJournalFaults, AfterAFailedSyncTheOutcomeIsUnknownAndARetryIsStored) {
+  ASSERT_TRUE(append(*journal_, "before").has_value());
+  wal_sync_error = EIO;
+  const auto unknown = append(*journal_, "entry");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUnknownOutcome) << unknown.error().message;
+  EXPECT_EQ(stored(*journal_), Strings{"before"}) << "a tail delivers only what is durable";
+  EXPECT_EQ(journal_->head().value(), Offset{1});
+  wal_sync_error = 0;
+  EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"})) << "then it was not unknown but certainly not stored";
+  EXPECT_TRUE(append(*journal_, "entry").has_value());
+  EXPECT_EQ(stored(*journal_), (Strings{"before", "entry"}));
+  EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"}));
+}
+
+TEST_F(SqliteJournalFaults, ARefusedGroupIsRefusedWhole) {
+  wal_write_error = ENOSPC;
+  std::promise<void> last;
+  int refused = 0;
+  for (int i = 0; i < 50; ++i) {
+    journal_->append(std::string(5000, 'x'), [&](const Result<Offset>& answer) {
+      EXPECT_FALSE(answer.has_value());
+      if (++refused == 50) last.set_value();
+    });
+  }
+  last.get_future().wait();
+  wal_write_error = 0;
+  EXPECT_EQ(append(*journal_, "after").value(), Offset{0});
+  EXPECT_EQ(stored(*journal_), Strings{"after"});
+}
+
+TEST_F(SqliteJournalFaults, AcknowledgesOnlyWhatIsSynced) {
+  int answered = 0;
+  std::promise<void> last;
+  for (int i = 0; i < 300; ++i) {
+    journal_->append(std::string(static_cast<size_t>(i) * 40, 'x'), [&](const Result<Offset>& answer) {
+      EXPECT_TRUE(answer.has_value());
+      EXPECT_FALSE(wal_unsynced);  // the thread that calls is the one that writes
+      if (++answered == 300) last.set_value();
+    });
+  }
+  last.get_future().wait();
+}
+
+TEST_F(SqliteJournalFaults, AnAcknowledgementComesAfterTheSyncEvenIfAlone) {
+  for (int i = 0; i < 20; ++i) {
+    wal_unsynced = false;
+    EXPECT_TRUE(append(*journal_, "x").has_value());
+    EXPECT_FALSE(wal_unsynced);
+  }
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,222 @@
+#include "events/journal/embedded/sqlite_journal.h"
+
+#include <fstream>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "events/journal/embedded/test_directory.h"
+
+namespace shiplog {
+namespace {
+
+Result<Offset> append(Journal& journal, std::string bytes) {
+  std::promise<Result<Offset>> answer;
+  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
+  return answer.get_future().get();
+}
+
+// Opens the file with SQLite itself, as some other program would.
+class OtherProgram {
+ public:
+  explicit OtherProgram(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK); }
+  ~OtherProgram() { sqlite3_close(db_); }
+  void run(const char* sql) { EXPECT_EQ(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql; }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+class SqliteJournal : public testing::Test {
+ protected:
+  std::unique_ptr<Journal> open(SqliteJournalOptions options = {}) {
+    auto opened = open_sqlite_journal(path_, options);
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return std::move(opened).value();
+  }
+
+  // What opening answers to a user who is not root, who may do anything.
+  static std::string refusal_to_ordinary_user(const std::string& path) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+      const auto opened = open_sqlite_journal(path);
+      const std::string said = opened ? "" : std::string(name_of(opened.error().code)) + " " + opened.error().message;
+      ::_exit(::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string said(4096, '\0');
+    said.resize(static_cast<size_t>(::read(ends[0], said.data(), said.size())));
+    ::close(ends[0]);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return said;
+  }
+
+  void expect_refusal(const std::string& path, ErrorCode code, const std::string& words,
+                      SqliteJournalOptions options = {}) {
+    const auto opened = open_sqlite_journal(path, options);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_EQ(opened.error().code, code) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(path), std::string::npos) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
+  }
+
+  TestDirectory directory_;
+  const std::string path_ = directory_.file("journal.db");
+};
+
+TEST_F(SqliteJournal, SaysThatTheDirectoryDoesNotExist) {
+  expect_refusal(directory_.file("no/such/journal.db"), ErrorCode::kIo, "does not exist");
+}
+
+TEST_F(SqliteJournal, SaysThatTheFileDoesNotExistWhenItMustNotBeMade) {
+  expect_refusal(path_, ErrorCode::kIo, "check the name", {.create = false});
+}
+
+TEST_F(SqliteJournal, RefusesADirectory) { expect_refusal(directory_.path(), ErrorCode::kIo, "not a file"); }
+
+TEST_F(SqliteJournal, RefusesAnEmptyFileWhichAJournalNeverIs) {
+  std::ofstream{path_};
+  expect_refusal(path_, ErrorCode::kCorrupt, "the file is empty");
+}
+
+TEST_F(SqliteJournal, RefusesAFileThatIsNoDatabase) {
+  std::ofstream(path_) << std::string(10'000, 'x');
+  expect_refusal(path_, ErrorCode::kCorrupt, "not a SQLite file");
+}
+
+TEST_F(SqliteJournal, LeavesTheDatabaseOfAnotherProgramAlone) {
+  OtherProgram(path_).run("CREATE TABLE song(title TEXT)");
+  expect_refusal(path_, ErrorCode::kInvalid, "another program");
+  OtherProgram(path_).run("INSERT INTO song VALUES('still there')");
+}
+
+TEST_F(SqliteJournal, RefusesANewerFormat) {
+  open();
+  OtherProgram(path_).run("PRAGMA user_version=2");
+  expect_refusal(path_, ErrorCode::kInvalid, "its format is 2");
+}
+
+TEST_F(SqliteJournal, SaysThatTheFileIsReadOnly) {
+  open();
+  ::chmod(directory_.path().c_str(), 0755);
+  ::chmod(path_.c_str(), 0444);
+  const std::string said = refusal_to_ordinary_user(path_);
+  EXPECT_TRUE(said.starts_with("io journal " + path_ + ": it cannot be read and written: Permission denied")) << said;
+}
+
+TEST_F(SqliteJournal, SaysThatTheDirectoryCannotBeWritten) {
+  open();
+  ::chmod(path_.c_str(), 0666);
+  ::chmod(directory_.path().c_str(), 0555);
+  std::string said = refusal_to_ordinary_user(path_);
+  EXPECT_TRUE(said.starts_with("io journal " + path_ + ": its directory " + directory_.path() + " cannot be written"))
+      << said;
+  said = refusal_to_ordinary_user(directory_.file("new.db"));
+  EXPECT_NE(said.find("no file can be made in directory"), std::string::npos) << said;
+  ::chmod(directory_.path().c_str(), 0755);
+}
+
+TEST_F(SqliteJournal, IsMadeOnceWhenManyOpenItAtTheSameTime) {
+  std::vector<std::thread> openers;
+  for (int i = 0; i < 8; ++i) {
+    openers.emplace_back([this, i] {
+      const auto journal = open();
+      EXPECT_TRUE(append(*journal, std::to_string(i)).has_value());
+    });
+  }
+  for (auto& opener : openers) opener.join();
+  EXPECT_EQ(open()->head().value(), Offset{8});
+  for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_EQ(file.path().string().find(".new-"), std::string::npos) << file.path();
+  }
+}
+
+TEST_F(SqliteJournal, StoresAndAcknowledgesWhatWaitsBeforeItEnds) {
+  int answered = 0;
+  {
+    const auto journal = open();
+    for (int i = 0; i < 500; ++i) {
+      journal->append("x", [&](const Result<Offset>& stored) { answered += stored ? 1 : 0; });
+    }
+  }
+  EXPECT_EQ(answered, 500);
+  EXPECT_EQ(open()->head().value(), Offset{500});
+}
+
+TEST_F(SqliteJournal, LeavesOneFileBehind) {
+  {
+    const auto journal = open();
+    EXPECT_TRUE(append(*journal, "x").has_value());
+    EXPECT_EQ(journal->tail({}).value()->next(1, Millis{0}).value().size(), 1U);
+  }
+  for (const auto& file : std::filesystem::directory_iterator(directory_.path())) EXPECT_EQ(file.path(), path_);
+}
+
+TEST_F(SqliteJournal, ATailFindsOutThatItsJournalWasClosed) {
+  auto journal = open();
+  const auto tail = journal->tail({}).value();
+  auto waiting = std::async(std::launch::async, [&] { return tail->next(1, Millis{60'000}); });
+  journal.reset();
+  const auto closed = waiting.get();
+  ASSERT_FALSE(closed.has_value());
+  EXPECT_EQ(closed.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(SqliteJournal, AnAppendToALockedFileIsUnavailableAndCertainlyNotStored) {
+  const auto journal = open({.busy_timeout = Millis{20}});
+  {
+    OtherProgram other(path_);
+    other.run("BEGIN IMMEDIATE");
+    const auto refused = append(*journal, "too early");
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    const auto not_trimmed = journal->trim(Offset{1});
+    ASSERT_FALSE(not_trimmed.has_value());
+    EXPECT_EQ(not_trimmed.error().code, ErrorCode::kUnavailable);
+  }
+  EXPECT_EQ(append(*journal, "in time").value(), Offset{0});
+}
+
+TEST_F(SqliteJournal, RefusesAppendsWhileTooManyBytesWait) {
+  const auto journal = open({.max_waiting_bytes = 1000});
+  std::promise<void> go_on;
+  std::promise<void> reached;
+  journal->append("holds up the writer", [&](const Result<Offset>&) {
+    reached.set_value();
+    go_on.get_future().wait();
+  });
+  reached.get_future().wait();
+  std::vector<std::string> answers;
+  std::promise<void> last;
+  for (int i = 0; i < 3; ++i) {
+    journal->append(std::string(400, 'x'), [&](const Result<Offset>& stored) {
+      answers.emplace_back(stored ? "stored" : name_of(stored.error().code));
+      if (answers.size() == 3) last.set_value();
+    });
+  }
+  go_on.set_value();
+  last.get_future().wait();
+  EXPECT_EQ(answers, (std::vector<std::string>{"stored", "stored", "unavailable"}));
+  EXPECT_TRUE(append(*journal, std::string(400, 'x')).has_value());
+}
+
+TEST_F(SqliteJournal, TheWriteAheadLogDoesNotGrowForEver) {
+  const auto journal = open();
+  std::vector<std::future<Result<Offset>>> answers;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(append(*journal, std::string(1'000'000, 'x')).has_value());
+  EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), 40'000'000U);
+}
+
+}  // namespace
+}  // namespace shiplog
