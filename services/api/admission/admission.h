@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+
+namespace shiplog::api {
+
+/// What to do with fields the schema does not know (fieldValidation parameter).
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+
+/// What a write needs besides the object.
+struct Admission {
+  const Kinds* kinds = nullptr;
+  const Kind* kind = nullptr;
+  FieldValidation field_validation = FieldValidation::kWarn;
+  /// Keys that stood twice in the body, as paths.
+  std::vector<std::string> duplicate_fields;
+  /// Appended to metadata.generateName: lower-case letters and digits, chosen at the edge.
+  std::string name_suffix;
+  std::string ns;    ///< of the request path; empty: cluster-scoped
+  std::string name;  ///< of the request path; empty on create
+  UtcMillis now;     ///< the time the entry will carry
+  /// Filled in: one line each, for Warning headers.
+  std::vector<std::string> warnings;
+};
+
+/// Makes a client's object into what is stored: identity checked against the path, unknown fields dropped (or refused),
+/// defaults, what clients may not set removed, metadata.generation set where the kind has one, the kind's own defaulting
+/// and validation. All that is wrong is reported at once. Errors: kBadRequest (wrong kind, name differs from the path,
+/// strict decoding), kInvalid with causes, kForbidden.
+Result<Value> admit_create(Admission& admission, Value object);
+
+/// The same for a replacement of `old`; `old` is as stored. Keeps status where the kind has a status subresource.
+Result<Value> admit_update(Admission& admission, const Value& old, Value object);
+
+/// A write to the status subresource: takes status (and metadata that is no identity) from `object`, the rest from `old`.
+Result<Value> admit_status_update(Admission& admission, const Value& old, Value object);
+
+/// Whether the object may be deleted (behaviour-core D-41). Error: kForbidden.
+Result<void> admit_delete(const Kind& kind, const Value& old);
+
+}  // namespace shiplog::api
