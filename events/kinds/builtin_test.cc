@@ -1,0 +1,228 @@
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "events/base/yaml.h"
+#include "events/kinds/builtin_kinds.h"
+#include "events/kinds/builtin_schema.h"
+#include "events/kinds/kinds.h"
+
+namespace shiplog {
+namespace {
+
+Value yaml(std::string_view text) {
+  auto read = parse_yaml(text);
+  EXPECT_TRUE(read.has_value()) << text;
+  return read.has_value() ? read.value() : Value{};
+}
+
+const Kind& kind_of(const char* type) {
+  const Kind* kind = Kinds::compiled().find_type(type);
+  EXPECT_NE(kind, nullptr) << type;
+  static const Kind none;
+  return kind == nullptr ? none : *kind;
+}
+
+// "spec.template.spec.containers[].ports" in the schema of a kind.
+const Schema& at(const char* type, std::string_view path) {
+  const Schema* schema = kind_of(type).schema.get();
+  while (!path.empty()) {
+    const size_t dot = std::min(path.find('.'), path.size());
+    std::string_view name = path.substr(0, dot);
+    path.remove_prefix(std::min(dot + 1, path.size()));
+    const bool item = name.ends_with("[]");
+    if (item) name.remove_suffix(2);
+    const auto found = schema->properties.find(name);
+    if (found == schema->properties.end()) {
+      ADD_FAILURE() << type << " has no " << name;
+      return *schema;
+    }
+    schema = item ? found->second->items.get() : found->second.get();
+  }
+  return *schema;
+}
+
+TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
+  struct Row {
+    const char* type;
+    const char* kind;
+    bool namespaced;
+    bool has_status;
+    bool has_generation;
+    std::vector<std::string> short_names;
+    bool in_all;
+  };
+  const std::vector<Row> rows = {
+      {"namespaces", "Namespace", false, true, false, {"ns"}, false},
+      {"configmaps", "ConfigMap", true, false, false, {"cm"}, false},
+      {"secrets", "Secret", true, false, false, {}, false},
+      {"services", "Service", true, true, false, {"svc"}, true},
+      {"serviceaccounts", "ServiceAccount", true, false, false, {"sa"}, false},
+      {"pods", "Pod", true, true, true, {"po"}, true},
+      {"nodes", "Node", false, true, false, {"no"}, false},
+      {"events", "Event", true, false, false, {"ev"}, false},
+      {"persistentvolumeclaims", "PersistentVolumeClaim", true, true, false, {"pvc"}, false},
+      {"persistentvolumes", "PersistentVolume", false, true, false, {"pv"}, false},
+      {"resourcequotas", "ResourceQuota", true, true, false, {"quota"}, false},
+      {"limitranges", "LimitRange", true, false, false, {"limits"}, false},
+      {"deployments.apps", "Deployment", true, true, true, {"deploy"}, true},
+      {"statefulsets.apps", "StatefulSet", true, true, true, {"sts"}, true},
+      {"daemonsets.apps", "DaemonSet", true, true, true, {"ds"}, true},
+      {"replicasets.apps", "ReplicaSet", true, true, true, {"rs"}, true},
+      {"jobs.batch", "Job", true, true, true, {}, true},
+      {"cronjobs.batch", "CronJob", true, true, true, {"cj"}, true},
+      {"leases.coordination.k8s.io", "Lease", true, false, false, {}, false},
+      {"ingresses.networking.k8s.io", "Ingress", true, true, true, {"ing"}, false},
+      {"roles.rbac.authorization.k8s.io", "Role", true, false, false, {}, false},
+      {"rolebindings.rbac.authorization.k8s.io", "RoleBinding", true, false, false, {}, false},
+      {"clusterroles.rbac.authorization.k8s.io", "ClusterRole", false, false, false, {}, false},
+      {"clusterrolebindings.rbac.authorization.k8s.io", "ClusterRoleBinding", false, false, false, {}, false},
+      {"priorityclasses.scheduling.k8s.io", "PriorityClass", false, false, true, {"pc"}, false},
+      {"customresourcedefinitions.apiextensions.k8s.io",
+       "CustomResourceDefinition",
+       false,
+       true,
+       true,
+       {"crd", "crds"},
+       false},
+  };
+  for (const Row& row : rows) {
+    const Kind& kind = kind_of(row.type);
+    EXPECT_EQ(kind.kind, row.kind);
+    EXPECT_EQ(kind.list_kind, std::string{row.kind} + "List");
+    EXPECT_EQ(kind.namespaced, row.namespaced) << row.type;
+    EXPECT_EQ(kind.has_status, row.has_status) << row.type;
+    EXPECT_EQ(kind.has_generation, row.has_generation) << row.type;
+    EXPECT_EQ(kind.short_names, row.short_names) << row.type;
+    EXPECT_EQ(kind.categories, row.in_all ? std::vector<std::string>{"all"} : std::vector<std::string>{}) << row.type;
+    EXPECT_EQ(kind.ephemeral, kind.kind == "Lease" || kind.kind == "Event");
+    EXPECT_EQ(kind.scale.has_value(), kind.group == "apps" && kind.kind != "DaemonSet");
+    EXPECT_TRUE(kind.builtin);
+    EXPECT_TRUE(kind.storage);
+  }
+  EXPECT_EQ(builtin_kinds().size(), rows.size());
+}
+
+TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {  // kubernetes-wire
+  EXPECT_EQ(at("deployments.apps", "metadata").proto_number, 1);
+  EXPECT_EQ(at("deployments.apps", "spec").proto_number, 2);
+  EXPECT_EQ(at("deployments.apps", "spec.progressDeadlineSeconds").proto_number, 9);
+  EXPECT_EQ(at("deployments.apps", "spec.replicas").format, "int32");
+  EXPECT_TRUE(at("deployments.apps", "spec.replicas").proto_pointer);
+  EXPECT_FALSE(at("deployments.apps", "spec.paused").proto_pointer);
+  EXPECT_EQ(at("deployments.apps", "status.conditions[].lastUpdateTime").proto_number, 6);
+  EXPECT_EQ(at("deployments.apps", "metadata.managedFields").proto_number, 17);
+  EXPECT_EQ(at("deployments.apps", "metadata.creationTimestamp").format, "date-time");
+  EXPECT_EQ(at("secrets", "data").additional->format, "byte");
+  EXPECT_EQ(at("leases.coordination.k8s.io", "spec.renewTime").format, "micro-time");
+  EXPECT_EQ(at("resourcequotas", "spec.hard").additional->format, "quantity");
+  EXPECT_EQ(at("services", "spec.ports[].targetPort").format, "int-or-string");
+  EXPECT_EQ(at("customresourcedefinitions.apiextensions.k8s.io", "spec.preserveUnknownFields").proto_number, 10);
+}
+
+TEST(BuiltinSchema, InlineMessagesStandInTheirParent) {
+  const Schema& secret = at("pods", "spec.volumes[].secret");
+  EXPECT_EQ(secret.proto_number, 6);
+  EXPECT_EQ(secret.proto_wrapper, 2);
+  EXPECT_EQ(at("pods", "spec.volumes[].secret.items[].mode").proto_number, 3);
+  EXPECT_EQ(at("pods", "spec.volumes[].name").proto_wrapper, 0);
+  EXPECT_EQ(at("pods", "spec.containers[].livenessProbe.httpGet.port").type, Schema::Type::kIntOrString);
+  EXPECT_EQ(at("pods", "spec.ephemeralContainers[].image").proto_wrapper, 1);
+  EXPECT_EQ(at("ingresses.networking.k8s.io", "spec.rules[].http").proto_wrapper, 2);
+}
+
+TEST(BuiltinSchema, ListsMergeAsTheSheetSays) {  // kubernetes-api SMP and SSA-13 tables
+  const Schema& containers = at("deployments.apps", "spec.template.spec.containers");
+  EXPECT_TRUE(containers.patch_merge);
+  EXPECT_EQ(containers.patch_key, "name");
+  EXPECT_EQ(containers.list_type, Schema::ListType::kMap);
+  EXPECT_EQ(containers.list_keys, std::vector<std::string>{"name"});
+  const Schema& ports = at("deployments.apps", "spec.template.spec.containers[].ports");
+  EXPECT_EQ(ports.patch_key, "containerPort");
+  EXPECT_EQ(ports.list_keys, (std::vector<std::string>{"containerPort", "protocol"}));
+  EXPECT_EQ(at("deployments.apps", "spec.template.spec.containers[].volumeMounts").patch_key, "mountPath");
+  const Schema& volumes = at("deployments.apps", "spec.template.spec.volumes");
+  EXPECT_TRUE(volumes.patch_merge && volumes.patch_retain_keys);
+  EXPECT_EQ(volumes.patch_key, "name");
+  EXPECT_TRUE(at("deployments.apps", "spec.strategy").patch_retain_keys);
+  EXPECT_FALSE(at("deployments.apps", "spec.strategy").patch_merge);
+  EXPECT_FALSE(at("deployments.apps", "spec.template.spec.tolerations").patch_merge);
+  const Schema& finalizers = at("deployments.apps", "metadata.finalizers");
+  EXPECT_TRUE(finalizers.patch_merge);
+  EXPECT_EQ(finalizers.patch_key, "");
+  EXPECT_EQ(finalizers.list_type, Schema::ListType::kSet);
+  EXPECT_TRUE(at("deployments.apps", "spec.selector").atomic_map);
+  EXPECT_TRUE(at("services", "spec.selector").atomic_map);
+  EXPECT_FALSE(at("configmaps", "data").atomic_map);
+}
+
+TEST(BuiltinSchema, RecursiveSchemasPruneAsDeepAsTheValueGoes) {
+  const Schema& schema = *kind_of("customresourcedefinitions.apiextensions.k8s.io").schema;
+  std::vector<std::string> dropped;
+  const Value crd = yaml(R"(
+spec:
+  versions:
+    - schema:
+        openAPIV3Schema:
+          type: object
+          tipe: object
+          properties: {a: {items: {not: {type: string, tipe: x}}, additionalProperties: true, default: {any: thing}}}
+)");
+  const Value pruned = prune(schema, crd, &dropped);
+  const std::string root = "spec.versions[0].schema.openAPIV3Schema.";
+  EXPECT_EQ(dropped, (std::vector<std::string>{root + "properties.a.items.not.tipe", root + "tipe"}));
+  const Value& inner = pruned["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"];
+  EXPECT_EQ(inner["default"], yaml("any: thing"));
+  EXPECT_TRUE(to_openapi(schema).is_object()) << "ends although the schema does not";
+}
+
+TEST(BuiltinSchema, ADeploymentIsFilledInAndChecked) {  // kubernetes-api CRU-10
+  const Schema& schema = *kind_of("deployments.apps").schema;
+  const Value given = yaml(R"(
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: nginx, creationTimestamp: null}
+spec:
+  selector: {matchLabels: {app: nginx}}
+  template:
+    metadata: {labels: {app: nginx}, creationTimestamp: null}
+    spec:
+      containers:
+        - name: nginx
+          image: nginx
+          ports: [{containerPort: 80}]
+          resources: {limits: {cpu: 1, memory: 1Gi}}
+status: {}
+)");
+  EXPECT_TRUE(validate(schema, given).empty());
+  const Value filled = with_defaults(schema, prune(schema, given));
+  EXPECT_TRUE(validate(schema, filled).empty());
+  const Value& spec = filled["spec"];
+  EXPECT_EQ(spec["replicas"], Value{1});
+  EXPECT_EQ(spec["strategy"]["rollingUpdate"]["maxSurge"], Value{"25%"});
+  EXPECT_EQ(spec["revisionHistoryLimit"], Value{10});
+  EXPECT_FALSE(spec["template"]["metadata"].contains("creationTimestamp"));
+  const Value& pod = spec["template"]["spec"];
+  EXPECT_EQ(pod["restartPolicy"], Value{"Always"});
+  EXPECT_EQ(pod["securityContext"], Value::object());
+  EXPECT_EQ(pod["containers"][0]["ports"][0]["protocol"], Value{"TCP"});
+  EXPECT_EQ(pod["containers"][0]["terminationMessagePath"], Value{"/dev/termination-log"});
+  EXPECT_EQ(with_defaults(schema, filled), filled);
+
+  const auto causes = validate(schema, yaml("spec: {replicas: '3', template: {spec: {containers: [{image: a}]}}}"));
+  std::set<std::string> fields;
+  for (const FieldCause& cause : causes) fields.insert(cause.field);
+  EXPECT_EQ(fields, (std::set<std::string>{"spec.selector", "spec.replicas", "spec.template.spec.containers[0].name"}));
+}
+
+TEST(BuiltinSchema, OpenApiTellsClientsHowToPatch) {  // kubernetes-api OA-6
+  const Value api = to_openapi(*kind_of("deployments.apps").schema);
+  const Value& pod = api["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"];
+  EXPECT_EQ(pod["containers"]["x-kubernetes-patch-merge-key"], Value{"name"});
+  EXPECT_EQ(pod["containers"]["x-kubernetes-patch-strategy"], Value{"merge"});
+  EXPECT_EQ(pod["volumes"]["x-kubernetes-patch-strategy"], Value{"merge,retainKeys"});
+  EXPECT_EQ(api["properties"]["spec"]["required"], yaml("[selector, template]"));
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,235 @@
+#include "events/kinds/kinds.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/yaml.h"
+
+namespace shiplog {
+namespace {
+
+Value yaml(std::string_view text) {
+  auto read = parse_yaml(text);
+  EXPECT_TRUE(read.has_value()) << text;
+  return read.has_value() ? read.value() : Value{};
+}
+
+constexpr const char* kShirts = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shirts.stable.example.com}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: shirts, kind: Shirt, shortNames: [sh], categories: [wear]}
+  versions:
+    - name: v1beta1
+      served: true
+      storage: false
+      schema: &schema
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                sizes: {type: array, items: {type: object, properties: {size: {type: integer, default: 1}}}}
+                replicas: {type: integer}
+            status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
+    - name: v1
+      served: true
+      storage: true
+      schema: *schema
+      subresources:
+        status: {}
+        scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+      additionalPrinterColumns:
+        - {name: Sizes, type: string, jsonPath: '.spec.sizes[*].size', priority: 1, description: All sizes}
+)";
+
+Value shirts_with(const std::function<void(Value&)>& change) {
+  Value crd = yaml(kShirts);
+  change(crd);
+  return crd;
+}
+
+TEST(KindsVersions, FollowKubernetesPriority) {
+  const std::vector<std::string> sorted = {"v10",       "v2",        "v1",   "v11beta2", "v10beta3", "v3beta1",
+                                           "v12alpha1", "v11alpha2", "foo1", "foo10",    "v01"};
+  for (size_t i = 0; i + 1 < sorted.size(); ++i) {
+    EXPECT_LT(compare_versions(sorted[i], sorted[i + 1]), 0) << sorted[i] << " " << sorted[i + 1];
+    EXPECT_GT(compare_versions(sorted[i + 1], sorted[i]), 0) << sorted[i] << " " << sorted[i + 1];
+  }
+  EXPECT_EQ(compare_versions("v1", "v1"), 0);
+}
+
+TEST(Kinds, AreFoundByEveryName) {
+  const Kinds& kinds = Kinds::compiled();
+  const Kind* deployment = kinds.find("apps", "v1", "deployments");
+  ASSERT_NE(deployment, nullptr);
+  EXPECT_EQ(kinds.find_kind("apps/v1", "Deployment"), deployment);
+  EXPECT_EQ(kinds.find_type("deployments.apps"), deployment);
+  EXPECT_EQ(deployment->type(), "deployments.apps");
+  EXPECT_EQ(deployment->api_version(), "apps/v1");
+  const Kind* config_map = kinds.find("", "v1", "configmaps");
+  ASSERT_NE(config_map, nullptr);
+  EXPECT_EQ(kinds.find_kind("v1", "ConfigMap"), config_map);
+  EXPECT_EQ(kinds.find_type("configmaps"), config_map);
+  EXPECT_EQ(kinds.find("apps", "v1beta1", "deployments"), nullptr);
+  EXPECT_EQ(kinds.find_kind("v1", "Deployment"), nullptr);
+  EXPECT_EQ(kinds.find_type("deployments"), nullptr);
+}
+
+TEST(Kinds, StandInOrder) {
+  const auto& all = Kinds::compiled().all();
+  ASSERT_FALSE(all.empty());
+  for (size_t i = 0; i + 1 < all.size(); ++i) {
+    const Kind& a = *all[i];
+    const Kind& b = *all[i + 1];
+    EXPECT_LE(std::tie(a.group, a.plural), std::tie(b.group, b.plural));
+  }
+}
+
+TEST(Kinds, TakeOnACustomResourceDefinition) {
+  const auto made = Kinds::compiled().with(yaml(kShirts));
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  const Kinds& kinds = made.value();
+  EXPECT_EQ(kinds.all().size(), Kinds::compiled().all().size() + 2);
+  const Kind* shirt = kinds.find_type("shirts.stable.example.com");
+  ASSERT_NE(shirt, nullptr);
+  EXPECT_EQ(shirt->version, "v1");
+  EXPECT_TRUE(shirt->has_status);
+  EXPECT_TRUE(shirt->namespaced);
+  EXPECT_FALSE(shirt->builtin);
+  EXPECT_EQ(shirt->singular, "shirt");
+  EXPECT_EQ(shirt->list_kind, "ShirtList");
+  EXPECT_EQ(shirt->short_names, std::vector<std::string>{"sh"});
+  EXPECT_EQ(shirt->categories, std::vector<std::string>{"wear"});
+  ASSERT_TRUE(shirt->scale);
+  EXPECT_EQ(shirt->scale->label_selector, ".status.selector");
+  ASSERT_EQ(shirt->columns.size(), 1U);
+  EXPECT_EQ(shirt->columns[0].priority, 1);
+  const Kind* beta = kinds.find("stable.example.com", "v1beta1", "shirts");
+  ASSERT_NE(beta, nullptr);
+  EXPECT_FALSE(beta->storage);
+  EXPECT_FALSE(beta->has_status);
+  EXPECT_EQ(with_defaults(*shirt->schema, prune(*shirt->schema, yaml("spec: {sizes: [{}, {size: 2, sice: 3}]}"))),
+            yaml("spec: {sizes: [{size: 1}, {size: 2}]}"));
+  EXPECT_EQ(validate(*shirt->schema, yaml("spec: {sizes: [{size: XL}]}")).at(0).field, "spec.sizes[0].size");
+  EXPECT_EQ(validate(*shirt->schema, yaml("metadata: {labels: {a: 1}}")).at(0).field, "metadata.labels.a");
+  // The set it was made from is as it was.
+  EXPECT_EQ(Kinds::compiled().find_type("shirts.stable.example.com"), nullptr);
+}
+
+TEST(Kinds, ReplaceAndForgetACustomResourceDefinition) {
+  const Kinds first = Kinds::compiled().with(yaml(kShirts)).value();
+  const auto second = first.with(shirts_with([](Value& crd) {
+    crd.edit("spec").edit("versions").edit_items().erase(crd.edit("spec").edit("versions").edit_items().begin());
+  }));
+  ASSERT_TRUE(second.has_value()) << second.error().message;
+  EXPECT_EQ(second.value().find("stable.example.com", "v1beta1", "shirts"), nullptr);
+  EXPECT_NE(second.value().find("stable.example.com", "v1", "shirts"), nullptr);
+  const Kinds third = second.value().without("shirts.stable.example.com");
+  EXPECT_EQ(third.all().size(), Kinds::compiled().all().size());
+  EXPECT_NE(third.without("deployments.apps").find_type("deployments.apps"), nullptr) << "built in, not defined";
+}
+
+TEST(Kinds, BuiltInOnesCannotBeDefinedAnew) {
+  const auto made = Kinds::compiled().with(shirts_with([](Value& crd) {
+    crd.edit("metadata").set("name", "roles.rbac.authorization.k8s.io");
+    crd.edit("spec").set("group", "rbac.authorization.k8s.io");
+    crd.edit("spec").edit("names").set("plural", "roles");
+  }));
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalid);
+}
+
+TEST(KindsOf, KeepsObjectsUnderAServedVersion) {
+  const auto kinds =
+      kinds_of(shirts_with([](Value& crd) { crd.edit("spec").edit("versions").edit_items()[1].set("served", false); }));
+  ASSERT_TRUE(kinds.has_value()) << kinds.error().message;
+  ASSERT_EQ(kinds.value().size(), 1U);
+  EXPECT_EQ(kinds.value()[0].version, "v1beta1");
+  EXPECT_TRUE(kinds.value()[0].storage);
+}
+
+TEST(KindsOf, RefusesWhatIsWrongWithItsPath) {  // kubernetes-api CRD-1
+  struct Case {
+    std::function<void(Value&)> change;
+    const char* field;
+    const char* reason;
+  };
+  const std::vector<Case> cases = {
+      {[](Value& crd) { crd.edit("metadata").set("name", "shirts"); }, "metadata.name", "FieldValueInvalid"},
+      {[](Value& crd) { crd.edit("spec").set("scope", "World"); }, "spec.scope", "FieldValueNotSupported"},
+      {[](Value& crd) { crd.edit("spec").erase("versions"); }, "spec.versions", "FieldValueRequired"},
+      {[](Value& crd) { crd.edit("spec").edit("versions").edit_items()[0].set("storage", true); }, "spec.versions",
+       "FieldValueInvalid"},
+      {[](Value& crd) { crd.edit("spec").edit("versions").edit_items()[1].set("storage", false); }, "spec.versions",
+       "FieldValueInvalid"},
+      {[](Value& crd) { crd.edit("spec").edit("versions").edit_items()[1].set("name", "v1beta1"); },
+       "spec.versions[1].name", "FieldValueDuplicate"},
+      {[](Value& crd) { crd.edit("spec").edit("versions").edit_items()[0].erase("schema"); },
+       "spec.versions[0].schema.openAPIV3Schema", "FieldValueRequired"},
+      {[](Value& crd) {
+         crd.edit("spec")
+             .edit("versions")
+             .edit_items()[0]
+             .edit("schema")
+             .edit("openAPIV3Schema")
+             .edit("properties")
+             .edit("spec")
+             .edit("properties")
+             .edit("replicas")
+             .erase("type");
+       },
+       "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[replicas].type", "FieldValueRequired"},
+      {[](Value& crd) { crd.edit("spec").edit("conversion").set("strategy", "Webhook"); }, "spec.conversion.strategy",
+       "FieldValueForbidden"},
+      {[](Value& crd) { crd.edit("spec").edit("names").erase("kind"); }, "spec.names.kind", "FieldValueRequired"},
+      {[](Value& crd) {
+         crd.edit("spec").edit("versions").edit_items()[1].edit("subresources").edit("scale").erase("specReplicasPath");
+       },
+       "spec.versions[1].subresources.scale.specReplicasPath", "FieldValueInvalid"},
+      {[](Value& crd) {
+         crd.edit("spec")
+             .edit("versions")
+             .edit_items()[1]
+             .edit("additionalPrinterColumns")
+             .edit_items()[0]
+             .set("type", "odd");
+       },
+       "spec.versions[1].additionalPrinterColumns[0].type", "FieldValueNotSupported"},
+  };
+  for (const Case& each : cases) {
+    const auto kinds = kinds_of(shirts_with(each.change));
+    ASSERT_FALSE(kinds.has_value()) << each.field;
+    EXPECT_EQ(kinds.error().code, ErrorCode::kInvalid);
+    bool found = false;
+    for (const FieldCause& cause : kinds.error().causes)
+      found = found || (cause.field == each.field && cause.reason == each.reason);
+    EXPECT_TRUE(found) << each.field << " in " << kinds.error().message;
+  }
+}
+
+TEST(KindsOf, SurvivesWhatIsNoDefinitionAtAll) {
+  for (const char* text : {"{}", "[]", "spec: []", "spec: {versions: [1, null]}", "metadata: {name: '.'}"}) {
+    EXPECT_FALSE(kinds_of(yaml(text)).has_value()) << text;
+  }
+}
+
+TEST(KeyOf, NamesTheObject) {
+  const Kinds& kinds = Kinds::compiled();
+  EXPECT_EQ(
+      key_of(kinds, yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}")).value(),
+      (ObjectKey{"deployments.apps", "shop", "web"}));
+  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Node, metadata: {name: n1, namespace: odd}}")).value(),
+            (ObjectKey{"nodes", "", "n1"}));
+  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Pod, metadata: {namespace: a}}")).error().causes.at(0).field,
+            "metadata.name");
+  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Pod, metadata: {name: a}}")).error().causes.at(0).field,
+            "metadata.namespace");
+  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v2, kind: Pod, metadata: {name: a}}")).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace shiplog

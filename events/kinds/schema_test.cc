@@ -1,0 +1,258 @@
+#include "events/kinds/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "events/kinds/structural_schema.h"
+
+namespace shiplog {
+namespace {
+
+Value yaml(std::string_view text) {
+  auto read = parse_yaml(text);
+  EXPECT_TRUE(read.has_value()) << text;
+  return read.has_value() ? read.value() : Value{};
+}
+
+std::shared_ptr<const Schema> schema_of(std::string_view text) {
+  std::vector<FieldCause> causes;
+  auto schema = read_structural_schema(yaml(text), "schema", causes);
+  for (const FieldCause& cause : causes) ADD_FAILURE() << cause.field << ": " << cause.message;
+  return schema;
+}
+
+std::vector<FieldCause> violations(const char* schema, const char* value) {
+  return validate(*schema_of(schema), yaml(value));
+}
+
+constexpr const char* kNested = R"(
+type: object
+properties:
+  spec:
+    type: object
+    required: [size]
+    properties:
+      size: {type: integer, format: int32, minimum: 1, maximum: 9, default: 3}
+      mode: {type: string, enum: [fast, slow], default: fast}
+      name: {type: string, minLength: 2, maxLength: 4, pattern: '^[a-z]+$'}
+      items:
+        type: array
+        minItems: 1
+        maxItems: 2
+        items:
+          type: object
+          properties:
+            live: {type: boolean, default: true}
+            amount: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
+      labels: {type: object, additionalProperties: {type: string}}
+      free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {kept: {type: object, properties: {a: {type: string}}}}}
+      template: {type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}
+      maybe: {type: string, nullable: true}
+)";
+
+TEST(SchemaPrune, DropsUnknownFieldsAndTellsTheirPaths) {
+  std::vector<std::string> dropped;
+  const Value pruned = prune(*schema_of(kNested), yaml(R"(
+spec: {size: 1, sise: 2, items: [{live: true, of: false}], labels: {any: thing}}
+extra: 1
+)"),
+                             &dropped);
+  EXPECT_EQ(pruned, yaml("spec: {size: 1, items: [{live: true}], labels: {any: thing}}"));
+  EXPECT_EQ(dropped, (std::vector<std::string>{"extra", "spec.items[0].of", "spec.sise"}));
+}
+
+TEST(SchemaPrune, KeepsUnknownFieldsWhereTheyArePreservedButPrunesKnownOnesWithin) {
+  const Value pruned = prune(*schema_of(kNested), yaml("spec: {free: {x: {y: 1}, kept: {a: b, c: d}}}"));
+  EXPECT_EQ(pruned, yaml("spec: {free: {x: {y: 1}, kept: {a: b}}}"));
+}
+
+TEST(SchemaPrune, LeavesMetadataOfRootAndEmbeddedResourcesAlone) {
+  const Value object = yaml(R"(
+apiVersion: v1
+kind: K
+metadata: {name: a, unheard: of}
+spec: {template: {apiVersion: v1, kind: K, metadata: {name: b, unheard: of}}}
+)");
+  EXPECT_EQ(prune(*schema_of(kNested), object), object);
+}
+
+TEST(SchemaDefaults, FillOnlyInsideObjectsThatArePresent) {  // kubernetes-api CRD-7
+  const auto schema = schema_of(kNested);
+  EXPECT_EQ(with_defaults(*schema, yaml("{}")), yaml("{}"));
+  EXPECT_EQ(with_defaults(*schema, yaml("spec: {items: [{}, {live: false}]}")),
+            yaml("spec: {size: 3, mode: fast, items: [{live: true}, {live: false}]}"));
+}
+
+TEST(SchemaDefaults, AnObjectFilledInGetsItsOwnDefaults) {
+  const auto schema = schema_of(R"(
+type: object
+properties: {a: {type: object, default: {}, properties: {b: {type: integer, default: 1}}}}
+)");
+  EXPECT_EQ(with_defaults(*schema, yaml("{}")), yaml("a: {b: 1}"));
+}
+
+TEST(SchemaDefaults, NullCountsAsMissingUnlessNullable) {
+  EXPECT_EQ(with_defaults(*schema_of(kNested), yaml("spec: {size: null, name: null, maybe: null, mode: slow}")),
+            yaml("spec: {size: 3, maybe: null, mode: slow}"));
+}
+
+TEST(SchemaDefaults, KeepContentThatNeedsNothing) {
+  const Value whole = yaml("spec: {size: 1, mode: slow}");
+  EXPECT_EQ(with_defaults(*schema_of(kNested), whole), whole);
+}
+
+std::vector<std::string> texts_of(const std::vector<FieldCause>& causes) {
+  std::vector<std::string> texts;
+  for (const FieldCause& cause : causes) texts.push_back(cause.field + " | " + cause.reason + " | " + cause.message);
+  return texts;
+}
+
+struct Case {
+  const char* value;
+  FieldCause cause;
+};
+
+TEST(SchemaValidate, SaysWhatIsWrongAsKubernetesDoes) {  // kubernetes-api CRD-8, ERR-5
+  const std::vector<Case> cases = {
+      {"spec: {}", {"spec.size", "FieldValueRequired", "Required value"}},
+      {"spec: {size: big}",
+       {"spec.size", "FieldValueTypeInvalid",
+        R"(Invalid value: "string": spec.size in body must be of type integer: "string")"}},
+      {"spec: {size: 0}",
+       {"spec.size", "FieldValueInvalid", "Invalid value: 0: spec.size in body should be greater than or equal to 1"}},
+      {"spec: {size: 10}",
+       {"spec.size", "FieldValueInvalid", "Invalid value: 10: spec.size in body should be less than or equal to 9"}},
+      {"spec: {size: 1, mode: idle}",
+       {"spec.mode", "FieldValueNotSupported", R"(Unsupported value: "idle": supported values: "fast", "slow")"}},
+      {"spec: {size: 1, name: a}",
+       {"spec.name", "FieldValueInvalid", R"(Invalid value: "a": spec.name in body should be at least 2 chars long)"}},
+      {"spec: {size: 1, name: abcde}", {"spec.name", "FieldValueTooLong", "Too long: may not be more than 4 bytes"}},
+      {"spec: {size: 1, name: A1}",
+       {"spec.name", "FieldValueInvalid", R"(Invalid value: "A1": spec.name in body should match '^[a-z]+$')"}},
+      {"spec: {size: 1, items: []}",
+       {"spec.items", "FieldValueInvalid", "Invalid value: 0: spec.items in body should have at least 1 items"}},
+      {"spec: {size: 1, items: [{}, {}, {}]}",
+       {"spec.items", "FieldValueTooMany", "Too many: 3: must have at most 2 items"}},
+      {"spec: {size: 1, items: [{live: 1}]}",
+       {"spec.items[0].live", "FieldValueTypeInvalid",
+        R"(Invalid value: "integer": spec.items[0].live in body must be of type boolean: "integer")"}},
+      {"spec: {size: 1, items: [{amount: true}]}",
+       {"spec.items[0].amount", "FieldValueTypeInvalid",
+        R"(Invalid value: "boolean": spec.items[0].amount in body must be of type integer or string: "boolean")"}},
+      {"spec: {size: 1, labels: {a: 1}}",
+       {"spec.labels.a", "FieldValueTypeInvalid",
+        R"(Invalid value: "integer": spec.labels.a in body must be of type string: "integer")"}},
+      {"spec: {size: 1, template: {kind: K}}",
+       {"spec.template.apiVersion", "FieldValueRequired", "Required value: must not be empty"}},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(texts_of(violations(kNested, each.value)), texts_of({each.cause})) << each.value;
+  }
+}
+
+TEST(SchemaValidate, AcceptsWhatIsRight) {
+  EXPECT_TRUE(violations(kNested, R"(
+spec: {size: 9, mode: slow, name: abc, items: [{amount: 5}, {amount: 50%}], labels: {}, maybe: null, free: {x: [1]}}
+)")
+                  .empty());
+}
+
+TEST(SchemaValidate, WatchesRangesAndFormats) {
+  constexpr const char* kFormats = R"(
+type: object
+properties:
+  small: {type: integer, format: int32}
+  at: {type: string, format: date-time}
+  bytes: {type: string, format: byte}
+)";
+  EXPECT_TRUE(violations(kFormats, "{small: 2147483647, at: '2026-01-02T03:04:05Z', bytes: aGVsbG8=}").empty());
+  const auto causes = violations(kFormats, "{small: 2147483648, at: yesterday, bytes: '?'}");
+  ASSERT_EQ(causes.size(), 3U);
+  EXPECT_EQ(causes[0].message, R"(Invalid value: "yesterday": at in body must be of type date-time: "yesterday")");
+}
+
+TEST(SchemaValidate, FindsTwinsInMapListsAndSets) {
+  constexpr const char* kLists = R"(
+type: object
+properties:
+  map:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [type]
+    items: {type: object, required: [type], properties: {type: {type: string}, n: {type: integer}}}
+  set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+)";
+  const auto causes = violations(kLists, "{map: [{type: a}, {type: b}, {type: a, n: 1}], set: [x, x]}");
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0], (FieldCause{"map[2]", "FieldValueDuplicate", R"(Duplicate value: {"type":"a"})"}));
+  EXPECT_EQ(causes[1], (FieldCause{"set[1]", "FieldValueDuplicate", R"(Duplicate value: "x")"}));
+}
+
+TEST(SchemaValidate, FollowsJunctors) {
+  constexpr const char* kOne = R"(
+type: object
+properties: {a: {type: integer}, b: {type: integer}}
+oneOf: [{required: [a]}, {required: [b]}]
+not: {required: [c]}
+)";
+  EXPECT_TRUE(violations(kOne, "{a: 1}").empty());
+  EXPECT_EQ(violations(kOne, "{}").size(), 1U);
+  EXPECT_EQ(violations(kOne, "{a: 1, b: 1}").size(), 1U);
+  EXPECT_EQ(violations(kOne, "{a: 1, c: 1}").size(), 1U);
+}
+
+TEST(SchemaValidate, LongTextAgainstAPatternDoesNotOverflowTheStack) {
+  const auto schema = schema_of("{type: object, properties: {a: {type: string, pattern: '^(a|b)*$'}}}");
+  const Value long_text = Value::object({{"a", std::string(2'000'000, 'a')}});
+  EXPECT_LE(validate(*schema, long_text).size(), 1U);
+}
+
+TEST(SchemaOpenApi, WritesWhatWasRead) {
+  const Value document = yaml(R"(
+description: A thing.
+type: object
+required: [name]
+properties:
+  name: {type: string, pattern: '^a', maxLength: 3, default: a}
+  count: {type: integer, format: int64, minimum: 1}
+  size: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}
+  list:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [k]
+    items: {type: object, required: [k], properties: {k: {type: string}}}
+  map: {type: object, additionalProperties: {type: boolean}}
+  free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+)");
+  Value written = to_openapi(*schema_of(to_yaml(document)));
+  for (const char* known : {"apiVersion", "kind", "metadata"}) EXPECT_TRUE(written.edit("properties").erase(known));
+  EXPECT_EQ(to_pretty_json(written), to_pretty_json(document));
+}
+
+TEST(StructuralSchema, RefusesWhatIsNotStructural) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"{type: object, properties: {a: {}}}", "s.properties[a].type"},
+      {"{type: object, properties: {a: {type: strange}}}", "s.properties[a].type"},
+      {"{type: string}", "s.type"},
+      {"{type: object, properties: {a: {$ref: '#/x'}}}", "s.properties[a].$ref"},
+      {"{type: object, properties: {a: {type: array}}}", "s.properties[a].items"},
+      {"{type: object, properties: {a: {type: array, items: [{type: string}]}}}", "s.properties[a].items"},
+      {"{type: object, properties: {a: {type: string, pattern: '('}}}", "s.properties[a].pattern"},
+      {"{type: object, properties: {a: {type: integer, default: x}}}", "s.properties[a].default"},
+      {"{type: object, properties: {a: {type: object, default: {b: 1}}}}", "s.properties[a].default"},
+      {"{type: object, properties: {a: {type: string, x-kubernetes-validations: [{rule: 'true'}]}}}",
+       "s.properties[a].x-kubernetes-validations"},
+      {"{type: object, oneOf: [{properties: {a: {default: 1}}}]}", "s.oneOf[0].properties[a].default"},
+  };
+  for (const auto& [document, field] : cases) {
+    std::vector<FieldCause> causes;
+    read_structural_schema(yaml(document), "s", causes);
+    std::vector<std::string> fields;
+    for (const FieldCause& cause : causes) fields.push_back(cause.field);
+    EXPECT_TRUE(std::find(fields.begin(), fields.end(), field) != fields.end()) << document;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog
