@@ -1,0 +1,90 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/runtime/http/client.h"
+#include "services/runtime/http/server.h"
+#include "services/runtime/http/tls.h"
+
+/// Real sockets on loopback for the tests of this folder.
+namespace shiplog::testing {
+
+/// A value that another thread delivers. get() waits for it, at most 20 s.
+template <class T>
+class Awaited {
+ public:
+  void set(T value) {
+    const std::lock_guard lock{mutex_};
+    value_ = std::move(value);
+    changed_.notify_all();
+  }
+  std::optional<T> get() {
+    std::unique_lock lock{mutex_};
+    changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return value_.has_value(); });
+    return value_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<T> value_;
+};
+
+/// Waits until `condition` holds, at most 20 s: for what other threads count.
+template <class Condition>
+bool eventually(Condition condition) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock{mutex};
+  for (int i = 0; i < 4000; ++i) {
+    if (condition()) return true;
+    never.wait_for(lock, std::chrono::milliseconds{5});
+  }
+  return condition();
+}
+
+/// A plain blocking TCP client that can misbehave.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port, int receive_buffer_bytes = 0);
+  ~RawClient();
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  /// False when the other side has closed.
+  bool send(std::string_view bytes);
+  /// Up to and with `end`, or all there is before the other side closes (or 20 s pass).
+  std::string read_until(std::string_view end);
+  std::string read_to_end() { return read_until({}); }
+  /// One answer with Content-Length.
+  std::string read_answer();
+  void close();
+
+ private:
+  int fd_ = -1;
+  std::string pending_;
+};
+
+/// One authority with a server certificate for 127.0.0.1 and localhost; made once, as keys cost time.
+struct TestCertificates {
+  KeyPair authority;
+  KeyPair server;
+  KeyPair client;  ///< CN=alice, O=dev, O=ops
+  static const TestCertificates& get();
+};
+
+UtcMillis test_now();
+
+/// Options with the test certificates.
+HttpServer::Options tls_options();
+/// A target for a server with the test certificates.
+ClientTarget tls_target(const HttpServer& server);
+
+Result<HttpResponse> ask(HttpClient& client, HttpRequest request, Millis timeout = Millis{20'000});
+
+}  // namespace shiplog::testing

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace shiplog {
+
+/// The threads that network callbacks run on: one event loop served by all of them. Shared by any number of clients.
+/// Destroying it lets what is already under way finish for a moment, then drops the rest without calling back.
+/// Threads: post() from any.
+class IoThreads {
+ public:
+  explicit IoThreads(size_t threads);
+  ~IoThreads();
+  IoThreads(const IoThreads&) = delete;
+  IoThreads& operator=(const IoThreads&) = delete;
+
+  /// Runs `work` on one of the threads, soon.
+  void post(std::function<void()> work);
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "events/base/result.h"
+
+namespace shiplog {
+
+/// Writes a file that only its owner may read (mode 0600), whole or not at all and durably: a new file is synced and
+/// takes the old one's place. Error: kIo, naming the file and the cause.
+Result<void> write_private_file(const std::string& path, std::string_view bytes);
+
+/// The whole file. Errors: kNotFound; kIo; both name the file.
+Result<std::string> read_file(const std::string& path);
+
+}  // namespace shiplog
