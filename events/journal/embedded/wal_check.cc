@@ -18,10 +18,8 @@ constexpr uint32_t kMagic = 0x377F0682;  // its last bit: the checksum reads big
 
 uint32_t word(std::string_view bytes, size_t at, bool big_endian = true) {
   uint32_t number = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    number = number << 8 | static_cast<uint8_t>(bytes[at + (big_endian ? i : 3 - i)]);
-  }
-  return number;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return big_endian == (std::endian::native == std::endian::big) ? number : __builtin_bswap32(number);
 }
 
 struct Sum {
