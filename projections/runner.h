@@ -9,19 +9,11 @@
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/value.h"
-#include "events/entry.h"
-#include "events/fold/fold.h"
 #include "events/state/state.h"
+#include "projections/store/folded_entry.h"
 #include "projections/store/reader.h"
 
 namespace shiplog {
-
-/// One folded entry, accepted or refused, as the projections take it in.
-struct FoldedEntry {
-  Offset offset;
-  const Entry& entry;
-  const Folded& folded;
-};
 
 /// What a projection file held when it was opened: what State::restore wants, and where to read on.
 struct Restored {

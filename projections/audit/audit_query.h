@@ -32,9 +32,10 @@ struct AuditRow {
   Cause cause;
   Revision as_of;
   std::vector<AuditEvent> events;
-  std::optional<Refusal> refusal;  ///< nullopt: accepted
-  bool duplicate = false;          ///< the twin of an earlier entry
-  Revision revision;               ///< of the state afterwards
+  std::vector<ObjectKey> also_changed;  ///< objects that no event is about
+  std::optional<Refusal> refusal;       ///< nullopt: accepted
+  bool duplicate = false;               ///< the twin of an earlier entry
+  Revision revision;                    ///< of the state afterwards
 };
 
 /// Which entries: all conditions hold together; an empty one does not count.

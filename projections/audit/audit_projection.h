@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "events/base/result.h"
+#include "projections/store/checkpoint.h"
+#include "projections/store/connection.h"
+#include "projections/store/folded_entry.h"
+
+namespace shiplog {
+
+/// Writes a row per entry, accepted or refused.
+class AuditProjection {
+ public:
+  static Result<AuditProjection> create(store::Connection& connection, store::TypeIds& types);
+  Result<void> apply(const FoldedEntry& folded);
+  /// After a rollback: the actors numbered in that transaction are void.
+  void forget() { actors_.clear(); }
+
+ private:
+  AuditProjection(store::TypeIds& types, store::Statement insert, store::Statement subject, store::Statement add_actor,
+                  store::Statement find_actor)
+      : types_{types},
+        insert_{std::move(insert)},
+        subject_{std::move(subject)},
+        add_actor_{std::move(add_actor)},
+        find_actor_{std::move(find_actor)} {}
+  Result<int64_t> actor_id(const Actor& actor);
+
+  store::TypeIds& types_;
+  store::Statement insert_, subject_, add_actor_, find_actor_;
+  std::map<std::string, int64_t> actors_;
+};
+
+}  // namespace shiplog

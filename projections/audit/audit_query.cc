@@ -1,0 +1,183 @@
+#include "projections/audit/audit_query.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "events/base/json.h"
+#include "projections/store/checkpoint.h"
+#include "projections/store/connection.h"
+
+namespace shiplog {
+namespace {
+
+constexpr const char* kColumns =
+    "SELECT e.offset, e.id, e.time, a.user, a.groups, a.service, a.source_ip, a.user_agent, e.verb, e.path, "
+    "e.cause_revision, e.cause_id, e.trace_id, e.as_of, e.revision, e.events, e.also, e.refusal, e.reason, e.duplicate "
+    "FROM entry e CROSS JOIN actor a ON a.id = e.actor";
+
+EntryId id_in(std::string_view bytes) {
+  EntryId id;
+  std::memcpy(id.bytes.data(), bytes.data(), std::min(bytes.size(), id.bytes.size()));
+  return id;
+}
+
+ErrorCode code_named(std::string_view name) {
+  for (int code = 0; code < static_cast<int>(ErrorCode::kInternal); ++code) {
+    if (name == name_of(static_cast<ErrorCode>(code))) return static_cast<ErrorCode>(code);
+  }
+  return ErrorCode::kInternal;
+}
+
+Result<AuditRow> row_from(const store::Statement& row) {
+  AuditRow read;
+  read.offset = Offset{row.integer(0)};
+  read.id = id_in(row.blob(1));
+  read.time = UtcMillis{row.integer(2)};
+  SHIPLOG_TRY(const Value groups, parse_json(row.text(4)));
+  for (const Value& group : groups.items()) read.actor.groups.push_back(group.str());
+  read.actor.user = row.text(3);
+  read.actor.service = row.text(5);
+  read.actor.source_ip = row.text(6);
+  read.actor.user_agent = row.text(7);
+  read.request = {std::string{row.text(8)}, std::string{row.text(9)}};
+  read.cause = {Revision{static_cast<uint64_t>(row.integer(10))}, id_in(row.blob(11)), std::string{row.text(12)}};
+  read.as_of = Revision{static_cast<uint64_t>(row.integer(13))};
+  read.revision = Revision{static_cast<uint64_t>(row.integer(14))};
+  SHIPLOG_TRY(const Value events, parse_json(row.text(15)));
+  for (const Value& event : events.items()) {
+    read.events.push_back(
+        {event[0].str(), event[1].str(), {event[2].str(), event[3].str(), event[4].str()}, event[5].str()});
+  }
+  SHIPLOG_TRY(const Value also, parse_json(row.text(16)));
+  for (const Value& key : also.items()) read.also_changed.push_back({key[0].str(), key[1].str(), key[2].str()});
+  if (!row.is_null(17)) read.refusal = Refusal{code_named(row.text(17)), std::string{row.text(18)}};
+  read.duplicate = row.integer(19) != 0;
+  return read;
+}
+
+Result<int64_t> family_bit(std::string_view name) {
+  for (const Family family : {Family::kApi, Family::kScheduling, Family::kDispatch, Family::kTaint, Family::kQuota,
+                              Family::kCluster, Family::kControl}) {
+    if (name == name_of(family)) return int64_t{1} << static_cast<unsigned>(family);
+  }
+  return Error{ErrorCode::kBadRequest, "\"" + std::string{name} +
+                                           "\" is not an event family: api, scheduling, "
+                                           "dispatch, taint, quota, cluster, control"};
+}
+
+bool wants(const AuditFilter& filter, const ObjectKey& key) {
+  return (filter.type.empty() || key.type == filter.type) && (!filter.ns || key.ns == *filter.ns) &&
+         (filter.name.empty() || key.name == filter.name) && !key.empty();
+}
+
+// What SQL did not decide: conditions on the events, which it sees as one text.
+bool wants(const AuditFilter& filter, const AuditRow& row) {
+  const auto of_kind = [&](const AuditEvent& event) { return event.kind == filter.event_kind; };
+  if (!filter.event_kind.empty() && std::none_of(row.events.begin(), row.events.end(), of_kind)) return false;
+  if (filter.type.empty() && !filter.ns && filter.name.empty()) return true;
+  return std::any_of(row.events.begin(), row.events.end(),
+                     [&](const AuditEvent& event) { return wants(filter, event.subject); }) ||
+         std::any_of(row.also_changed.begin(), row.also_changed.end(),
+                     [&](const ObjectKey& key) { return wants(filter, key); });
+}
+
+// Rarer than the others, a name is worth its own way in: through the two tables that know who touched what.
+void append_objects(const AuditFilter& filter, std::string& sql) {
+  const std::string types = filter.type.empty() ? "SELECT id FROM type" : "SELECT id FROM type WHERE name = :type";
+  sql += " AND e.offset IN (";
+  for (const char* table : {"version", "subject"}) {
+    if (table[0] == 's') sql += " UNION ";
+    sql += std::string{"SELECT offset FROM "} + table + " WHERE type IN (" + types + ")";
+    if (filter.ns) sql += " AND ns = :ns";
+    sql += " AND name = :name";
+  }
+  sql += ")";
+}
+
+}  // namespace
+
+Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const {
+  std::string sql = std::string{kColumns} + " WHERE 1";
+  if (!filter.user.empty()) sql += " AND a.user = :user";
+  if (!filter.service.empty()) sql += " AND a.service = :service";
+  if (!filter.verb.empty()) sql += " AND e.verb = :verb";
+  if (!filter.family.empty()) sql += " AND e.families & :family != 0";
+  // Cheaper than reading the JSON, and never too strict: quotes inside a JSON string are escaped.
+  if (!filter.event_kind.empty()) sql += " AND instr(e.events, '[\"' || :kind || '\",') > 0";
+  if (!filter.name.empty()) append_objects(filter, sql);
+  if (filter.since) sql += " AND e.time >= :since";
+  if (filter.until) sql += " AND e.time < :until";
+  if (filter.only_refused) sql += " AND e.refusal IS NOT NULL";
+  if (filter.after) sql += filter.newest_first ? " AND e.offset < :after" : " AND e.offset > :after";
+  sql += filter.newest_first ? " ORDER BY e.offset DESC" : " ORDER BY e.offset";
+
+  SHIPLOG_TRY(auto row, view_.connection().prepare(sql));
+  row.bind(":user", filter.user);
+  row.bind(":service", filter.service);
+  row.bind(":verb", filter.verb);
+  if (!filter.family.empty()) {
+    SHIPLOG_TRY(const int64_t bit, family_bit(filter.family));
+    row.bind(":family", bit);
+  }
+  row.bind(":kind", filter.event_kind);
+  row.bind(":type", filter.type);
+  if (filter.ns) row.bind(":ns", *filter.ns);
+  row.bind(":name", filter.name);
+  if (filter.since) row.bind(":since", filter.since->value);
+  if (filter.until) row.bind(":until", filter.until->value);
+  if (filter.after) row.bind(":after", filter.after->value);
+
+  std::vector<AuditRow> rows;
+  while (filter.limit == 0 || rows.size() < filter.limit) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) break;
+    SHIPLOG_TRY(auto read, row_from(row));
+    if (wants(filter, read)) rows.push_back(std::move(read));
+  }
+  return rows;
+}
+
+Result<std::optional<AuditRow>> AuditQuery::at(Offset offset) const {
+  SHIPLOG_TRY(auto row, view_.connection().prepare(std::string{kColumns} + " WHERE e.offset = ?"));
+  row.bind(1, offset.value);
+  SHIPLOG_TRY(const bool found, row.next());
+  if (!found) return std::nullopt;
+  SHIPLOG_TRY(auto read, row_from(row));
+  return std::optional{std::move(read)};
+}
+
+Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
+  if (cause.entry_id.empty()) return std::nullopt;
+  // No index of entry ids: random keys would make every insert touch a page of its own. Revisions never fall from one
+  // entry to the next, so halving the offsets finds the first entry that reached the cause's revision, and the entry
+  // is that one or, where it changed nothing, one of the next at the same revision.
+  const auto wanted = static_cast<int64_t>(cause.revision.value);
+  SHIPLOG_TRY(auto probe, view_.connection().prepare("SELECT offset, revision FROM entry WHERE offset >= ? "
+                                                     "ORDER BY offset LIMIT 1"));
+  int64_t low = 0;
+  int64_t high = view_.next().value;  // the answer is in [low, high]
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    probe.reset();
+    probe.bind(1, middle);
+    SHIPLOG_TRY(const bool found, probe.next());
+    if (!found || probe.integer(1) >= wanted) {
+      high = middle;
+    } else {
+      low = probe.integer(0) + 1;
+    }
+  }
+  probe.reset();
+  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, id, revision FROM entry WHERE offset >= ? "
+                                                   "ORDER BY offset"));
+  row.bind(1, low);
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return std::nullopt;
+    if (id_in(row.blob(1)) == cause.entry_id) return at(Offset{row.integer(0)});
+    // An entry with several changes wakes keys at revisions before its last, so one further step is not too far.
+    if (row.integer(2) > wanted) return std::nullopt;
+  }
+}
+
+}  // namespace shiplog

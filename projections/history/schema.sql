@@ -1,0 +1,23 @@
+-- Every version of every object. Revisions only grow, so new rows go to the end of the table.
+CREATE TABLE version (
+  revision    INTEGER PRIMARY KEY,
+  type        INTEGER NOT NULL,
+  ns          TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  operation   INTEGER NOT NULL,  -- 0 created, 1 updated, 2 removed
+  offset      INTEGER NOT NULL,  -- offset of the entry that made it
+  event_index INTEGER NOT NULL,  -- which of its events; -1: a side effect of one about another object
+  previous    INTEGER NOT NULL,  -- revision of the version before; 0: created
+  json        TEXT NOT NULL      -- of a removal: the last state
+);
+
+-- The versions of one object, and with them all objects of a type as of a revision.
+CREATE INDEX version_by_object ON version (type, ns, name, revision);
+-- The changes of one type after a revision, for watches.
+CREATE INDEX version_by_type ON version (type, revision);
+
+-- Objects can be asked for as of this revision and later. One row.
+CREATE TABLE retention (
+  oldest INTEGER NOT NULL
+);
+INSERT INTO retention VALUES (0);

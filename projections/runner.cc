@@ -1,0 +1,215 @@
+#include "projections/runner.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "events/base/check.h"
+#include "events/base/json.h"
+#include "projections/audit/audit_projection.h"
+#include "projections/decisions/decision_projection.h"
+#include "projections/history/history_projection.h"
+#include "projections/objects/object_projection.h"
+#include "projections/store/checkpoint.h"
+#include "projections/store/connection.h"
+#include "projections/store/schemas.h"
+#include "projections/store/snapshot.h"
+
+namespace shiplog {
+namespace {
+
+using store::Connection;
+
+/// The tables of a file that is open, and what writes them.
+struct Writers {
+  explicit Writers(Connection& connection) : types{connection} {}
+
+  Result<void> prepare(Connection& connection) {
+    SHIPLOG_TRY(auto object_projection, ObjectProjection::create(connection, types));
+    SHIPLOG_TRY(auto history_projection, HistoryProjection::create(connection, types));
+    SHIPLOG_TRY(auto audit_projection, AuditProjection::create(connection, types));
+    SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(connection, types));
+    objects = std::make_unique<ObjectProjection>(std::move(object_projection));
+    history = std::make_unique<HistoryProjection>(std::move(history_projection));
+    audit = std::make_unique<AuditProjection>(std::move(audit_projection));
+    decisions = std::make_unique<DecisionProjection>(std::move(decision_projection));
+    return ok();
+  }
+
+  Result<void> apply(const FoldedEntry& folded) const {
+    SHIPLOG_TRY(history->apply(folded));
+    SHIPLOG_TRY(objects->apply(folded));
+    SHIPLOG_TRY(audit->apply(folded));
+    return decisions->apply(folded);
+  }
+
+  store::TypeIds types;
+  std::unique_ptr<ObjectProjection> objects;
+  std::unique_ptr<HistoryProjection> history;
+  std::unique_ptr<AuditProjection> audit;
+  std::unique_ptr<DecisionProjection> decisions;
+};
+
+/// Makes the tables in an empty file.
+Result<void> create_tables(Connection& connection) {
+  SHIPLOG_TRY(auto transaction, store::Transaction::begin(connection));
+  for (const char* schema : store::schemas()) {
+    SHIPLOG_TRY(connection.execute(schema));
+  }
+  SHIPLOG_TRY(store::insert_checkpoint(connection, {store::fingerprint(), Offset{}, StateMeta{}}));
+  return transaction.commit();
+}
+
+Result<void> read_objects(Connection& connection, std::vector<std::pair<ObjectKey, Value>>& objects) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT t.name, o.ns, o.name, v.json FROM object o "
+                                           "CROSS JOIN type t ON t.id = o.type "
+                                           "LEFT JOIN version v ON v.revision = o.revision ORDER BY o.revision"));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return ok();
+    ObjectKey key{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}};
+    auto value = parse_json(row.text(3));
+    if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(key) + ": " + value.error().message};
+    objects.emplace_back(std::move(key), std::move(value).value());
+  }
+}
+
+// Twins are not remembered a second time by the fold, nor here.
+Result<void> read_seen(Connection& connection, std::vector<EntryId>& seen) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
+                                           "ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
+  row.bind(1, static_cast<int64_t>(State::kSeenWindow));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return ok();
+    const std::string_view bytes = row.blob(0);
+    EntryId& id = seen.emplace_back();
+    if (bytes.size() != id.bytes.size()) return Error{ErrorCode::kCorrupt, "an entry id is not 16 bytes"};
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(id.bytes.data()));
+  }
+}
+
+/// Everything a file holds for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
+Result<Restored> read_all(Connection& connection) {
+  SHIPLOG_TRY(auto checkpoint, store::read_checkpoint(connection));
+  if (!checkpoint) return Error{ErrorCode::kCorrupt, "it has no checkpoint"};
+  if (checkpoint->fingerprint != store::fingerprint()) {
+    return Error{ErrorCode::kCorrupt, "it was made with another schema or fold version"};
+  }
+  Restored restored;
+  restored.next = checkpoint->next;
+  restored.meta = std::move(checkpoint->meta);
+  SHIPLOG_TRY(read_objects(connection, restored.objects));
+  SHIPLOG_TRY(read_seen(connection, restored.seen));
+  return restored;
+}
+
+}  // namespace
+
+struct Projections::Impl {
+  std::string path;
+  Offset next;
+  std::unique_ptr<Connection> connection;
+  std::unique_ptr<Writers> writers;
+
+  /// Opens the file and what writes it; makes the tables when it is new.
+  Result<void> start(bool make_tables) {
+    writers.reset();
+    connection.reset();
+    SHIPLOG_TRY(connection, Connection::open(path, Connection::Mode::kWrite));
+    if (make_tables) {
+      SHIPLOG_TRY(create_tables(*connection));
+    }
+    writers = std::make_unique<Writers>(*connection);
+    return ok();
+  }
+
+  Result<void> start_anew() {
+    writers.reset();
+    connection.reset();
+    SHIPLOG_TRY(store::remove_database(path));
+    SHIPLOG_TRY(start(true));
+    next = Offset{};
+    return writers->prepare(*connection);
+  }
+
+  Result<Restored> start_existing() {
+    SHIPLOG_TRY(start(false));
+    SHIPLOG_TRY(auto restored, read_all(*connection));
+    SHIPLOG_TRY(writers->prepare(*connection));
+    next = restored.next;
+    return restored;
+  }
+};
+
+Projections::Projections(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+Projections::~Projections() = default;
+
+Result<Projections::Opened> Projections::open(const std::string& path) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  Restored restored;
+  std::error_code ignored;  // whatever it is, opening the file says it better
+  if (std::filesystem::exists(path, ignored)) {
+    auto existing = impl->start_existing();
+    if (existing) {
+      restored = std::move(existing).value();
+    } else if (existing.error().code == ErrorCode::kCorrupt) {
+      restored.rebuilt = "projection " + path + " is rebuilt from the journal: " + existing.error().message;
+      SHIPLOG_TRY(impl->start_anew());
+    } else {
+      return std::move(existing).error();
+    }
+  } else {
+    SHIPLOG_TRY(impl->start_anew());
+  }
+  return Opened{std::unique_ptr<Projections>{new Projections{std::move(impl)}}, std::move(restored)};
+}
+
+Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateMeta& after) {
+  if (batch.empty()) return ok();
+  const auto all = [&]() -> Result<Offset> {
+    SHIPLOG_TRY(auto transaction, store::Transaction::begin(*impl_->connection));
+    Offset next = impl_->next;
+    for (const FoldedEntry& one : batch) {
+      SHIPLOG_CHECK(one.offset >= next, "entries are applied once and in order");
+      FoldedEntry folded{one.offset, one.entry, one.folded};
+      for (const Event& event : one.entry.events) folded.subjects.push_back(subject_of(event));
+      SHIPLOG_TRY(impl_->writers->apply(folded));
+      next = Offset{one.offset.value + 1};
+    }
+    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, next, after));
+    SHIPLOG_TRY(transaction.commit());
+    return next;
+  };
+  auto next = all();
+  if (!next) {
+    impl_->writers->types.forget();
+    impl_->writers->audit->forget();
+    return std::move(next).error();
+  }
+  impl_->next = next.value();
+  return ok();
+}
+
+Result<void> Projections::reset() { return impl_->start_anew(); }
+
+Offset Projections::next() const { return impl_->next; }
+const std::string& Projections::path() const { return impl_->path; }
+
+Result<SnapshotInfo> Projections::snapshot(const std::string& target) const {
+  SHIPLOG_TRY(const auto checkpoint, store::write_snapshot(impl_->path, target));
+  return SnapshotInfo{checkpoint.next, checkpoint.meta.revision};
+}
+
+Result<SnapshotInfo> Projections::restore_snapshot(const std::string& snapshot, const std::string& path) {
+  SHIPLOG_TRY(const auto checkpoint, store::install_snapshot(snapshot, path));
+  return SnapshotInfo{checkpoint.next, checkpoint.meta.revision};
+}
+
+Result<uint64_t> Projections::trim_history(Revision oldest) {
+  SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*impl_->connection));
+  SHIPLOG_CHECK(checkpoint, "an open projection has a checkpoint");
+  return trim_versions(*impl_->connection, std::min(oldest, checkpoint->meta.revision));
+}
+
+}  // namespace shiplog

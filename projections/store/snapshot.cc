@@ -1,0 +1,125 @@
+#include "projections/store/snapshot.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "projections/store/connection.h"
+#include "projections/store/schemas.h"
+
+namespace shiplog::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What SQLite keeps beside a database in WAL mode.
+constexpr const char* kCompanions[] = {"-wal", "-shm", "-journal"};
+
+Error io_error(const std::string& doing, const std::string& path, const std::string& why) {
+  return {ErrorCode::kIo, doing + " " + path + ": " + why};
+}
+
+Result<void> remove_file(const std::string& path) {
+  std::error_code failed;
+  fs::remove(path, failed);
+  if (failed) return io_error("removing", path, failed.message());
+  return ok();
+}
+
+// Of a file its bytes, of a folder its names.
+Result<void> sync_to_disk(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return io_error("opening", path, std::strerror(errno));
+  const int synced = ::fsync(file);
+  const int why = errno;
+  ::close(file);
+  if (synced != 0) return io_error("syncing", path, std::strerror(why));
+  return ok();
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path{path}.parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+Result<void> rename_synced(const std::string& from, const std::string& to) {
+  SHIPLOG_TRY(sync_to_disk(from));
+  std::error_code failed;
+  fs::rename(from, to, failed);
+  if (failed) return io_error("renaming " + from + " to", to, failed.message());
+  return sync_to_disk(folder_of(to));
+}
+
+Result<Checkpoint> checkpoint_of(Connection& connection) {
+  SHIPLOG_TRY(auto checkpoint, read_checkpoint(connection));
+  if (!checkpoint) return Error{ErrorCode::kCorrupt, connection.path() + " has no checkpoint"};
+  return *std::move(checkpoint);
+}
+
+// Looks at every page: a snapshot is installed once and then trusted for years.
+Result<Checkpoint> verify(const std::string& path) {
+  SHIPLOG_TRY(auto connection, Connection::open(path, Connection::Mode::kRead));
+  SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
+  SHIPLOG_TRY(const bool answered, check.next());
+  if (!answered || check.text(0) != "ok") {
+    return Error{ErrorCode::kCorrupt, "snapshot " + path + " is damaged: " + std::string{check.text(0)}};
+  }
+  SHIPLOG_TRY(auto checkpoint, checkpoint_of(*connection));
+  if (checkpoint.fingerprint != fingerprint()) {
+    return Error{ErrorCode::kUnavailable, "snapshot " + path + " was made with another schema or fold version"};
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+Result<void> remove_database(const std::string& path) {
+  // The WAL first: left behind alone, it would be replayed into the next file of that name.
+  for (const char* companion : kCompanions) {
+    SHIPLOG_TRY(remove_file(path + companion));
+  }
+  return remove_file(path);
+}
+
+Result<Checkpoint> write_snapshot(const std::string& path, const std::string& target) {
+  const std::string unfinished = target + ".unfinished";
+  SHIPLOG_TRY(remove_database(unfinished));
+  SHIPLOG_TRY(auto connection, Connection::open(path, Connection::Mode::kRead));
+  // VACUUM INTO reads in one transaction, so what it writes is one moment of the source, and densely packed.
+  SHIPLOG_TRY(connection->execute("PRAGMA query_only = OFF"));
+  SHIPLOG_TRY(auto copy, connection->prepare("VACUUM INTO ?"));
+  copy.bind(1, unfinished);
+  if (auto copied = copy.run(); !copied) {
+    static_cast<void>(remove_database(unfinished));  // most likely the disk is full: do not make it worse
+    return copied.error().context("writing snapshot " + target);
+  }
+  Checkpoint checkpoint;
+  {
+    SHIPLOG_TRY(auto written, Connection::open(unfinished, Connection::Mode::kRead));
+    SHIPLOG_TRY(checkpoint, checkpoint_of(*written));
+  }
+  SHIPLOG_TRY(rename_synced(unfinished, target));
+  return checkpoint;
+}
+
+Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::string& path) {
+  std::error_code failed;
+  if (!fs::exists(snapshot, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + snapshot};
+  const std::string unfinished = path + ".unfinished";
+  SHIPLOG_TRY(remove_database(unfinished));
+  fs::copy_file(snapshot, unfinished, failed);
+  if (failed) return io_error("copying snapshot " + snapshot + " to", unfinished, failed.message());
+  auto verified = verify(unfinished);
+  if (!verified) {
+    static_cast<void>(remove_database(unfinished));
+    return std::move(verified).error();
+  }
+  SHIPLOG_TRY(remove_database(path));
+  SHIPLOG_TRY(rename_synced(unfinished, path));
+  return std::move(verified).value();
+}
+
+}  // namespace shiplog::store
