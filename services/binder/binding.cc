@@ -1,0 +1,162 @@
+#include "services/binder/binding.h"
+
+#include <algorithm>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "events/state/object.h"
+#include "services/binder/claim.h"
+#include "services/binder/replicas.h"
+
+namespace shiplog::binder {
+namespace {
+
+constexpr const char* kPriorityClass = "priorityclasses.scheduling.k8s.io";
+
+void set_or_erase(Value& object, const char* field, const Value& value) {
+  if (value.is_null()) {
+    object.erase(field);
+  } else {
+    object.set(field, value);
+  }
+}
+
+/// The same binding of the same template gets the same id on every replica, without chance.
+std::string permanent_id(const Value& object, const ObjectKey& binding) {
+  const Hash128 hash = siphash128("binding permanent-id\n" + std::string{uid_of(object)} + "\n" + to_string(binding));
+  EntryId seed;
+  for (size_t byte = 0; byte < 8; ++byte) {
+    seed.bytes[byte] = static_cast<uint8_t>(hash.lo >> (8 * byte) & 0xffU);
+    seed.bytes[byte + 8] = static_cast<uint8_t>(hash.hi >> (8 * byte) & 0xffU);
+  }
+  return uid_from(seed, 0);
+}
+
+void set_metadata(Value& made, const ObjectKey& binding, const Value& object, const Policy& policy) {
+  const bool cluster_scoped = binding.ns.empty();
+  const Value& source = object["metadata"];
+  Value& metadata = made.edit("metadata");
+  metadata.set("name", binding.name);
+  if (!cluster_scoped) metadata.set("namespace", binding.ns);
+  const char* id_label = cluster_scoped ? label::kClusterBindingId : label::kBindingId;
+  if (metadata["labels"][id_label].is_empty()) metadata.edit("labels").set(id_label, permanent_id(object, binding));
+  const char* finalizer =
+      cluster_scoped ? "karmada.io/cluster-resource-binding-controller" : "karmada.io/binding-controller";
+  if (!has_finalizer(made, finalizer)) metadata.edit("finalizers").push_back(finalizer);
+  metadata.set("ownerReferences", Value::array({Value::object({{"apiVersion", object["apiVersion"]},
+                                                               {"blockOwnerDeletion", true},
+                                                               {"controller", true},
+                                                               {"kind", object["kind"]},
+                                                               {"name", source["name"]},
+                                                               {"uid", source["uid"]}})}));
+  set_claim(made, policy);
+}
+
+Value resource_of(const Value& object, const Value& resource_version) {
+  const Value& meta = object["metadata"];
+  Value resource = Value::object({{"apiVersion", object["apiVersion"]},
+                                  {"kind", object["kind"]},
+                                  {"name", meta["name"]},
+                                  {"resourceVersion", resource_version},
+                                  {"uid", meta["uid"]}});
+  if (!meta["namespace"].is_empty()) resource.set("namespace", meta["namespace"]);
+  return resource;
+}
+
+/// The policy's part replaces all but suspension.scheduling, which third parties set on the binding (D-26).
+Value suspension_of(const Value& existing, const Policy& policy) {
+  Value suspension = policy.spec["suspension"];
+  const Value& scheduling = existing["spec"]["suspension"]["scheduling"];
+  suspension.erase("scheduling");
+  if (!scheduling.is_null()) suspension.set("scheduling", scheduling);
+  return suspension.is_empty() ? Value{} : suspension;
+}
+
+/// D-29. Null: the policy asks for none.
+Result<Value> schedule_priority_of(const State& state, const Policy& policy) {
+  const Value& wanted = policy.spec["schedulePriority"];
+  if (wanted.is_null()) return Value{};
+  const auto source = wanted["priorityClassSource"].as_string();
+  if (source != "KubePriorityClass") {
+    return Error{ErrorCode::kInvalid, described(policy) + ": spec.schedulePriority.priorityClassSource \"" +
+                                          std::string{source} + "\" is not supported, only KubePriorityClass is"};
+  }
+  const std::string name = wanted["priorityClassName"].str();
+  const Object* found = state.find({kPriorityClass, "", name});
+  if (found == nullptr) {
+    return Error{ErrorCode::kNotFound, described(policy) + ": spec.schedulePriority names PriorityClass \"" + name +
+                                           "\", which does not exist"};
+  }
+  return Value::object({{"priority", found->value["value"].as_int()}});
+}
+
+/// What this version takes in but does not act on is said, never left for the user to find out.
+void say_what_is_not_honoured(const Policy& policy, Explanation& why) {
+  const Value& spec = policy.spec;
+  if (spec["preemption"].as_string() == "Always") {
+    why.steps.push_back("spec.preemption Always: not acted on, objects that another policy has claimed stay with it");
+  }
+  if (spec["activationPreference"].as_string() == "Lazy") {
+    why.steps.push_back("spec.activationPreference Lazy: not acted on, the policy takes effect at once");
+  }
+  if (spec["propagateDeps"].as_bool()) {
+    why.steps.push_back(
+        "spec.propagateDeps: not acted on, what the object refers to is propagated only by policies of its own");
+  }
+  if (spec["failover"]["application"].is_object()) {
+    why.steps.push_back("spec.failover.application: not acted on, unhealthy applications stay where they are");
+  }
+}
+
+}  // namespace
+
+std::string digest_of(const Value& object) {
+  Value relevant = object;
+  relevant.erase("status");
+  Value& metadata = relevant.edit("metadata");
+  metadata.erase("resourceVersion");
+  metadata.erase("managedFields");
+  return to_string(siphash128(to_json(relevant)));
+}
+
+Result<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing, const Value& object,
+                           const Policy& policy, Explanation& why) {
+  const bool cluster_scoped = binding.ns.empty();
+  Value made = existing;
+  made.set("apiVersion", "work.karmada.io/v1alpha2");
+  made.set("kind", cluster_scoped ? "ClusterResourceBinding" : "ResourceBinding");
+  set_metadata(made, binding, object, policy);
+
+  const std::string digest = digest_of(object);
+  const bool same_template = annotation_of(existing, kTemplateDigestAnnotation) == digest;
+  made.edit("metadata").edit("annotations").set(kTemplateDigestAnnotation, digest);
+  Value& spec = made.edit("spec");
+  spec.set("resource", resource_of(object, same_template ? existing["spec"]["resource"]["resourceVersion"]
+                                                         : object["metadata"]["resourceVersion"]));
+
+  for (const char* field : {"propagateDeps", "schedulerName", "failover", "preserveResourcesOnDeletion"}) {
+    set_or_erase(spec, field, policy.spec[field]);
+  }
+  spec.set("placement", policy.spec["placement"].is_null() ? Value::object() : policy.spec["placement"]);
+  spec.set("conflictResolution", policy.spec["conflictResolution"].as_string("Abort"));
+  set_or_erase(spec, "suspension", suspension_of(existing, policy));
+  if (!cluster_scoped) {
+    SHIPLOG_TRY(const Value priority, schedule_priority_of(state, policy));
+    set_or_erase(spec, "schedulePriority", priority);
+  }
+
+  SHIPLOG_TRY(const auto replicas, interpret_replicas(object));
+  set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
+  set_or_erase(spec, "replicaRequirements", replicas ? replicas->requirements : Value{});
+  if (replicas) {
+    why.steps.push_back("replicas: " + std::to_string(replicas->count) + ", each needs " +
+                        (replicas->requirements.is_null() ? "nothing in particular" : to_json(replicas->requirements)));
+  } else {
+    why.steps.push_back("replicas: none, " + object["kind"].str() + " is not a workload whose replicas can be told");
+  }
+  say_what_is_not_honoured(policy, why);
+  why.inputs_digest = to_string(siphash128(digest + "\n" + policy.permanent_id + "\n" + to_json(policy.spec)));
+  return made;
+}
+
+}  // namespace shiplog::binder

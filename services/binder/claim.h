@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/value.h"
+#include "events/state/policy.h"
+#include "events/state/state.h"
+
+namespace shiplog::binder {
+
+inline constexpr const char* kPolicyNamespaceAnnotation = "propagationpolicy.karmada.io/namespace";
+inline constexpr const char* kPolicyNameAnnotation = "propagationpolicy.karmada.io/name";
+inline constexpr const char* kClusterPolicyNameAnnotation = "clusterpropagationpolicy.karmada.io/name";
+inline constexpr const char* kPolicyFinalizer = "karmada.io/propagation-policy-controller";
+inline constexpr const char* kClusterPolicyFinalizer = "karmada.io/cluster-propagation-policy-controller";
+
+/// The policy that an object says it is claimed by (D-18: every part must be there; a PropagationPolicy comes first).
+struct Claim {
+  State::Name policy;
+  std::string permanent_id;
+};
+std::optional<Claim> claim_of(const Value& object);
+/// Some part of a claim is there, even if not all of it.
+bool has_claim_metadata(const Value& object);
+
+/// Writes the claim by `policy` and removes any other (D-16).
+void set_claim(Value& object, const Policy& policy);
+void strip_claim(Value& object);
+
+/// "PropagationPolicy default/nginx".
+std::string described(const Policy& policy);
+
+/// A policy and how it selects an object.
+struct Candidate {
+  const Policy* policy = nullptr;
+  SelectorMatch match = SelectorMatch::kNone;
+};
+
+/// The policy that an unclaimed object goes to: policies of its own namespace first, then cluster-scoped ones; among
+/// them by priority, selector match and name (D-11, D-12). `considered`: how many matched.
+Candidate choose_policy(const State& state, const Value& object, size_t& considered);
+
+}  // namespace shiplog::binder

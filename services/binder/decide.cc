@@ -1,0 +1,198 @@
+#include "services/binder/decide.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "services/binder/binding.h"
+#include "services/binder/claim.h"
+#include "services/binder/templates.h"
+
+namespace shiplog::binder {
+namespace {
+
+constexpr const char* kClaimedByLabel = "resourcetemplate.karmada.io/claimed-by";
+constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
+constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
+constexpr size_t kMostStrippedAtOnce = 100;  // keeps an entry far below its size limit; the rest follows
+
+using Decided = Result<std::optional<Decision>>;
+
+/// Adds an update of the object to the decision, unless it would change nothing.
+void update(Decision& decision, const State& state, const ObjectKey& key, Value wanted) {
+  const Object* object = state.find(key);
+  if (object == nullptr || object->value == wanted) return;
+  decision.events.emplace_back(ObjectUpdated{key, std::move(wanted)});
+  decision.expects.push_back({key, object->revision});
+}
+
+bool binds(const Value& binding, const Value& object) {
+  const Value& resource = binding["spec"]["resource"];
+  return resource["apiVersion"] == object["apiVersion"] && resource["kind"] == object["kind"] &&
+         resource["name"] == object["metadata"]["name"];
+}
+
+/// Takes the claim off the binding, then off the template (D-19, D-35, D-38). Binding, works and member objects stay.
+Decided release(const State& state, const ObjectKey& key, const Value& object) {
+  Decision decision;
+  const ObjectKey binding = binding_key(key, object["kind"].as_string());
+  Value stripped = state.value_of(binding);
+  if (binds(stripped, object)) {
+    strip_claim(stripped);
+    update(decision, state, binding, std::move(stripped));
+  }
+  stripped = object;
+  strip_claim(stripped);
+  update(decision, state, key, std::move(stripped));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+/// D-13.
+Result<void> overrides_exist(const State& state, const Policy& policy) {
+  const char* type = policy.cluster_scoped() ? kClusterOverridePolicy : kOverridePolicy;
+  for (const Value& name : policy.spec["dependentOverrides"].items()) {
+    if (state.find({type, policy.ns, name.str()}) == nullptr) {
+      return Error{ErrorCode::kUnavailable,
+                   "waiting for dependent overrides: " + described(policy) + " names " + name.str()};
+    }
+  }
+  return ok();
+}
+
+std::string words_for(SelectorMatch how) {
+  switch (how) {
+    case SelectorMatch::kName:
+      return "by name";
+    case SelectorMatch::kLabels:
+      return "by labels";
+    case SelectorMatch::kAll:
+      return "by kind";
+    case SelectorMatch::kNone:
+      break;
+  }
+  return "not at all";
+}
+
+/// The fold keeps these as they are: they are not the binder's to say (D-24).
+Value without_what_others_write(Value binding) {
+  for (const char* field : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
+    binding.edit("spec").erase(field);
+  }
+  binding.erase("status");
+  return binding;
+}
+
+Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
+             std::string how_chosen) {
+  const Policy& policy = *chosen.policy;
+  if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
+  SHIPLOG_TRY(overrides_exist(state, policy));
+
+  const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
+  const Value& existing = state.value_of(binding);
+  if (!existing.is_null() && existing["spec"]["resource"]["uid"] != object.value["metadata"]["uid"]) {
+    // Of another kind with the same name (N-2), or of an object that was deleted and made anew (D-30).
+    return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " belongs to another " +
+                                           existing["spec"]["resource"]["kind"].str() +
+                                           " of that name: waiting until it is gone"};
+  }
+  if (deleting(existing)) {
+    return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " is being deleted: waiting until it is gone"};
+  }
+
+  Decision decision;
+  Value claimed = object.value;
+  set_claim(claimed, policy);
+  Explanation why;
+  why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
+  why.steps.push_back(std::move(how_chosen));
+  SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, why));
+  update(decision, state, key, std::move(claimed));
+  if (made != existing) {
+    decision.events.emplace_back(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)});
+    decision.expects.push_back({binding, state.revision_of(binding)});
+    if (decision.expects.size() == 1) decision.expects.push_back({key, object.revision});
+  }
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+Decided decide_template(const State& state, const ObjectKey& key) {
+  const Object* object = state.find(key);
+  if (object == nullptr || deleting(object->value) || !propagates(key)) return std::nullopt;
+  if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
+
+  if (const auto claim = claim_of(object->value)) {
+    const auto found = state.policies().find(claim->policy);
+    if (found == state.policies().end() || found->second.deleting) return release(state, key, object->value);
+    const SelectorMatch how = match(found->second, object->value);
+    if (how == SelectorMatch::kNone) return release(state, key, object->value);
+    return bind(state, key, *object, {&found->second, how}, "it is claimed already: no other policy is looked at");
+  }
+  size_t considered = 0;
+  const Candidate chosen = choose_policy(state, object->value, considered);
+  if (chosen.policy == nullptr) return release(state, key, object->value);
+  return bind(state, key, *object, chosen,
+              considered == 1 ? "one policy selects it"
+                              : std::to_string(considered) + " policies select it: the first by priority (" +
+                                    std::to_string(chosen.policy->priority) + "), selector match and name");
+}
+
+/// Bindings that carry the policy's claim though no template does: their template is gone or was edited.
+Decision strip_lone_bindings(const State& state, const Policy& policy) {
+  using Identity = std::tuple<std::string, std::string, std::string, std::string>;
+  std::set<Identity> claimed;
+  for (const ObjectKey& key : claimed_by(state, policy)) {
+    const Value& object = state.value_of(key);
+    claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns, key.name});
+  }
+  Decision decision;
+  const char* label = policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId;
+  for (const ObjectKey& key : state.labelled(label, policy.permanent_id)) {
+    if (!is_binding(key.type) || decision.events.size() == kMostStrippedAtOnce) continue;
+    Value binding = state.value_of(key);
+    const Value& resource = binding["spec"]["resource"];
+    if (claimed.contains({resource["apiVersion"].str(), resource["kind"].str(), resource["namespace"].str(),
+                          resource["name"].str()})) {
+      continue;  // goes together with its template
+    }
+    strip_claim(binding);
+    update(decision, state, key, std::move(binding));
+  }
+  return decision;
+}
+
+Decided decide_policy(const State& state, const ObjectKey& key) {
+  const auto found = state.policies().find({key.ns, key.name});
+  if (found == state.policies().end()) return std::nullopt;
+  const Policy& policy = found->second;
+  const bool cluster_scoped = policy.cluster_scoped();
+  const char* finalizer = cluster_scoped ? kClusterPolicyFinalizer : kPolicyFinalizer;
+  const char* id_label = cluster_scoped ? label::kClusterPolicyId : label::kPolicyId;
+  Value wanted = state.value_of(key);
+  Decision decision;
+
+  if (!policy.deleting) {
+    if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
+    if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
+  } else if (has_finalizer(wanted, finalizer)) {
+    if (!claimed_by(state, policy).empty()) return std::nullopt;  // each template lets go by itself and wakes this key
+    if (!policy.permanent_id.empty()) decision = strip_lone_bindings(state, policy);
+    if (decision.events.size() == kMostStrippedAtOnce) return std::optional{std::move(decision)};
+    std::erase_if(wanted.edit("metadata").edit("finalizers").edit_items(),
+                  [&](const Value& item) { return item.as_string() == finalizer; });
+  }
+  update(decision, state, key, std::move(wanted));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+}  // namespace
+
+Decided decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
+  return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key);
+}
+
+}  // namespace shiplog::binder

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/decision.h"
+#include "events/state/state.h"
+
+namespace shiplog::binder {
+
+/// Matches templates with policies. Pure.
+/// `key` is one of two:
+/// - a policy: it gets its permanent id and finalizer, and loses the finalizer once nothing carries its claim;
+/// - a template (any other object): it is claimed by the policy that selects it, and its binding is put as policy and
+///   template want it; or it is released, with its binding, from a policy that is gone, going, or looks elsewhere.
+/// nullopt: nothing to do, also while something else has to happen first that will wake the key.
+/// Errors: kConflict, another object's binding has the name; kUnavailable, waiting for dependent overrides; kInvalid
+/// and kNotFound, replicas or priority cannot be told. Source: behaviour-core section 1.
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+
+}  // namespace shiplog::binder

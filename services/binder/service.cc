@@ -1,0 +1,108 @@
+#include "services/binder/service.h"
+
+#include <algorithm>
+
+#include "events/state/policy.h"
+#include "services/binder/claim.h"
+#include "services/binder/decide.h"
+#include "services/binder/templates.h"
+
+namespace shiplog {
+namespace {
+
+using binder::claim_of;
+
+/// Nothing but status and bookkeeping differs (D-5).
+bool only_status_differs(const Value& before, const Value& after) {
+  const auto relevant = [](const Value& object) {
+    Value copy = object;
+    copy.erase("status");
+    Value& metadata = copy.edit("metadata");
+    metadata.erase("resourceVersion");
+    metadata.erase("managedFields");
+    return copy;
+  };
+  return relevant(before) == relevant(after);
+}
+
+class BinderService final : public Service {
+ public:
+  std::string_view name() const override { return "binder"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
+    if (binder::is_binding(change.object.type)) return on_binding(state, change, wake);
+    if (change.object.type == kOverridePolicy || change.object.type == kClusterOverridePolicy) return;
+    if (!binder::propagates(change.object)) return;
+    if (!change.created() && !change.removed() && only_status_differs(change.before, change.after)) return;
+    if (!change.removed()) wake.push_back(change.object);
+    wake_policy_let_go(change, wake);
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    // Policies first: what they select waits for their permanent ids.
+    for (const char* type : {type::kPropagationPolicy, type::kClusterPropagationPolicy}) {
+      for (const auto& [name, object] : state.objects(type)) wake.push_back({type, name.ns, name.name});
+    }
+    for (const std::string& type : state.types()) {
+      if (!binder::propagates(type)) continue;
+      for (const auto& [name, object] : state.objects(type)) {
+        ObjectKey key{type, name.ns, name.name};
+        if (binder::propagates(key)) wake.push_back(std::move(key));
+      }
+    }
+  }
+
+  void reconcile(TaskPtr task) override { decide_and_append(binder::decide, task); }
+
+ private:
+  // Their coming can end a wait (D-13), but the waiting template is looked at again anyway, with backoff.
+  static constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
+  static constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
+
+  /// A deleted policy waits for the last object to drop its claim.
+  static void wake_policy_let_go(const Change& change, std::vector<ObjectKey>& wake) {
+    const auto before = claim_of(change.before);
+    if (!before) return;
+    const auto after = claim_of(change.after);
+    if (after && after->permanent_id == before->permanent_id) return;
+    wake.push_back({before->policy.ns.empty() ? type::kClusterPropagationPolicy : type::kPropagationPolicy,
+                    before->policy.ns, before->policy.name});
+  }
+
+  static void on_policy(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (!change.removed()) wake.push_back(change.object);
+    const Policy before = change.created() ? Policy{} : policy_from(change.before);
+    const Policy after = change.removed() ? Policy{} : policy_from(change.after);
+    if (!change.created() && !change.removed() && before.generation == after.generation &&
+        before.permanent_id == after.permanent_id && before.deleting == after.deleting) {
+      return;  // D-36: only labels, annotations or finalizers
+    }
+    const auto add = [&](const std::vector<ObjectKey>& keys) { wake.insert(wake.end(), keys.begin(), keys.end()); };
+    if (!change.created()) add(binder::claimed_by(state, before));
+    if (!change.removed() && !after.deleting && !after.permanent_id.empty()) {
+      add(binder::claimed_by(state, after));
+      add(binder::selected_by(state, after));
+    }
+  }
+
+  static void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    wake_policy_let_go(change, wake);
+    const Value& before = change.before;
+    const Value& after = change.after;
+    const auto differs = [&](const char* field) { return before["spec"][field] != after["spec"][field]; };
+    // What others write on a binding all the time (targets, evictions, status) is none of the binder's.
+    const bool ours = change.removed() || before["metadata"]["labels"] != after["metadata"]["labels"] ||
+                      before["metadata"]["ownerReferences"] != after["metadata"]["ownerReferences"] ||
+                      differs("resource") || differs("placement") || differs("replicas") ||
+                      differs("replicaRequirements") || differs("suspension");
+    if (!ours || change.created()) return;
+    if (const auto key = binder::template_key(state, change.latest())) wake.push_back(*key);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_binder_service() { return std::make_unique<BinderService>(); }
+
+}  // namespace shiplog

@@ -1,0 +1,102 @@
+#include "services/binder/templates.h"
+
+#include <algorithm>
+#include <array>
+
+#include "events/state/served.h"
+
+namespace shiplog::binder {
+namespace {
+
+constexpr std::array<std::string_view, 10> kExcludedGroups = {
+    "cluster.karmada.io",     "policy.karmada.io", "work.karmada.io", "config.karmada.io",   "networking.karmada.io",
+    "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io", "coordination.k8s.io", "events.k8s.io"};
+
+bool reserved(std::string_view ns) {
+  return ns == "karmada-system" || ns == "karmada-cluster" || ns.starts_with("karmada-es-");
+}
+
+std::string lower(std::string_view text) {
+  std::string result{text};
+  for (char& letter : result) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return result;
+}
+
+void select(const State& state, const Policy& policy, const ResourceSelector& selector, std::vector<ObjectKey>& keys) {
+  const auto served = served_kind(state, selector.api_version, selector.kind);
+  if (!served || !propagates(served->type())) return;
+  const std::string type = served->type();
+  const auto consider = [&](const ObjectKey& key, const Value& object) {
+    if (propagates(key) && match(policy, object) != SelectorMatch::kNone) keys.push_back(key);
+  };
+  if (!selector.name.empty() && (!selector.ns.empty() || !served->namespaced)) {
+    const ObjectKey key = served->key(selector.ns, selector.name);
+    if (const Object* object = state.find(key)) consider(key, object->value);
+    return;
+  }
+  if (!selector.ns.empty()) {
+    for (const auto& [name, object] : state.objects(type, selector.ns))
+      consider({type, name.ns, name.name}, object.value);
+    return;
+  }
+  for (const auto& [name, object] : state.objects(type)) consider({type, name.ns, name.name}, object.value);
+}
+
+}  // namespace
+
+bool propagates(std::string_view type) {
+  const size_t dot = type.find('.');
+  if (dot == std::string_view::npos) return type != "events";
+  return std::find(kExcludedGroups.begin(), kExcludedGroups.end(), type.substr(dot + 1)) == kExcludedGroups.end();
+}
+
+bool propagates(const ObjectKey& key) {
+  if (!propagates(key.type)) return false;
+  // The execution namespaces are the fleet's own, as what lies in them.
+  if (key.type == type::kNamespace) return !reserved(key.name);
+  return !reserved(key.ns) && !key.ns.starts_with("kube-");
+}
+
+std::vector<ObjectKey> selected_by(const State& state, const Policy& policy) {
+  std::vector<ObjectKey> keys;
+  for (const ResourceSelector& selector : policy.selectors) select(state, policy, selector, keys);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy) {
+  std::vector<ObjectKey> keys;
+  if (policy.permanent_id.empty()) return keys;
+  for (const ObjectKey& key :
+       state.labelled(policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId, policy.permanent_id)) {
+    if (propagates(key)) keys.push_back(key);  // leaves out the policy itself and its bindings
+  }
+  return keys;
+}
+
+ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind) {
+  std::string name = template_key.name;
+  std::replace(name.begin(), name.end(), ':', '.');
+  return {template_key.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, template_key.ns,
+          lower(name + "-" + std::string{kind})};
+}
+
+std::optional<ObjectKey> template_key(const State& state, const Value& binding) {
+  const Value& resource = binding["spec"]["resource"];
+  const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
+  if (!served) return std::nullopt;
+  return served->key(resource["namespace"].as_string(), resource["name"].as_string());
+}
+
+bool is_policy(std::string_view type) {
+  return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
+}
+
+bool is_binding(std::string_view type) {
+  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
+}
+
+}  // namespace shiplog::binder

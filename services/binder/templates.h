@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/state/object.h"
+#include "events/state/policy.h"
+#include "events/state/state.h"
+
+namespace shiplog::binder {
+
+/// Objects of this type can be propagated: not the fleet's own kinds, Events and Leases (D-2).
+bool propagates(std::string_view type);
+/// This object can: it lies in no reserved or system namespace (D-4, N-7).
+bool propagates(const ObjectKey& key);
+
+/// The objects a policy selects, sorted by key.
+std::vector<ObjectKey> selected_by(const State& state, const Policy& policy);
+/// The objects that carry the policy's claim, sorted by key.
+std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy);
+
+/// Where the binding of a template lives (N-1, D-20). `kind` is the template's.
+ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind);
+/// The template a binding is about; nullopt when its kind is not served.
+std::optional<ObjectKey> template_key(const State& state, const Value& binding);
+
+bool is_policy(std::string_view type);
+bool is_binding(std::string_view type);
+
+}  // namespace shiplog::binder
