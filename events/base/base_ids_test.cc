@@ -1,5 +1,6 @@
-#include <regex>
+#include <algorithm>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,14 @@
 
 namespace shiplog {
 namespace {
+
+bool is_version_8_uuid(const std::string& uid) {
+  const std::string shape = "xxxxxxxx-xxxx-8xxx-vxxx-xxxxxxxxxxxx";
+  return std::equal(uid.begin(), uid.end(), shape.begin(), shape.end(), [](char have, char want) {
+    const std::string allowed = want == 'x' ? "0123456789abcdef" : want == 'v' ? "89ab" : std::string(1, want);
+    return allowed.find(have) != std::string::npos;
+  });
+}
 
 TEST(EntryId, PrintsAndReadsBack) {
   SeededRandom random{5};
@@ -30,14 +39,13 @@ TEST(EntryId, RefusesAnythingElse) {
 }
 
 TEST(Uid, IsAUuidThatDependsOnTheEntryAndTheEventOnly) {
-  const std::regex shape{"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"};
   SeededRandom random{5};
   std::set<std::string> uids;
   for (int i = 0; i < 200; ++i) {
     const EntryId id = new_entry_id(random);
     for (const size_t index : {size_t{0}, size_t{1}, size_t{256}, size_t{1} << 40U}) {
       const std::string uid = uid_from(id, index);
-      EXPECT_TRUE(std::regex_match(uid, shape)) << uid;
+      EXPECT_TRUE(is_version_8_uuid(uid)) << uid;
       EXPECT_EQ(uid, uid_from(id, index));
       EXPECT_TRUE(uids.insert(uid).second);
     }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "events/base/hash.h"
+#include "events/base/utf8.h"
 
 namespace shiplog {
 namespace {
@@ -32,7 +33,7 @@ std::string to_string(const EntryId& id) {
 
 Result<EntryId> parse_entry_id(std::string_view hex) {
   EntryId id;
-  const Error wrong{ErrorCode::kBadRequest, "entry id \"" + std::string{hex.substr(0, 64)} + "\" is not " +
+  const Error wrong{ErrorCode::kBadRequest, "entry id " + quoted(hex) + " is not " +
                                                 std::to_string(2 * id.bytes.size()) + " hexadecimal digits"};
   if (hex.size() != 2 * id.bytes.size()) return wrong;
   for (size_t i = 0; i < id.bytes.size(); ++i) {
@@ -65,8 +66,7 @@ std::string to_string(const ObjectKey& key) {
 }
 
 Result<ObjectKey> parse_object_key(std::string_view text) {
-  const Error wrong{ErrorCode::kBadRequest,
-                    "object key \"" + std::string{text.substr(0, 600)} + "\" is not type/name or type/namespace/name"};
+  const Error wrong{ErrorCode::kBadRequest, "object key " + quoted(text) + " is not type/name or type/namespace/name"};
   const size_t first = text.find('/');
   if (first == std::string_view::npos) return wrong;
   ObjectKey key{.type = std::string{text.substr(0, first)}, .ns = {}, .name = {}};

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "events/base/check.h"
+#include "events/base/utf8.h"
 
 namespace shiplog {
 namespace {
@@ -32,11 +33,7 @@ std::string plain_reason(std::string what) {
   } else if (const size_t code = what.find("] "); code != std::string::npos) {
     what.erase(0, code + 2);
   }
-  constexpr size_t kLongest = 200;
-  if (what.size() > kLongest) what = what.substr(0, kLongest) + "...";
-  std::replace_if(
-      what.begin(), what.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
-  return what;
+  return printable(what, 200);
 }
 
 // Where nesting first exceeds the limit. Everything before that place has been read as valid JSON.

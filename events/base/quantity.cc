@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events/base/check.h"
+#include "events/base/utf8.h"
 
 namespace shiplog {
 namespace {
@@ -169,8 +170,7 @@ int64_t Quantity::divided_by(const Quantity& other) const {
 Result<Quantity> parse_quantity(std::string_view text) {
   const auto wrong = [&] {
     return Error{ErrorCode::kBadRequest,
-                 "quantity \"" + std::string{text.substr(0, 64)} +
-                     "\" is not a number with an optional suffix such as 500m, 2, 1.5Gi or 1e3"};
+                 "quantity " + quoted(text) + " is not a number with an optional suffix such as 500m, 2, 1.5Gi or 1e3"};
   };
   std::string_view left = text;
   const bool negative = !left.empty() && left.front() == '-';

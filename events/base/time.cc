@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "events/base/utf8.h"
+
 namespace shiplog {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr int64_t kSecond = 1000;
 constexpr int64_t kDay = 86400 * kSecond;
 
 Error unreadable(std::string_view what, std::string_view text) {
-  return {ErrorCode::kBadRequest, std::string{what} + " \"" + std::string{text.substr(0, 64)} + "\" cannot be read"};
+  return {ErrorCode::kBadRequest, std::string{what} + " " + quoted(text) + " cannot be read"};
 }
 
 int64_t floor_div(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }

@@ -49,4 +49,22 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string printable(std::string_view text, size_t longest) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = sequence_length(bytes + at, text.size() - at);
+    const bool fit = length > 1 || (length == 1 && bytes[at] >= 0x20 && bytes[at] != 0x7F);
+    const size_t step = length == 0 ? 1 : length;
+    if (shown.size() + step > longest) return shown + "...";
+    if (fit) {
+      shown += text.substr(at, step);
+    } else {
+      shown += '?';
+    }
+    at += step;
+  }
+  return shown;
+}
+
 }  // namespace shiplog

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace shiplog {
 
 /// True when `text` is well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF).
 bool is_utf8(std::string_view text);
+
+/// Fit for a message: at most `longest` bytes, with ? for control characters and for what is not UTF-8.
+std::string printable(std::string_view text, size_t longest = 64);
+/// The same in double quotes.
+inline std::string quoted(std::string_view text) { return '"' + printable(text) + '"'; }
 
 }  // namespace shiplog

@@ -37,10 +37,6 @@ struct Refused {
   throw Refused{error_at(mark.line, mark.column, what)};
 }
 
-std::string shown(std::string_view text) {
-  return "\"" + std::string{text.substr(0, 64)} + (text.size() > 64 ? "..." : "") + "\"";
-}
-
 // A value with what an alias to it would cost.
 struct Node {
   Value value;
@@ -120,13 +116,13 @@ class Builder final : public YAML::EventHandler {
     const std::string_view type = tag.starts_with(prefix) ? std::string_view{tag}.substr(prefix.size()) : "";
     if (tag == "!" || type == "str") return Value{text};
     if (tag != "?" && tag != "" && type != "int" && type != "float" && type != "bool" && type != "null") {
-      refuse(mark, "the tag " + shown(tag) + " is not supported");
+      refuse(mark, "the tag " + quoted(tag) + " is not supported");
     }
     const auto value = resolve_yaml_scalar(text);
     if (!value) refuse(mark, "JSON has no infinity and no NaN");
     const bool fits = type.empty() || (type == "int" && value->is_int()) || (type == "float" && value->is_number()) ||
                       (type == "bool" && value->is_bool()) || (type == "null" && value->is_null());
-    if (!fits) refuse(mark, shown(text) + " is no !!" + std::string{type});
+    if (!fits) refuse(mark, quoted(text) + " is no !!" + std::string{type});
     return *value;
   }
 
@@ -135,7 +131,7 @@ class Builder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, const std::string& type, YAML::anchor_t anchor,
             bool is_map) {
     if (tag != "?" && tag != "" && tag != "tag:yaml.org,2002:" + type) {
-      refuse(mark, "the tag " + shown(tag) + " is not supported");
+      refuse(mark, "the tag " + quoted(tag) + " is not supported");
     }
     if (expects_key()) refuse(mark, "a key that is no scalar, or a bracket that is never closed");
     if (open_.size() == static_cast<size_t>(kMaxJsonDepth)) refuse_depth(mark);
@@ -175,7 +171,7 @@ class Builder final : public YAML::EventHandler {
       parent.key = key_of(mark, node.value);
       parent.has_key = true;
       if (!parent.merge_next && !parent.seen.try_emplace(parent.key, mark).second) {
-        refuse(mark, "the key " + shown(parent.key) + " stands in this object already, at line " +
+        refuse(mark, "the key " + quoted(parent.key) + " stands in this object already, at line " +
                          std::to_string(parent.seen.at(parent.key).line + 1));
       }
     } else if (std::exchange(parent.merge_next, false)) {
@@ -250,7 +246,7 @@ Result<std::vector<Value>> parse_yaml_stream(std::string_view text) {
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const YAML::Exception& error) {
-    return error_at(error.mark.line, error.mark.column, error.msg);
+    return error_at(error.mark.line, error.mark.column, printable(error.msg, 200));
   }
   return builder.take();
 }
