@@ -105,13 +105,11 @@ void ClientConnection::write_on() {
                           if (self->closed_) return;
                           // A server may answer and hang up before it has read everything (413): its answer is worth
                           // more than our write error, so the reader is left to report the end.
-                          if (!count) {
-                            self->writing_ = false;
-                            return;
-                          }
+                          if (!count) return;
                           self->written_ += count.value();
                           if (self->written_ < call->bytes.size()) return self->write_on();
                           self->writing_ = false;
+                          if (self->call_ == nullptr) self->ready();  // the answer was faster
                         });
 }
 
@@ -192,20 +190,25 @@ void ClientConnection::deliver() {
 }
 
 void ClientConnection::answered() {
-  const auto self = shared_from_this();
   const auto call = std::move(call_);
   call_ = nullptr;
   used_before_ = true;
   HttpResponse response = std::move(parser_->response());
-  // A server that answered before it had read the whole request reads on in the middle of it: of no more use.
-  const bool keep = parser_->keep_alive() && !writing_ && begin_ == end_;
-  if (keep) {
-    read();  // notices when the server hangs up meanwhile
-    if (const auto owner = owner_.lock()) owner->ready(self);
-  } else {
+  read();  // notices when the server hangs up meanwhile
+  if (!parser_->keep_alive() || begin_ != end_) {
     close(nullptr);
+  } else if (writing_) {
+    // Either our write is over and only its callback is due, or the server has answered before it had read everything,
+    // and then the connection is of no more use.
+    rest(Millis{1'000});
+  } else {
+    ready();
   }
   call->succeed(std::move(response));
+}
+
+void ClientConnection::ready() {
+  if (const auto owner = owner_.lock()) owner->ready(shared_from_this());
 }
 
 void ClientConnection::lost(const Error& error) {

@@ -79,6 +79,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void parse();
   void deliver();
   void answered();
+  void ready();
   void lost(const Error& error);
   void close(std::shared_ptr<ClientCall> again);
 

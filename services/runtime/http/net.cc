@@ -219,6 +219,12 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
     socket.close(ignored);
   }
 
+  /// After the end of what the peer sends, a further read would wait for ever: Asio has seen its last event.
+  void end_received() {
+    ended = true;
+    if (closing_gently) close_now();
+  }
+
   void half_close() {
     error_code ignored;
     socket.shutdown(Socket::shutdown_send, ignored);
@@ -247,6 +253,7 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
   Resolver resolver;
   SteadyTimer linger;
   bool closing_gently = false;
+  bool ended = false;
   std::string problem;               // with the server's certificate
   std::array<char, 4096> rest = {};  // what a peer sends after our last word
 };
@@ -309,6 +316,7 @@ void Transport::handshake_as_client(const TlsContext& tls, const std::string& na
 
 void Transport::read_some(char* into, size_t size, Moved moved) {
   auto finish = [impl = impl_, moved = std::move(moved)](const error_code& ec, size_t count) {
+    if (ec) impl->end_received();
     if (ec == asio::error::eof) return moved(size_t{0});
     if (ec) return moved(error_of(ec));
     moved(count);
@@ -331,12 +339,16 @@ void Transport::close() { impl_->close_now(); }
 void Transport::close_gently(Millis linger) {
   if (impl_->closing_gently) return;
   impl_->closing_gently = true;
+  if (impl_->ended) return impl_->close_now();
   impl_->linger.expires_after(std::chrono::milliseconds{linger.value});
   impl_->linger.async_wait([impl = impl_](const error_code& ec) {
     if (!ec) impl->close_now();
   });
   if (!impl_->tls) return impl_->half_close();
-  impl_->tls->async_shutdown([impl = impl_](const error_code&) { impl->half_close(); });
+  impl_->tls->async_shutdown([impl = impl_](const error_code& ec) {
+    if (ec == asio::ssl::error::stream_truncated) return impl->close_now();
+    impl->half_close();  // the peer has answered, or is still sending us its data
+  });
 }
 
 HttpPeer Transport::peer() const {
