@@ -23,59 +23,69 @@ class Reader {
  public:
   explicit Reader(std::vector<FieldCause>& causes) : causes_{causes} {}
 
-  std::shared_ptr<Schema> read(const Value& document, const std::string& path, Part part) {
+  // A part of the document: what is wrong there gets its place put in front, so that no path is made where all is well.
+  std::shared_ptr<Schema> read_at(const Value& document, const std::string& place, Part part) {
+    const size_t before = causes_.size();
+    auto schema = read(document, part);
+    for (size_t i = before; i < causes_.size(); ++i) causes_[i].field.insert(0, place);
+    return schema;
+  }
+
+ private:
+  std::shared_ptr<Schema> read(const Value& document, Part part) {
     auto schema = std::make_shared<Schema>();
     if (!document.is_object()) {
-      add(path, kInvalid, "Invalid value: must be a schema");
+      add("", kInvalid, "Invalid value: must be a schema");
       return schema;
     }
-    refuse_unsupported(document, path);
-    read_type(document, path, part, *schema);
+    refuse_unsupported(document);
+    read_type(document, part, *schema);
     schema->description = document["description"].str();
     schema->format = document["format"].str();
     schema->nullable = document["nullable"].as_bool();
-    read_structure(document, path, part, *schema);
-    read_bounds(document, path, *schema);
-    read_junctors(document, path, *schema);
+    read_structure(document, part, *schema);
+    read_bounds(document, *schema);
+    read_junctors(document, *schema);
     if (part == Part::kValues) {
       for (const char* key : {"default", "nullable", "additionalProperties", "x-kubernetes-preserve-unknown-fields",
                               "x-kubernetes-embedded-resource"}) {
-        if (document.contains(key)) add(path + "." + key, kForbidden, "Forbidden: must be undefined to be structural");
+        if (document.contains(key))
+          add(std::string{"."} + key, kForbidden, "Forbidden: must be undefined to be structural");
       }
     } else {
-      read_lists(document, path, *schema);
-      read_fallback(document, path, *schema);
+      read_lists(document, *schema);
+      read_fallback(document, *schema);
     }
     if (part == Part::kRoot || schema->embedded_resource) become_object(document, *schema);
     return schema;
   }
 
- private:
   void add(std::string field, const char* reason, std::string message) {
     causes_.push_back({std::move(field), reason, std::move(message)});
   }
 
-  void refuse_unsupported(const Value& document, const std::string& path) {
+  void refuse_unsupported(const Value& document) {
     for (const char* key : {"$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"}) {
-      if (document.contains(key)) add(path + "." + key, kForbidden, "Forbidden: not allowed in a structural schema");
+      if (document.contains(key))
+        add(std::string{"."} + key, kForbidden, "Forbidden: not allowed in a structural schema");
     }
     if (document["uniqueItems"].as_bool()) {
-      add(path + ".uniqueItems", kForbidden, "Forbidden: uniqueItems cannot be set to true");
+      add(".uniqueItems", kForbidden, "Forbidden: uniqueItems cannot be set to true");
     }
     if (document["x-kubernetes-validations"].size() > 0) {
-      add(path + ".x-kubernetes-validations", kForbidden,
+      add(".x-kubernetes-validations", kForbidden,
           "Forbidden: validation rules in the Common Expression Language are not supported by this server");
     }
   }
 
-  void read_type(const Value& document, const std::string& path, Part part, Schema& schema) {
+  void read_type(const Value& document, Part part, Schema& schema) {
     const std::string_view type = document["type"].as_string();
     const bool int_or_string = document["x-kubernetes-int-or-string"].as_bool();
     schema.preserve_unknown = document["x-kubernetes-preserve-unknown-fields"].as_bool();
     if (int_or_string) {
       schema.type = Type::kIntOrString;
       if (!type.empty()) {
-        add(path + ".type", kForbidden, "Forbidden: must be empty if x-kubernetes-int-or-string is true");
+        add(".type", kForbidden, "Forbidden: must be empty if x-kubernetes-int-or-string is true");
       }
     } else if (type == "object") {
       schema.type = Type::kObject;
@@ -90,46 +100,45 @@ class Reader {
     } else if (type == "boolean") {
       schema.type = Type::kBoolean;
     } else if (!type.empty()) {
-      add(path + ".type", kNotSupported,
+      add(".type", kNotSupported,
           "Unsupported value: \"" + std::string{type} +
               "\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\"");
     } else if (part != Part::kValues && !schema.preserve_unknown) {
-      add(path + ".type", kRequired, "Required value: must not be empty for specified fields and items");
+      add(".type", kRequired, "Required value: must not be empty for specified fields and items");
     }
     if (part == Part::kRoot && type != "object" && !type.empty()) {
-      add(path + ".type", kInvalid, "Invalid value: \"" + std::string{type} + "\": must be object at the root");
+      add(".type", kInvalid, "Invalid value: \"" + std::string{type} + "\": must be object at the root");
     }
   }
 
-  void read_structure(const Value& document, const std::string& path, Part part, Schema& schema) {
+  void read_structure(const Value& document, Part part, Schema& schema) {
     const Part below = part == Part::kValues ? Part::kValues : Part::kStructure;
     schema.embedded_resource = document["x-kubernetes-embedded-resource"].as_bool();
     for (const auto& member : document["properties"].members()) {
       const std::string name{member.key()};
-      schema.properties.emplace(name, read(member.value, path + ".properties[" + name + "]", below));
+      schema.properties.emplace(name, read_at(member.value, ".properties[" + name + "]", below));
     }
     const Value& additional = document["additionalProperties"];
     if (additional.is_object()) {
-      schema.additional = read(additional, path + ".additionalProperties", below);
+      schema.additional = read_at(additional, ".additionalProperties", below);
       if (!schema.properties.empty()) {
-        add(path + ".additionalProperties", kForbidden,
-            "Forbidden: additionalProperties and properties exclude each other");
+        add(".additionalProperties", kForbidden, "Forbidden: additionalProperties and properties exclude each other");
       }
     } else if (additional.as_bool()) {
       schema.preserve_unknown = true;
     }
     const Value& items = document["items"];
     if (items.is_array()) {
-      add(path + ".items", kForbidden, "Forbidden: items must be a schema object and not an array");
+      add(".items", kForbidden, "Forbidden: items must be a schema object and not an array");
     } else if (!items.is_null()) {
-      schema.items = read(items, path + ".items", below);
+      schema.items = read_at(items, ".items", below);
     } else if (schema.type == Type::kArray && part != Part::kValues) {
-      add(path + ".items", kRequired, "Required value: must be specified");
+      add(".items", kRequired, "Required value: must be specified");
     }
     for (const Value& name : document["required"].items()) schema.required.push_back(name.str());
   }
 
-  void read_bounds(const Value& document, const std::string& path, Schema& schema) {
+  void read_bounds(const Value& document, Schema& schema) {
     for (const Value& allowed : document["enum"].items()) schema.allowed.push_back(allowed);
     const auto number = [&](const char* key, std::optional<double>& into) {
       if (document[key].is_number()) into = document[key].as_double();
@@ -151,18 +160,18 @@ class Reader {
     schema.pattern = document["pattern"].str();
     std::string why;
     if (!schema.pattern.empty() && !is_pattern(schema.pattern, &why)) {
-      add(path + ".pattern", kInvalid,
+      add(".pattern", kInvalid,
           "Invalid value: \"" + schema.pattern + "\": must be a valid regular expression: " + why);
     }
   }
 
-  void read_junctors(const Value& document, const std::string& path, Schema& schema) {
+  void read_junctors(const Value& document, Schema& schema) {
     // The one form that an int-or-string may have, and whose meaning its type already is.
     const bool spelled_out = schema.type == Type::kIntOrString;
     const auto all = [&](const char* key, std::vector<std::shared_ptr<const Schema>>& into) {
       size_t index = 0;
       for (const Value& each : document[key].items()) {
-        into.push_back(read(each, path + "." + key + "[" + std::to_string(index++) + "]", Part::kValues));
+        into.push_back(read_at(each, std::string{"."} + key + "[" + std::to_string(index++) + "]", Part::kValues));
       }
     };
     all("allOf", schema.all_of);
@@ -172,57 +181,57 @@ class Reader {
         schema.any_of[1]->type == Type::kString) {
       schema.any_of.clear();
     }
-    if (document.contains("not")) schema.none_of = read(document["not"], path + ".not", Part::kValues);
+    if (document.contains("not")) schema.none_of = read_at(document["not"], ".not", Part::kValues);
   }
 
-  void read_lists(const Value& document, const std::string& path, Schema& schema) {
+  void read_lists(const Value& document, Schema& schema) {
     const std::string_view list_type = document["x-kubernetes-list-type"].as_string();
     for (const Value& key : document["x-kubernetes-list-map-keys"].items()) schema.list_keys.push_back(key.str());
     if (list_type == "map") {
       schema.list_type = Schema::ListType::kMap;
       if (schema.list_keys.empty()) {
-        add(path + ".x-kubernetes-list-map-keys", kRequired,
+        add(".x-kubernetes-list-map-keys", kRequired,
             "Required value: must not be empty if x-kubernetes-list-type is map");
       }
-      for (const std::string& key : schema.list_keys) check_list_key(path, schema, key);
+      for (const std::string& key : schema.list_keys) check_list_key(schema, key);
     } else if (list_type == "set") {
       schema.list_type = Schema::ListType::kSet;
     } else if (!list_type.empty() && list_type != "atomic") {
-      add(path + ".x-kubernetes-list-type", kNotSupported,
+      add(".x-kubernetes-list-type", kNotSupported,
           "Unsupported value: \"" + std::string{list_type} + "\": supported values: \"atomic\", \"map\", \"set\"");
     }
     if (!list_type.empty() && schema.type != Type::kArray) {
-      add(path + ".type", kInvalid, "Invalid value: must be array if x-kubernetes-list-type is specified");
+      add(".type", kInvalid, "Invalid value: must be array if x-kubernetes-list-type is specified");
     }
     schema.atomic_map = document["x-kubernetes-map-type"].as_string() == "atomic";
   }
 
-  void check_list_key(const std::string& path, const Schema& schema, const std::string& key) {
+  void check_list_key(const Schema& schema, const std::string& key) {
     if (schema.items == nullptr) return;
     const auto property = schema.items->properties.find(key);
     if (property == schema.items->properties.end()) {
-      add(path + ".x-kubernetes-list-map-keys", kInvalid,
+      add(".x-kubernetes-list-map-keys", kInvalid,
           "Invalid value: \"" + key + "\": entries must all be names of item properties");
       return;
     }
     const auto& required = schema.items->required;
     if (std::find(required.begin(), required.end(), key) == required.end() && !property->second->fallback) {
-      add(path + ".items.properties[" + key + "].default", kRequired,
+      add(".items.properties[" + key + "].default", kRequired,
           "Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required "
           "property");
     }
   }
 
-  void read_fallback(const Value& document, const std::string& path, Schema& schema) {
+  void read_fallback(const Value& document, Schema& schema) {
     const Value* fallback = document.find("default");
     if (fallback == nullptr) return;
     std::vector<std::string> unknown;
     prune(schema, *fallback, &unknown);
     for (const std::string& field : unknown) {
-      add(path + ".default", kInvalid, "Invalid value: it has the field " + field + ", which the schema does not know");
+      add(".default", kInvalid, "Invalid value: it has the field " + field + ", which the schema does not know");
     }
     for (const FieldCause& cause : validate(schema, with_defaults(schema, *fallback))) {
-      add(path + ".default" + (cause.field.empty() ? "" : "." + cause.field), kInvalid, cause.message);
+      add(".default" + (cause.field.empty() ? "" : "." + cause.field), kInvalid, cause.message);
     }
     schema.fallback = *fallback;
   }
@@ -255,7 +264,7 @@ class Reader {
 
 std::shared_ptr<const Schema> read_structural_schema(const Value& document, const std::string& path,
                                                      std::vector<FieldCause>& causes) {
-  return Reader{causes}.read(document, path, Part::kRoot);
+  return Reader{causes}.read_at(document, path, Part::kRoot);
 }
 
 }  // namespace shiplog
