@@ -37,7 +37,8 @@ void append_line(std::string& out, std::string_view name, std::string_view value
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
-/// Hands the calls of any thread over to the connection's strand.
+/// Hands the calls of any thread over to the connection's strand. Always through its queue, also from the strand
+/// itself: an end() there must not overtake a write() that another thread made before.
 class Exchange final : public ResponseWriter {
  public:
   Exchange(std::shared_ptr<Connection> connection, uint64_t number, std::shared_ptr<std::atomic<bool>> over)
@@ -51,27 +52,26 @@ class Exchange final : public ResponseWriter {
   Exchange& operator=(const Exchange&) = delete;
 
   void send(HttpResponse response) override {
-    connection_->strand().dispatch([to = connection_, number = number_, response = std::move(response)]() mutable {
+    connection_->strand().post([to = connection_, number = number_, response = std::move(response)]() mutable {
       to->send(number, std::move(response));
     });
   }
   void start(int status, HttpHeaders headers) override {
-    connection_->strand().dispatch(
-        [to = connection_, number = number_, status, headers = std::move(headers)]() mutable {
-          to->start_stream(number, status, std::move(headers));
-        });
+    connection_->strand().post([to = connection_, number = number_, status, headers = std::move(headers)]() mutable {
+      to->start_stream(number, status, std::move(headers));
+    });
   }
   void write(std::string chunk, Done done) override {
-    connection_->strand().dispatch(
+    connection_->strand().post(
         [to = connection_, number = number_, chunk = std::move(chunk), done = std::move(done)]() mutable {
           to->write_chunk(number, std::move(chunk), std::move(done));
         });
   }
   void end() override {
-    connection_->strand().dispatch([to = connection_, number = number_] { to->end_stream(number); });
+    connection_->strand().post([to = connection_, number = number_] { to->end_stream(number); });
   }
   void on_close(std::function<void()> callback) override {
-    connection_->strand().dispatch([to = connection_, number = number_, callback = std::move(callback)]() mutable {
+    connection_->strand().post([to = connection_, number = number_, callback = std::move(callback)]() mutable {
       to->when_closed(number, std::move(callback));
     });
   }

@@ -20,7 +20,7 @@ class IoThreads {
   void post(std::function<void()> work);
 
   struct Impl;
-  Impl& impl() { return *impl_; }
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;

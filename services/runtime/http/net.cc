@@ -36,27 +36,35 @@ using boost::system::error_code;
 
 // --- IoThreads ---------------------------------------------------------------------------------------------------
 
+/// Whoever may still use an executor keeps this alive; what was waiting is dropped as soon as the last thread is done.
 struct IoThreads::Impl {
-  explicit Impl(size_t count) : context{static_cast<int>(count)}, guard{context.get_executor()} {}
+  struct Context : asio::io_context {
+    using asio::io_context::io_context;
+    void drop_handlers() { shutdown(); }
+  };
 
-  asio::io_context context;
+  explicit Impl(size_t count) : context{static_cast<int>(count)}, guard{context.get_executor()}, running{count} {}
+
+  void serve() {
+    context.run();
+    std::unique_lock lock{mutex};
+    const bool last = --running == 0;
+    finished.notify_all();
+    lock.unlock();
+    if (last) context.drop_handlers();
+  }
+
+  Context context;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   std::vector<std::thread> threads;
   std::mutex mutex;
   std::condition_variable finished;
-  size_t running = 0;
+  size_t running;
 };
 
 IoThreads::IoThreads(size_t threads) : impl_{std::make_shared<Impl>(std::max<size_t>(threads, 1))} {
-  impl_->running = std::max<size_t>(threads, 1);
-  for (size_t i = 0; i < std::max<size_t>(threads, 1); ++i) {
-    impl_->threads.emplace_back([impl = impl_] {
-      impl->context.run();
-      const std::lock_guard lock{impl->mutex};
-      --impl->running;
-      impl->finished.notify_all();
-    });
-  }
+  const size_t count = impl_->running;
+  for (size_t i = 0; i < count; ++i) impl_->threads.emplace_back([impl = impl_] { impl->serve(); });
 }
 
 IoThreads::~IoThreads() {
@@ -175,11 +183,13 @@ std::string certificate_problem(int code, X509* certificate, const std::string& 
 // --- Strand and Timer --------------------------------------------------------------------------------------------
 
 struct Strand::Impl {
-  explicit Impl(Executor on) : executor{std::move(on)} {}
+  Impl(std::shared_ptr<IoThreads::Impl> threads, Executor on) : io{std::move(threads)}, executor{std::move(on)} {}
+  // First, to go last. After the threads have ended, what is posted is dropped.
+  std::shared_ptr<IoThreads::Impl> io;
   Executor executor;
 };
 
-Strand::Strand(IoThreads& io) : impl_{std::make_shared<Impl>(asio::make_strand(io.impl().context))} {}
+Strand::Strand(IoThreads& io) : impl_{std::make_shared<Impl>(io.impl(), asio::make_strand(io.impl()->context))} {}
 void Strand::dispatch(std::function<void()> work) const { asio::dispatch(impl_->executor, std::move(work)); }
 void Strand::post(std::function<void()> work) const { asio::post(impl_->executor, std::move(work)); }
 
@@ -377,28 +387,30 @@ HttpPeer Transport::peer() const {
 // --- Listener ----------------------------------------------------------------------------------------------------
 
 struct Listener::Impl : std::enable_shared_from_this<Impl> {
-  explicit Impl(asio::io_context& io) : context{io}, acceptor{asio::make_strand(io)}, pause{acceptor.get_executor()} {}
+  explicit Impl(std::shared_ptr<IoThreads::Impl> threads)
+      : io{std::move(threads)}, acceptor{asio::make_strand(io->context)}, pause{acceptor.get_executor()} {}
 
   void next() {
-    acceptor.async_accept(asio::make_strand(context), [self = shared_from_this()](const error_code& ec, Socket socket) {
-      if (!self->acceptor.is_open()) return;
-      if (ec) {
-        // Mostly "too many open files": connections wait in the backlog until some have been closed.
-        self->pause.expires_after(std::chrono::milliseconds{50});
-        return self->pause.async_wait([self](const error_code& cancelled) {
-          if (!cancelled && self->acceptor.is_open()) self->next();
+    acceptor.async_accept(
+        asio::make_strand(io->context), [self = shared_from_this()](const error_code& ec, Socket socket) {
+          if (!self->acceptor.is_open()) return;
+          if (ec) {
+            // Mostly "too many open files": connections wait in the backlog until some have been closed.
+            self->pause.expires_after(std::chrono::milliseconds{50});
+            return self->pause.async_wait([self](const error_code& cancelled) {
+              if (!cancelled && self->acceptor.is_open()) self->next();
+            });
+          }
+          tune(socket);
+          const Strand strand{std::make_shared<Strand::Impl>(self->io, socket.get_executor())};
+          auto transport = std::make_shared<std::unique_ptr<Transport>>(
+              std::make_unique<Transport>(std::make_shared<Transport::Impl>(std::move(socket))));
+          strand.dispatch([self, strand, transport] { self->accepted(strand, std::move(*transport)); });
+          self->next();
         });
-      }
-      tune(socket);
-      const Strand strand{std::make_shared<Strand::Impl>(socket.get_executor())};
-      auto transport = std::make_shared<std::unique_ptr<Transport>>(
-          std::make_unique<Transport>(std::make_shared<Transport::Impl>(std::move(socket))));
-      strand.dispatch([self, strand, transport] { self->accepted(strand, std::move(*transport)); });
-      self->next();
-    });
   }
 
-  asio::io_context& context;
+  std::shared_ptr<IoThreads::Impl> io;
   asio::basic_socket_acceptor<tcp, Executor> acceptor;
   SteadyTimer pause;
   Accepted accepted;
@@ -411,13 +423,13 @@ Result<std::unique_ptr<Listener>> Listener::open(IoThreads& io, const std::strin
     return Error{ErrorCode::kIo, "cannot listen on " + where + ": " + error_of(ec).message};
   };
   error_code ec;
-  tcp::resolver resolver{io.impl().context};
+  tcp::resolver resolver{io.impl()->context};
   const auto found =
       resolver.resolve(host, std::to_string(port), tcp::resolver::passive | tcp::resolver::numeric_service, ec);
   if (ec || found.empty()) return Error{ErrorCode::kIo, "cannot listen on " + where + ": cannot resolve the host"};
   const tcp::endpoint endpoint = found.begin()->endpoint();
 
-  auto impl = std::make_shared<Impl>(io.impl().context);
+  auto impl = std::make_shared<Impl>(io.impl());
   impl->acceptor.open(endpoint.protocol(), ec);
   if (ec) return failed(ec);
   impl->acceptor.set_option(tcp::acceptor::reuse_address{true}, ec);

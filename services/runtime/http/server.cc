@@ -26,10 +26,9 @@ struct HttpServer::Impl {
                                    [this] { return state->connections.empty(); });
   }
 
-  // Before the threads, so that it outlives what still runs on them while they end.
-  std::unique_ptr<net::Listener> listener;
   IoThreads io;
   std::shared_ptr<ServerState> state;
+  std::unique_ptr<net::Listener> listener;
 };
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
