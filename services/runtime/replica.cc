@@ -34,7 +34,7 @@ Result<Offset> Replica::open(Restored restored) {
   if (!restored.rebuilt.empty()) {
     log::warn("projection.rebuild", {log::kv("journal", options_.name), log::kv("reason", restored.rebuilt)});
   }
-  next_ = restored.next;
+  next_ = restored.next.value;
   if (!State::restore(restored.meta, std::move(restored.objects), std::move(restored.seen), state_)) {
     log::warn("projection.rebuild",
               {log::kv("journal", options_.name), log::kv("reason", "its objects do not hash to what it recorded")});
@@ -42,22 +42,19 @@ Result<Offset> Replica::open(Restored restored) {
       SHIPLOG_TRY(options_.projections->reset());
     }
     state_ = State{};
-    next_ = Offset{};
+    next_ = 0;
   }
   feed_.start_at(state_.revision());
   SHIPLOG_TRY(end_at_start_, options_.journal->head());
   SHIPLOG_TRY(const Offset oldest, options_.journal->oldest());
-  if (next_ < oldest && next_ < end_at_start_ && (oldest.value > 0 || next_.value > 0)) {
-    const bool nothing_lost = next_ == Offset{} && state_.revision() == Revision{} && oldest.value <= 1;
-    if (!nothing_lost) {
-      return Error{ErrorCode::kGone, options_.journal->describe() + " begins at offset " +
-                                         std::to_string(oldest.value) + ", but this replica has to read on from " +
-                                         std::to_string(next_.value) +
-                                         ": restore a snapshot that covers what was trimmed"};
-    }
+  // Offsets have gaps, but the first record of a journal stands at 0 or 1: anything above was trimmed.
+  if (next() < oldest && oldest.value > 1 && next() < end_at_start_) {
+    return Error{ErrorCode::kGone, options_.journal->describe() + " begins at offset " + std::to_string(oldest.value) +
+                                       ", but this replica has to read on from " + std::to_string(next().value) +
+                                       ": restore a snapshot that covers what was trimmed"};
   }
   check_caught_up();
-  return next_;
+  return next();
 }
 
 Result<void> Replica::deliver(std::vector<DecodedRecord> records) {
@@ -96,7 +93,7 @@ Result<void> Replica::deliver(std::vector<DecodedRecord> records) {
                                                    std::move(changes)});
     waiting_.erase(waiting);
   }
-  if (!records.empty()) next_ = Offset{records.back().offset.value + 1};
+  if (!records.empty()) next_.store(records.back().offset.value + 1, std::memory_order_release);
   entries_folded_.fetch_add(records.size(), std::memory_order_relaxed);
   feed_.publish(std::move(published), state_.revision());
   for (auto& [waiting, outcome] : answered) {
@@ -174,8 +171,22 @@ void Replica::when_caught_up(std::function<void()> then) {
   }
 }
 
+void Replica::when_folded(Offset before, std::function<void()> then) {
+  if (before <= next()) return then();
+  options_.executor->post([this, alive = alive_, before, then = std::move(then)]() mutable {
+    if (!*alive) return;
+    if (before <= next()) return then();
+    when_folded_.emplace(before, std::move(then));
+  });
+}
+
 void Replica::check_caught_up() {
-  if (caught_up() || next_ < end_at_start_) return;
+  for (auto at = when_folded_.begin(); at != when_folded_.end() && at->first <= next();) {
+    auto then = std::move(at->second);
+    at = when_folded_.erase(at);
+    then();
+  }
+  if (caught_up() || next() < end_at_start_) return;
   caught_up_.store(true, std::memory_order_release);
   for (auto& then : std::exchange(when_caught_up_, {})) options_.executor->post(std::move(then));
 }

@@ -47,7 +47,7 @@ class Observer {
 
 /// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
 /// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
-/// Threads: append() and feed() from any; everything else on the executor.
+/// Threads: append(), when_folded(), next(), caught_up() and feed() from any; everything else on the executor.
 class Replica {
  public:
   struct Options {
@@ -83,8 +83,11 @@ class Replica {
 
   const State& state() const { return state_; }
   Feed& feed() { return feed_; }
-  /// Offset after the last folded record.
-  Offset next() const { return next_; }
+  /// Every record before this offset is folded and visible.
+  Offset next() const { return Offset{next_.load(std::memory_order_acquire)}; }
+  /// Calls back once every record before `before` is folded and visible: at once, on this thread, when that is so
+  /// already; else on the executor. What a linearizable read waits for, with the journal's head. Threads: any.
+  void when_folded(Offset before, std::function<void()> then);
   uint64_t entries_folded() const { return entries_folded_.load(std::memory_order_relaxed); }
   void add_observer(Observer& observer) { observers_.push_back(&observer); }
 
@@ -98,13 +101,14 @@ class Replica {
   Options options_;
   State state_;
   Feed feed_;
-  Offset next_;
+  std::atomic<int64_t> next_{0};
   Offset end_at_start_;
   std::atomic<bool> caught_up_{false};
   std::atomic<uint64_t> entries_folded_{0};
   bool stopped_ = false;
   std::map<EntryId, std::shared_ptr<Waiting>> waiting_;
   std::vector<std::function<void()>> when_caught_up_;
+  std::multimap<Offset, std::function<void()>> when_folded_;
   std::vector<Observer*> observers_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of the journal outlive us
 };

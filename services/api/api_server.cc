@@ -1,0 +1,316 @@
+#include "services/api/api_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "services/api/context.h"
+#include "services/api/discovery.h"
+#include "services/api/insight/insight.h"
+#include "services/api/openapi.h"
+#include "services/api/watch.h"
+#include "services/runtime/log.h"
+
+namespace shiplog::api {
+namespace {
+
+/// Certificates of this group may do everything (as in upstream's bootstrap roles). There is no finer authorization yet:
+/// everybody else is turned away.
+constexpr const char* kAdmins = "system:masters";
+
+HttpResponse plain(int status, std::string body) {
+  return {status, {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
+}
+
+HttpResponse json(int status, const Value& value) {
+  return {status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, to_json(value) + "\n"};
+}
+
+std::string without_trailing_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+/// "get", "list", "watch", "create", ... or empty for a method that a resource does not have.
+std::string verb_of(const HttpRequest& request, const ResourcePath& path, bool watch) {
+  const bool one = !path.name.empty();
+  if (request.method == "GET" || request.method == "HEAD") return watch ? "watch" : one ? "get" : "list";
+  if (request.method == "POST") return one && path.subresource.empty() ? "" : "create";
+  if (request.method == "PUT") return one ? "update" : "";
+  if (request.method == "PATCH") return one ? "patch" : "";
+  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
+  return "";
+}
+
+}  // namespace
+
+struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
+  ServerPtr server = std::make_shared<Server>();
+  std::unique_ptr<Watches> watches;
+  std::unique_ptr<HttpServer> http;
+  Metrics* metrics = nullptr;
+
+  void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+  bool open_to_all(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
+  bool discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
+  void resource(const ContextPtr& context);
+  void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
+  HttpResponse health(const std::string& path, const HttpRequest& request);
+  std::optional<Error> authenticate(const ContextPtr& context);
+};
+
+HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest& request) {
+  std::vector<std::pair<std::string, std::string>> checks = {{"ping", ""}};
+  const auto behind = [](Store& store) { return store.replica().caught_up() ? "" : "catching up with the journal"; };
+  if (path != "/livez") {
+    checks.emplace_back("journal", behind(*server->options.record));
+    checks.emplace_back("ephemera", behind(*server->options.ephemera));
+    if (server->options.not_ready) checks.emplace_back("services", server->options.not_ready());
+  }
+  const bool failed = std::ranges::any_of(checks, [](const auto& check) { return !check.second.empty(); });
+  if (!failed && request.query_value("verbose") == nullptr) return plain(200, "ok");
+  std::string text;
+  for (const auto& [name, trouble] : checks) {
+    text += trouble.empty() ? "[+]" + name + " ok\n" : "[-]" + name + " failed: " + trouble + "\n";
+  }
+  text += path.substr(1) + (failed ? " check failed\n" : " check passed\n");
+  return plain(failed ? 500 : 200, text);
+}
+
+bool ApiServer::Impl::open_to_all(const HttpRequest& request, const std::string& path, ResponseWriter& writer) {
+  if (path == "/healthz" || path == "/livez" || path == "/readyz") {
+    writer.send(health(path, request));
+    return true;
+  }
+  if (path == "/livez/ping" || path == "/readyz/ping" || path == "/healthz/ping") {
+    writer.send(plain(200, "ok"));
+    return true;
+  }
+  return false;
+}
+
+void ApiServer::Impl::cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type,
+                             const Value& document) {
+  std::string body = to_json(document) + "\n";
+  const std::string etag = "\"" + to_string(siphash128(body)) + "\"";
+  HttpHeaders headers{{"ETag", etag}, {"Vary", "Accept"}, {"Cache-Control", "public"}};
+  if (request.headers.get("If-None-Match") == etag) return writer.send({304, headers, ""});
+  headers.add("Content-Type", type);
+  writer.send({200, headers, std::move(body)});
+}
+
+bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer) {
+  if (request.method != "GET" && request.method != "HEAD") return false;
+  const auto kinds = server->options.catalogue->current();
+  if (path == "/") {
+    writer.send(json(200, Value::object({{"paths", Value::array({"/api", "/api/v1", "/apis", "/healthz", "/livez",
+                                                                  "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
+                                                                  "/shiplog/v1", "/version"})}})));
+    return true;
+  }
+  if (path == "/version") {
+    writer.send(json(200, version_info(server->options.version)));
+    return true;
+  }
+  if (path == "/metrics") {
+    if (metrics == nullptr) return false;
+    writer.send(plain(200, metrics->text()));
+    return true;
+  }
+  if (path == "/api" || path == "/apis") {
+    const bool core = path == "/api";
+    if (const auto version = aggregated_version(request.headers.get("Accept"))) {
+      cached(request, writer, "application/json;g=apidiscovery.k8s.io;v=" + *version + ";as=APIGroupDiscoveryList",
+             aggregated(*kinds, core, *version));
+    } else {
+      cached(request, writer, "application/json",
+             core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds));
+    }
+    return true;
+  }
+  if (path == "/openapi/v2") {
+    const std::string accept{request.headers.get("Accept")};
+    if (accept.find("protobuf") != std::string::npos) {
+      // An empty document is valid, and clients then validate with /openapi/v3 or not at all (OA-3, OA-12).
+      writer.send({200, {{"Content-Type", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}}, ""});
+    } else {
+      writer.send(json(200, Value::object({{"swagger", "2.0"},
+                                           {"info", Value::object({{"title", "shiplog"}, {"version", "v1"}})},
+                                           {"paths", Value::object()},
+                                           {"definitions", Value::object()}})));
+    }
+    return true;
+  }
+  const std::string version = std::to_string(server->options.catalogue->version());
+  if (path == "/openapi/v3") {
+    cached(request, writer, "application/json", openapi_index(*kinds, version));
+    return true;
+  }
+  Value document;
+  if (path.starts_with("/openapi/v3/api/")) {
+    document = openapi_document(*kinds, "", std::string_view{path}.substr(16));
+  } else if (path.starts_with("/openapi/v3/apis/")) {
+    const std::string_view rest = std::string_view{path}.substr(17);
+    const size_t slash = rest.find('/');
+    if (slash != std::string_view::npos) document = openapi_document(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
+  } else if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
+    document = resource_list(*kinds, "", std::string_view{path}.substr(5));
+  } else if (path.starts_with("/apis/")) {
+    const std::string_view rest = std::string_view{path}.substr(6);
+    const size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) {
+      document = group(*kinds, rest);
+    } else if (rest.find('/', slash + 1) == std::string_view::npos) {
+      document = resource_list(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
+    } else {
+      return false;
+    }
+  } else {
+    return false;
+  }
+  if (document.is_null()) return false;
+  cached(request, writer, "application/json", document);
+  return true;
+}
+
+std::optional<Error> ApiServer::Impl::authenticate(const ContextPtr& context) {
+  const HttpPeer& peer = context->request.peer;
+  if (!peer.certified || peer.common_name.empty()) return Error{ErrorCode::kUnauthorized, "Unauthorized"};
+  context->user = {peer.common_name, peer.organizations};
+  context->user.groups.emplace_back("system:authenticated");
+  if (std::ranges::find(context->user.groups, kAdmins) != context->user.groups.end()) return std::nullopt;
+  return Error{ErrorCode::kForbidden, "User \"" + peer.common_name + "\" cannot access \"" + context->request.path +
+                                          "\": only members of the group " + kAdmins + " may"};
+}
+
+void ApiServer::Impl::resource(const ContextPtr& context) {
+  const auto path = parse_resource_path(context->request.path);
+  if (!path) {
+    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+  }
+  context->path = *path;
+  context->kinds = server->options.catalogue->current();
+  context->kind = context->kinds->find(path->group, path->version, path->resource);
+  if (context->kind == nullptr) {
+    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+  }
+  const Kind& kind = *context->kind;
+  // A cluster-scoped resource below a namespace, or an object of a namespaced one without, does not exist.
+  if ((!kind.namespaced && !path->ns.empty()) || (kind.namespaced && path->ns.empty() && !path->name.empty())) {
+    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+  }
+  const bool watch = flag(context->request, "watch");
+  const std::string verb = verb_of(context->request, *path, watch);
+  auto accept = negotiate(context->request.headers.get("Accept"), verb == "list" || verb == "deletecollection");
+  if (!accept) return server->fail(context, accept.error());
+  context->accept = accept.value();
+  context->accept.pretty = flag(context->request, "pretty");
+  if (verb.empty()) return server->fail(context, method_not_allowed(context->subject(), context->request.method));
+
+  if (!path->subresource.empty()) {
+    if (path->subresource == "scale") return serve_scale(server, context);
+    const bool status = path->subresource == "status" && kind.has_status;
+    const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
+    if (!status && !finalize) {
+      return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource (" +
+                                                                   kind.type() + "/" + path->subresource + ")"});
+    }
+    if (verb == "create" || verb == "delete" || watch) {
+      return server->fail(context, method_not_allowed(context->subject(), context->request.method));
+    }
+  }
+  if (verb == "watch") {
+    auto options = read_options(context->request);
+    if (!options) return server->fail(context, options.error());
+    ReadOptions wanted = std::move(options).value();
+    if (!path->name.empty()) wanted.field_selector = "metadata.name=" + path->name;
+    return watches->start(context, wanted);
+  }
+  if (verb == "get") return get_object(server, context);
+  if (verb == "list") return list_objects(server, context);
+  if (verb == "create") {
+    if (kind.namespaced && path->ns.empty()) {
+      return server->fail(context, method_not_allowed(context->subject(), "POST"));
+    }
+    return create_object(server, context);
+  }
+  if (verb == "update") return update_object(server, context);
+  if (verb == "patch") return patch_object(server, context);
+  if (verb == "delete") return delete_object(server, context);
+  delete_collection(server, context);
+}
+
+void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+  if (server->options.intercept && server->options.intercept(request, writer)) return;
+  const std::string path = without_trailing_slash(request.path);
+  if (open_to_all(request, path, *writer)) return;
+
+  auto context = std::make_shared<Context>();
+  context->request = std::move(request);
+  context->request.path = path;
+  context->writer = std::move(writer);
+  if (const auto refused = authenticate(context)) return server->fail(context, *refused);
+  if (discovery(context->request, path, *context->writer)) return;
+  if (path.starts_with("/shiplog/v1/")) {
+    return server->when_current(context, [self = shared_from_this(), context] {
+      if (serve_insight(*self->server->options.record, *self->server->options.clock,
+                        self->server->options.catalogue->current(), context->request, context->writer)) {
+        return;
+      }
+      self->server->fail(context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
+    });
+  }
+  resource(context);
+}
+
+ApiServer::ApiServer(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
+  auto impl = std::make_shared<Impl>();
+  impl->server->options = std::move(options);
+  Options& own = impl->server->options;
+  if (own.ephemera == nullptr) own.ephemera = own.record;
+  impl->metrics = own.metrics;
+  impl->server->workers = std::make_unique<Workers>(2);
+  impl->watches = std::make_unique<Watches>(impl->server);
+
+  HttpServer::Options http = own.http;
+  http.refusal = [](const HttpRequest&, int status, const std::string& message) {
+    HttpResponse response = json(status, failure_status(status, message));
+    if (status == 429) response.headers.set("Retry-After", "1");
+    return response;
+  };
+  http.on_trouble = [](const HttpPeer& peer, const Error& error) {
+    log::debug("http.trouble", {log::kv("peer", peer.address), log::kv("reason", error.message)});
+  };
+  const std::weak_ptr<Impl> weak = impl;
+  SHIPLOG_TRY(impl->http, HttpServer::start(http, [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+                if (const auto self = weak.lock()) self->handle(std::move(request), std::move(writer));
+              }));
+  if (own.metrics != nullptr) {
+    own.metrics->gauge("shiplog_http_connections", "Open connections.",
+                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().connections) : 0; });
+    own.metrics->gauge("shiplog_http_requests_served", "Requests handled since the start.",
+                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().requests) : 0; });
+    own.metrics->gauge("shiplog_http_requests_refused", "Requests and connections turned down since the start.",
+                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().refused) : 0; });
+    own.metrics->gauge("shiplog_watches", "Running watches.",
+                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->watches->count()) : 0; });
+  }
+  return std::unique_ptr<ApiServer>{new ApiServer{std::move(impl)}};
+}
+
+ApiServer::~ApiServer() { stop(Millis{0}); }
+
+std::string ApiServer::url() const { return impl_->http->url(); }
+uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
+
+void ApiServer::stop(Millis deadline) {
+  impl_->watches->stop();
+  impl_->http->stop(deadline);
+  impl_->server->workers->stop();
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "events/base/random.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "services/api/catalogue.h"
+#include "services/api/store.h"
+#include "services/runtime/http/server.h"
+#include "services/runtime/metrics.h"
+
+namespace shiplog::api {
+
+/// Turns what must not be readable in the journal into sealed text and back (design rule 8).
+class Vault {
+ public:
+  virtual ~Vault() = default;
+  /// Before an object is appended.
+  virtual Result<Value> seal(const ObjectKey& key, Value object) = 0;
+  /// Before an object is served.
+  virtual Result<Value> open(const ObjectKey& key, Value object) = 0;
+};
+
+/// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the journal's.
+/// Threads: start() and stop() from the owner's.
+class ApiServer {
+ public:
+  struct Options {
+    HttpServer::Options http;  ///< refusal and on_trouble are filled in here
+    Store* record = nullptr;
+    Store* ephemera = nullptr;  ///< Lease and Event; may be the same as `record`
+    Catalogue* catalogue = nullptr;
+    Clock* clock = nullptr;
+    Random* random = nullptr;  ///< thread-safe
+    Vault* vault = nullptr;    ///< may be nullptr: nothing is sealed
+    Metrics* metrics = nullptr;  ///< may be nullptr: none are served
+    std::string version = "0.1.0";
+    /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
+    std::function<std::string()> not_ready;
+    /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
+    std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
+  };
+
+  static Result<std::unique_ptr<ApiServer>> start(Options options);
+  ~ApiServer();
+
+  std::string url() const;
+  uint16_t port() const;
+  /// Ends watches, finishes requests, until `deadline`.
+  void stop(Millis deadline);
+
+ private:
+  struct Impl;
+  explicit ApiServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog::api

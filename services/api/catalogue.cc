@@ -1,0 +1,48 @@
+#include "services/api/catalogue.h"
+
+#include "services/runtime/log.h"
+
+namespace shiplog::api {
+
+Catalogue::Catalogue(const Kinds& compiled) : current_{std::make_shared<const Kinds>(compiled)} {}
+
+std::shared_ptr<const Kinds> Catalogue::current() const {
+  const std::lock_guard lock{mutex_};
+  return current_;
+}
+
+uint64_t Catalogue::version() const {
+  const std::lock_guard lock{mutex_};
+  return version_;
+}
+
+void Catalogue::load(const State& state) {
+  for (const auto& [name, object] : state.objects(type::kCustomResourceDefinition)) take(object.value);
+}
+
+void Catalogue::on_folded(const State&, const DecodedRecord&, const Folded& folded) {
+  for (const Change& change : folded.changes) {
+    if (change.object.type != type::kCustomResourceDefinition) continue;
+    if (change.removed()) {
+      publish(current()->without(change.object.name));
+    } else {
+      take(change.after);
+    }
+  }
+}
+
+void Catalogue::take(const Value& crd) {
+  auto kinds = current()->with(crd);
+  if (kinds) return publish(std::move(kinds).value());
+  // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
+  log::error("crd.rejected", {log::kv("name", crd["metadata"]["name"].as_string()),
+                              log::kv("reason", kinds.error().message)});
+}
+
+void Catalogue::publish(Kinds kinds) {
+  const std::lock_guard lock{mutex_};
+  current_ = std::make_shared<const Kinds>(std::move(kinds));
+  ++version_;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "events/kinds/kinds.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog::api {
+
+/// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.
+/// Threads: current() from any; the rest on the executor.
+class Catalogue final : public Observer {
+ public:
+  explicit Catalogue(const Kinds& compiled);
+
+  std::shared_ptr<const Kinds> current() const;
+  /// Grows with every change: part of ETags.
+  uint64_t version() const;
+
+  /// Takes in the definitions a restored state holds.
+  void load(const State& state);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+ private:
+  void take(const Value& crd);
+  void publish(Kinds kinds);
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Kinds> current_;
+  uint64_t version_ = 1;
+};
+
+}  // namespace shiplog::api

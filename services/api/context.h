@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "events/entry.h"
+#include "services/api/api_server.h"
+#include "services/api/request.h"
+#include "services/api/status.h"
+#include "services/runtime/workers.h"
+
+namespace shiplog::api {
+
+/// Who sent a request, once authenticated.
+struct User {
+  std::string name;
+  std::vector<std::string> groups;
+};
+
+/// One request on its way through the server, and how to answer it. Shared by the callbacks it waits for.
+struct Context {
+  HttpRequest request;
+  std::shared_ptr<ResponseWriter> writer;
+  User user;
+  ResourcePath path;
+  std::shared_ptr<const Kinds> kinds;
+  const Kind* kind = nullptr;  ///< owned by `kinds`
+  Accept accept;
+  std::vector<std::string> warnings;
+
+  ObjectKey key() const { return {kind->type(), path.ns, path.name}; }
+  Subject subject() const { return {kind->group, kind->kind, kind->plural, path.name}; }
+  Subject subject(const std::string& name) const { return {kind->group, kind->kind, kind->plural, name}; }
+};
+using ContextPtr = std::shared_ptr<Context>;
+
+/// What the handlers of one server share.
+struct Server {
+  ApiServer::Options options;
+  std::unique_ptr<Workers> workers;
+
+  Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
+
+  /// The object or list as the client asked for it (Table, PartialObjectMetadata, YAML).
+  void answer(const ContextPtr& context, int status, const Value& object);
+  void answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata);
+  void fail(const ContextPtr& context, const Error& error);
+  void answer_status(const ContextPtr& context, int http_status, const Value& status);
+  void send(const ContextPtr& context, int status, std::string content_type, std::string body);
+
+  /// Parses a stored row and opens what is sealed.
+  Result<Value> load(const ObjectKey& key, std::string_view json);
+
+  /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
+  void when_current(const ContextPtr& context, std::function<void()> then);
+  /// The object as stored and opened. Error: kNotFound, in kubectl's words.
+  Result<Value> current(const Context& context, const ObjectKey& key);
+
+  /// An entry by this request's user, for this request.
+  Entry entry_for(const Context& context, const std::string& verb) const;
+  /// Leaves a trace of a refused mutation in the audit trail; nobody waits for it.
+  void record_denial(const ContextPtr& context, const Error& error);
+};
+
+using ServerPtr = std::shared_ptr<Server>;
+
+// The verbs; each answers through the context.
+void get_object(const ServerPtr& server, const ContextPtr& context);
+void list_objects(const ServerPtr& server, const ContextPtr& context);
+void create_object(const ServerPtr& server, const ContextPtr& context);
+void update_object(const ServerPtr& server, const ContextPtr& context);
+void patch_object(const ServerPtr& server, const ContextPtr& context);
+void delete_object(const ServerPtr& server, const ContextPtr& context);
+void delete_collection(const ServerPtr& server, const ContextPtr& context);
+void serve_scale(const ServerPtr& server, const ContextPtr& context);
+
+/// Objects of a collection that match the selectors, and the list's metadata.
+struct Listed {
+  std::vector<Value> items;
+  Value metadata;
+};
+/// Blocks on the projection.
+Result<Listed> list_collection(Server& server, const Context& context, const ReadOptions& options);
+
+class Watches;
+
+}  // namespace shiplog::api

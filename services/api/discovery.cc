@@ -1,0 +1,205 @@
+#include "services/api/discovery.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace shiplog::api {
+namespace {
+
+using KindPtr = std::shared_ptr<const Kind>;
+
+struct Group {
+  std::string name;
+  bool builtin = false;
+  std::vector<std::string> versions;  // preferred first
+};
+
+/// Core first, then built-in groups, then those of CustomResourceDefinitions: clients resolve ambiguous names in this
+/// order (DISC-2).
+std::vector<Group> groups_of(const Kinds& kinds) {
+  std::vector<Group> groups;
+  for (const KindPtr& kind : kinds.all()) {
+    auto at = std::ranges::find(groups, kind->group, &Group::name);
+    if (at == groups.end()) at = groups.insert(groups.end(), Group{kind->group, kind->builtin, {}});
+    if (std::ranges::find(at->versions, kind->version) == at->versions.end()) at->versions.push_back(kind->version);
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    if (a.name.empty() != b.name.empty()) return a.name.empty();
+    return a.builtin && !b.builtin;
+  });
+  return groups;
+}
+
+std::string group_version(std::string_view group, std::string_view version) {
+  return group.empty() ? std::string{version} : std::string{group} + "/" + std::string{version};
+}
+
+Value text_array(const std::vector<std::string>& texts) {
+  Value::Array items;
+  for (const std::string& text : texts) items.emplace_back(text);
+  return Value::array(std::move(items));
+}
+
+Value group_element(const Group& group) {
+  Value element = Value::object({{"name", group.name}});
+  Value::Array versions;
+  for (const std::string& version : group.versions) {
+    versions.push_back(Value::object({{"groupVersion", group_version(group.name, version)}, {"version", version}}));
+  }
+  element.set("preferredVersion", versions.front());
+  element.set("versions", Value::array(std::move(versions)));
+  return element;
+}
+
+struct Subresource {
+  std::string name;
+  std::string group, version, kind;
+  Value verbs;
+};
+
+std::vector<Subresource> subresources_of(const Kind& kind) {
+  std::vector<Subresource> found;
+  if (kind.has_status) {
+    found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
+  }
+  if (kind.scale) found.push_back({"scale", "autoscaling", "v1", "Scale", Value::array({"get", "patch", "update"})});
+  if (kind.type() == "namespaces") {
+    found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
+  }
+  return found;
+}
+
+}  // namespace
+
+Value verbs_of(const Kind&) {
+  return Value::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
+}
+
+Value api_versions(const std::string& server_address) {
+  return Value::object(
+      {{"kind", "APIVersions"},
+       {"versions", Value::array({"v1"})},
+       {"serverAddressByClientCIDRs",
+        Value::array({Value::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}})})}});
+}
+
+Value group_list(const Kinds& kinds) {
+  Value::Array groups;
+  for (const Group& one : groups_of(kinds)) {
+    if (!one.name.empty()) groups.push_back(group_element(one));
+  }
+  return Value::object(
+      {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Value::array(std::move(groups))}});
+}
+
+Value group(const Kinds& kinds, std::string_view name) {
+  for (const Group& one : groups_of(kinds)) {
+    if (one.name != name || name.empty()) continue;
+    Value element = group_element(one);
+    element.set("kind", "APIGroup");
+    element.set("apiVersion", "v1");
+    return element;
+  }
+  return {};
+}
+
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version) {
+  Value::Array resources;
+  for (const KindPtr& kind : kinds.all()) {
+    if (kind->group != group || kind->version != version) continue;
+    Value resource = Value::object({{"name", kind->plural},
+                                    {"singularName", kind->singular},
+                                    {"namespaced", kind->namespaced},
+                                    {"kind", kind->kind},
+                                    {"verbs", verbs_of(*kind)}});
+    if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
+    if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
+    resources.push_back(std::move(resource));
+    for (const Subresource& sub : subresources_of(*kind)) {
+      Value element = Value::object({{"name", kind->plural + "/" + sub.name},
+                                     {"singularName", ""},
+                                     {"namespaced", kind->namespaced},
+                                     {"kind", sub.kind},
+                                     {"verbs", sub.verbs}});
+      if (sub.group != kind->group || sub.version != kind->version) {
+        element.set("group", sub.group);
+        element.set("version", sub.version);
+      }
+      resources.push_back(std::move(element));
+    }
+  }
+  if (resources.empty()) return {};
+  return Value::object({{"kind", "APIResourceList"},
+                        {"apiVersion", "v1"},
+                        {"groupVersion", group_version(group, version)},
+                        {"resources", Value::array(std::move(resources))}});
+}
+
+Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
+  Value::Array items;
+  for (const Group& one : groups_of(kinds)) {
+    if (one.name.empty() != core) continue;
+    Value::Array versions;
+    for (const std::string& served : one.versions) {
+      Value::Array resources;
+      for (const KindPtr& kind : kinds.all()) {
+        if (kind->group != one.name || kind->version != served) continue;
+        const auto response_kind = [](const std::string& group, const std::string& of, const std::string& name) {
+          return Value::object({{"group", group}, {"version", of}, {"kind", name}});
+        };
+        Value resource = Value::object({{"resource", kind->plural},
+                                        {"responseKind", response_kind(kind->group, kind->version, kind->kind)},
+                                        {"scope", kind->namespaced ? "Namespaced" : "Cluster"},
+                                        {"singularResource", kind->singular},
+                                        {"verbs", verbs_of(*kind)}});
+        if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
+        if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
+        Value::Array subs;
+        for (const Subresource& sub : subresources_of(*kind)) {
+          subs.push_back(Value::object({{"subresource", sub.name},
+                                        {"responseKind", response_kind(sub.group, sub.version, sub.kind)},
+                                        {"verbs", sub.verbs}}));
+        }
+        if (!subs.empty()) resource.set("subresources", Value::array(std::move(subs)));
+        resources.push_back(std::move(resource));
+      }
+      versions.push_back(Value::object({{"version", served},
+                                        {"freshness", "Current"},
+                                        {"resources", Value::array(std::move(resources))}}));
+    }
+    Value item = Value::object({{"versions", Value::array(std::move(versions))}});
+    item.set("metadata", core ? Value::object() : Value::object({{"name", one.name}}));
+    items.push_back(std::move(item));
+  }
+  return Value::object({{"kind", "APIGroupDiscoveryList"},
+                        {"apiVersion", "apidiscovery.k8s.io/" + std::string{version}},
+                        {"metadata", Value::object()},
+                        {"items", Value::array(std::move(items))}});
+}
+
+std::optional<std::string> aggregated_version(std::string_view accept) {
+  // Only the first clause counts: a client that prefers the plain form gets it.
+  const std::string_view first = accept.substr(0, accept.find(','));
+  if (first.find("as=APIGroupDiscoveryList") == std::string_view::npos) return std::nullopt;
+  for (const char* version : {"v2beta1", "v2"}) {
+    const size_t at = first.find(std::string{"v="} + version);
+    if (at == std::string_view::npos) continue;
+    const size_t end = at + 2 + std::string_view{version}.size();
+    if (end == first.size() || first[end] == ';') return version;
+  }
+  return std::nullopt;
+}
+
+Value version_info(const std::string& shiplog_version) {
+  return Value::object({{"major", "1"},
+                        {"minor", "32"},
+                        {"gitVersion", "v1.32.0+shiplog-" + shiplog_version},
+                        {"gitCommit", ""},
+                        {"gitTreeState", "clean"},
+                        {"buildDate", "1970-01-01T00:00:00Z"},
+                        {"goVersion", "none"},
+                        {"compiler", "g++"},
+                        {"platform", "linux/amd64"}});
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+
+namespace shiplog::api {
+
+/// The verbs a kind is served with: what discovery advertises is exactly what works (DISC-5).
+Value verbs_of(const Kind& kind);
+
+/// GET /api (DISC-1).
+Value api_versions(const std::string& server_address);
+/// GET /apis (DISC-2): APIGroupList, built-in groups first.
+Value group_list(const Kinds& kinds);
+/// GET /apis/GROUP (DISC-3); null: unknown.
+Value group(const Kinds& kinds, std::string_view name);
+/// GET /api/v1 and /apis/GROUP/VERSION (DISC-4); null: unknown.
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version);
+/// The aggregated form (DISC-7, DISC-8) of /api (`core`) or /apis; `version` is "v2" or "v2beta1".
+Value aggregated(const Kinds& kinds, bool core, std::string_view version);
+/// Which aggregated version an Accept header asks for first; nullopt: none that is served.
+std::optional<std::string> aggregated_version(std::string_view accept);
+
+/// GET /version (DISC-14).
+Value version_info(const std::string& shiplog_version);
+
+}  // namespace shiplog::api

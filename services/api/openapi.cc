@@ -1,0 +1,113 @@
+#include "services/api/openapi.h"
+
+#include <set>
+
+namespace shiplog::api {
+namespace {
+
+std::string prefix_of(const Kind& kind) {
+  return kind.group.empty() ? "api/" + kind.version : "apis/" + kind.group + "/" + kind.version;
+}
+
+/// io.k8s.api.apps.v1.Deployment would be upstream's; any unique name does, clients go by the extension.
+std::string definition_of(const Kind& kind) {
+  return (kind.group.empty() ? "core" : kind.group) + "." + kind.version + "." + kind.kind;
+}
+
+Value gvk_of(const Kind& kind) {
+  return Value::object({{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}});
+}
+
+Value query(const char* name, const char* type) {
+  return Value::object(
+      {{"name", name}, {"in", "query"}, {"schema", Value::object({{"type", type}, {"uniqueItems", true}})}});
+}
+
+Value path_parameter(const char* name) {
+  return Value::object({{"name", name},
+                        {"in", "path"},
+                        {"required", true},
+                        {"schema", Value::object({{"type", "string"}, {"uniqueItems", true}})}});
+}
+
+Value body_of(const std::vector<std::string>& media_types, const Value& schema) {
+  Value content = Value::object();
+  for (const std::string& type : media_types) content.set(type, Value::object({{"schema", schema}}));
+  return Value::object({{"content", content}, {"required", true}});
+}
+
+Value operation(const Kind& kind, const char* action, const Value& parameters, Value body) {
+  const Value reference = Value::object({{"$ref", "#/components/schemas/" + definition_of(kind)}});
+  Value made = Value::object(
+      {{"x-kubernetes-group-version-kind", gvk_of(kind)},
+       {"x-kubernetes-action", action},
+       {"parameters", parameters},
+       {"responses",
+        Value::object({{"200", Value::object({{"description", "OK"},
+                                              {"content", Value::object({{"application/json",
+                                                                          Value::object({{"schema", reference}})}})}})}})}});
+  if (!body.is_null()) made.set("requestBody", std::move(body));
+  return made;
+}
+
+void add_paths(Value& paths, const Kind& kind) {
+  const Value reference = Value::object({{"$ref", "#/components/schemas/" + definition_of(kind)}});
+  const std::string collection =
+      "/" + prefix_of(kind) + (kind.namespaced ? "/namespaces/{namespace}/" : "/") + kind.plural;
+  const Value write = Value::array({query("dryRun", "string"), query("fieldManager", "string"),
+                                    query("fieldValidation", "string"), query("pretty", "string")});
+  const Value patch = Value::array({query("dryRun", "string"), query("fieldManager", "string"),
+                                    query("fieldValidation", "string"), query("force", "boolean"),
+                                    query("pretty", "string")});
+  Value in_path = Value::array();
+  if (kind.namespaced) in_path.push_back(path_parameter("namespace"));
+
+  Value many = Value::object({{"parameters", in_path}});
+  many.set("get", operation(kind, "list", Value::array(), {}));
+  many.set("post", operation(kind, "post", write, body_of({"application/json", "application/yaml"}, reference)));
+  many.set("delete", operation(kind, "deletecollection", Value::array(), {}));
+  paths.set(collection, many);
+
+  Value one_path = in_path;
+  one_path.push_back(path_parameter("name"));
+  Value one = Value::object({{"parameters", one_path}});
+  one.set("get", operation(kind, "get", Value::array(), {}));
+  one.set("put", operation(kind, "put", write, body_of({"application/json", "application/yaml"}, reference)));
+  // A client sends a strategic merge patch wherever it is named here: never for custom resources (OA-11).
+  std::vector<std::string> patches = {"application/json-patch+json", "application/merge-patch+json"};
+  if (kind.builtin) patches.emplace_back("application/strategic-merge-patch+json");
+  one.set("patch", operation(kind, "patch", patch, body_of(patches, Value::object({{"type", "object"}}))));
+  one.set("delete", operation(kind, "delete", Value::array({query("dryRun", "string")}), {}));
+  paths.set(collection + "/{name}", one);
+}
+
+}  // namespace
+
+Value openapi_index(const Kinds& kinds, const std::string& version) {
+  Value paths = Value::object();
+  for (const auto& kind : kinds.all()) {
+    const std::string prefix = prefix_of(*kind);
+    if (paths.contains(prefix)) continue;
+    paths.set(prefix, Value::object({{"serverRelativeURL", "/openapi/v3/" + prefix + "?hash=" + version}}));
+  }
+  return Value::object({{"paths", paths}});
+}
+
+Value openapi_document(const Kinds& kinds, std::string_view group, std::string_view version) {
+  Value schemas = Value::object();
+  Value paths = Value::object();
+  for (const auto& kind : kinds.all()) {
+    if (kind->group != group || kind->version != version) continue;
+    Value schema = kind->schema == nullptr ? Value::object({{"type", "object"}}) : to_openapi(*kind->schema);
+    schema.set("x-kubernetes-group-version-kind", Value::array({gvk_of(*kind)}));
+    schemas.set(definition_of(*kind), std::move(schema));
+    add_paths(paths, *kind);
+  }
+  if (schemas.size() == 0) return {};
+  return Value::object({{"openapi", "3.0.0"},
+                        {"info", Value::object({{"title", "shiplog"}, {"version", "v1"}})},
+                        {"paths", paths},
+                        {"components", Value::object({{"schemas", schemas}})}});
+}
+
+}  // namespace shiplog::api

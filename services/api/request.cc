@@ -1,0 +1,246 @@
+#include "services/api/request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+
+namespace shiplog::api {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string result{text};
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+Error invalid_field(const std::string& field, const std::string& reason, const std::string& message) {
+  return Error{ErrorCode::kInvalid, field + ": " + message, {{field, reason, message}}};
+}
+
+struct Clause {
+  std::string type;
+  std::string as, g, v;
+  double q = 1;
+};
+
+Clause parse_clause(std::string_view text) {
+  Clause clause;
+  bool first = true;
+  for (const std::string_view raw : split(text, ';')) {
+    const std::string_view part = trim(raw);
+    if (first) {
+      clause.type = lower(part);
+      first = false;
+      continue;
+    }
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string key = lower(trim(part.substr(0, equals)));
+    const std::string_view value = trim(part.substr(equals + 1));
+    if (key == "as") clause.as = value;
+    if (key == "g") clause.g = value;
+    if (key == "v") clause.v = value;
+    if (key == "q") {
+      double q = 1;
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), q);
+      if (parsed.ec == std::errc{}) clause.q = q;
+    }
+  }
+  return clause;
+}
+
+}  // namespace
+
+std::optional<ResourcePath> parse_resource_path(std::string_view path) {
+  const auto parts = split(path, '/');
+  ResourcePath found;
+  size_t at = 0;
+  if (parts.size() >= 3 && parts[0] == "api") {
+    found.version = parts[1];
+    at = 2;
+  } else if (parts.size() >= 4 && parts[0] == "apis") {
+    found.group = parts[1];
+    found.version = parts[2];
+    at = 3;
+  } else {
+    return std::nullopt;
+  }
+  // namespaces/NS/status and namespaces/NS/finalize are about the namespace itself.
+  if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") {
+    found.ns = parts[at + 1];
+    at += 2;
+  }
+  found.resource = parts[at];
+  if (parts.size() > at + 1) found.name = parts[at + 1];
+  for (size_t rest = at + 2; rest < parts.size(); ++rest) {
+    if (!found.subresource.empty()) found.subresource += '/';
+    found.subresource += parts[rest];
+  }
+  return found;
+}
+
+Result<Accept> negotiate(std::string_view accept_header, bool list) {
+  std::vector<Clause> clauses;
+  for (const std::string_view part : split(accept_header, ',')) clauses.push_back(parse_clause(trim(part)));
+  if (clauses.empty()) clauses.push_back({.type = "*/*", .as = "", .g = "", .v = ""});
+  std::stable_sort(clauses.begin(), clauses.end(), [](const Clause& a, const Clause& b) { return a.q > b.q; });
+  for (const Clause& clause : clauses) {
+    Accept accept;
+    if (clause.q <= 0) continue;
+    if (clause.type == "application/yaml") {
+      accept.yaml = true;
+    } else if (clause.type != "application/json" && clause.type != "*/*" && clause.type != "application/*") {
+      continue;
+    }
+    if (clause.as.empty()) return accept;
+    if (clause.g != "meta.k8s.io" || (clause.v != "v1" && clause.v != "v1beta1")) continue;
+    accept.meta_version = "meta.k8s.io/" + clause.v;
+    if (clause.as == "Table") {
+      accept.form = Accept::Form::kTable;
+    } else if (clause.as == (list ? "PartialObjectMetadataList" : "PartialObjectMetadata")) {
+      accept.form = Accept::Form::kPartialMetadata;
+    } else {
+      continue;
+    }
+    return accept;
+  }
+  return Error{ErrorCode::kNotAcceptable,
+               "only the following media types are accepted: application/json, application/yaml, "
+               "application/json;as=Table;v=v1;g=meta.k8s.io, application/json;as=" +
+                   std::string{list ? "PartialObjectMetadataList" : "PartialObjectMetadata"} + ";v=v1;g=meta.k8s.io"};
+}
+
+bool flag(const HttpRequest& request, std::string_view key) {
+  const std::string* value = request.query_value(key);
+  return value != nullptr && *value != "0" && lower(*value) != "false";
+}
+
+Result<std::optional<int64_t>> number(const HttpRequest& request, std::string_view key) {
+  const std::string* value = request.query_value(key);
+  if (value == nullptr || value->empty()) return std::optional<int64_t>{};
+  int64_t parsed = 0;
+  const auto result = std::from_chars(value->data(), value->data() + value->size(), parsed);
+  if (result.ec != std::errc{} || result.ptr != value->data() + value->size()) {
+    return Error{ErrorCode::kBadRequest,
+                 "query parameter " + std::string{key} + " is not a whole number: \"" + *value + "\""};
+  }
+  return std::optional<int64_t>{parsed};
+}
+
+std::string text(const HttpRequest& request, std::string_view key) {
+  const std::string* value = request.query_value(key);
+  return value == nullptr ? "" : *value;
+}
+
+Result<ReadOptions> read_options(const HttpRequest& request) {
+  ReadOptions options;
+  options.watch = flag(request, "watch");
+  SHIPLOG_TRY(const auto revision, number(request, "resourceVersion"));
+  if (revision && *revision < 0) return Error{ErrorCode::kBadRequest, "resourceVersion must not be negative"};
+  if (revision) options.revision = Revision{static_cast<uint64_t>(*revision)};
+  options.match = text(request, "resourceVersionMatch");
+  SHIPLOG_TRY(const auto limit, number(request, "limit"));
+  if (limit && *limit > 0) options.limit = static_cast<size_t>(*limit);
+  options.continue_token = text(request, "continue");
+  options.label_selector = text(request, "labelSelector");
+  options.field_selector = text(request, "fieldSelector");
+  options.bookmarks = flag(request, "allowWatchBookmarks");
+  options.send_initial_events = flag(request, "sendInitialEvents");
+  SHIPLOG_TRY(options.timeout_seconds, number(request, "timeoutSeconds"));
+
+  if (!options.match.empty() && options.match != "Exact" && options.match != "NotOlderThan") {
+    return invalid_field("resourceVersionMatch", "FieldValueNotSupported",
+                         "Unsupported value: \"" + options.match + "\": supported values: \"Exact\", \"NotOlderThan\"");
+  }
+  if (options.watch) {
+    if (options.send_initial_events && options.match != "NotOlderThan") {
+      return invalid_field("resourceVersionMatch", "FieldValueForbidden",
+                           "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if (!options.send_initial_events && !options.match.empty()) {
+      return invalid_field("resourceVersionMatch", "FieldValueForbidden",
+                           "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    return options;
+  }
+  if (options.send_initial_events) {
+    return invalid_field("sendInitialEvents", "FieldValueForbidden", "sendInitialEvents is forbidden for list");
+  }
+  if (!options.match.empty() && !options.revision) {
+    return invalid_field("resourceVersionMatch", "FieldValueForbidden",
+                         "resourceVersionMatch is forbidden unless resourceVersion is provided");
+  }
+  if (options.match == "Exact" && options.revision == Revision{}) {
+    return invalid_field("resourceVersionMatch", "FieldValueForbidden",
+                         "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+  }
+  if (!options.continue_token.empty()) {
+    if (!options.match.empty()) {
+      return invalid_field("resourceVersionMatch", "FieldValueForbidden",
+                           "resourceVersionMatch is forbidden when continue is provided");
+    }
+    if (options.revision && *options.revision != Revision{}) {
+      return Error{ErrorCode::kBadRequest, "specifying resource version is not allowed when using continue"};
+    }
+  }
+  return options;
+}
+
+Result<WriteOptions> write_options(const HttpRequest& request) {
+  WriteOptions options;
+  for (const auto& [key, value] : request.query) {
+    if (key == "dryRun") {
+      if (value != "All") {
+        return invalid_field("dryRun", "FieldValueNotSupported",
+                             "Unsupported value: \"" + value + "\": supported values: \"All\"");
+      }
+      options.dry_run = true;
+    } else if (key == "fieldValidation") {
+      if (value == "Ignore") {
+        options.field_validation = FieldValidation::kIgnore;
+      } else if (value == "Strict") {
+        options.field_validation = FieldValidation::kStrict;
+      } else if (value != "Warn" && !value.empty()) {
+        return invalid_field("fieldValidation", "FieldValueNotSupported",
+                             "Unsupported value: \"" + value + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+      }
+    }
+  }
+  return options;
+}
+
+Result<Value> read_body(const HttpRequest& request, std::vector<std::string>* duplicates) {
+  const std::string type = media_type(request.headers.get("Content-Type"));
+  if (type.empty() || type == "application/json") return parse_json(request.body, duplicates);
+  if (type == "application/yaml") return parse_yaml(request.body);
+  return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                     ") - accepted media types include: application/json, "
+                                                     "application/yaml"};
+}
+
+std::string media_type(std::string_view header) { return lower(trim(header.substr(0, header.find(';')))); }
+
+}  // namespace shiplog::api

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "services/api/admission/admission.h"
+#include "services/runtime/http/http.h"
+
+namespace shiplog::api {
+
+/// Which resource a path names (PATH-1, PATH-2). Empty strings where a part is missing.
+struct ResourcePath {
+  std::string group;  ///< "" for core
+  std::string version;
+  std::string resource;
+  std::string ns;
+  std::string name;
+  std::string subresource;
+};
+
+/// nullopt: not a path below /api/VERSION or /apis/GROUP/VERSION that names a resource.
+std::optional<ResourcePath> parse_resource_path(std::string_view path);
+
+/// How an answer is to look: the clause of the Accept header that was picked (NEG-1 to NEG-7).
+struct Accept {
+  enum class Form { kObject, kTable, kPartialMetadata };
+  Form form = Form::kObject;
+  bool yaml = false;
+  bool pretty = false;
+  std::string meta_version = "meta.k8s.io/v1";  ///< of Table and PartialObjectMetadata
+};
+/// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. Error: kNotAcceptable.
+Result<Accept> negotiate(std::string_view accept_header, bool list);
+
+/// HTTP-8: absent, "0" and "false" are false, all else is true.
+bool flag(const HttpRequest& request, std::string_view key);
+/// Error: kBadRequest, not a whole number.
+Result<std::optional<int64_t>> number(const HttpRequest& request, std::string_view key);
+std::string text(const HttpRequest& request, std::string_view key);
+
+/// Parameters of get, list and watch.
+struct ReadOptions {
+  std::optional<Revision> revision;  ///< resourceVersion; 0 given: Revision{0}
+  std::string match;                 ///< resourceVersionMatch: "", "Exact", "NotOlderThan"
+  size_t limit = 0;
+  std::string continue_token;
+  std::string label_selector, field_selector;
+  bool watch = false;
+  bool bookmarks = false;
+  bool send_initial_events = false;
+  std::optional<int64_t> timeout_seconds;
+};
+/// Errors: kBadRequest, kInvalid (LIST-8, LIST-10, LIST-13, W-10, W-14).
+Result<ReadOptions> read_options(const HttpRequest& request);
+
+/// Parameters of create, update and patch.
+struct WriteOptions {
+  bool dry_run = false;
+  FieldValidation field_validation = FieldValidation::kWarn;
+};
+/// Error: kInvalid, a value that is not known.
+Result<WriteOptions> write_options(const HttpRequest& request);
+
+/// The body as JSON: JSON or YAML by content type; none counts as JSON. `duplicates` gets keys that stand twice.
+/// Errors: kUnsupportedMediaType, kBadRequest.
+Result<Value> read_body(const HttpRequest& request, std::vector<std::string>* duplicates);
+
+/// "application/json" of "application/json; charset=utf-8", lower case.
+std::string media_type(std::string_view header);
+
+}  // namespace shiplog::api

@@ -1,0 +1,133 @@
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "projections/objects/object_query.h"
+#include "services/api/context.h"
+#include "services/api/table/table.h"
+
+namespace shiplog::api {
+namespace {
+
+IncludeObject include_object(const HttpRequest& request) {
+  const std::string wanted = text(request, "includeObject");
+  if (wanted == "None") return IncludeObject::kNone;
+  return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
+}
+
+std::string quote_warning(std::string_view warning) {
+  std::string quoted = "299 - \"";
+  for (const char c : warning) {
+    if (static_cast<unsigned char>(c) < 0x20) continue;
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
+  HttpResponse response{status, {{"Content-Type", std::move(content_type)}, {"Cache-Control", "no-cache, private"}},
+                        std::move(body)};
+  for (const std::string& warning : context->warnings) response.headers.add("Warning", quote_warning(warning));
+  context->writer->send(std::move(response));
+}
+
+void Server::answer(const ContextPtr& context, int status, const Value& object) {
+  const Accept& accept = context->accept;
+  const Value* shown = &object;
+  Value transformed;
+  if (accept.form == Accept::Form::kTable && context->kind != nullptr) {
+    transformed = table_of(*context->kind, std::span{&object, 1}, include_object(context->request),
+                           options.clock->now(), accept.meta_version);
+    transformed.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
+    shown = &transformed;
+  } else if (accept.form == Accept::Form::kPartialMetadata) {
+    transformed = partial_metadata(object, accept.meta_version);
+    shown = &transformed;
+  }
+  if (accept.yaml) return send(context, status, "application/yaml", to_yaml(*shown));
+  std::string body = accept.pretty ? to_pretty_json(*shown) : to_json(*shown);
+  body += '\n';
+  send(context, status, "application/json", std::move(body));
+}
+
+void Server::answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata) {
+  const Accept& accept = context->accept;
+  const Kind& kind = *context->kind;
+  Value list;
+  if (accept.form == Accept::Form::kTable) {
+    list = table_of(kind, items, include_object(context->request), options.clock->now(), accept.meta_version);
+  } else if (accept.form == Accept::Form::kPartialMetadata) {
+    for (Value& item : items) item = partial_metadata(item, accept.meta_version);
+    list = Value::object({{"apiVersion", accept.meta_version}, {"kind", "PartialObjectMetadataList"}});
+    list.set("items", Value::array(std::move(items)));
+  } else {
+    list = Value::object({{"apiVersion", kind.api_version()}, {"kind", kind.list_kind}});
+    list.set("items", Value::array(std::move(items)));
+  }
+  list.set("metadata", std::move(list_metadata));
+  if (accept.yaml) return send(context, 200, "application/yaml", to_yaml(list));
+  std::string body = accept.pretty ? to_pretty_json(list) : to_json(list);
+  body += '\n';
+  send(context, 200, "application/json", std::move(body));
+}
+
+void Server::answer_status(const ContextPtr& context, int http, const Value& status) {
+  if (context->accept.yaml) return send(context, http, "application/yaml", to_yaml(status));
+  send(context, http, "application/json", to_json(status) + "\n");
+}
+
+void Server::fail(const ContextPtr& context, const Error& error) {
+  const Subject subject = context->kind != nullptr ? context->subject() : Subject{};
+  HttpResponse response{http_status(error.code),
+                        {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}},
+                        to_json(failure_status(error, subject)) + "\n"};
+  if (error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnavailable) {
+    response.headers.set("Retry-After", "1");
+  }
+  context->writer->send(std::move(response));
+}
+
+Result<Value> Server::load(const ObjectKey& key, std::string_view json) {
+  SHIPLOG_TRY(auto value, parse_json(json));
+  if (options.vault == nullptr) return value;
+  return options.vault->open(key, std::move(value));
+}
+
+void Server::when_current(const ContextPtr& context, std::function<void()> then) {
+  Store& store = context->kind == nullptr ? *options.record : this->store(*context->kind);
+  store.when_current([this, context, then = std::move(then)](Result<void> current) mutable {
+    if (!current) return fail(context, current.error());
+    workers->post(std::move(then));
+  });
+}
+
+Result<Value> Server::current(const Context& context, const ObjectKey& key) {
+  SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
+  if (!row) return not_found(context.subject(key.name));
+  return load(key, row->json);
+}
+
+Entry Server::entry_for(const Context& context, const std::string& verb) const {
+  Entry entry;
+  entry.time = options.clock->now();
+  entry.actor = {.user = context.user.name,
+                 .groups = context.user.groups,
+                 .service = "api",
+                 .source_ip = context.request.peer.address,
+                 .user_agent = std::string{context.request.headers.get("User-Agent")}};
+  entry.request = {verb, context.request.path};
+  return entry;
+}
+
+void Server::record_denial(const ContextPtr& context, const Error& error) {
+  if (context->kind == nullptr) return;
+  if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
+  Entry entry = entry_for(*context, "deny");
+  entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code), error.message}};
+  store(*context->kind).replica().append(std::move(entry), [](Result<Outcome>) {});
+}
+
+}  // namespace shiplog::api

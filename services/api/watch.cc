@@ -1,0 +1,329 @@
+#include "services/api/watch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "events/base/json.h"
+#include "projections/history/history_query.h"
+#include "projections/objects/object_query.h"
+#include "services/api/selector/selector.h"
+#include "services/api/table/table.h"
+
+namespace shiplog::api {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr size_t kPullChanges = 512;
+constexpr auto kBookmarkEvery = std::chrono::seconds{60};
+constexpr auto kTick = std::chrono::milliseconds{500};
+
+}  // namespace
+
+class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
+ public:
+  Session(Watches& watches, ContextPtr context, ReadOptions options, ParsedLabelSelector labels, FieldSelector fields)
+      : watches_{watches},
+        server_{*watches.server_},
+        store_{server_.store(*context->kind)},
+        context_{std::move(context)},
+        options_{std::move(options)},
+        labels_{std::move(labels)},
+        fields_{std::move(fields)},
+        type_{context_->kind->type()} {
+    int64_t seconds = options_.timeout_seconds.value_or(0);
+    // W-11: without a wish, between 30 and 60 minutes, so that clients do not all come back at once.
+    if (seconds <= 0) seconds = 1800 + static_cast<int64_t>(random_below(*server_.options.random, 1800));
+    ends_ = Steady::now() + std::chrono::seconds{seconds};
+    next_bookmark_ = Steady::now() + kBookmarkEvery;
+  }
+
+  bool over() const { return over_.load(); }
+
+  /// The first bytes; then the session pulls by itself whenever the client has taken the last ones.
+  void begin() {
+    context_->writer->start(200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
+                                  {"Cache-Control", "no-cache, private"}});
+    context_->writer->on_close([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->over_ = true;
+    });
+    const bool from_state = !options_.revision || *options_.revision == Revision{} || options_.send_initial_events;
+    if (!from_state) {
+      at_ = *options_.revision;
+      return;
+    }
+    initial();
+  }
+
+  /// Sends what there is, unless the client still has to take the last bytes. On the watches' thread.
+  void pull() {
+    if (over() || writing_.load()) return;
+    std::string out;
+    if (!behind(out)) return;  // ended with an error event
+    const auto now = Steady::now();
+    if (out.empty() && options_.bookmarks && now >= next_bookmark_ && at_ > bookmarked_) bookmark(out, false);
+    if (!out.empty()) {
+      next_bookmark_ = now + kBookmarkEvery;
+      return write(std::move(out));
+    }
+    if (now >= ends_) end();
+  }
+
+  void end() {
+    if (over_.exchange(true)) return;
+    std::string out;
+    if (options_.bookmarks && at_ > bookmarked_) bookmark(out, false);
+    if (out.empty()) return context_->writer->end();
+    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+  }
+
+ private:
+  void write(std::string out) {
+    writing_ = true;
+    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void> written) {
+      self->writing_ = false;
+      if (!written) {
+        self->over_ = true;
+        return;
+      }
+      self->watches_.wake();
+    });
+  }
+
+  void initial() {
+    std::string out;
+    auto done = store_.read([&](const View& view) -> Result<void> {
+      at_ = view.revision();
+      ObjectList which{.type = type_};
+      if (!context_->path.ns.empty()) which.ns = context_->path.ns;
+      std::optional<Error> failed;
+      SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
+        auto object = server_.load({type_, std::string{row.ns}, std::string{row.name}}, row.json);
+        if (!object) {
+          failed = object.error();
+          return false;
+        }
+        if (matches(object.value())) event("ADDED", object.value(), out);
+        return true;
+      }));
+      if (failed) return *failed;
+      return ok();
+    });
+    if (!done) return fail(done.error(), out);
+    if (options_.send_initial_events && options_.bookmarks) bookmark(out, true);
+    if (!out.empty()) write(std::move(out));
+  }
+
+  bool matches(const Value& object) const {
+    return labels_.matches(object["metadata"]["labels"]) && fields_.matches(object);
+  }
+
+  /// Renders the changes after at_. False when the watch is over.
+  bool behind(std::string& out) {
+    const Feed::Batch batch = store_.feed().since(at_, type_, kPullChanges);
+    if (!batch.complete) return from_history(out);
+    for (const Feed::ChangePtr& change : batch.changes) {
+      if (!context_->path.ns.empty() && change->object.ns != context_->path.ns) continue;
+      step(change->object, change->revision, change->before, change->after, out);
+    }
+    at_ = batch.upto;
+    return true;
+  }
+
+  bool from_history(std::string& out) {
+    auto read = store_.read([&](const View& view) -> Result<void> {
+      ChangeList which{.type = type_, .ns = {}, .after = at_, .limit = kPullChanges, .with_previous = true};
+      if (!context_->path.ns.empty()) which.ns = context_->path.ns;
+      SHIPLOG_TRY(const auto rows, HistoryQuery{view}.changes(which));
+      for (const ChangeRow& row : rows) {
+        Value before;
+        Value after;
+        if (!row.previous.empty()) {
+          SHIPLOG_TRY(before, parse_json(row.previous));
+        }
+        if (row.operation != Operation::kRemoved) {
+          SHIPLOG_TRY(after, parse_json(row.json));
+        }
+        step(row.object, row.revision, before, after, out);
+        at_ = row.revision;
+      }
+      if (rows.size() < which.limit) at_ = view.revision();
+      return ok();
+    });
+    if (read) {
+      if (out.empty()) return behind_again(out);
+      return true;
+    }
+    if (read.error().code == ErrorCode::kGone) {
+      fail(Error{ErrorCode::kGone, "too old resource version: " + std::to_string(at_.value)}, out);
+    } else {
+      fail(read.error(), out);
+    }
+    return false;
+  }
+
+  /// History had nothing of our kind: on with the feed, if it reaches back far enough now.
+  bool behind_again(std::string& out) {
+    const Feed::Batch batch = store_.feed().since(at_, type_, 0);
+    if (!batch.complete) return true;
+    return behind(out);
+  }
+
+  /// W-7: what the selectors make of one change.
+  void step(const ObjectKey& key, Revision revision, Value before, Value after, std::string& out) {
+    if (server_.options.vault != nullptr) {
+      for (Value* value : {&before, &after}) {
+        if (value->is_null()) continue;
+        auto opened = server_.options.vault->open(key, std::move(*value));
+        *value = opened ? std::move(opened).value() : Value{};
+      }
+    }
+    const bool matched = !before.is_null() && matches(before);
+    const bool match = !after.is_null() && matches(after);
+    if (match) return event(matched ? "MODIFIED" : "ADDED", after, out);
+    if (!matched) return;
+    before.edit("metadata").set("resourceVersion", std::to_string(revision.value));
+    event("DELETED", before, out);
+  }
+
+  void event(const char* name, const Value& object, std::string& out) {
+    const Accept& accept = context_->accept;
+    out += "{\"type\":\"";
+    out += name;
+    out += "\",\"object\":";
+    if (accept.form == Accept::Form::kTable) {
+      const std::string include = text(context_->request, "includeObject");
+      const IncludeObject wanted = include == "None"     ? IncludeObject::kNone
+                                   : include == "Object" ? IncludeObject::kObject
+                                                         : IncludeObject::kMetadata;
+      Value table = table_of(*context_->kind, std::span{&object, 1}, wanted, server_.options.clock->now(),
+                             accept.meta_version, !columns_sent_);
+      table.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
+      columns_sent_ = true;
+      append_json(table, out);
+    } else if (accept.form == Accept::Form::kPartialMetadata) {
+      append_json(partial_metadata(object, accept.meta_version), out);
+    } else {
+      append_json(object, out);
+    }
+    out += "}\n";
+  }
+
+  void bookmark(std::string& out, bool initial_end) {
+    Value object = Value::object({{"kind", context_->kind->kind}, {"apiVersion", context_->kind->api_version()}});
+    Value& metadata = object.edit("metadata");
+    metadata.set("resourceVersion", std::to_string(at_.value));
+    metadata.set("creationTimestamp", Value{});
+    if (initial_end) metadata.edit("annotations").set("k8s.io/initial-events-end", "true");
+    if (context_->accept.form == Accept::Form::kPartialMetadata) {
+      object = partial_metadata(object, context_->accept.meta_version);
+    } else if (context_->accept.form == Accept::Form::kTable) {
+      Value table = table_of(*context_->kind, {}, IncludeObject::kMetadata, server_.options.clock->now(),
+                             context_->accept.meta_version, !columns_sent_);
+      columns_sent_ = true;
+      table.set("metadata", metadata);
+      object = std::move(table);
+    }
+    out += "{\"type\":\"BOOKMARK\",\"object\":";
+    append_json(object, out);
+    out += "}\n";
+    bookmarked_ = at_;
+  }
+
+  void fail(const Error& error, std::string& out) {
+    out += "{\"type\":\"ERROR\",\"object\":";
+    append_json(failure_status(error), out);
+    out += "}\n";
+    if (over_.exchange(true)) return;
+    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+  }
+
+  Watches& watches_;
+  Server& server_;
+  Store& store_;
+  ContextPtr context_;
+  ReadOptions options_;
+  ParsedLabelSelector labels_;
+  FieldSelector fields_;
+  std::string type_;
+  Revision at_;          // everything up to here has been sent
+  Revision bookmarked_;  // the last bookmark said this
+  bool columns_sent_ = false;
+  Steady::time_point ends_, next_bookmark_;
+  std::atomic<bool> writing_{false};
+  std::atomic<bool> over_{false};
+};
+
+Watches::Watches(ServerPtr server) : server_{std::move(server)} {
+  std::vector<Feed*> feeds{&server_->options.record->feed()};
+  if (server_->options.ephemera != server_->options.record) feeds.push_back(&server_->options.ephemera->feed());
+  for (Feed* feed : feeds) listening_.emplace_back(feed, feed->listen([this] { wake(); }));
+  thread_ = std::thread{[this] { run(); }};
+}
+
+Watches::~Watches() {
+  stop();
+  for (const auto& [feed, handle] : listening_) feed->ignore(handle);
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watches::wake() {
+  {
+    const std::lock_guard lock{mutex_};
+    published_ = true;
+  }
+  changed_.notify_one();
+}
+
+size_t Watches::count() const {
+  const std::lock_guard lock{mutex_};
+  return sessions_.size();
+}
+
+void Watches::start(const ContextPtr& context, const ReadOptions& options) {
+  auto labels = parse_label_selector(options.label_selector);
+  if (!labels) return server_->fail(context, labels.error());
+  auto fields = parse_field_selector(options.field_selector, *context->kind);
+  if (!fields) return server_->fail(context, fields.error());
+  auto session = std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
+  server_->when_current(context, [this, session] {
+    session->begin();
+    {
+      const std::lock_guard lock{mutex_};
+      sessions_.push_back(session);
+    }
+    wake();
+  });
+}
+
+void Watches::stop() {
+  std::vector<std::shared_ptr<Session>> ending;
+  {
+    const std::lock_guard lock{mutex_};
+    ending.swap(sessions_);
+  }
+  for (const auto& session : ending) session->end();
+}
+
+void Watches::run() {
+  std::unique_lock lock{mutex_};
+  while (!stopping_) {
+    changed_.wait_for(lock, kTick, [&] { return published_ || stopping_; });
+    if (stopping_) return;
+    published_ = false;
+    std::erase_if(sessions_, [](const auto& session) { return session->over(); });
+    const auto pulling = sessions_;
+    lock.unlock();
+    for (const auto& session : pulling) session->pull();
+    lock.lock();
+  }
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "services/api/context.h"
+
+namespace shiplog::api {
+
+/// All running watches of a server. A watch holds no queue: it stands at a revision and pulls what comes after it, from
+/// the feed or, when it is further behind, from history. A client that does not read is simply not asked to pull, so it
+/// costs nothing and loses nothing; it ends with 410 only when it falls behind what history still holds.
+/// Threads: any; pulling happens on a thread of its own.
+class Watches {
+ public:
+  explicit Watches(ServerPtr server);
+  ~Watches();
+
+  /// Answers the request with a stream, from the revision it asks for.
+  void start(const ContextPtr& context, const ReadOptions& options);
+  size_t count() const;
+  /// Ends every stream in an orderly way.
+  void stop();
+
+ private:
+  class Session;
+  void wake();
+  void run();
+
+  ServerPtr server_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<Session>> sessions_;
+  bool published_ = false;
+  bool stopping_ = false;
+  std::vector<std::pair<Feed*, int64_t>> listening_;
+  std::thread thread_;
+};
+
+}  // namespace shiplog::api
