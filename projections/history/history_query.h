@@ -42,7 +42,7 @@ struct ChangeRow {
 struct ChangeList {
   std::string type = {};
   std::optional<std::string> ns = {};
-  Revision after;
+  Revision after = {};
   size_t limit = 1000;
   bool with_previous = false;
 };
