@@ -81,12 +81,14 @@ class Load {
       : journal_(journal),
         until_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
+  /// Prints nothing without a `what`.
   void run(const char* what, int clients) {
     const auto start = Clock::now();
     running_ = clients;
     for (int i = 0; i < clients; ++i) next();
     finished_.get_future().wait();
     const double took = seconds_since(start);
+    if (what == nullptr) return;
     std::sort(millis_.begin(), millis_.end());
     std::printf("%-46s %10.0f /s   p50 %.2f ms, p99 %.2f ms, max %.2f ms\n", what,
                 static_cast<double>(millis_.size()) / took, millis_[millis_.size() / 2],
@@ -160,10 +162,22 @@ void ping_pong(const std::string& path, double seconds) {
   ::waitpid(child, nullptr, 0);
 }
 
+// Whoever commits all the time must not keep others out.
+void beside_a_busy_process(const std::string& path, double seconds) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Load(*or_exit(open_sqlite_journal(path)), seconds + 0.5).run(nullptr, 1000);
+    ::_exit(0);
+  }
+  Load(*or_exit(open_sqlite_journal(path)), seconds).run("journal: 1 client beside a process with 1000", 1);
+  ::waitpid(child, nullptr, 0);
+}
+
 void measure(const std::string& directory, double seconds) {
   fsync_rate(directory, seconds / 3);
   insert_rate(directory, seconds / 3);
   ping_pong(directory + "/pingpong.db", seconds / 3);
+  beside_a_busy_process(directory + "/shared.db", seconds);
   const auto journal = or_exit(open_sqlite_journal(directory + "/journal.db"));
   Load(*journal, seconds).run("journal: 1 client, 1500 bytes, durable", 1);
   Load(*journal, seconds).run("journal: 64 clients, 1500 bytes, durable", 64);
