@@ -105,9 +105,8 @@ inline bool holds(const Value& observed, const Value& wanted) {
   if (wanted.is_null()) return true;
   if (wanted.is_object()) {
     if (!observed.is_object()) return false;
-    return std::ranges::all_of(wanted.members(), [&](const Value::Member& member) {
-      return holds(observed[member.key()], member.value);
-    });
+    return std::ranges::all_of(
+        wanted.members(), [&](const Value::Member& member) { return holds(observed[member.key()], member.value); });
   }
   if (wanted.is_array()) {
     if (observed.size() != wanted.size()) return false;

@@ -1,0 +1,17 @@
+#include "services/lifecycle/decide.h"
+
+namespace shiplog::lifecycle {
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return std::optional<Decision>{};
+  if (key.type == type::kCluster) {
+    if (auto decision = decide_cluster(state, key, *object)) return decision;
+  }
+  if (key.type == type::kNamespace) {
+    if (auto decision = decide_namespace(state, key, *object)) return decision;
+  }
+  return decide_garbage(state, key, *object);
+}
+
+}  // namespace shiplog::lifecycle
