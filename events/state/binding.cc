@@ -45,13 +45,17 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
   binding.suspension = spec["suspension"];
   binding.reschedule_triggered_at = spec["rescheduleTriggeredAt"].str();
 
+  binding.scheduler_name = spec["schedulerName"].str();
+
   binding.scheduler_observed_generation = status["schedulerObservedGeneration"].as_int();
   binding.last_scheduled_time = status["lastScheduledTime"].str();
+  binding.observed_affinity = status["schedulerObservingAffinityName"].str();
   binding.applied_placement = annotation_of(object, kAppliedPlacementAnnotation);
   for (const Value& condition : status["conditions"].items()) {
     if (condition["type"].as_string() != "Scheduled") continue;
     binding.scheduled_status = condition["status"].str();
     binding.scheduled_reason = condition["reason"].str();
+    binding.scheduled_message = condition["message"].str();
   }
   return binding;
 }

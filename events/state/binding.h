@@ -35,12 +35,14 @@ struct Binding {
   bool preserve_on_deletion = false;
   Value suspension;
   std::string reschedule_triggered_at;
+  std::string scheduler_name;
 
   // status and annotations
   int64_t scheduler_observed_generation = 0;
   std::string last_scheduled_time;
-  std::string applied_placement;                   ///< annotation policy.karmada.io/applied-placement
-  std::string scheduled_status, scheduled_reason;  ///< condition Scheduled
+  std::string applied_placement;  ///< annotation policy.karmada.io/applied-placement
+  std::string observed_affinity;  ///< status.schedulerObservingAffinityName
+  std::string scheduled_status, scheduled_reason, scheduled_message;  ///< condition Scheduled
 
   bool cluster_scoped() const { return key.ns.empty(); }
 };

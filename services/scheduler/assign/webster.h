@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "events/scheduling.h"
+
+namespace shiplog::scheduler {
+
+/// A party and its weight; weights below 0 count as 0.
+struct Weight {
+  std::string name;
+  int64_t weight = 0;
+  bool operator==(const Weight&) const = default;
+};
+
+/// Hands out `seats` one by one, each to the party with the greatest weight / (2 * its seats + 1): Webster's method.
+/// Ties: fewer seats, then the smaller name (the greater when `names_descend`). Sorted by name, parties without a seat
+/// included. When all weights are 0 nothing is handed out. Exact, in integers; time does not grow with `seats`.
+/// Source: behaviour-core S-47.
+std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, bool names_descend);
+
+/// Ties go down the names for templates whose uid hashes to an odd number, so that leftovers spread over a fleet
+/// (S-48).
+bool names_descend(std::string_view template_uid);
+
+}  // namespace shiplog::scheduler

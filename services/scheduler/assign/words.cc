@@ -1,0 +1,19 @@
+#include "services/scheduler/assign/words.h"
+
+namespace shiplog::scheduler {
+
+std::string in_words(const std::vector<Target>& targets) {
+  std::string words;
+  for (const Target& target : targets) {
+    words += (words.empty() ? "" : " ") + target.cluster + ":" + std::to_string(target.replicas);
+  }
+  return words.empty() ? "nothing" : words;
+}
+
+std::string division_in_words(int64_t replicas, const std::vector<Weight>& weights, const std::vector<Target>& given) {
+  std::string words = std::to_string(replicas) + " replicas by weights";
+  for (const Weight& weight : weights) words += " " + weight.name + ":" + std::to_string(weight.weight);
+  return words + " give " + in_words(given);
+}
+
+}  // namespace shiplog::scheduler

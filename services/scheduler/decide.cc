@@ -1,0 +1,191 @@
+#include "services/scheduler/decide.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "services/scheduler/assign/assign.h"
+#include "services/scheduler/assign/words.h"
+#include "services/scheduler/demand.h"
+#include "services/scheduler/estimate/resource_summary.h"
+#include "services/scheduler/filter/filter.h"
+#include "services/scheduler/quota.h"
+#include "services/scheduler/score/cluster_locality.h"
+#include "services/scheduler/select/select.h"
+#include "services/scheduler/trigger.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+using Decided = Result<std::optional<Decision>>;
+
+/// Of everything a placement depends on: the binding, all clusters, the namespace's quotas.
+std::string digest_of(const State& state, const Object& binding, const std::string& ns) {
+  std::string read;
+  const auto add = [&](const Object& object) {
+    read += to_string(object.hash);
+    read += '\n';
+  };
+  add(binding);
+  for (const auto& [name, cluster] : state.objects(type::kCluster)) add(cluster);
+  if (!ns.empty()) {
+    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
+  }
+  return to_string(siphash128(read));
+}
+
+ClusterExplanation* line_of(Explanation& why, const std::string& cluster) {
+  const auto at =
+      std::lower_bound(why.clusters.begin(), why.clusters.end(), cluster,
+                       [](const ClusterExplanation& line, const auto& name) { return line.cluster < name; });
+  return at != why.clusters.end() && at->cluster == cluster ? &*at : nullptr;
+}
+
+/// Room only matters where it orders, selects or divides.
+bool asks_for_room(const Demand& demand) {
+  if (!demand.binding.workload) return false;
+  if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
+    return true;
+  }
+  return !demand.placement.spread.empty();
+}
+
+void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
+  const bool room = asks_for_room(demand);
+  for (Candidate& candidate : candidates) {
+    const Target* previous = demand.previous(candidate.cluster->name);
+    candidate.score = cluster_locality(demand, *candidate.cluster);
+    ClusterExplanation* line = line_of(why, candidate.cluster->name);
+    if (!demand.binding.targets.empty()) line->scores.push_back({"ClusterLocality", candidate.score});
+    if (!room) continue;
+    candidate.allocatable = allocatable_replicas(demand.binding, *candidate.cluster);
+    candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
+    line->available_replicas = candidate.allocatable;
+  }
+}
+
+/// One cycle under one affinity term.
+Placed<std::vector<Target>> place(const State& state, const Demand& demand, Explanation& why) {
+  SHIPLOG_TRY(auto candidates, filter(state, demand, why));
+  rate(candidates, demand, why);
+  auto selected = select(std::move(candidates), demand, why);
+  if (!selected) return selected.error().context("failed to select clusters");
+  auto targets = assign(selected.value(), demand, why);
+  if (!targets) return targets.error().context("failed to assign replicas");
+  for (const Target& target : targets.value()) line_of(why, target.cluster)->replicas = target.replicas;
+  return targets;
+}
+
+struct Outcome {
+  Placed<std::vector<Target>> targets;
+  std::string affinity;  // the term in force
+};
+
+/// S-24 to S-27: terms in order from the one in force, never back; when all fail, the first one tried has the word.
+Outcome place_by_terms(const State& state, Demand demand, Explanation& why) {
+  const auto& terms = demand.placement.terms;
+  if (terms.empty()) return {place(state, demand, why), ""};
+  size_t first = 0;
+  for (size_t at = 0; at < terms.size() && !demand.fresh; ++at) {
+    if (terms[at].name == demand.binding.observed_affinity) first = at;
+  }
+  std::optional<Unplaced> first_failure;
+  for (size_t at = first; at < terms.size(); ++at) {
+    demand.term = &terms[at];
+    auto targets = place(state, demand, why);
+    if (targets) {
+      why.steps.push_back("affinity " + terms[at].name + " is in force");
+      return {std::move(targets), terms[at].name};
+    }
+    why.steps.push_back("affinity " + terms[at].name + " fails: " + targets.error().message);
+    if (!first_failure) first_failure = targets.error();
+  }
+  return {std::move(*first_failure), demand.binding.observed_affinity};
+}
+
+std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
+  return Decision{{std::move(event)}, {{binding.key, revision}}};
+}
+
+/// The placement stands; what may be new is the generation it was looked at for (S-14). A refusal that no longer holds,
+/// because what was asked for has been taken back, is cleared: upstream leaves the condition False.
+std::optional<Decision> placement_stands(const Binding& binding, const Object& object) {
+  if (binding.scheduled_status == "False") {
+    Explanation why;
+    why.summary = "stays on " + in_words(binding.targets) + ": what was refused is no longer asked for";
+    return one_event(PlacementDecided{binding.key, binding.targets, binding.generation, binding.applied_placement,
+                                      binding.observed_affinity, std::move(why)},
+                     binding, object.revision);
+  }
+  if (binding.scheduler_observed_generation == binding.generation) return std::nullopt;
+  Value noted = object.value;
+  noted.edit("status").set("schedulerObservedGeneration", binding.generation);
+  return one_event(StatusUpdated{binding.key, std::move(noted)}, binding, object.revision);
+}
+
+bool condition_is(const Binding& binding, std::string_view reason, const std::string& message) {
+  return binding.scheduled_status == "False" && binding.scheduled_reason == reason &&
+         binding.scheduled_message == message;
+}
+
+std::optional<Decision> refuse(const Binding& binding, const Object& object, const Unplaced& unplaced,
+                               Explanation why) {
+  const bool no_fit = unplaced.kind == Unplaced::Kind::kNoFit;
+  const char* reason = no_fit                                       ? "NoClusterFit"
+                       : unplaced.kind == Unplaced::Kind::kCapacity ? "Unschedulable"
+                                                                    : "SchedulerError";
+  const std::string applied = no_fit ? to_json(binding.placement) : "";
+  const bool said_already = condition_is(binding, reason, unplaced.message);
+  const bool cleared_already = !no_fit || (binding.targets.empty() && binding.applied_placement == applied);
+  if (said_already && cleared_already) return std::nullopt;
+  why.summary = "cannot be placed: " + unplaced.message;
+  return one_event(
+      PlacementRefused{binding.key, reason, unplaced.message, binding.generation, applied, no_fit, std::move(why)},
+      binding, object.revision);
+}
+
+}  // namespace
+
+Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  const Binding binding = binding_from(key, object->value);
+  if (!concerns_us(binding)) return std::nullopt;
+  if (!binding.placement.is_object()) {
+    return Error{ErrorCode::kInvalid, to_string(key) + ": spec.placement is missing"};
+  }
+  const auto parsed = placement_from(binding.placement);
+  if (!parsed) return refuse(binding, *object, {Unplaced::Kind::kOther, parsed.error().message}, {});
+  const Placement& placement = parsed.value();
+  if (binding.replicas < 0 || binding.replicas > std::numeric_limits<int32_t>::max()) {
+    return refuse(binding, *object, {Unplaced::Kind::kOther, "spec.replicas is not between 0 and 2147483647"}, {});
+  }
+
+  const auto trigger = trigger_of(state, binding, placement, now);
+  if (!trigger) return placement_stands(binding, *object);
+
+  Explanation why;
+  why.steps.push_back("placed because " + trigger->reason);
+  Outcome outcome = place_by_terms(state, {binding, placement, nullptr, trigger->fresh}, why);
+  why.inputs_digest = digest_of(state, *object, key.ns);
+  if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
+
+  const auto& targets = outcome.targets.value();
+  if (auto refused = exceeds_quota(state, binding, targets)) {
+    if (condition_is(binding, "QuotaExceeded", refused->message)) return std::nullopt;
+    return one_event(std::move(*refused), binding, object->revision);
+  }
+  std::string applied = to_json(binding.placement);
+  const bool nothing_new = !trigger->fresh && targets == binding.targets && applied == binding.applied_placement &&
+                           outcome.affinity == binding.observed_affinity && binding.scheduled_status == "True" &&
+                           binding.scheduler_observed_generation == binding.generation;
+  if (nothing_new) return std::nullopt;
+  why.summary = "placed on " + in_words(targets);
+  return one_event(PlacementDecided{key, targets, binding.generation, std::move(applied), std::move(outcome.affinity),
+                                    std::move(why)},
+                   binding, object->revision);
+}
+
+}  // namespace shiplog::scheduler

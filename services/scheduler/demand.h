@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/outcome/basic_result.hpp>
+#include <boost/outcome/policy/terminate.hpp>
+#include <boost/outcome/try.hpp>
+
+#include "events/base/result.h"
+#include "events/state/binding.h"
+#include "events/state/cluster.h"
+#include "events/state/placement.h"
+
+namespace shiplog::scheduler {
+
+/// What is to be placed: one binding, under one affinity term where its placement has several.
+struct Demand {
+  const Binding& binding;
+  const Placement& placement;
+  const AffinityTerm* term = nullptr;  ///< the one in force; nullptr: placement.affinity counts
+  bool fresh = false;                  ///< asked for explicitly: where replicas are now does not bind (S-51)
+
+  /// What the binding has on the cluster now; nullptr: it is no target.
+  const Target* previous(std::string_view cluster) const {
+    for (const Target& target : binding.targets) {
+      if (target.cluster == cluster) return &target;
+    }
+    return nullptr;
+  }
+};
+
+/// A cluster that passed the filters.
+struct Candidate {
+  const Cluster* cluster = nullptr;
+  int64_t tier = 0;  ///< 0, or the number of the overflow affinity that matched
+  int64_t score = 0;
+  int64_t allocatable = 0;  ///< further replicas that fit, as estimated
+  int64_t available = 0;    ///< allocatable and what the binding has there already
+};
+
+/// Why there is no placement.
+struct Unplaced {
+  enum class Kind {
+    kNoFit,     ///< no cluster passes the filters: the targets are cleared
+    kCapacity,  ///< the clusters that do have no room
+    kOther,     ///< a spread constraint or strategy cannot be met
+  };
+  Kind kind = Kind::kOther;
+  std::string message;
+
+  Unplaced context(const std::string& words) const { return {kind, words + ": " + message}; }
+};
+
+template <class T>
+using Placed = boost::outcome_v2::basic_result<T, Unplaced, boost::outcome_v2::policy::terminate>;
+
+}  // namespace shiplog::scheduler

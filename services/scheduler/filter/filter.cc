@@ -1,0 +1,76 @@
+#include "services/scheduler/filter/filter.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "services/scheduler/filter/rules.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+struct Rule {
+  const char* name;
+  std::optional<std::string> (*rejects)(const Demand&, const Cluster&);
+};
+
+// Upstream leaves the order open (S-19). Affinity goes first: of a cluster that was never meant, nothing else matters.
+constexpr std::array<Rule, 5> kRules = {{{"ClusterAffinity", cluster_affinity},
+                                         {"APIEnablement", api_enablement},
+                                         {"TaintToleration", taint_toleration},
+                                         {"SpreadConstraint", spread_constraint},
+                                         {"ClusterEviction", cluster_eviction}}};
+
+constexpr int64_t kNoTier = 1000;
+
+int64_t tier_of(const Demand& demand, const Cluster& cluster) {
+  if (demand.term == nullptr || demand.term->affinity.matches(cluster)) return 0;
+  for (size_t tier = 0; tier < demand.term->overflow.size(); ++tier) {
+    if (demand.term->overflow[tier].matches(cluster)) return static_cast<int64_t>(tier) + 1;
+  }
+  return kNoTier;
+}
+
+bool passes(const Demand& demand, const Cluster& cluster, ClusterExplanation& why) {
+  why.verdicts.reserve(kRules.size());
+  for (const Rule& rule : kRules) {
+    auto reason = rule.rejects(demand, cluster);
+    why.verdicts.push_back({rule.name, !reason, reason.value_or("")});
+    if (reason) return false;
+  }
+  return true;
+}
+
+std::string no_fit(const std::vector<ClusterExplanation>& clusters, size_t total) {
+  std::map<std::string, int> counts;
+  for (const ClusterExplanation& cluster : clusters) {
+    if (!cluster.verdicts.empty()) ++counts[cluster.verdicts.back().reason];
+  }
+  const std::string head = "0/" + std::to_string(total) + " clusters are available: ";
+  if (counts.empty()) return head + "no cluster exists.";
+  std::vector<std::string> items;
+  for (const auto& [reason, count] : counts) items.push_back(std::to_string(count) + " " + reason);
+  std::sort(items.begin(), items.end());
+  std::string list;
+  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + item;
+  return head + list + ".";
+}
+
+}  // namespace
+
+Placed<std::vector<Candidate>> filter(const State& state, const Demand& demand, Explanation& why) {
+  std::vector<Candidate> candidates;
+  why.clusters.clear();
+  why.clusters.reserve(state.clusters().size());
+  for (const auto& [name, cluster] : state.clusters()) {
+    if (cluster.deleting) continue;  // counted in the total, but asked nothing
+    ClusterExplanation& line = why.clusters.emplace_back();
+    line.cluster = name;
+    if (passes(demand, cluster, line)) candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0});
+  }
+  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, state.clusters().size())};
+  return candidates;
+}
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/base/time.h"
+#include "events/state/binding.h"
+#include "events/state/placement.h"
+#include "events/state/state.h"
+
+namespace shiplog::scheduler {
+
+/// Why a binding is placed anew.
+struct Trigger {
+  std::string reason;  ///< in words, for the explanation
+  bool fresh = false;  ///< asked for explicitly
+};
+
+/// This scheduler's binding, neither unclaimed nor suspended (S-1).
+bool concerns_us(const Binding& binding);
+
+/// The first reason to schedule (S-10 to S-13); nullopt: the placement stands. A request for rescheduling that lies in
+/// the future does not count yet.
+std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
+                                  UtcMillis now);
+
+}  // namespace shiplog::scheduler
