@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+
+#include "services/runtime/members.h"
+#include "services/runtime/service.h"
+
+namespace shiplog::dispatcher {
+
+/// Turns a manifest as the journal has it into what the member is sent; where Secrets are opened.
+using Open = std::function<Result<Value>(const Value& manifest)>;
+
+/// One step of one Work: brings its manifests to the member (E-2, E-9 to E-14), or takes them back and releases the
+/// Work (E-17 to E-19). Ends the task, which `members` outlives.
+void apply_work(const TaskPtr& task, Members& members, const Open& open);
+
+/// Something about the Work calls for a look at the member: it is not applied, or is being deleted, or the collector
+/// saw that the object vanished or was changed (see collector/watch.h).
+bool wants_dispatch(const Value& work);
+
+/// The collector has seen that the member's object is gone or is no longer what was written.
+bool doubtful(const Value& work);
+
+}  // namespace shiplog::dispatcher

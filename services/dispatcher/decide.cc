@@ -1,0 +1,196 @@
+#include "services/dispatcher/decide.h"
+
+#include <algorithm>
+#include <set>
+
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/dispatcher/render.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+/// New Works can be put there: the cluster stays, and its execution space exists and stays too.
+bool open_for_works(const State& state, const std::string& cluster) {
+  const Cluster* known = state.cluster(cluster);
+  if (known == nullptr || known->deleting) return false;
+  const Object* space = state.find({type::kNamespace, "", execution_space(cluster)});
+  return space != nullptr && !deleting(space->value);
+}
+
+/// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25).
+template <class Render>
+void put_work(const State& state, const ObjectKey& work, const std::string& summary, Render render,
+              Decision& decision) {
+  const Object* present = state.find(work);
+  const Value& before = present == nullptr ? state.value_of(work) : present->value;
+  if (deleting(before)) return;
+  Value rendered = render(before);
+  if (rendered == before) return;
+  Explanation why;
+  why.summary = summary;
+  why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
+  decision.events.push_back(WorkRendered{work, std::move(rendered), std::move(why)});
+  decision.expects.push_back({work, present == nullptr ? Revision{} : present->revision});
+}
+
+std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
+  std::vector<ObjectKey> works;
+  if (binding.permanent_id.empty()) return works;
+  const char* key = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  for (const ObjectKey& one : state.labelled(key, binding.permanent_id)) {
+    if (one.type == type::kWork) works.push_back(one);
+  }
+  return works;
+}
+
+void delete_work(const State& state, const ObjectKey& work, Decision& decision) {
+  const Object* object = state.find(work);
+  if (object == nullptr || deleting(object->value)) return;
+  decision.events.push_back(DeletionRequested{.object = work});
+  decision.expects.push_back({work, object->revision});
+}
+
+/// B-5: spec.clusters, then clusters that appear only in requiredBy.
+std::vector<Target> targets_of(const Value& spec) {
+  std::vector<Target> targets;
+  const auto add = [&](const Value& clusters) {
+    for (const Value& one : clusters.items()) {
+      const std::string name = one["name"].str();
+      if (std::ranges::find(targets, name, &Target::cluster) == targets.end()) {
+        targets.push_back({name, one["replicas"].as_int()});
+      }
+    }
+  };
+  add(spec["clusters"]);
+  for (const Value& required : spec["requiredBy"].items()) add(required["clusters"]);
+  return targets;
+}
+
+bool directly_purged(const Value& task) { return task["purgeMode"].as_string() == "Directly"; }
+
+/// B-24.
+bool suspended_on(const Value& suspension, const std::string& cluster) {
+  if (suspension["dispatching"].as_bool()) return true;
+  return std::ranges::any_of(suspension["dispatchingOnClusters"]["clusterNames"].items(),
+                             [&](const Value& one) { return one.as_string() == cluster; });
+}
+
+/// B-7: the Works are told to go; the binding does not wait for them.
+Decision take_back(const State& state, const ObjectKey& key, const Object& object, const Binding& binding) {
+  Decision decision;
+  for (const ObjectKey& work : works_of(state, binding)) delete_work(state, work, decision);
+  const char* ours = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
+  if (has_finalizer(object.value, ours)) {
+    Value released = object.value;
+    std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
+                  [&](const Value& one) { return one.as_string() == ours; });
+    decision.events.push_back(ObjectUpdated{key, std::move(released)});
+    decision.expects.push_back({key, object.revision});
+  }
+  return decision;
+}
+
+void render_targets(const State& state, const Object& object, const Binding& binding, const Value& source_object,
+                    Decision& decision) {
+  const Value& spec = object.value["spec"];
+  const std::vector<Target> targets = targets_of(spec);
+  const Source source{binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId,
+                      binding.permanent_id,
+                      binding.key.ns,
+                      binding.key.name,
+                      binding.cluster_scoped(),
+                      conflict_resolution(source_object, binding)};
+  for (const Target& target : targets) {
+    const ObjectKey work{type::kWork, execution_space(target.cluster),
+                         work_name(binding.kind, binding.ns, binding.name)};
+    if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
+    std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
+    if (binding.workload) summary += " with " + std::to_string(target.replicas) + " replicas";
+    const auto render = [&](const Value& before) {
+      return work_around(revised(source_object, binding, targets, target), work, source_object, source,
+                         suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
+    };
+    put_work(state, work, summary, render, decision);
+  }
+}
+
+std::optional<Decision> decide_binding(const State& state, const ObjectKey& key, const Object& object) {
+  const Binding binding = binding_from(key, object.value);
+  const auto non_empty = [](Decision decision) {
+    return decision.events.empty() ? std::optional<Decision>{} : std::optional<Decision>{std::move(decision)};
+  };
+  if (binding.deleting) return non_empty(take_back(state, key, object, binding));
+  // Works are found by this label (B-3); the API gives it to every binding.
+  if (binding.permanent_id.empty()) return std::nullopt;
+
+  // B-4: an evicting cluster keeps its Work, unless it is purged directly.
+  const Value& spec = object.value["spec"];
+  std::set<std::string> wanted;
+  std::set<std::string> purged;
+  for (const Target& target : targets_of(spec)) wanted.insert(target.cluster);
+  for (const Value& task : spec["gracefulEvictionTasks"].items()) {
+    (directly_purged(task) ? purged : wanted).insert(task["fromCluster"].str());
+  }
+  Decision decision;
+  bool purging = false;
+  for (const ObjectKey& work : works_of(state, binding)) {
+    const std::string cluster = cluster_of_space(work.ns);
+    if (!wanted.contains(cluster)) delete_work(state, work, decision);
+    purging = purging || purged.contains(cluster);
+  }
+  if (purging) return non_empty(std::move(decision));  // B-2: nothing new anywhere before the old cluster is clean
+
+  const auto served = served_kind(state, binding.api_version, binding.kind);
+  const Value& source_object = served ? state.value_of(served->key(binding.ns, binding.name)) : state.value_of({});
+  if (!source_object.is_null()) render_targets(state, object, binding, source_object, decision);
+  return non_empty(std::move(decision));
+}
+
+std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object) {
+  if (deleting(object.value) || !synced_namespace(object.value)) return std::nullopt;
+  const Source source{"", "", "", "", false, "abort"};
+  Decision decision;
+  for (const auto& [name, cluster] : state.clusters()) {
+    const ObjectKey work{type::kWork, execution_space(name), work_name("Namespace", "", key.name)};
+    if (state.find(work) == nullptr && !open_for_works(state, name)) continue;
+    const auto render = [&](const Value& before) {
+      Value rendered = work_around(pruned(object.value), work, object.value, source, false, false, before);
+      const Value owner = Value::object({{"apiVersion", "v1"},
+                                         {"kind", "Namespace"},
+                                         {"name", key.name},
+                                         {"uid", uid_of(object.value)},
+                                         {"controller", true},
+                                         {"blockOwnerDeletion", true}});
+      rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
+      return rendered;
+    };
+    put_work(state, work, "rendered Namespace " + key.name + " for " + name, render, decision);
+  }
+  if (decision.events.empty()) return std::nullopt;
+  return decision;
+}
+
+}  // namespace
+
+bool synced_namespace(const Value& ns) {
+  const auto name = ns["metadata"]["name"].as_string();
+  if (reserved_namespace(name) || name == "default" || name.starts_with("kube-")) return false;
+  std::string skip{label_of(ns, "namespace.karmada.io/skip-auto-propagation")};
+  for (char& c : skip) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return skip != "true";
+}
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return std::optional<Decision>{};
+  if (key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding) {
+    return decide_binding(state, key, *object);
+  }
+  if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object);
+  return std::optional<Decision>{};
+}
+
+}  // namespace shiplog::dispatcher

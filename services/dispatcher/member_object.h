@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog::dispatcher {
+
+// What a member is to be sent, worked out from the manifest and what the member has now. Pure.
+
+/// The manifest with the marks that tell what it was written from.
+Value stamped(Value manifest, Revision acted_upon, const std::string& manifest_hash);
+
+/// E-11, E-12: ours already, or the manifest says that it may overwrite.
+bool may_update(const Value& observed, const Value& manifest);
+
+/// The object was written for the same Work from a newer revision than `acted_upon`: whoever is older must keep off.
+bool written_later(const Value& observed, const Value& manifest, Revision acted_upon);
+
+/// E-13 and 4.4: `desired` with what belongs to the member: resourceVersion, its own labels and annotations,
+/// finalizers, owners, and the fields that the kind's controllers there have filled in.
+Value retained(Value desired, const Value& observed);
+
+/// The member already holds what `desired` (stamped and retained) says.
+bool up_to_date(const Value& observed, const Value& desired);
+
+/// E-19: the object as it stays behind, without our marks.
+Value preserved(Value observed);
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,130 @@
+#include "services/dispatcher/render.h"
+
+#include <algorithm>
+#include <set>
+
+#include "events/base/hash.h"
+#include "events/state/work.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+/// The field that holds a native kind's replicas; nullptr when it has none (B-9).
+const char* replicas_field(std::string_view api_version, std::string_view kind) {
+  if (api_version == "apps/v1" && (kind == "Deployment" || kind == "StatefulSet" || kind == "ReplicaSet")) {
+    return "replicas";
+  }
+  return api_version == "batch/v1" && kind == "Job" ? "parallelism" : nullptr;
+}
+
+std::string joined_keys(const Value& map, std::initializer_list<const char*> always = {}) {
+  std::set<std::string> keys{always.begin(), always.end()};
+  for (const auto& member : map.members()) keys.emplace(member.key());
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : ",") + key;
+  return text;
+}
+
+/// A UUID for the Work. Upstream draws it; here it follows from what the Work is, so that rendering stays repeatable.
+std::string work_id(const ObjectKey& work, const Source& source) {
+  const Hash128 hash = siphash128(to_string(work) + "\n" + source.label_value);
+  EntryId id;
+  for (size_t i = 0; i < 8; ++i) {
+    id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
+    id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
+  }
+  return uid_from(id, 0);
+}
+
+void add_all(Value& into, const Value& members) {
+  for (const auto& member : members.members()) into.set(member.key(), member.value);
+}
+
+Value binding_reference(const Source& source) {
+  Value annotations = Value::object();
+  if (source.binding_name.empty()) return annotations;
+  if (source.cluster_binding) {
+    annotations.set(annotation::kClusterBindingName, source.binding_name);
+  } else {
+    annotations.set(annotation::kBindingNamespace, source.binding_ns);
+    annotations.set(annotation::kBindingName, source.binding_name);
+  }
+  return annotations;
+}
+
+}  // namespace
+
+Value revised(const Value& object, const Binding& binding, const std::vector<Target>& targets, const Target& target) {
+  Value manifest = pruned(object);
+  const char* field = replicas_field(binding.api_version, binding.kind);
+  if (field == nullptr || !binding.workload) return manifest;
+  if (manifest["spec"].contains(field)) manifest.edit("spec").set(field, target.replicas);
+
+  const Value& completions = manifest["spec"]["completions"];
+  const bool divided =
+      binding.placement["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided" && binding.replicas > 0;
+  if (binding.kind != "Job" || !divided || completions.is_null()) return manifest;
+  if (std::ranges::all_of(targets, [](const Target& one) { return one.replicas == 0; })) return manifest;
+  for (const Target& share : divide(completions.as_int(), targets, uid_of(object))) {
+    if (share.cluster == target.cluster) manifest.edit("spec").set("completions", share.replicas);
+  }
+  return manifest;
+}
+
+std::string conflict_resolution(const Value& object, const Binding& binding) {
+  const auto own = annotation_of(object, annotation::kConflictResolution);
+  if (own == "overwrite" || own == "abort") return std::string{own};
+  return binding.conflict_resolution == "Overwrite" ? "overwrite" : "abort";
+}
+
+Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
+                  bool preserve, const Value& before) {
+  const auto old_id = label_of(before, label::kWorkId);
+  const std::string id = old_id.empty() ? work_id(work, source) : std::string{old_id};
+
+  Value labels = manifest["metadata"]["labels"];
+  if (!source.label_key.empty()) labels.set(source.label_key, source.label_value);
+  labels.set(label::kManaged, "true");
+  labels.set(label::kWorkId, id);
+  Value annotations = manifest["metadata"]["annotations"];
+  add_all(annotations, binding_reference(source));
+  const int64_t generation = object["metadata"]["generation"].as_int();
+  if (generation > 0) annotations.set(annotation::kTemplateGeneration, std::to_string(generation));
+  annotations.set(annotation::kTemplateUid, uid_of(object));
+  annotations.set(annotation::kWorkName, work.name);
+  annotations.set(annotation::kWorkNamespace, work.ns);
+  annotations.set(annotation::kConflictResolution, source.conflict_resolution);
+  annotations.set(annotation::kManagedLabels, joined_keys(labels));
+  annotations.set(annotation::kManagedAnnotations,
+                  joined_keys(annotations, {annotation::kManagedAnnotations, annotation::kManagedLabels}));
+  manifest.edit("metadata").set("labels", std::move(labels));
+  manifest.edit("metadata").set("annotations", std::move(annotations));
+
+  Value work_labels = before["metadata"]["labels"];
+  if (!source.label_key.empty()) work_labels.set(source.label_key, source.label_value);
+  work_labels.set(label::kWorkId, id);
+  Value work_annotations = before["metadata"]["annotations"];
+  if (work_annotations.is_null()) work_annotations = Value::object();
+  add_all(work_annotations, binding_reference(source));
+  work_annotations.set(annotation::kConflictResolution, source.conflict_resolution);
+  std::set<std::string> finalizers{finalizer::kWork};
+  for (const Value& one : before["metadata"]["finalizers"].items()) finalizers.insert(one.str());
+  Value sorted = Value::array();
+  for (const std::string& one : finalizers) sorted.push_back(one);
+
+  Value rendered = before;
+  rendered.set("apiVersion", "work.karmada.io/v1alpha1");
+  rendered.set("kind", "Work");
+  Value& head = rendered.edit("metadata");
+  head.set("name", work.name);
+  head.set("namespace", work.ns);
+  head.set("labels", std::move(work_labels));
+  head.set("annotations", std::move(work_annotations));
+  head.set("finalizers", std::move(sorted));
+  rendered.set("spec", Value::object({{"suspendDispatching", suspended},
+                                      {"preserveResourcesOnDeletion", preserve},
+                                      {"workload", Value::object({{"manifests", Value::array({manifest})}})}}));
+  return rendered;
+}
+
+}  // namespace shiplog::dispatcher

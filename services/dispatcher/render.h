@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/state/binding.h"
+#include "events/state/state.h"
+
+namespace shiplog::dispatcher {
+
+/// Where a manifest comes from: goes into its labels and annotations (B-12, B-13).
+struct Source {
+  std::string label_key, label_value;  ///< the binding's permanent id; empty for a namespace's Work
+  std::string binding_ns, binding_name;
+  bool cluster_binding = false;
+  std::string conflict_resolution;  ///< "abort" or "overwrite"
+};
+
+/// B-14: what a server has put into an object and no other server should be told.
+Value pruned(Value manifest);
+
+/// The template as this target is to get it, before labels and annotations: pruned, replicas and completions revised
+/// (B-8 to B-10).
+Value revised(const Value& object, const Binding& binding, const std::vector<Target>& targets, const Target& target);
+
+/// B-15.
+std::string conflict_resolution(const Value& object, const Binding& binding);
+
+/// The whole Work around one manifest (B-12, B-13, B-23, B-24). `before` is the present Work or null: its labels and
+/// annotations stay, its permanent id too (B-25).
+Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
+                  bool preserve, const Value& before);
+
+/// S-47: Webster's method. Gives `total` seats to the targets by their replicas; ties as the template's uid says.
+/// Sorted by cluster; everybody 0 when all weights are.
+std::vector<Target> divide(int64_t total, const std::vector<Target>& weights, std::string_view uid);
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,123 @@
+#include "services/dispatcher/service.h"
+
+#include "events/state/work.h"
+#include "services/dispatcher/apply_work.h"
+#include "services/dispatcher/decide.h"
+
+namespace shiplog {
+namespace {
+
+using dispatcher::wants_dispatch;
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>& wake) {
+  for (const auto& [name, object] : state.objects(type)) wake.push_back({std::string{type}, name.ns, name.name});
+}
+
+class DispatcherService final : public Service {
+ public:
+  DispatcherService(Members& members, dispatcher::Open open) : members_{members}, open_{std::move(open)} {}
+
+  std::string_view name() const override { return "dispatcher"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const ObjectKey& key = change.object;
+    if (key.type == type::kWork) return on_work(state, change, wake);
+    if (is_binding(key)) {
+      // B-1: a change of the status alone does not count.
+      const auto generation = [](const Value& object) { return object["metadata"]["generation"].as_int(); };
+      if (!change.removed() &&
+          (change.created() || deleting(change.after) || generation(change.before) != generation(change.after))) {
+        wake.push_back(key);
+      }
+    } else if (key.type == type::kNamespace) {
+      if (!change.removed() && !deleting(change.after)) wake.push_back(key);
+      if (change.created() && !cluster_of_space(key.name).empty()) {  // a member is ready to get Works
+        wake_all(state, type::kNamespace, wake);
+        wake_all(state, type::kResourceBinding, wake);
+        wake_all(state, type::kClusterResourceBinding, wake);
+      }
+    } else if (key.type == type::kCluster) {
+      const auto ready = [](const Value& cluster) {
+        return condition_of(cluster, "Ready")["status"].as_string() == "True";
+      };
+      if (ready(change.before) != ready(change.after) || deleting(change.before) != deleting(change.after)) {
+        for (const auto& [name, work] : state.objects(type::kWork, execution_space(key.name))) {
+          if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    wake_all(state, type::kNamespace, wake);
+    wake_all(state, type::kResourceBinding, wake);
+    wake_all(state, type::kClusterResourceBinding, wake);
+    for (const auto& [name, work] : state.objects(type::kWork)) {
+      if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
+    }
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_);
+    decide_and_append(dispatcher::decide, task);
+  }
+
+ private:
+  static void on_work(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& before = change.before;
+    const Value& after = change.after;
+    if (change.removed() || before["spec"] != after["spec"]) {
+      // Its binding may want it back, or wait for it to be gone (B-25), or somebody has edited it.
+      for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+        const auto id = label_of(change.latest(), label);
+        if (id.empty() || change.created()) continue;
+        for (const ObjectKey& key : state.labelled(label, id)) {
+          if (is_binding(key)) wake.push_back(key);
+        }
+      }
+    }
+    if (change.removed()) return wake_owner(change, wake);
+    // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
+    const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
+    if (began || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) wake.push_back(change.object);
+    if (dispatcher_namespace(after) && applied(after) && !applied(before)) wake_tenants(state, change, wake);
+  }
+
+  /// B-27: a namespace's Work that is gone may be wanted back.
+  static void wake_owner(const Change& change, std::vector<ObjectKey>& wake) {
+    for (const Value& owner : change.before["metadata"]["ownerReferences"].items()) {
+      if (owner["kind"].as_string() == "Namespace") wake.push_back({type::kNamespace, "", owner["name"].str()});
+    }
+  }
+
+  static bool dispatcher_namespace(const Value& work) {
+    return work["spec"]["workload"]["manifests"][0]["kind"].as_string() == "Namespace";
+  }
+
+  /// The Works that waited for this namespace.
+  static void wake_tenants(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& ns = change.after["spec"]["workload"]["manifests"][0]["metadata"]["name"];
+    for (const auto& [name, work] : state.objects(type::kWork, change.object.ns)) {
+      const Value& manifest = work.value["spec"]["workload"]["manifests"][0];
+      if (manifest["metadata"]["namespace"] == ns && wants_dispatch(work.value)) {
+        wake.push_back({type::kWork, name.ns, name.name});
+      }
+    }
+  }
+
+  Members& members_;
+  const dispatcher::Open open_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_dispatcher_service(Members& members,
+                                                 std::function<Result<Value>(const Value& manifest)> open) {
+  return std::make_unique<DispatcherService>(members, std::move(open));
+}
+
+}  // namespace shiplog

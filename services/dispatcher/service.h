@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "services/runtime/members.h"
+#include "services/runtime/service.h"
+
+namespace shiplog {
+
+/// Role "dispatcher": renders bindings and namespaces into Works and carries these to the members.
+/// `open` is applied to a manifest just before it is sent: it turns the sealed strings of Secrets into plain ones.
+/// Without it manifests are sent as they are. `members` outlives the service.
+std::unique_ptr<Service> make_dispatcher_service(Members& members,
+                                                 std::function<Result<Value>(const Value& manifest)> open = {});
+
+}  // namespace shiplog

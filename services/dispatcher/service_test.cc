@@ -1,0 +1,299 @@
+#include "services/dispatcher/service.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/state/work.h"
+#include "tests/support/stage.h"
+
+namespace shiplog {
+namespace {
+
+using namespace testing;
+
+class Dispatcher : public ::testing::Test {
+ protected:
+  Dispatcher() {
+    for (const char* name : {"m1", "m2"}) {
+      stage.put(cluster_key(name), cluster_object(name));
+      stage.put({type::kNamespace, "", execution_space(name)}, namespace_object(execution_space(name)));
+      stage.members().member(name);
+      ready(name, "True");
+    }
+    stage.add(make_dispatcher_service(stage.members()));
+  }
+
+  void ready(const std::string& cluster, const std::string& status) {
+    stage.write({ClusterConditionChanged{cluster_key(cluster), "Ready", status, "ClusterReady", ""}});
+  }
+  void place(const std::string& type, const Value& object, const std::vector<Target>& targets) {
+    stage.put({type, object["metadata"]["namespace"].str(), object["metadata"]["name"].str()}, object);
+    const Value made = binding(object, targets);
+    stage.put(testing::binding_key(made), made);
+    stage.run(Millis{5000});
+  }
+  const Value& applied_condition(const std::string& cluster, const Value& object) {
+    return condition_of(stage.state().value_of(work_key(cluster, object)), "Applied");
+  }
+  const Value& on_member(const std::string& cluster, const ObjectKey& key) {
+    return stage.members().member(cluster).find(key);
+  }
+
+  Stage stage;
+  const Value web = deployment("default", "web", 3);
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+};
+
+TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
+  place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
+  EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{1});
+  EXPECT_EQ(on_member("m2", web_key)["spec"]["replicas"], Value{2});
+  EXPECT_EQ(label_of(on_member("m1", web_key), "karmada.io/managed"), "true");
+  EXPECT_EQ(applied_condition("m1", web)["status"], "True");
+  EXPECT_EQ(applied_condition("m1", web)["reason"], "AppliedSuccessful");
+  EXPECT_EQ(applied_condition("m1", web)["message"], "Manifest has been successfully applied");
+  EXPECT_EQ(stage.count<WorkApplied>(), 2U);
+  EXPECT_EQ(stage.members().log.size(), 2U) << "one request each, and none afterwards";
+}
+
+TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
+  place("deployments.apps", web, {{"m1", 1}});
+  Value there = on_member("m1", web_key);
+  there.edit("metadata").edit("labels").set("members-own", "kept");
+  there.edit("metadata").set("finalizers", Value::array({"example.com/mine"}));
+  stage.members().member("m1").put(web_key, there);
+  place("deployments.apps", web, {{"m1", 7}});
+  EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{7});
+  EXPECT_EQ(label_of(on_member("m1", web_key), "members-own"), "kept");
+  EXPECT_TRUE(has_finalizer(on_member("m1", web_key), "example.com/mine"));
+  EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
+}
+
+TEST_F(Dispatcher, KeysNoLongerWantedAreTakenBack_E_13) {
+  Value labelled = map;
+  labelled.edit("metadata").edit("labels").set("colour", "blue");
+  place("configmaps", labelled, {{"m1", 0}});
+  EXPECT_EQ(label_of(on_member("m1", map_key), "colour"), "blue");
+  stage.put(map_key, map);
+  Value touched = binding(map, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key)["metadata"]["labels"].contains("colour"));
+}
+
+TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "theirs");
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  EXPECT_EQ(applied_condition("m1", map)["reason"], "AppliedFailed");
+  EXPECT_EQ(
+      applied_condition("m1", map)["message"],
+      "Failed to apply all manifests (0/1): resource(kind=ConfigMap, default/settings) already exists in the cluster "
+      "m1 and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource");
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 1U) << "said once, however often it is tried";
+}
+
+TEST_F(Dispatcher, AdoptsWhenToldToOverwrite_E_12) {
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
+  Value overwriting = map;
+  overwriting.edit("metadata").edit("annotations").set(annotation::kConflictResolution, "overwrite");
+  place("configmaps", overwriting, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+}
+
+TEST_F(Dispatcher, AdoptsWhatIsMarkedAsManaged_E_11) {
+  Value marked = config_map("default", "settings", "old");
+  marked.edit("metadata").edit("labels").set(label::kManaged, "true");
+  stage.members().member("m1").put(map_key, marked);
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+}
+
+TEST_F(Dispatcher, NamespaceComesFirst_B_27) {
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const Value shop_map = config_map("shop", "settings", "x");
+  place("configmaps", shop_map, {{"m1", 0}});
+  EXPECT_FALSE(on_member("m1", {"namespaces", "", "shop"}).is_null());
+  EXPECT_FALSE(on_member("m1", {"configmaps", "shop", "settings"}).is_null());
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
+}
+
+TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
+  ready("m1", "False");
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_TRUE(applied_condition("m1", map).is_null()) << "nothing is said while not ready (E-5)";
+  ready("m1", "True");
+  stage.run(Millis{100});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, SaysWhyAndTriesAgainWhenTheMemberCannotBeReached) {
+  stage.members().set_down("m1", true);
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  stage.members().set_down("m1", false);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+}
+
+TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}});
+  made.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  const Value& work = stage.state().value_of(work_key("m1", map));
+  EXPECT_EQ(condition_of(work, "Dispatching")["reason"], "SuspendDispatching");
+  made.edit("spec").erase("suspension");
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+  EXPECT_EQ(condition_of(stage.state().value_of(work_key("m1", map)), "Dispatching")["status"], "True");
+}
+
+TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
+  place("configmaps", map, {{"m1", 0}, {"m2", 0}});
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_TRUE(on_member("m2", map_key).is_null());
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_EQ(stage.state().find({type::kResourceBinding, "default", "settings-configmap"}), nullptr);
+}
+
+TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "released"));
+  stage.write({DeletionRequested{.object = work_key("m1", map)}});
+  stage.run(Millis{20});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
+}
+
+TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  stage.write({DeletionRequested{.object = testing::binding_key(made)}});
+  stage.run(Millis{1000});
+  const Value& left = on_member("m1", map_key);
+  ASSERT_FALSE(left.is_null());
+  EXPECT_EQ(left["data"]["text"], "x");
+  EXPECT_FALSE(left["metadata"]["labels"].contains("karmada.io/managed"));
+  EXPECT_FALSE(left["metadata"]["annotations"].contains("work.karmada.io/name"));
+  EXPECT_FALSE(left["metadata"]["annotations"].contains("shiplog.io/revision"));
+  EXPECT_TRUE(left["metadata"]["annotations"].contains("work.karmada.io/conflict-resolution"));  // as upstream
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {
+  place("configmaps", map, {{"m1", 0}});
+  Value held = stage.state().value_of(cluster_key("m1"));
+  held.edit("metadata").set("finalizers", Value::array({finalizer::kCluster}));
+  stage.put(cluster_key("m1"), held);
+  ready("m1", "False");
+  stage.write({DeletionRequested{.object = work_key("m1", map)}});
+  stage.run(Millis{1000});
+  ASSERT_NE(stage.state().find(work_key("m1", map)), nullptr) << "not ready and staying: the Work stays";
+  stage.write({DeletionRequested{.object = cluster_key("m1")}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, RewritesWhatTheCollectorFoundGone) {
+  place("configmaps", map, {{"m1", 0}});
+  const Value seen = Value::array({Value::object({{"health", "Healthy"}})});
+  stage.write({WorkStatusObserved{work_key("m1", map), seen}});
+  stage.members().member("m1").erase(map_key);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null()) << "nobody has told yet";
+  stage.write({WorkStatusObserved{work_key("m1", map), Value::array()}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, NeverReplacesWhatWasWrittenFromANewerRevision) {
+  place("configmaps", map, {{"m1", 0}});
+  Value newer = on_member("m1", map_key);
+  newer.edit("metadata").edit("annotations").set("shiplog.io/revision", "999999");
+  newer.edit("data").set("text", "from the future");
+  stage.members().member("m1").put(map_key, newer);
+  Value changed = config_map("default", "settings", "y");
+  stage.put(map_key, changed);
+  Value touched = binding(map, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{5000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "from the future");
+}
+
+TEST_F(Dispatcher, RestartAsksNothingOfWhatIsApplied) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.stop("dispatcher");
+  stage.members().log.clear();
+  stage.add(make_dispatcher_service(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_TRUE(stage.members().log.empty());
+}
+
+TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
+  stage.append_latency = Millis{50};
+  stage.put(map_key, map);
+  const Value made = binding(map, {{"m1", 0}});
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{70});  // rendered and written, but Applied is not yet in the journal
+  ASSERT_FALSE(on_member("m1", map_key).is_null());
+  ASSERT_TRUE(applied_condition("m1", map).is_null());
+  stage.stop("dispatcher");
+  stage.add(make_dispatcher_service(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+  EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
+}
+
+TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {
+  stage.stop("dispatcher");
+  stage.add(make_dispatcher_service(stage.members(), [](const Value& manifest) -> Result<Value> {
+    Value open = manifest;
+    if (open["data"]["text"].as_string() == "sealed:x") open.edit("data").set("text", "x");
+    return open;
+  }));
+  place("configmaps", config_map("default", "settings", "sealed:x"), {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+  const Value& work = stage.state().value_of(work_key("m1", map));
+  EXPECT_EQ(to_json(work).find("\"x\""), std::string::npos);
+}
+
+TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {
+  const Value port = Value::object({{"port", 80}, {"name", "http"}});
+  Value service = Value::object({{"apiVersion", "v1"},
+                                 {"kind", "Service"},
+                                 {"metadata", Value::object({{"name", "web"}, {"namespace", "default"}})},
+                                 {"spec", Value::object({{"type", "NodePort"}, {"ports", Value::array({port})}})}});
+  place("services", service, {{"m1", 0}});
+  const ObjectKey key{"services", "default", "web"};
+  Value there = on_member("m1", key);
+  there.edit("spec").set("clusterIP", "10.0.0.7");
+  there.edit("spec").edit("ports").edit_items()[0].set("nodePort", 30007);
+  stage.members().member("m1").put(key, there);
+  service.edit("spec").edit("ports").push_back(Value::object({{"port", 443}, {"name", "https"}}));
+  stage.put(key, service);
+  Value touched = binding(service, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", key)["spec"]["clusterIP"], "10.0.0.7");
+  EXPECT_EQ(on_member("m1", key)["spec"]["ports"][0]["nodePort"], Value{30007});
+  EXPECT_EQ(on_member("m1", key)["spec"]["ports"][1]["port"], Value{443});
+}
+
+}  // namespace
+}  // namespace shiplog
