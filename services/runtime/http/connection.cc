@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <exception>
+
+#include "services/runtime/http/response_head.h"
 
 namespace shiplog {
 namespace {
@@ -11,29 +12,6 @@ namespace {
 constexpr size_t kInputBytes = 8 * 1024;
 constexpr size_t kBodyInputBytes = 64 * 1024;
 constexpr size_t kGatherBytes = 32 * 1024;  // small pieces are written together up to this size
-
-/// "Sat, 21 Nov 2026 15:31:03 GMT", made once a second and thread.
-const std::string& http_date() {
-  thread_local std::time_t made_for = 0;
-  thread_local std::string text;
-  const std::time_t now = std::time(nullptr);
-  if (now != made_for) {
-    std::tm parts = {};
-    ::gmtime_r(&now, &parts);
-    char buffer[40];
-    text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &parts));
-    made_for = now;
-  }
-  return text;
-}
-
-/// A header's value may hold text of a user's (a warning that names a field): it must not end the line.
-void append_line(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name);
-  out += ": ";
-  for (const char c : value) out.push_back(c == '\r' || c == '\n' || c == '\0' ? ' ' : c);
-  out += "\r\n";
-}
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
@@ -278,23 +256,8 @@ void Connection::refuse(int status, const std::string& message) {
 // --- answering ---------------------------------------------------------------------------------------------------
 
 std::string Connection::head(int status, const HttpHeaders& headers, const std::string& framing) const {
-  std::string out;
-  out.reserve(256);
-  out += "HTTP/1.1 " + std::to_string(status) + " " + reason_phrase(status) + "\r\n";
-  append_line(out, "Date", http_date());
-  for (const auto& [name, value] : headers.all()) {
-    const bool ours = equal_ignoring_case(name, "Content-Length") || equal_ignoring_case(name, "Transfer-Encoding") ||
-                      equal_ignoring_case(name, "Connection") || equal_ignoring_case(name, "Date");
-    if (!ours) append_line(out, name, value);
-  }
-  out += framing;
-  if (!keep_alive_) {
-    out += "Connection: close\r\n";
-  } else if (!http11_) {
-    out += "Connection: keep-alive\r\n";
-  }
-  out += "\r\n";
-  return out;
+  const char* connection = !keep_alive_ ? "close" : http11_ ? "" : "keep-alive";
+  return response_head(status, headers, framing, connection);
 }
 
 void Connection::send(uint64_t exchange, HttpResponse response) {

@@ -70,6 +70,8 @@ Result<void> use_key_pair(SSL_CTX* context, const std::string& certificate_pem, 
 Result<void> trust(SSL_CTX* context, const std::string& pem, bool announce) {
   const Bio bio = bio_of(pem);
   int count = 0;
+  // What is listed is trusted, also an intermediate authority without its root: as Go's clients and servers do.
+  ::X509_VERIFY_PARAM_set_flags(::SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
   while (const Certificate authority = next_certificate(bio.get())) {
     ::X509_STORE_add_cert(::SSL_CTX_get_cert_store(context), authority.get());
     if (announce) ::SSL_CTX_add_client_CA(context, authority.get());
