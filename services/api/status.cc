@@ -52,14 +52,14 @@ constexpr Row kRows[] = {
 };
 
 const Row& row_of(ErrorCode code) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.code == code; });
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.code == code; });
   static constexpr Row kUnknown{ErrorCode::kInternal, 500, "InternalError"};
   return row == std::end(kRows) ? kUnknown : *row;
 }
 
 Value status_object(const char* status) {
-  return Value::object(
-      {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", status}});
+  return Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", status}});
 }
 
 void set_if(Value& object, std::string_view key, const std::string& text) {
@@ -132,7 +132,8 @@ Value failure_status(const Error& error, const Subject& subject) {
 Value failure_status(int http, const std::string& message) {
   Value status = status_object("Failure");
   status.set("message", message);
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.http == http; });
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.http == http; });
   // 409 alone stands for two reasons; of a refused upgrade or the like we know nothing better than the code.
   status.set("reason", row != std::end(kRows) ? (http == 409 ? "Conflict" : row->reason)
                        : http >= 500          ? "InternalError"

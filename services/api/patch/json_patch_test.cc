@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/api/patch/patch.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(std::string_view text) {
+  auto value = parse_json(text);
+  EXPECT_TRUE(value.has_value()) << text;
+  return value ? value.value() : Value{};
+}
+
+Result<Value> patched(std::string_view object, std::string_view patch) {
+  return apply_json_patch(json(object), json(patch));
+}
+
+std::string after(std::string_view object, std::string_view patch) {
+  const auto result = patched(object, patch);
+  return result ? to_json(result.value()) : "error: " + result.error().message;
+}
+
+TEST(JsonPatch, EveryOperation) {  // PT-1, RFC 6902 section 4
+  EXPECT_EQ(after(R"({"a":1})", R"([{"op":"add","path":"/b","value":{"c":2}}])"), R"({"a":1,"b":{"c":2}})");
+  EXPECT_EQ(after(R"({"a":1})", R"([{"op":"add","path":"/a","value":2}])"), R"({"a":2})");
+  EXPECT_EQ(after(R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])"), R"({"a":[1,2,3]})");
+  EXPECT_EQ(after(R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])"), R"({"a":[1,2]})");
+  EXPECT_EQ(after(R"({"a":1,"b":2})", R"([{"op":"remove","path":"/a"}])"), R"({"b":2})");
+  EXPECT_EQ(after(R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/0"}])"), R"({"a":[2]})");
+  EXPECT_EQ(after(R"({"a":[{"b":1}]})", R"([{"op":"replace","path":"/a/0/b","value":null}])"), R"({"a":[{"b":null}]})");
+  EXPECT_EQ(after(R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])"), R"({"a":{},"c":1})");
+  EXPECT_EQ(after(R"({"a":[1,2,3]})", R"([{"op":"move","from":"/a/0","path":"/a/2"}])"), R"({"a":[2,3,1]})");
+  EXPECT_EQ(after(R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/a/c"}])"), R"({"a":{"b":1,"c":{"b":1}}})");
+  EXPECT_EQ(after(R"({"a":[1.0,{"b":2}]})", R"([{"op":"test","path":"/a","value":[1,{"b":2.0}]}])"),
+            after(R"({"a":[1.0,{"b":2}]})", "[]"));
+  EXPECT_EQ(after(R"({"a":1})", R"([{"op":"replace","path":"","value":{"z":1}}])"), R"({"z":1})");
+}
+
+TEST(JsonPatch, PointersAreUnescaped) {
+  EXPECT_EQ(after(R"({"metadata":{"labels":{"a/b":"1","c~d":"2"}}})",
+                  R"([{"op":"remove","path":"/metadata/labels/a~1b"},{"op":"remove","path":"/metadata/labels/c~0d"}])"),
+            R"({"metadata":{"labels":{}}})");
+  EXPECT_EQ(after(R"({"":{"":1}})", R"([{"op":"replace","path":"//","value":2}])"), R"({"":{"":2}})");
+}
+
+TEST(JsonPatch, WhatCannotBeAppliedIsInvalid) {  // PT-1
+  for (const char* patch : {R"([{"op":"remove","path":"/x"}])", R"([{"op":"replace","path":"/x","value":1}])",
+                            R"([{"op":"add","path":"/x/y","value":1}])", R"([{"op":"add","path":"/a/7","value":1}])",
+                            R"([{"op":"add","path":"/a/01","value":1}])", R"([{"op":"add","path":"/a/x","value":1}])",
+                            R"([{"op":"add","path":"/n/x","value":1}])", R"([{"op":"test","path":"/n","value":2}])",
+                            R"([{"op":"test","path":"/x","value":2}])", R"([{"op":"move","from":"/a","path":"/a/0"}])",
+                            R"([{"op":"move","from":"/x","path":"/y"}])", R"([{"op":"copy","from":"/x","path":"/y"}])",
+                            R"([{"op":"remove","path":""}])", R"([{"op":"remove","path":"/a/-"}])"}) {
+    const auto result = patched(R"({"a":[1],"n":1})", patch);
+    ASSERT_FALSE(result.has_value()) << patch;
+    EXPECT_EQ(result.error().code, ErrorCode::kInvalid) << patch << result.error().message;
+  }
+}
+
+TEST(JsonPatch, WhatCannotBeReadIsABadRequest) {
+  for (const char* patch :
+       {"{}", "1", "[1]", "[{}]", R"([{"op":"add","path":"/a"}])", R"([{"op":"add","value":1}])",
+        R"([{"op":"no","path":"/a","value":1}])", R"([{"op":"add","path":"a","value":1}])",
+        R"([{"op":"add","path":"/~2","value":1}])", R"([{"op":"move","path":"/a"}])", R"([{"op":7,"path":"/a"}])"}) {
+    const auto result = patched("{}", patch);
+    ASSERT_FALSE(result.has_value()) << patch;
+    EXPECT_EQ(result.error().code, ErrorCode::kBadRequest) << patch;
+  }
+}
+
+TEST(JsonPatch, BombsAreDefused) {  // HTTP-9
+  Value many = Value::array();
+  for (int i = 0; i <= 10'000; ++i) many.push_back(json(R"({"op":"test","path":"","value":{}})"));
+  EXPECT_EQ(apply_json_patch(json("{}"), many).error().code, ErrorCode::kTooLarge);
+
+  Value doubling = Value::array();
+  for (int i = 0; i < 64; ++i) {
+    doubling.push_back(Value::object({{"op", "copy"}, {"from", ""}, {"path", "/k" + std::to_string(i)}}));
+  }
+  EXPECT_EQ(apply_json_patch(json(R"({"a":"some text of some length"})"), doubling).error().code, ErrorCode::kTooLarge);
+
+  Value nesting = Value::array();
+  for (int i = 0; i < 1000; ++i) {
+    nesting.push_back(json(R"({"op":"add","path":"/b","value":{}})"));
+    nesting.push_back(json(R"({"op":"move","from":"/a","path":"/b/a"})"));
+    nesting.push_back(json(R"({"op":"move","from":"/b","path":"/a"})"));
+  }
+  EXPECT_EQ(apply_json_patch(json(R"({"a":{}})"), nesting).error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/json.h"
+#include "events/base/utf8.h"
+#include "events/kinds/place.h"
+#include "services/api/patch/patch.h"
+
+// kubernetes-api 13.1, SMP-1 to SMP-10.
+
+namespace shiplog::api {
+namespace {
+
+constexpr std::string_view kPatch = "$patch";
+constexpr std::string_view kRetainKeys = "$retainKeys";
+constexpr std::string_view kDeletePrimitives = "$deleteFromPrimitiveList/";
+constexpr std::string_view kElementOrder = "$setElementOrder/";
+
+bool is_directive(std::string_view key) {
+  return key == kPatch || key == kRetainKeys || key.starts_with(kDeletePrimitives) || key.starts_with(kElementOrder);
+}
+
+Error fails(const Place& place, const std::string& why) {
+  const std::string path = place.text();
+  return {ErrorCode::kBadRequest,
+          "the strategic merge patch cannot be applied: " + (path.empty() ? "" : printable(path, 253) + ": ") + why};
+}
+
+const Schema* below(const Schema* schema, std::string_view key) {
+  if (schema == nullptr) return nullptr;
+  const auto known = schema->properties.find(key);
+  return known != schema->properties.end() ? known->second.get() : schema->additional.get();
+}
+
+bool contains(std::span<const Value> list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// What a patch puts where nothing was: without directives, and without the nulls that would have deleted (SMP-9).
+Value plain(const Value& patch) {
+  if (patch.is_object()) {
+    Value result = Value::object();
+    if (patch[kPatch].as_string() == "delete") return result;
+    for (const auto& member : patch.members()) {
+      if (!is_directive(member.key()) && !member.value.is_null()) result.set(member.key(), plain(member.value));
+    }
+    return result;
+  }
+  if (!patch.is_array()) return patch;
+  Value result = Value::array();
+  for (const Value& item : patch.items()) {
+    const std::string_view directive = item[kPatch].as_string();
+    if (directive == "delete" || (directive == "replace" && item.size() == 1)) continue;
+    result.push_back(plain(item));
+  }
+  return result;
+}
+
+/// Identifies an element of a list: its merge key's value, or itself.
+const Value& identity(const Value& element, const std::string& key) { return key.empty() ? element : element[key]; }
+
+std::optional<size_t> position(std::span<const Value> list, const Value& element, const std::string& key) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (identity(list[i], key) == identity(element, key)) return i;
+  }
+  return std::nullopt;
+}
+
+/// SMP-7. Elements that `wanted` names come in its order; the others stay where they were among what was there before.
+Value ordered(const Value& merged, const Value& before, const Value& wanted, const std::string& key) {
+  Value::Array named, others;
+  for (const Value& element : merged.items()) {
+    (position(wanted.items(), element, key) ? named : others).push_back(element);
+  }
+  std::stable_sort(named.begin(), named.end(), [&](const Value& a, const Value& b) {
+    return *position(wanted.items(), a, key) < *position(wanted.items(), b, key);
+  });
+  Value::Array result;
+  auto next = others.begin();
+  for (const Value& element : named) {
+    const auto at = position(before.items(), element, key);
+    while (at && next != others.end()) {
+      const auto other = position(before.items(), *next, key);
+      if (!other || *other > *at) break;
+      result.push_back(*next++);
+    }
+    result.push_back(element);
+  }
+  result.insert(result.end(), next, others.end());
+  return Value::array(std::move(result));
+}
+
+class Merger {
+ public:
+  Result<Value> object(const Value& original, const Value& patch, const Schema* schema, const Place& place) {
+    if (const Value* directive = patch.find(kPatch)) {
+      if (directive->as_string() == "delete") return Value::object();
+      if (directive->as_string() == "replace") return plain(patch);
+      return unknown_directive(*directive, place);
+    }
+    Value result = original;
+    SHIPLOG_TRY(retain_keys(result, patch, place));
+    for (const auto& member : patch.members()) {
+      const std::string_view key = member.key();
+      if (key == kPatch || key == kRetainKeys) continue;
+      if (key.starts_with(kDeletePrimitives)) {
+        SHIPLOG_TRY(delete_primitives(result, std::string{key.substr(kDeletePrimitives.size())}, member.value, place));
+        continue;
+      }
+      if (key.starts_with(kElementOrder)) {
+        const std::string_view field = key.substr(kElementOrder.size());
+        if (patch.contains(field)) continue;  // together with the field's own patch, below
+        SHIPLOG_TRY(field_of(result, field, Value::array(), patch, below(schema, field), Place{place, field}));
+        continue;
+      }
+      SHIPLOG_TRY(field_of(result, key, member.value, patch, below(schema, key), Place{place, key}));
+    }
+    return result;
+  }
+
+ private:
+  static Error unknown_directive(const Value& directive, const Place& place) {
+    return fails(place,
+                 "unknown $patch directive " + quoted(directive.is_string() ? directive.str() : to_json(directive)));
+  }
+
+  static Result<void> retain_keys(Value& object, const Value& patch, const Place& place) {
+    const Value* retained = patch.find(kRetainKeys);
+    if (retained == nullptr) return ok();
+    if (!retained->is_array()) return fails(place, "$retainKeys must be a list");
+    for (const auto& member : patch.members()) {
+      if (is_directive(member.key()) || contains(retained->items(), Value{member.key()})) continue;
+      if (member.value.is_null()) continue;
+      return fails(place, "$retainKeys does not name " + quoted(member.key()) + ", which the patch sets");
+    }
+    const Value before = object;
+    for (const auto& member : before.members()) {
+      if (!contains(retained->items(), Value{member.key()})) object.erase(member.key());
+    }
+    return ok();
+  }
+
+  static Result<void> delete_primitives(Value& object, const std::string& field, const Value& values,
+                                        const Place& place) {
+    if (!values.is_array()) return fails(Place{place, field}, "$deleteFromPrimitiveList must be a list");
+    const Value* list = object.find(field);
+    if (list == nullptr || !list->is_array()) return ok();
+    std::erase_if(object.edit(field).edit_items(), [&](const Value& item) { return contains(values.items(), item); });
+    return ok();
+  }
+
+  /// `patch`: the map that `value` is a member of, and that may carry the field's element order.
+  Result<void> field_of(Value& object, std::string_view key, const Value& value, const Value& patch,
+                        const Schema* schema, const Place& place) {
+    if (value.is_null()) {
+      object.erase(key);
+      return ok();
+    }
+    const Value* original = object.find(key);
+    const Value* order = patch.find(std::string{kElementOrder} + std::string{key});
+    const bool merges = schema != nullptr && schema->patch_merge;
+    if (order != nullptr && !order->is_array()) return fails(place, "$setElementOrder must be a list");
+    if (value.is_object() && original != nullptr && original->is_object()) {
+      SHIPLOG_TRY(auto merged, this->object(*original, value, schema, place));
+      object.set(key, std::move(merged));
+    } else if (value.is_array() && merges && (original == nullptr || original->is_null() || original->is_array())) {
+      const Value before = original == nullptr || original->is_null() ? Value::array() : *original;
+      const bool scalars = schema->patch_key.empty();
+      SHIPLOG_TRY(auto merged, scalars ? primitives(before, value, place) : list(before, value, *schema, place));
+      if (order != nullptr) {
+        SHIPLOG_TRY(check_order(value, *order, schema->patch_key, place));
+        merged = ordered(merged, before, *order, schema->patch_key);
+      }
+      if (original != nullptr || merged.size() > 0 || patch.contains(key)) object.set(key, std::move(merged));
+    } else if (patch.contains(key)) {
+      SHIPLOG_TRY(check_directives(value, place));
+      object.set(key, plain(value));
+    }
+    return ok();
+  }
+
+  static Result<Value> primitives(const Value& original, const Value& patch, const Place& place) {
+    Value merged = original;
+    for (const Value& item : patch.items()) {
+      if (item.is_object() || item.is_array()) return fails(place, "the list holds plain values only");
+      if (!contains(merged.items(), item)) merged.push_back(item);
+    }
+    return merged;
+  }
+
+  Result<Value> list(const Value& original, const Value& patch, const Schema& schema, const Place& place) {
+    const std::string& key = schema.patch_key;
+    Value merged = original;
+    Value additions = Value::array();
+    bool replaces = false;
+    for (size_t i = 0; i < patch.size(); ++i) {
+      const Value& element = patch[i];
+      const Place at{place, i};
+      if (!element.is_object()) return fails(at, "must be an object");
+      const Value& directive = element[kPatch];
+      const std::string_view what = directive.as_string();
+      if (what == "replace") {
+        replaces = true;
+        if (element.size() > 1) additions.push_back(element);
+        continue;
+      }
+      if (!directive.is_null() && what != "delete") return unknown_directive(directive, at);
+      if (element[key].is_null()) return fails(at, "does not contain declared merge key: " + key);
+      if (what == "delete") {
+        std::erase_if(merged.edit_items(), [&](const Value& item) { return item[key] == element[key]; });
+      } else {
+        additions.push_back(element);
+      }
+    }
+    if (replaces) return plain(additions);
+    for (size_t i = 0; i < additions.size(); ++i) {
+      const Value& element = additions[i];
+      if (const auto at = position(merged.items(), element, key)) {
+        SHIPLOG_TRY(auto one, object(merged[*at], element, schema.items.get(), Place{place, i}));
+        merged.edit_items()[*at] = std::move(one);
+      } else {
+        SHIPLOG_TRY(check_directives(element, Place{place, i}));
+        merged.push_back(plain(element));
+      }
+    }
+    return merged;
+  }
+
+  /// Every element that the patch sets stands in the order, and in that order.
+  static Result<void> check_order(const Value& patch, const Value& order, const std::string& key, const Place& place) {
+    size_t after = 0;
+    for (const Value& element : patch.items()) {
+      if (element[kPatch].is_string()) continue;
+      const auto at = position(order.items(), element, key);
+      if (!at) return fails(place, "$setElementOrder does not name an element that the patch sets");
+      if (*at < after) return fails(place, "$setElementOrder has another order than the patch");
+      after = *at;
+    }
+    return ok();
+  }
+
+  /// A directive that nobody knows is an error even where there is nothing to merge with.
+  static Result<void> check_directives(const Value& patch, const Place& place) {
+    if (patch.is_object()) {
+      const Value* directive = patch.find(kPatch);
+      if (directive != nullptr && directive->as_string() != "delete" && directive->as_string() != "replace") {
+        return unknown_directive(*directive, place);
+      }
+      for (const auto& member : patch.members()) {
+        SHIPLOG_TRY(check_directives(member.value, Place{place, member.key()}));
+      }
+    }
+    for (size_t i = 0; i < patch.size() && patch.is_array(); ++i) {
+      SHIPLOG_TRY(check_directives(patch[i], Place{place, i}));
+    }
+    return ok();
+  }
+};
+
+}  // namespace
+
+Result<Value> apply_strategic_merge_patch(const Value& object, const Value& patch, const Schema& schema) {
+  if (!patch.is_object()) return Error{ErrorCode::kBadRequest, "a strategic merge patch must be a JSON object"};
+  const Value base = object.is_object() ? object : Value::object();
+  return Merger{}.object(base, patch, &schema, Place{});
+}
+
+}  // namespace shiplog::api

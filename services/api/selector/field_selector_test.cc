@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/api/selector/selector.h"
+
+namespace shiplog::api {
+namespace {
+
+const Kind& kind(const char* type) {
+  const Kind* found = Kinds::compiled().find_type(type);
+  EXPECT_NE(found, nullptr) << type;
+  return *found;
+}
+
+Value object(const char* json) { return parse_json(json).value(); }
+
+bool matches(const char* type, std::string_view selector, const Value& value) {
+  const auto parsed = parse_field_selector(selector, kind(type));
+  EXPECT_TRUE(parsed.has_value()) << selector << ": " << (parsed ? "" : parsed.error().message);
+  return parsed && parsed.value().matches(value);
+}
+
+TEST(FieldSelectorParameter, NameAndNamespaceEverywhere) {  // LIST-6
+  const Value web = object(R"({"metadata":{"name":"web","namespace":"default"}})");
+  EXPECT_TRUE(matches("deployments.apps", "metadata.name=web", web));
+  EXPECT_TRUE(matches("propagationpolicies.policy.karmada.io", "metadata.name==web,metadata.namespace=default", web));
+  EXPECT_FALSE(matches("configmaps", "metadata.name!=web", web));
+  EXPECT_FALSE(parse_field_selector("metadata.namespace=x", kind("namespaces")).has_value());
+}
+
+TEST(FieldSelectorParameter, AsksForOneName) {
+  EXPECT_EQ(parse_field_selector("metadata.name=web", kind("pods")).value().name(), "web");
+  EXPECT_EQ(parse_field_selector("metadata.name!=web", kind("pods")).value().name(), std::nullopt);
+  EXPECT_EQ(parse_field_selector("status.phase=Running", kind("pods")).value().name(), std::nullopt);
+  EXPECT_TRUE(parse_field_selector("", kind("pods")).value().empty());
+}
+
+TEST(FieldSelectorParameter, LabelsOfKinds) {  // LIST-6
+  EXPECT_TRUE(matches("pods", "status.phase!=Running", object(R"({"status":{"phase":"Pending"}})")));
+  EXPECT_TRUE(matches("pods", "spec.nodeName=", object("{}")));
+  EXPECT_TRUE(matches("nodes", "spec.unschedulable=false", object("{}")));
+  EXPECT_TRUE(matches("nodes", "spec.unschedulable=true", object(R"({"spec":{"unschedulable":true}})")));
+  EXPECT_TRUE(matches("replicasets.apps", "status.replicas=3", object(R"({"status":{"replicas":3}})")));
+  EXPECT_TRUE(matches("jobs.batch", "status.successful=0", object("{}")));
+  EXPECT_TRUE(matches("secrets", "type=Opaque", object(R"({"type":"Opaque"})")));
+  EXPECT_TRUE(matches("events", "source=kubelet", object(R"({"reportingComponent":"kubelet"})")));
+  EXPECT_TRUE(matches("events", "involvedObject.namespace=,involvedObject.kind=Node",
+                      object(R"({"involvedObject":{"kind":"Node"}})")));
+}
+
+TEST(FieldSelectorParameter, BackslashEscapes) {  // LIST-5
+  EXPECT_TRUE(matches("secrets", R"(type=a\,b\=c\\)", object(R"({"type":"a,b=c\\"})")));
+}
+
+TEST(FieldSelectorParameter, NonsenseIsABadRequest) {
+  for (const char* text : {"metadata.name", "=x", "spec.replicas=1", R"(metadata.name=a\)", R"(metadata.name=\x)",
+                           "metadata.name=a=b", "x\\", "\\"}) {
+    const auto parsed = parse_field_selector(text, kind("pods"));
+    ASSERT_FALSE(parsed.has_value()) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::kBadRequest) << text;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::api
