@@ -1,0 +1,163 @@
+#include "services/scheduler/service.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "events/state/binding.h"
+#include "events/state/cluster.h"
+#include "events/state/placement.h"
+#include "services/scheduler/decide.h"
+
+namespace shiplog {
+namespace {
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+const Value& scheduled_condition(const Value& binding) {
+  static const Value kNone;
+  for (const Value& condition : binding["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == "Scheduled") return condition;
+  }
+  return kNone;
+}
+
+bool refused(const Value& binding) { return scheduled_condition(binding)["status"].as_string() == "False"; }
+
+bool over_quota(const Value& binding) {
+  return refused(binding) && scheduled_condition(binding)["reason"].as_string() == "QuotaExceeded";
+}
+
+int64_t replicas_placed(const Value& binding) {
+  int64_t sum = 0;
+  for (const Value& target : binding["spec"]["clusters"].items()) sum += target["replicas"].as_int();
+  return sum;
+}
+
+bool usage_fell(const Change& change) {
+  return replicas_placed(change.after) < replicas_placed(change.before) ||
+         change.before["spec"]["replicaRequirements"] != change.after["spec"]["replicaRequirements"];
+}
+
+/// The affinity in force lets the cluster in, or cannot be told (S-4).
+bool may_concern(const Value& object, const Cluster& cluster) {
+  const auto parsed = placement_from(object["spec"]["placement"]);
+  if (!parsed) return false;
+  const Placement& placement = parsed.value();
+  if (placement.terms.empty()) return !placement.affinity || placement.affinity->matches(cluster);
+  const Value& status = object["status"];
+  if (status["schedulerObservedGeneration"].as_int() != object["metadata"]["generation"].as_int()) return true;
+  const auto named = std::find_if(placement.terms.begin(), placement.terms.end(), [&](const AffinityTerm& term) {
+    return term.name == status["schedulerObservingAffinityName"].as_string();
+  });
+  const AffinityTerm& term = named == placement.terms.end() ? placement.terms.front() : *named;
+  // Overflow counts too, unlike upstream: a cluster that joins a lower tier is room all the same.
+  return term.affinity.matches(cluster) || std::any_of(term.overflow.begin(), term.overflow.end(),
+                                                       [&](const auto& tier) { return tier.matches(cluster); });
+}
+
+class SchedulerService final : public Service {
+ public:
+  std::string_view name() const override { return "scheduler"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    if (is_binding(change.object)) return on_binding(state, change, wake);
+    if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
+    if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
+      wake_over_quota(state, change.object.ns, wake);
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    refused_.clear();
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        ObjectKey key{type, name.ns, name.name};
+        if (refused(object.value)) refused_.insert(key);
+        wake.push_back(std::move(key));
+      }
+    }
+  }
+
+  void reconcile(TaskPtr task) override { step(std::move(task), kMostAttempts); }
+
+ private:
+  static constexpr int kMostAttempts = 4;
+
+  /// A placement that the fold refuses for a quota is decided again at once: against the usage that was in its way, the
+  /// decision is then QuotaRefused. Nothing is looked at again before the binding, the quota or a cluster changes.
+  static void step(TaskPtr task, int attempts) {
+    auto decided = scheduler::decide(task->state(), task->key(), task->now());
+    if (!decided) return task->retry(decided.error());
+    if (!decided.value()) return task->done();
+    task->append_decision(std::move(*decided.value()), [task, attempts](Result<Revision> appended) {
+      if (appended) return task->done();
+      const ErrorCode code = appended.error().code;
+      const bool again = code == ErrorCode::kConflict || code == ErrorCode::kForbidden;
+      if (!again || attempts <= 1) return task->retry(appended.error());
+      step(task, attempts - 1);
+    });
+  }
+
+  void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (!change.removed() && refused(change.after)) {
+      refused_.insert(change.object);
+    } else {
+      refused_.erase(change.object);
+    }
+    // S-2: what the status says is the scheduler's own doing. Labels tell whether the binding is claimed.
+    const Value& before = change.before["metadata"];
+    const Value& after = change.after["metadata"];
+    if (!change.removed() && (before["generation"] != after["generation"] || before["labels"] != after["labels"])) {
+      wake.push_back(change.object);
+    }
+    // Room in a quota may have come free.
+    if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
+  }
+
+  void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& before = change.before;
+    const Value& after = change.after;
+    // S-3, and beyond it: the arrival of a cluster and of its APIs wake as well, where upstream waits for the next
+    // change of a taint or label to come along.
+    const bool anew = change.created() || change.removed() || before["spec"] != after["spec"] ||
+                      before["metadata"]["labels"] != after["metadata"]["labels"] ||
+                      deleting(before) != deleting(after) ||
+                      before["status"]["apiEnablements"] != after["status"]["apiEnablements"];
+    if (!anew) {
+      // Room concerns those that found none; what is placed stays where it is.
+      if (before["status"]["resourceSummary"] != after["status"]["resourceSummary"]) {
+        wake.insert(wake.end(), refused_.begin(), refused_.end());
+      }
+      return;
+    }
+    const Cluster was = change.created() ? Cluster{} : cluster_from(before);
+    const Cluster is = change.removed() ? Cluster{} : cluster_from(after);
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        if ((!change.removed() && may_concern(object.value, is)) ||
+            (!change.created() && may_concern(object.value, was))) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void wake_over_quota(const State& state, const std::string& ns, std::vector<ObjectKey>& wake) const {
+    for (const ObjectKey& key : refused_) {
+      if (key.ns == ns && over_quota(state.value_of(key))) wake.push_back(key);
+    }
+  }
+
+  std::set<ObjectKey>
+      refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_scheduler_service() { return std::make_unique<SchedulerService>(); }
+
+}  // namespace shiplog

@@ -1,0 +1,146 @@
+#include "services/scheduler/service.h"
+
+#include <gtest/gtest.h>
+
+#include "events/state/binding.h"
+#include "tests/support/fake_task.h"
+
+namespace shiplog {
+namespace {
+
+using given::FakeTask;
+using given::History;
+using given::json;
+using given::woken;
+
+const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kOther{type::kResourceBinding, "default", "other-deployment"};
+const ObjectKey kCluster{type::kCluster, "", "m1"};
+const ObjectKey kQuota{type::kFederatedResourceQuota, "default", "q"};
+using Keys = std::vector<ObjectKey>;
+
+constexpr const char* kMember = R"({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "spec": {},
+    "status": {"apiEnablements": [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment"}]}],
+               "resourceSummary": {"allocatable": {"pods": 9}}}})";
+
+std::string binding_text(const std::string& placement) {
+  return R"({"metadata": {"labels": {"propagationpolicy.karmada.io/permanent-id": "id"}},
+    "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+             "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}, "placement": )" +
+         placement + "}}";
+}
+
+History fleet(const std::string& placement = "{}") {
+  History history;
+  history.object(kCluster, kMember).object(kBinding, binding_text(placement));
+  return history;
+}
+
+std::string reason_of(const History& history, const ObjectKey& key = kBinding) {
+  return binding_from(key, history.state().value_of(key)).scheduled_reason;
+}
+
+void reconcile(Service& service, History& history, const ObjectKey& key = kBinding) {
+  auto task = std::make_shared<FakeTask>(history, key);
+  service.reconcile(task);
+  EXPECT_EQ(task->finished, 1);
+  EXPECT_FALSE(task->failure);
+}
+
+TEST(SchedulerService, PlacesABindingAndThenLeavesItAlone) {
+  History history = fleet();
+  const auto service = make_scheduler_service();
+  reconcile(*service, history);
+  EXPECT_EQ(reason_of(history), "Success");
+  auto again = std::make_shared<FakeTask>(history, kBinding);
+  service->reconcile(again);
+  EXPECT_TRUE(again->folded.empty());
+}
+
+TEST(SchedulerService, DecidesAgainWhenTheBindingHasMovedOn) {
+  History history = fleet();
+  const auto service = make_scheduler_service();
+  auto task = std::make_shared<FakeTask>(history, kBinding);
+  task->before_append = [&] {
+    history.edit(kBinding, [](Value& binding) { binding.edit("spec").set("replicas", 3); });
+  };
+  service->reconcile(task);
+  ASSERT_EQ(task->folded.size(), 2U);
+  EXPECT_EQ(task->folded[0].refusal->code, ErrorCode::kConflict);
+  EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"], json(R"([{"name": "m1", "replicas": 3}])"));
+}
+
+TEST(SchedulerService, SaysQuotaExceededWhenTheFoldRefusesAPlacement) {  // two placements race for the last room
+  History history = fleet();
+  history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
+  const auto service = make_scheduler_service();
+  auto task = std::make_shared<FakeTask>(history, kBinding);
+  task->before_append = [&] { reconcile(*service, history, kOther); };
+  service->reconcile(task);
+  ASSERT_EQ(task->folded.size(), 2U);
+  EXPECT_EQ(task->folded[0].refusal->code, ErrorCode::kForbidden);
+  EXPECT_FALSE(task->folded[1].refusal);
+  EXPECT_EQ(task->finished, 1);
+  EXPECT_EQ(reason_of(history), "QuotaExceeded");
+  EXPECT_EQ(reason_of(history, kOther), "Success");
+
+  auto again = std::make_shared<FakeTask>(history, kBinding);
+  service->reconcile(again);
+  EXPECT_TRUE(again->folded.empty());  // no second word on it
+}
+
+TEST(SchedulerService, LooksAgainWhenTheQuotaGrowsOrRoomComesFree) {
+  History history = fleet();
+  history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
+  const auto service = make_scheduler_service();
+  reconcile(*service, history, kOther);
+  reconcile(*service, history);
+  Keys keys;
+  service->on_start(history.state(), keys);
+  EXPECT_EQ(keys, (Keys{kOther, kBinding}));
+
+  Value quota = history.state().value_of(kQuota);
+  quota.edit("spec").edit("overall").set("cpu", "3");
+  EXPECT_EQ(woken(*service, history, {ObjectUpdated{kQuota, quota}}), Keys{kBinding});
+  EXPECT_EQ(woken(*service, history, {DeletionRequested{kOther}}), Keys{kBinding});
+}
+
+TEST(SchedulerService, ABindingsStatusWakesNothing) {  // S-2
+  History history = fleet();
+  const auto service = make_scheduler_service();
+  Value binding = history.state().value_of(kBinding);
+  binding.edit("status").set("aggregatedStatus", json(R"([{"clusterName": "m1"}])"));
+  EXPECT_EQ(woken(*service, history, {StatusUpdated{kBinding, binding}}), Keys{});
+  binding.edit("spec").edit("suspension").set("scheduling", true);
+  EXPECT_EQ(woken(*service, history, {ObjectUpdated{kBinding, binding}}), Keys{kBinding});
+}
+
+TEST(SchedulerService, AClusterWakesTheBindingsItMayServe) {  // S-3, S-4
+  History history = fleet(R"({"clusterAffinity": {"clusterNames": ["m1"]}})");
+  history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
+  const auto service = make_scheduler_service();
+  EXPECT_EQ(woken(*service, history, {TaintAdded{kCluster, {"k", "", "NoSchedule"}, ""}}), Keys{kBinding});
+  EXPECT_EQ(woken(*service, history, {ClusterConditionChanged{kCluster, "Ready", "False", "X", ""}}), Keys{});
+  Value member = History::named({type::kCluster, "", "m2"}, json(kMember));
+  EXPECT_EQ(woken(*service, history, {ObjectCreated{{type::kCluster, "", "m2"}, member}}), Keys{kOther});
+}
+
+TEST(SchedulerService, RoomOnAClusterWakesOnlyWhatFoundNone) {
+  History history = fleet(R"({"replicaScheduling": {"replicaSchedulingType": "Divided",
+                                                    "weightPreference": {"dynamicWeight": "AvailableReplicas"}}})");
+  const auto service = make_scheduler_service();
+  Value status = history.state().value_of(kCluster)["status"];
+  status.edit("resourceSummary").edit("allocatable").set("pods", 5);
+  EXPECT_EQ(woken(*service, history, {ClusterObserved{kCluster, status}}), Keys{});
+  reconcile(*service, history);
+  EXPECT_EQ(reason_of(history), "Unschedulable");  // no CPU on m1
+  Keys keys;
+  service->on_start(history.state(), keys);
+  status.edit("resourceSummary").edit("allocatable").set("cpu", "8");
+  EXPECT_EQ(woken(*service, history, {ClusterObserved{kCluster, status}}), Keys{kBinding});
+  reconcile(*service, history);
+  EXPECT_EQ(reason_of(history), "Success");
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/runtime/service.h"
+#include "tests/support/given.h"
+
+namespace shiplog::given {
+
+/// A reconcile step on a History: appends fold at once. `before_append` may change the state first, as another replica
+/// or service would.
+class FakeTask final : public Task {
+ public:
+  FakeTask(History& history, ObjectKey key) : history_{history}, key_{std::move(key)} {}
+
+  const ObjectKey& key() const override { return key_; }
+  const State& state() const override { return history_.state(); }
+  UtcMillis now() const override { return history_.now(); }
+  void append_decision(Decision decision, Appended then) override { append(std::move(decision), then); }
+  void append_observation(Decision observation, Appended then) override { append(std::move(observation), then); }
+  void done(Millis) override { ++finished; }
+  void retry(const Error& error) override {
+    ++finished;
+    failure = error;
+  }
+
+  std::function<void()> before_append;
+  std::vector<Folded> folded;  ///< of each append
+  int finished = 0;            ///< done() and retry() together: must end at 1
+  std::optional<Error> failure;
+
+ private:
+  void append(Decision decision, const Appended& then) {
+    if (before_append) std::exchange(before_append, nullptr)();
+    folded.push_back(history_.fold(std::move(decision.events), std::move(decision.expects)));
+    const auto& refusal = folded.back().refusal;
+    if (refusal) return then(Error{refusal->code, refusal->reason});
+    then(folded.back().revision);
+  }
+
+  History& history_;
+  ObjectKey key_;
+};
+
+/// What a service wants to look at after a change that folding this entry makes.
+inline std::vector<ObjectKey> woken(Service& service, History& history, std::vector<Event> events) {
+  std::vector<ObjectKey> keys;
+  const Folded folded = history.fold(std::move(events));
+  if (folded.refusal) ADD_FAILURE() << "refused: " << folded.refusal->reason;
+  for (const Change& change : folded.changes) service.on_change(history.state(), change, keys);
+  return keys;
+}
+
+}  // namespace shiplog::given
