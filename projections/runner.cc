@@ -35,9 +35,9 @@ struct Writers {
     return ok();
   }
 
-  Result<void> apply(const FoldedEntry& folded) const {
-    SHIPLOG_TRY(history->apply(folded));
+  Result<void> apply(FoldedEntry& folded) const {
     SHIPLOG_TRY(objects->apply(folded));
+    SHIPLOG_TRY(history->apply(folded));
     SHIPLOG_TRY(audit->apply(folded));
     return decisions->apply(folded);
   }
@@ -60,9 +60,12 @@ Result<void> create_tables(Connection& connection) {
 }
 
 Result<void> read_objects(Connection& connection, std::vector<std::pair<ObjectKey, Value>>& objects) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT t.name, o.ns, o.name, v.json FROM object o "
-                                           "CROSS JOIN type t ON t.id = o.type "
-                                           "LEFT JOIN version v ON v.revision = o.revision ORDER BY o.revision"));
+  // A live object without a version would be left out; the state hash then says so.
+  SHIPLOG_TRY(
+      auto row,
+      connection.prepare("SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
+                         "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = o.id) "
+                         "WHERE o.live"));
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) return ok();

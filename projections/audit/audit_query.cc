@@ -83,15 +83,13 @@ bool wants(const AuditFilter& filter, const AuditRow& row) {
 
 // Rarer than the others, a name is worth its own way in: through the two tables that know who touched what.
 void append_objects(const AuditFilter& filter, std::string& sql) {
-  const std::string types = filter.type.empty() ? "SELECT id FROM type" : "SELECT id FROM type WHERE name = :type";
-  sql += " AND e.offset IN (";
-  for (const char* table : {"version", "subject"}) {
-    if (table[0] == 's') sql += " UNION ";
-    sql += std::string{"SELECT offset FROM "} + table + " WHERE type IN (" + types + ")";
-    if (filter.ns) sql += " AND ns = :ns";
-    sql += " AND name = :name";
-  }
-  sql += ")";
+  std::string wanted = " WHERE k.type IN (SELECT id FROM type";
+  if (!filter.type.empty()) wanted += " WHERE name = :type";
+  wanted += ")";
+  if (filter.ns) wanted += " AND k.ns = :ns";
+  wanted += " AND k.name = :name";
+  sql += " AND e.offset IN (SELECT v.offset FROM object k CROSS JOIN version v ON v.object = k.id" + wanted +
+         " UNION SELECT k.offset FROM subject k" + wanted + ")";
 }
 
 }  // namespace

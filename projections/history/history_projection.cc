@@ -31,17 +31,18 @@ Operation operation_of(const Change& change) {
 }  // namespace
 
 Result<HistoryProjection> HistoryProjection::create(store::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   return HistoryProjection{types, std::move(insert)};
 }
 
 Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
-  for (const Change& change : folded.folded.changes) {
+  for (size_t index = 0; index < folded.folded.changes.size(); ++index) {
+    const Change& change = folded.folded.changes[index];
     SHIPLOG_CHECK(change.json, "a change carries its JSON");
     const ObjectKey& key = change.object;
     SHIPLOG_TRY(const int64_t type, types_.id(key.type));
-    SHIPLOG_TRY(insert_.run(static_cast<int64_t>(change.revision.value), type, key.ns, key.name,
-                            static_cast<int64_t>(operation_of(change)), folded.offset.value,
+    SHIPLOG_TRY(insert_.run(static_cast<int64_t>(change.revision.value), folded.object_ids[index], type, key.ns,
+                            key.name, static_cast<int64_t>(operation_of(change)), folded.offset.value,
                             event_index_of(folded.subjects, key), revision_in(change.before), *change.json));
   }
   return ok();
@@ -64,10 +65,15 @@ Result<uint64_t> trim_versions(store::Connection& connection, Revision oldest) {
   SHIPLOG_TRY(auto choose,
               connection.prepare("INSERT INTO doomed SELECT revision FROM version v WHERE revision BETWEEN ?1 AND ?2 "
                                  "AND (operation = ?4 OR EXISTS (SELECT 1 FROM version n INDEXED BY version_by_object "
-                                 "WHERE n.type = v.type AND n.ns = v.ns AND n.name = v.name "
+                                 "WHERE n.object = v.object "
                                  "AND n.revision > v.revision AND n.revision <= ?3))"));
   SHIPLOG_TRY(auto keep_name, connection.prepare("INSERT OR IGNORE INTO subject SELECT type, ns, name, offset "
                                                  "FROM version WHERE revision IN doomed"));
+  // A removed object goes with its last version.
+  SHIPLOG_TRY(auto forget_object,
+              connection.prepare("DELETE FROM object WHERE NOT live AND (type, ns, name) IN "
+                                 "(SELECT type, ns, name FROM version WHERE revision IN doomed) AND NOT EXISTS "
+                                 "(SELECT 1 FROM version v WHERE v.object = id AND v.revision NOT IN doomed)"));
   SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM version WHERE revision IN doomed"));
   SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed"));
   constexpr int64_t kAtOnce = 5000;
@@ -84,6 +90,7 @@ Result<uint64_t> trim_versions(store::Connection& connection, Revision oldest) {
     SHIPLOG_TRY(
         choose.run(from, std::min(from + kAtOnce - 1, limit), limit, static_cast<int64_t>(Operation::kRemoved)));
     SHIPLOG_TRY(keep_name.run());
+    SHIPLOG_TRY(forget_object.run());
     SHIPLOG_TRY(forget.run());
     gone += static_cast<uint64_t>(connection.changed());
     SHIPLOG_TRY(clear.run());

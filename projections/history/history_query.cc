@@ -29,6 +29,15 @@ Result<VersionRow> version_from(const View& view, const store::Statement& row) {
   return version;
 }
 
+Result<std::optional<int64_t>> find_object(store::Connection& connection, const ObjectKey& key) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id "
+                                           "WHERE t.name = ? AND o.ns = ? AND o.name = ?"));
+  row.bind_all(key.type, key.ns, key.name);
+  SHIPLOG_TRY(const bool found, row.next());
+  if (!found) return std::nullopt;
+  return std::optional{row.integer(0)};
+}
+
 }  // namespace
 
 const char* name_of(Operation operation) {
@@ -46,16 +55,15 @@ const char* name_of(Operation operation) {
 Result<std::vector<VersionRow>> HistoryQuery::versions(const ObjectKey& key, bool newest_first, size_t limit,
                                                        std::optional<Revision> from) const {
   std::vector<VersionRow> versions;
-  SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), key.type));
-  if (!type) return versions;
-  SHIPLOG_TRY(auto row,
-              view_.connection().prepare(
-                  newest_first ? "SELECT revision, operation, json, offset, event_index FROM version "
-                                 "WHERE type = ? AND ns = ? AND name = ? AND revision <= ? ORDER BY revision DESC"
-                               : "SELECT revision, operation, json, offset, event_index FROM version "
-                                 "WHERE type = ? AND ns = ? AND name = ? AND revision >= ? ORDER BY revision"));
+  SHIPLOG_TRY(const auto object, find_object(view_.connection(), key));
+  if (!object) return versions;
+  SHIPLOG_TRY(auto row, view_.connection().prepare(
+                            newest_first ? "SELECT revision, operation, json, offset, event_index FROM version "
+                                           "WHERE object = ? AND revision <= ? ORDER BY revision DESC"
+                                         : "SELECT revision, operation, json, offset, event_index FROM version "
+                                           "WHERE object = ? AND revision >= ? ORDER BY revision"));
   const int64_t end = newest_first ? std::numeric_limits<int64_t>::max() : 0;
-  row.bind_all(*type, key.ns, key.name, from ? static_cast<int64_t>(from->value) : end);
+  row.bind_all(*object, from ? static_cast<int64_t>(from->value) : end);
   while (limit == 0 || versions.size() < limit) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;

@@ -1,6 +1,7 @@
 -- Every version of every object. Revisions only grow, so new rows go to the end of the table.
 CREATE TABLE version (
   revision    INTEGER PRIMARY KEY,
+  object      INTEGER NOT NULL,  -- object.id
   type        INTEGER NOT NULL,
   ns          TEXT NOT NULL,
   name        TEXT NOT NULL,
@@ -11,8 +12,8 @@ CREATE TABLE version (
   json        TEXT NOT NULL      -- of a removal: the last state
 );
 
--- The versions of one object, and with them all objects of a type as of a revision.
-CREATE INDEX version_by_object ON version (type, ns, name, revision);
+-- The versions of one object, and with them every object as of a revision.
+CREATE UNIQUE INDEX version_by_object ON version (object, revision);
 -- The changes of one type after a revision, for watches.
 CREATE INDEX version_by_type ON version (type, revision);
 

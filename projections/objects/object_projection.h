@@ -7,18 +7,19 @@
 
 namespace shiplog {
 
-/// Writes the current objects.
+/// Writes which objects there are.
 class ObjectProjection {
  public:
   static Result<ObjectProjection> create(store::Connection& connection, store::TypeIds& types);
-  Result<void> apply(const FoldedEntry& folded);
+  /// Fills in folded.object_ids.
+  Result<void> apply(FoldedEntry& folded);
 
  private:
-  ObjectProjection(store::TypeIds& types, store::Statement put, store::Statement remove)
-      : types_{types}, put_{std::move(put)}, remove_{std::move(remove)} {}
+  ObjectProjection(store::TypeIds& types, store::Statement create, store::Statement remove, store::Statement find)
+      : types_{types}, create_{std::move(create)}, remove_{std::move(remove)}, find_{std::move(find)} {}
 
   store::TypeIds& types_;
-  store::Statement put_, remove_;
+  store::Statement create_, remove_, find_;
 };
 
 }  // namespace shiplog

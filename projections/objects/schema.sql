@@ -1,8 +1,10 @@
--- The objects there are now. Their JSON is that of their newest version (history), so that it is stored once.
+-- Every object there ever was, while history holds a version of it. An update does not touch this table: the newest
+-- version is found through history's index of numbers, so that a stream of updates does not rewrite an index of names.
 CREATE TABLE object (
-  type     INTEGER NOT NULL,
-  ns       TEXT NOT NULL,     -- '' for cluster-scoped objects
-  name     TEXT NOT NULL,
-  revision INTEGER NOT NULL,  -- of the newest version
+  type INTEGER NOT NULL,
+  ns   TEXT NOT NULL,     -- '' for cluster-scoped objects
+  name TEXT NOT NULL,
+  id   INTEGER NOT NULL,  -- the revision that first created it
+  live INTEGER NOT NULL,  -- 0: removed
   PRIMARY KEY (type, ns, name)
 ) WITHOUT ROWID;

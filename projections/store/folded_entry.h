@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -13,7 +14,9 @@ struct FoldedEntry {
   Offset offset;
   const Entry& entry;
   const Folded& folded;
-  std::vector<ObjectKey> subjects = {};  ///< of each event; filled in by Projections::apply
+  // Filled in by Projections::apply, so that each projection need not find out again:
+  std::vector<ObjectKey> subjects = {};  ///< of each event
+  std::vector<int64_t> object_ids = {};  ///< object.id of each change
 };
 
 }  // namespace shiplog
