@@ -11,18 +11,9 @@
 #include "services/api/store.h"
 #include "services/runtime/http/server.h"
 #include "services/runtime/metrics.h"
+#include "services/runtime/vault/vault.h"
 
 namespace shiplog::api {
-
-/// Turns what must not be readable in the journal into sealed text and back (design rule 8).
-class Vault {
- public:
-  virtual ~Vault() = default;
-  /// Before an object is appended.
-  virtual Result<Value> seal(const ObjectKey& key, Value object) = 0;
-  /// Before an object is served.
-  virtual Result<Value> open(const ObjectKey& key, Value object) = 0;
-};
 
 /// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the journal's.
 /// Threads: start() and stop() from the owner's.

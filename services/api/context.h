@@ -50,7 +50,7 @@ struct Server {
   void send(const ContextPtr& context, int status, std::string content_type, std::string body);
 
   /// Parses a stored row and opens what is sealed.
-  Result<Value> load(const ObjectKey& key, std::string_view json);
+  Result<Value> load(std::string_view json);
 
   /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
   void when_current(const ContextPtr& context, std::function<void()> then);

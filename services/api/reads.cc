@@ -56,7 +56,7 @@ Result<Listed> list_collection(Server& server, const Context& context, const Rea
         more = true;
         return false;
       }
-      auto value = server.load({which.type, std::string{row.ns}, std::string{row.name}}, row.json);
+      auto value = server.load(row.json);
       if (!value) {
         failed = value.error();
         return false;
@@ -108,7 +108,7 @@ void get_object(const ServerPtr& server, const ContextPtr& context) {
     auto row = server->store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key, at); });
     if (!row) return server->fail(context, row.error());
     if (!row.value()) return server->fail(context, not_found(context->subject()));
-    auto object = server->load(key, row.value()->json);
+    auto object = server->load(row.value()->json);
     if (!object) return server->fail(context, object.error());
     server->answer(context, 200, object.value());
   });

@@ -90,10 +90,10 @@ void Server::fail(const ContextPtr& context, const Error& error) {
   context->writer->send(std::move(response));
 }
 
-Result<Value> Server::load(const ObjectKey& key, std::string_view json) {
+Result<Value> Server::load(std::string_view json) {
   SHIPLOG_TRY(auto value, parse_json(json));
   if (options.vault == nullptr) return value;
-  return options.vault->open(key, std::move(value));
+  return options.vault->open(std::move(value));
 }
 
 void Server::when_current(const ContextPtr& context, std::function<void()> then) {
@@ -107,7 +107,7 @@ void Server::when_current(const ContextPtr& context, std::function<void()> then)
 Result<Value> Server::current(const Context& context, const ObjectKey& key) {
   SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
   if (!row) return not_found(context.subject(key.name));
-  return load(key, row->json);
+  return load(row->json);
 }
 
 Entry Server::entry_for(const Context& context, const std::string& verb) const {

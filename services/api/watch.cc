@@ -100,7 +100,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       if (!context_->path.ns.empty()) which.ns = context_->path.ns;
       std::optional<Error> failed;
       SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
-        auto object = server_.load({type_, std::string{row.ns}, std::string{row.name}}, row.json);
+        auto object = server_.load(row.json);
         if (!object) {
           failed = object.error();
           return false;
@@ -126,7 +126,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (!batch.complete) return from_history(out);
     for (const Feed::ChangePtr& change : batch.changes) {
       if (!context_->path.ns.empty() && change->object.ns != context_->path.ns) continue;
-      step(change->object, change->revision, change->before, change->after, out);
+      step(change->revision, change->before, change->after, out);
     }
     at_ = batch.upto;
     return true;
@@ -146,7 +146,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         if (row.operation != Operation::kRemoved) {
           SHIPLOG_TRY(after, parse_json(row.json));
         }
-        step(row.object, row.revision, before, after, out);
+        step(row.revision, before, after, out);
         at_ = row.revision;
       }
       if (rows.size() < which.limit) at_ = view.revision();
@@ -172,11 +172,11 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
   /// W-7: what the selectors make of one change.
-  void step(const ObjectKey& key, Revision revision, Value before, Value after, std::string& out) {
+  void step(Revision revision, Value before, Value after, std::string& out) {
     if (server_.options.vault != nullptr) {
       for (Value* value : {&before, &after}) {
         if (value->is_null()) continue;
-        auto opened = server_.options.vault->open(key, std::move(*value));
+        auto opened = server_.options.vault->open(std::move(*value));
         *value = opened ? std::move(opened).value() : Value{};
       }
     }

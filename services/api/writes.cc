@@ -114,7 +114,7 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
         if (change->object == key && !change->removed()) stored = change->after;
       }
       if (server->options.vault != nullptr) {
-        auto opened = server->options.vault->open(key, std::move(stored));
+        auto opened = server->options.vault->open(std::move(stored));
         if (!opened) return server->fail(context, opened.error());
         stored = std::move(opened).value();
       }

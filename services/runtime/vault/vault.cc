@@ -1,0 +1,318 @@
+#include "services/runtime/vault/vault.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "projections/store/connection.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+constexpr size_t kKeyBytes = 32;
+constexpr size_t kNonceBytes = 12;
+constexpr size_t kTagBytes = 16;
+// No base64 holds a colon: sealed text cannot be mistaken for a Secret's data.
+constexpr std::string_view kPrefix = "shiplog:sealed:v1:";
+constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+using Key = std::array<unsigned char, kKeyBytes>;
+
+std::string base64(std::string_view bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     static_cast<int>(bytes.size()));
+  text.resize(static_cast<size_t>(length));
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string bytes(text.size() / 4 * 3 + 3, '\0');
+  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+  if (length < 0) return std::nullopt;
+  size_t size = static_cast<size_t>(length);
+  for (size_t at = text.size(); at > 0 && text[at - 1] == '=' && size > 0; --at) --size;
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string hex(const unsigned char* bytes, size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (size_t at = 0; at < size; ++at) {
+    text += kDigits[bytes[at] >> 4U];
+    text += kDigits[bytes[at] & 15U];
+  }
+  return text;
+}
+
+std::string hmac(const Key& key, std::string_view message) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(message.data()), message.size(), digest.data(), &size);
+  return {digest.begin(), digest.begin() + size};
+}
+
+struct CipherDeleter {
+  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+};
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, CipherDeleter>;
+
+/// nonce, ciphertext, tag.
+std::string encrypt(const Key& key, std::string_view nonce, std::string_view plain) {
+  const Cipher cipher{EVP_CIPHER_CTX_new()};
+  std::string out{nonce};
+  out.resize(kNonceBytes + plain.size() + kTagBytes);
+  auto* at = reinterpret_cast<unsigned char*>(out.data()) + kNonceBytes;
+  int size = 0;
+  EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(),
+                     reinterpret_cast<const unsigned char*>(nonce.data()));
+  EVP_EncryptUpdate(cipher.get(), at, &size, reinterpret_cast<const unsigned char*>(plain.data()),
+                    static_cast<int>(plain.size()));
+  EVP_EncryptFinal_ex(cipher.get(), at + size, &size);
+  EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes, at + plain.size());
+  return out;
+}
+
+std::optional<std::string> decrypt(const Key& key, std::string_view sealed) {
+  if (sealed.size() < kNonceBytes + kTagBytes) return std::nullopt;
+  const size_t size = sealed.size() - kNonceBytes - kTagBytes;
+  std::string plain(size, '\0');
+  std::string tag{sealed.substr(kNonceBytes + size)};
+  const Cipher cipher{EVP_CIPHER_CTX_new()};
+  int written = 0;
+  EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(),
+                     reinterpret_cast<const unsigned char*>(sealed.data()));
+  EVP_DecryptUpdate(cipher.get(), reinterpret_cast<unsigned char*>(plain.data()), &written,
+                    reinterpret_cast<const unsigned char*>(sealed.data()) + kNonceBytes, static_cast<int>(size));
+  EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data());
+  int rest = 0;
+  if (EVP_DecryptFinal_ex(cipher.get(), reinterpret_cast<unsigned char*>(plain.data()) + written, &rest) != 1) {
+    return std::nullopt;
+  }
+  return plain;
+}
+
+/// The key id of a sealed text; empty: it is not sealed.
+std::string_view key_id_of(std::string_view text) {
+  if (!text.starts_with(kPrefix)) return {};
+  text.remove_prefix(kPrefix.size());
+  return text.substr(0, text.find(':'));
+}
+
+void collect_key_ids(const Value& value, std::vector<std::string>& ids) {
+  if (value.is_string()) {
+    if (const auto id = key_id_of(value.as_string()); !id.empty()) ids.emplace_back(id);
+  }
+  for (const Value& item : value.items()) collect_key_ids(item, ids);
+  for (const auto& member : value.members()) collect_key_ids(member.value, ids);
+}
+
+bool has_sealed(const Value& value) {
+  if (value.is_string()) return value.as_string().starts_with(kPrefix);
+  return std::ranges::any_of(value.items(), has_sealed) ||
+         std::ranges::any_of(value.members(), [](const auto& member) { return has_sealed(member.value); });
+}
+
+Result<Key> load_or_create_fleet_key(const std::string& path) {
+  Key key{};
+  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    RAND_bytes(key.data(), static_cast<int>(key.size()));
+    const bool written = ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
+    ::close(made);
+    if (!written) return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno)};
+    return key;
+  }
+  if (errno != EEXIST) return Error{ErrorCode::kIo, "cannot make " + path + ": " + std::strerror(errno)};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
+  const ssize_t size = ::read(fd, key.data(), key.size());
+  ::close(fd);
+  if (size != static_cast<ssize_t>(key.size())) {
+    return Error{ErrorCode::kCorrupt, path + " does not hold a key of 32 bytes: put the fleet's key back"};
+  }
+  return key;
+}
+
+}  // namespace
+
+struct Vault::Impl {
+  std::mutex mutex;
+  std::unique_ptr<store::Connection> file;
+  Key fleet{};
+  std::map<std::string, Key, std::less<>> cached;
+
+  Result<std::optional<Key>> find(std::string_view id) {
+    if (const auto at = cached.find(id); at != cached.end()) return std::optional{at->second};
+    SHIPLOG_TRY(auto statement, file->prepare("SELECT wrapped FROM key WHERE id = ?"));
+    statement.bind_all(id);
+    SHIPLOG_TRY(const bool found, statement.next());
+    if (!found) return std::optional<Key>{};
+    const auto plain = decrypt(fleet, statement.blob(0));
+    if (!plain || plain->size() != kKeyBytes) {
+      return Error{ErrorCode::kCorrupt, file->path() + ": a key cannot be unwrapped: this is not the fleet's key"};
+    }
+    Key key{};
+    std::copy(plain->begin(), plain->end(), key.begin());
+    cached.emplace(id, key);
+    return std::optional{key};
+  }
+
+  Result<std::pair<std::string, Key>> make(const ObjectKey& object) {
+    std::array<unsigned char, 16> id_bytes{};
+    Key key{};
+    std::array<char, kNonceBytes> nonce{};
+    RAND_bytes(id_bytes.data(), static_cast<int>(id_bytes.size()));
+    RAND_bytes(key.data(), static_cast<int>(key.size()));
+    RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), static_cast<int>(nonce.size()));
+    const std::string id = hex(id_bytes.data(), id_bytes.size());
+    const std::string wrapped = encrypt(fleet, {nonce.data(), nonce.size()},
+                                        {reinterpret_cast<const char*>(key.data()), key.size()});
+    const std::string name = to_string(object);
+    SHIPLOG_TRY(auto statement, file->prepare("INSERT INTO key (id, object, wrapped) VALUES (?, ?, ?)"));
+    statement.bind(1, std::string_view{id});
+    statement.bind(2, std::string_view{name});
+    statement.bind_blob(3, wrapped);
+    SHIPLOG_TRY(statement.run());
+    cached.emplace(id, key);
+    return std::pair{id, key};
+  }
+
+  /// The newest key of an object, or a new one.
+  Result<std::pair<std::string, Key>> key_for(const ObjectKey& object) {
+    const std::string name = to_string(object);
+    std::string id;
+    {
+      SHIPLOG_TRY(auto statement, file->prepare("SELECT id FROM key WHERE object = ? ORDER BY rowid DESC LIMIT 1"));
+      statement.bind_all(std::string_view{name});
+      SHIPLOG_TRY(const bool found, statement.next());
+      if (found) id = statement.text(0);
+    }
+    if (id.empty()) return make(object);
+    SHIPLOG_TRY(const auto key, find(id));
+    if (!key) return make(object);
+    return std::pair{id, *key};
+  }
+
+  Result<void> destroy(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      cached.erase(id);
+      SHIPLOG_TRY(auto statement, file->prepare("DELETE FROM key WHERE id = ?"));
+      SHIPLOG_TRY(statement.run(std::string_view{id}));
+    }
+    // The write-ahead log still has the pages as they were: it is cut off, and secure_delete has overwritten the rest.
+    return file->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  Result<void> open_all(Value& value) {
+    if (value.is_string()) {
+      const std::string_view text = value.as_string();
+      const std::string_view id = key_id_of(text);
+      if (id.empty()) return ok();
+      SHIPLOG_TRY(const auto key, find(id));
+      const auto bytes = from_base64(text.substr(kPrefix.size() + id.size() + 1));
+      const auto plain = key && bytes ? decrypt(*key, *bytes) : std::nullopt;
+      if (key && !plain) return Error{ErrorCode::kCorrupt, "a sealed text has been altered"};
+      value = Value{plain.value_or("")};
+      return ok();
+    }
+    if (!has_sealed(value)) return ok();
+    if (value.is_array()) {
+      for (Value& item : value.edit_items()) {
+        SHIPLOG_TRY(open_all(item));
+      }
+      return ok();
+    }
+    std::vector<std::string> keys;
+    for (const auto& member : value.members()) {
+      if (has_sealed(member.value)) keys.emplace_back(member.key());
+    }
+    for (const std::string& key : keys) {
+      SHIPLOG_TRY(open_all(value.edit(key)));
+    }
+    return ok();
+  }
+};
+
+Vault::Vault(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+Vault::~Vault() = default;
+
+Result<std::unique_ptr<Vault>> Vault::open_folder(const std::string& folder) {
+  auto impl = std::make_unique<Impl>();
+  SHIPLOG_TRY(impl->fleet, load_or_create_fleet_key(folder + "/fleet.key"));
+  SHIPLOG_TRY(impl->file, store::Connection::open(folder + "/keys.db", store::Connection::Mode::kWrite));
+  ::chmod((folder + "/keys.db").c_str(), 0600);
+  SHIPLOG_TRY(impl->file->execute("PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                                  "CREATE TABLE IF NOT EXISTS key (id TEXT PRIMARY KEY, object TEXT NOT NULL, "
+                                  "wrapped BLOB NOT NULL);"
+                                  "CREATE INDEX IF NOT EXISTS key_object ON key (object)"));
+  return std::unique_ptr<Vault>{new Vault{std::move(impl)}};
+}
+
+Result<Value> Vault::seal(const ObjectKey& key, Value object) {
+  if (key.type != type::kSecret) return object;
+  const std::lock_guard lock{impl_->mutex};
+  std::optional<std::pair<std::string, Key>> own;
+  const auto sealed = [&](std::string_view field, const Value& plain) -> Result<Value> {
+    if (!plain.is_string() || plain.as_string().starts_with(kPrefix)) return plain;
+    if (!own) {
+      SHIPLOG_TRY(own, impl_->key_for(key));
+    }
+    // The nonce comes from the text itself: equal texts seal alike, different ones never share a nonce (SIV).
+    const std::string nonce = hmac(own->second, std::string{field} + '\0' + plain.str()).substr(0, kNonceBytes);
+    return Value{std::string{kPrefix} + own->first + ":" + base64(encrypt(own->second, nonce, plain.as_string()))};
+  };
+  std::vector<std::string> fields;
+  for (const auto& member : object["data"].members()) fields.emplace_back(member.key());
+  for (const std::string& field : fields) {
+    SHIPLOG_TRY(Value text, sealed(field, object["data"][field]));
+    object.edit("data").set(field, std::move(text));
+  }
+  if (const Value* applied = object["metadata"]["annotations"].find(kLastApplied)) {
+    SHIPLOG_TRY(Value text, sealed(kLastApplied, *applied));
+    object.edit("metadata").edit("annotations").set(kLastApplied, std::move(text));
+  }
+  return object;
+}
+
+Result<Value> Vault::open(Value object) {
+  if (!has_sealed(object)) return object;
+  const std::lock_guard lock{impl_->mutex};
+  SHIPLOG_TRY(impl_->open_all(object));
+  return object;
+}
+
+void Vault::on_folded(const State&, const DecodedRecord&, const Folded& folded) {
+  for (const Change& change : folded.changes) {
+    if (change.object.type != type::kSecret || !change.removed()) continue;
+    std::vector<std::string> ids;
+    collect_key_ids(change.before, ids);
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    if (ids.empty()) continue;
+    const std::lock_guard lock{impl_->mutex};
+    if (auto destroyed = impl_->destroy(ids); !destroyed) {
+      log::error("vault.destroy_failed", {log::kv("object", to_string(change.object)),
+                                          log::kv("reason", destroyed.error().message)});
+    }
+  }
+}
+
+}  // namespace shiplog
