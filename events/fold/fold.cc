@@ -37,7 +37,7 @@ class Folder {
       folded.stop = std::move(stop_);
     }
     folded.revision = state_.revision();
-    if (!folded.changes.empty() || !leases_.empty() || version_ != 0) state_.remember_hash();
+    if (!folded.changes.empty()) state_.remember_hash();
     return folded;
   }
 

@@ -38,12 +38,7 @@ void add(ResourceList& sum, const ResourceList& amounts, int sign) {
 
 Hash128 State::hash() const {
   Hash128 sum = meta_.hash;
-  std::string rest =
-      "fold_version=" + std::to_string(meta_.fold_version) + "\nrevision=" + std::to_string(meta_.revision.value);
-  for (const auto& [service, lease] : meta_.leases) {
-    rest += "\n" + service + "=" + std::to_string(lease.epoch) + " " + lease.holder;
-  }
-  sum += siphash128(rest);
+  sum += siphash128("revision=" + std::to_string(meta_.revision.value));
   return sum;
 }
 
@@ -215,8 +210,6 @@ void State::remember(const EntryId& id) {
 }
 
 void State::remember_hash() {
-  // Only the newest hash of a revision counts: a later entry without object changes may still take a lease.
-  if (!recent_hashes_.empty() && recent_hashes_.back().first == meta_.revision) recent_hashes_.pop_back();
   recent_hashes_.emplace_back(meta_.revision, hash());
   if (recent_hashes_.size() > kRememberedHashes) recent_hashes_.pop_front();
 }

@@ -56,7 +56,7 @@ class State {
   Revision revision() const { return meta_.revision; }
   /// When the last entry was written. Decisions that need "now" are handed it, they do not take it from here.
   UtcMillis time() const { return meta_.time; }
-  /// Of all objects, leases and the fold version. Equal histories give equal hashes.
+  /// Of all objects and the revision: leases may move without either. Equal histories give equal hashes.
   Hash128 hash() const;
   /// The hash as of an earlier revision, where it is still remembered (the last few thousand entries).
   std::optional<Hash128> hash_at(Revision revision) const;

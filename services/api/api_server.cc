@@ -243,7 +243,6 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
 }
 
 void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
-  if (server->options.intercept && server->options.intercept(request, writer)) return;
   const std::string path = without_trailing_slash(request.path);
   if (open_to_all(request, path, *writer)) return;
 
@@ -287,7 +286,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   };
   const std::weak_ptr<Impl> weak = impl;
   SHIPLOG_TRY(impl->http, HttpServer::start(http, [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
-                if (const auto self = weak.lock()) self->handle(std::move(request), std::move(writer));
+                const auto self = weak.lock();
+                if (!self) return;
+                const auto& intercept = self->server->options.intercept;
+                if (intercept && intercept(request, writer)) return;
+                self->handle(std::move(request), std::move(writer));
               }));
   if (own.metrics != nullptr) {
     own.metrics->gauge("shiplog_http_connections", "Open connections.",
@@ -303,6 +306,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
 }
 
 ApiServer::~ApiServer() { stop(Millis{0}); }
+
+void ApiServer::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+  impl_->handle(std::move(request), std::move(writer));
+}
 
 std::string ApiServer::url() const { return impl_->http->url(); }
 uint16_t ApiServer::port() const { return impl_->http->bound_port(); }

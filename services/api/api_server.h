@@ -38,6 +38,9 @@ class ApiServer {
   static Result<std::unique_ptr<ApiServer>> start(Options options);
   ~ApiServer();
 
+  /// Handles a request that `intercept` took over, as if it had just come in.
+  void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+
   std::string url() const;
   uint16_t port() const;
   /// Ends watches, finishes requests, until `deadline`.

@@ -1,0 +1,63 @@
+#include "services/bin/options.h"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+
+namespace shiplog {
+
+const std::vector<std::string>& all_roles() {
+  static const std::vector<std::string> roles = {"api",       "binder", "scheduler", "dispatcher", "collector",
+                                                 "taint",     "quota",  "lifecycle", "control"};
+  return roles;
+}
+
+Result<HostPort> parse_host_port(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const auto invalid = [&] {
+    return Error{ErrorCode::kInvalid, "\"" + text + "\" is no HOST:PORT (for example 127.0.0.1:7443; port 0 takes a free one)"};
+  };
+  if (colon == std::string::npos) return invalid();
+  HostPort parsed;
+  parsed.host = text.substr(0, colon);
+  if (parsed.host.size() > 1 && parsed.host.front() == '[' && parsed.host.back() == ']') {
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  }
+  if (parsed.host.empty()) parsed.host = "0.0.0.0";
+  const char* begin = text.data() + colon + 1;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(begin, end, parsed.port);
+  if (result.ec != std::errc{} || result.ptr != end) return invalid();
+  return parsed;
+}
+
+Result<std::vector<std::string>> read_config(const std::string& path) {
+  std::ifstream file{path};
+  if (!file) return Error{ErrorCode::kIo, "cannot read the configuration file " + path};
+  std::stringstream text;
+  text << file.rdbuf();
+  auto parsed = parse_yaml(text.str());
+  if (!parsed) return parsed.error().context(path);
+  if (!parsed.value().is_object()) return Error{ErrorCode::kBadRequest, path + ": a mapping of options is expected"};
+  std::vector<std::string> words;
+  for (const auto& member : parsed.value().members()) {
+    std::string value;
+    if (member.value.is_array()) {
+      for (const Value& item : member.value.items()) {
+        value += (value.empty() ? "" : ",") + (item.is_string() ? item.str() : to_json(item));
+      }
+    } else if (member.value.is_object() || member.value.is_null()) {
+      return Error{ErrorCode::kBadRequest, path + ": option " + std::string{member.key()} +
+                                               " must be a text, a number or a list of them"};
+    } else {
+      value = member.value.is_string() ? member.value.str() : to_json(member.value);
+    }
+    words.push_back("--" + std::string{member.key()} + "=" + value);
+  }
+  return words;
+}
+
+}  // namespace shiplog

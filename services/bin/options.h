@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "services/member/member.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+
+/// What the command line and the --config file of both subcommands say.
+struct CommonOptions {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:0";
+  std::string kubeconfig_out;
+  log::Format log_format = log::Format::kText;
+  log::Level log_level = log::Level::kInfo;
+  size_t max_connections = 10000;
+  size_t max_body_bytes = 3 * 1024 * 1024;
+};
+
+struct ServeOptions {
+  CommonOptions common;
+  std::vector<std::string> roles;  ///< never empty; "all" is spelled out
+  std::string journal;             ///< "sqlite:FILE"
+  std::vector<std::string> names;  ///< more names and addresses for the server's certificate
+  uint64_t hash_every = 1000;      ///< entries between two StateHashed
+  uint64_t snapshot_every = 100'000;
+};
+
+struct TrialMemberOptions {
+  CommonOptions common;
+  MemberOptions member;
+  int64_t latency_ms = 0;
+  std::string refuse = "none";
+  int64_t flap_seconds = 0;
+};
+
+/// All roles, in the order of --help.
+const std::vector<std::string>& all_roles();
+
+/// "HOST:PORT", "[::1]:7443", ":7443". Error: kInvalid.
+struct HostPort {
+  std::string host;
+  uint16_t port = 0;
+};
+Result<HostPort> parse_host_port(const std::string& text);
+
+/// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real ones.
+/// Errors: kIo, kBadRequest, naming the file.
+Result<std::vector<std::string>> read_config(const std::string& path);
+
+}  // namespace shiplog

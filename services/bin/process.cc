@@ -1,0 +1,106 @@
+#include "services/bin/process.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "events/base/system.h"
+#include "services/runtime/http/kubeconfig.h"
+
+namespace shiplog {
+namespace {
+
+std::atomic<bool> failed{false};
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+bool is_address(const std::string& host) {
+  return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
+}
+
+}  // namespace
+
+void block_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t set = stop_signals();
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void wait_for_stop() {
+  const sigset_t set = stop_signals();
+  int signal = 0;
+  sigwait(&set, &signal);
+}
+
+void stop_process() {
+  failed = true;
+  ::kill(::getpid(), SIGTERM);
+}
+
+bool stopped_by_failure() { return failed; }
+
+Result<Identity> load_identity(const std::string& folder, const HostPort& listen, const std::vector<std::string>& names) {
+  const std::string pki = folder + "/pki";
+  SHIPLOG_TRY(make_folder(pki));
+  const UtcMillis now = SystemClock{}.now();
+  Identity identity;
+  SHIPLOG_TRY(identity.authority, load_or_create_authority(pki + "/ca", "shiplog-ca", now));
+  ServerNames known{.dns = {"localhost", "kubernetes", "kubernetes.default.svc"}, .ips = {"127.0.0.1", "::1"}};
+  std::vector<std::string> more = names;
+  if (listen.host != "0.0.0.0" && listen.host != "::") more.push_back(listen.host);
+  char hostname[256] = {};
+  if (::gethostname(hostname, sizeof hostname - 1) == 0) more.emplace_back(hostname);
+  for (const std::string& name : more) {
+    auto& into = is_address(name) ? known.ips : known.dns;
+    if (std::find(into.begin(), into.end(), name) == into.end()) into.push_back(name);
+  }
+  SHIPLOG_TRY(identity.server,
+              load_or_create_server_certificate(pki + "/server", identity.authority, "shiplog", known, now));
+  SHIPLOG_TRY(identity.admin, load_or_create_client_certificate(pki + "/admin", identity.authority, "kubernetes-admin",
+                                                                {"system:masters"}, now));
+  return identity;
+}
+
+HttpServer::Options http_options(const CommonOptions& common, const HostPort& listen, const Identity& identity) {
+  HttpServer::Options http;
+  http.host = listen.host;
+  http.port = listen.port;
+  http.certificate_pem = identity.server.certificate_pem;
+  http.key_pem = identity.server.key_pem;
+  http.client_ca_pem = identity.authority.certificate_pem;
+  http.max_connections = common.max_connections;
+  http.max_body_bytes = common.max_body_bytes;
+  return http;
+}
+
+Result<void> write_admin_kubeconfig(const std::string& path, const std::string& name, const std::string& url,
+                                    const Identity& identity) {
+  if (path.empty()) return ok();
+  ClientTarget target;
+  target.url = url;
+  target.ca_pem = identity.authority.certificate_pem;
+  target.certificate_pem = identity.admin.certificate_pem;
+  target.key_pem = identity.admin.key_pem;
+  return write_kubeconfig(path, name, target);
+}
+
+Result<void> make_folder(const std::string& path) {
+  std::error_code trouble;
+  const bool made = std::filesystem::create_directories(path, trouble);
+  if (trouble) return Error{ErrorCode::kIo, "cannot make the folder " + path + ": " + trouble.message()};
+  if (made) ::chmod(path.c_str(), 0700);
+  return ok();
+}
+
+}  // namespace shiplog

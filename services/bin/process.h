@@ -1,0 +1,43 @@
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include "events/base/result.h"
+#include "services/bin/options.h"
+#include "services/runtime/http/server.h"
+#include "services/runtime/http/tls.h"
+
+namespace shiplog {
+
+/// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts, ignores SIGPIPE: call before any thread exists.
+void block_signals();
+/// Waits for SIGTERM or SIGINT; or for stop_process().
+void wait_for_stop();
+/// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.
+void stop_process();
+bool stopped_by_failure();
+
+/// What a TLS API server of ours needs: an authority that also signs clients, a server and an administrator certificate,
+/// all kept in `<folder>/pki`.
+struct Identity {
+  KeyPair authority, server, admin;
+};
+Result<Identity> load_identity(const std::string& folder, const HostPort& listen, const std::vector<std::string>& names);
+
+/// HTTP options from the common ones.
+HttpServer::Options http_options(const CommonOptions& common, const HostPort& listen, const Identity& identity);
+
+/// The administrator's kubeconfig for `url`. Writes nothing when `path` is empty.
+Result<void> write_admin_kubeconfig(const std::string& path, const std::string& name, const std::string& url,
+                                    const Identity& identity);
+
+/// Makes a folder with mode 0700, and its parents. Error: kIo, naming it.
+Result<void> make_folder(const std::string& path);
+
+// The subcommands; exit codes.
+int serve(const ServeOptions& options);
+int trial_member(const TrialMemberOptions& options);
+
+}  // namespace shiplog

@@ -1,0 +1,293 @@
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "events/base/system.h"
+#include "events/journal/embedded/sqlite_journal.h"
+#include "services/api/api_server.h"
+#include "services/bin/process.h"
+#include "services/bin/snapshots.h"
+#include "services/bin/stack.h"
+#include "services/binder/service.h"
+#include "services/collector/service.h"
+#include "services/dispatcher/service.h"
+#include "services/lifecycle/service.h"
+#include "services/quota/service.h"
+#include "services/runtime/file_election.h"
+#include "services/runtime/http/io_threads.h"
+#include "services/runtime/log.h"
+#include "services/runtime/members/https_members.h"
+#include "services/runtime/roles.h"
+#include "services/runtime/state_hasher.h"
+#include "services/runtime/thread_loop.h"
+#include "services/runtime/vault/vault.h"
+#include "services/scheduler/service.h"
+#include "services/taint/service.h"
+
+namespace shiplog {
+namespace {
+
+constexpr const char* kUserAgent = "shiplogd/" SHIPLOG_VERSION;
+constexpr Millis kStopDeadline{5'000};
+/// Events are kept for an hour, as kube-apiserver does by default.
+constexpr Millis kEventLife{3'600'000};
+constexpr Millis kExpireEvery{60'000};
+
+Result<std::string> sqlite_path(const std::string& journal) {
+  constexpr std::string_view kScheme = "sqlite:";
+  if (!journal.starts_with(kScheme) || journal.size() == kScheme.size()) {
+    return Error{ErrorCode::kInvalid, "--journal=" + journal + ": only sqlite:FILE is supported by this build"};
+  }
+  return journal.substr(kScheme.size());
+}
+
+/// One process for one data folder: two would write the same projection.
+Result<int> lock_folder(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    ::close(fd);
+    return Error{ErrorCode::kUnavailable, "the data folder " + folder +
+                                              " is in use by another shiplogd: stop it, or give this one its own "
+                                              "--data-dir (several may share one --journal)"};
+  }
+  return fd;
+}
+
+/// The namespaces every control plane has (as upstream).
+std::vector<std::string> system_namespaces() {
+  return {"default", "kube-node-lease", "kube-public", "kube-system", "karmada-cluster", "karmada-system"};
+}
+
+Value namespace_object(const std::string& name) {
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Namespace"},
+                        {"metadata", Value::object({{"name", name},
+                                                    {"labels", Value::object({{"kubernetes.io/metadata.name", name}})}})},
+                        {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
+                        {"status", Value::object({{"phase", "Active"}})}});
+}
+
+/// Everything a running control plane process holds, in the order of its making.
+class ControlPlane {
+ public:
+  explicit ControlPlane(const ServeOptions& options) : options_{options} {}
+  ~ControlPlane() { stop(); }
+
+  Result<void> start() {
+    SHIPLOG_TRY(const std::string journal_path, sqlite_path(options_.journal));
+    SHIPLOG_TRY(make_folder(options_.common.data_dir));
+    SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
+    // What all processes of a fleet share lies beside the journal; what is this one's own, in its data folder.
+    std::string shared = std::filesystem::path{journal_path}.parent_path().string();
+    if (shared.empty()) shared = ".";
+    SHIPLOG_TRY(make_folder(shared));
+    SHIPLOG_TRY(auto journal, open_sqlite_journal(journal_path));
+    SHIPLOG_TRY(auto ephemera, open_sqlite_journal(shared + "/ephemera.db"));
+    SHIPLOG_TRY(vault_, Vault::open_folder(shared));
+
+    const std::string projection = options_.common.data_dir + "/projection.db";
+    const std::string snapshots = options_.common.data_dir + "/snapshots";
+    restore_newest_snapshot(snapshots, projection);
+    SHIPLOG_TRY(record_, Stack::open({.name = "journal",
+                                      .journal = std::move(journal),
+                                      .projection = projection,
+                                      .executor = &loop_,
+                                      .random = &random_}));
+    SHIPLOG_TRY(ephemera_, Stack::open({.name = "ephemera",
+                                        .journal = std::move(ephemera),
+                                        .projection = options_.common.data_dir + "/ephemera-projection.db",
+                                        .executor = &loop_,
+                                        .random = &random_}));
+    record_->replica().add_observer(catalogue_);
+    record_->replica().add_observer(*vault_);
+    snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
+    record_->replica().add_observer(*snapshots_);
+    make_roles(shared);
+
+    const auto failed = [](const Error& error) {
+      log::error("process.stopping", {log::kv("reason", error.message)});
+      stop_process();
+    };
+    SHIPLOG_TRY(record_->start([this](const State& state) { catalogue_.load(state); }, failed));
+    SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
+    if (serves_api()) {
+      SHIPLOG_TRY(start_api(shared));
+    }
+    loop_.post([this] {
+      roles_->start();
+      record_->replica().when_caught_up([this] {
+        log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
+        make_system_namespaces();
+      });
+      expire_ephemera();
+    });
+    return ok();
+  }
+
+  void stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    if (api_) api_->stop(kStopDeadline);
+    if (record_) record_->stop();
+    if (ephemera_) ephemera_->stop();
+    loop_.call([this] {
+      if (roles_) roles_->stop();
+    });
+    members_io_.reset();
+    loop_.stop();
+    if (lock_ >= 0) ::close(lock_);
+  }
+
+ private:
+  bool serves_api() const { return std::ranges::find(options_.roles, "api") != options_.roles.end(); }
+
+  void make_roles(const std::string& shared) {
+    members_io_ = std::make_shared<IoThreads>(1);
+    members_ = std::make_unique<HttpsMembers>(
+        HttpsMembers::Options{.state = &record_->replica().state(),
+                              .executor = &loop_,
+                              .io = members_io_,
+                              .open = [this](Value value) { return vault_->open(std::move(value)); },
+                              .user_agent = kUserAgent});
+    char host[256] = "localhost";
+    ::gethostname(host, sizeof host - 1);
+    const std::string identity =
+        std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
+    election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
+    roles_ = std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
+                                                    .executor = &loop_,
+                                                    .random = &random_,
+                                                    .election = election_.get(),
+                                                    .user_agent = kUserAgent});
+    const std::map<std::string, std::function<std::unique_ptr<Service>()>> makers = {
+        {"binder", [] { return make_binder_service(); }},
+        {"scheduler", [] { return make_scheduler_service(); }},
+        {"dispatcher",
+         [this] {
+           return make_dispatcher_service(*members_, [this](const Value& manifest) { return vault_->open(manifest); });
+         }},
+        {"collector", [this] { return make_collector_service(*members_); }},
+        {"taint", [] { return make_taint_service(); }},
+        {"quota", [] { return make_quota_service(); }},
+        {"lifecycle", [] { return make_lifecycle_service(); }},
+        {"control", [this] { return make_control_service(options_.hash_every); }}};
+    for (const std::string& role : options_.roles) {
+      if (const auto maker = makers.find(role); maker != makers.end()) roles_->add(maker->second());
+    }
+  }
+
+  Result<void> start_api(const std::string& shared) {
+    SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));
+    SHIPLOG_TRY(const Identity identity, load_identity(shared, listen, options_.names));
+    api::ApiServer::Options api;
+    api.http = http_options(options_.common, listen, identity);
+    api.record = &record_->store();
+    api.ephemera = &ephemera_->store();
+    api.catalogue = &catalogue_;
+    api.clock = &loop_;
+    api.random = &random_;
+    api.vault = vault_.get();
+    api.metrics = &metrics_;
+    api.version = SHIPLOG_VERSION;
+    add_gauges();
+    SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
+    std::string url = api_->url();
+    if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
+    log::info("api.listening", {log::kv("url", url)});
+    // Written once the API answers for real: whoever waits for the file may go on at once.
+    record_->replica().when_folded(Offset{0}, [] {});
+    loop_.post([this, identity, url] {
+      record_->replica().when_caught_up([this, identity, url] {
+        if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity); !written) {
+          log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
+          stop_process();
+        }
+      });
+    });
+    return ok();
+  }
+
+  void add_gauges() {
+    const auto number = [](auto value) { return static_cast<double>(value); };
+    Replica& replica = record_->replica();
+    metrics_.gauge("shiplog_revision", "Newest folded revision.",
+                   [&replica, number] { return number(replica.feed().revision().value); });
+    metrics_.gauge("shiplog_entries_folded", "Journal entries folded since the start.",
+                   [&replica, number] { return number(replica.entries_folded()); });
+    metrics_.gauge("shiplog_journal_offset", "Offset after the last folded entry.",
+                   [&replica, number] { return number(replica.next().value); });
+    metrics_.gauge("shiplog_caught_up", "1 once everything that was in the journal at the start is folded.",
+                   [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
+  }
+
+  void make_system_namespaces() {
+    for (const std::string& name : system_namespaces()) {
+      const ObjectKey key{type::kNamespace, "", name};
+      if (record_->replica().state().find(key) != nullptr) continue;
+      Entry entry;
+      entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "api", .source_ip = "",
+                     .user_agent = kUserAgent};
+      entry.events = {ObjectCreated{key, namespace_object(name)}};
+      // Of several processes one is first; the others' are refused, which is as good.
+      record_->replica().append(std::move(entry), [](Result<Outcome>) {});
+    }
+  }
+
+  /// Events and the like go after their time: they are in the ephemera for that.
+  void expire_ephemera() {
+    const UtcMillis now = loop_.now();
+    for (const auto& [name, object] : ephemera_->replica().state().objects("events")) {
+      const auto made = parse_rfc3339(object.value["metadata"]["creationTimestamp"].as_string());
+      if (!made || now - made.value() < kEventLife) continue;
+      Entry entry;
+      entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "api", .source_ip = "",
+                     .user_agent = kUserAgent};
+      entry.events = {ObjectRemoved{{"events", name.ns, name.name}}};
+      ephemera_->replica().append(std::move(entry), [](Result<Outcome>) {});
+    }
+    loop_.post_after(kExpireEvery, [this] {
+      if (!stopped_) expire_ephemera();
+    });
+  }
+
+  const ServeOptions& options_;
+  std::atomic<bool> stopped_{false};
+  int lock_ = -1;
+  SystemRandom random_;
+  Metrics metrics_;
+  api::Catalogue catalogue_{Kinds::compiled()};
+  std::unique_ptr<Vault> vault_;
+  ThreadLoop loop_;
+  std::unique_ptr<Stack> record_, ephemera_;
+  std::unique_ptr<Snapshots> snapshots_;
+  std::shared_ptr<IoThreads> members_io_;
+  std::unique_ptr<HttpsMembers> members_;
+  std::unique_ptr<FileElection> election_;
+  std::unique_ptr<Roles> roles_;
+  std::unique_ptr<api::ApiServer> api_;
+};
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  ControlPlane plane{options};
+  if (auto started = plane.start(); !started) {
+    std::fprintf(stderr, "shiplogd: %s\n", started.error().message.c_str());
+    return 1;
+  }
+  wait_for_stop();
+  log::info("process.stopping", {});
+  plane.stop();
+  return stopped_by_failure() ? 1 : 0;
+}
+
+}  // namespace shiplog

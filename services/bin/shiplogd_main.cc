@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "events/base/quantity.h"
+#include "services/bin/options.h"
+#include "services/bin/process.h"
+
+namespace shiplog {
+namespace {
+
+/// Words of the --config file in front of the real ones: what is said on the command line wins.
+Result<std::vector<std::string>> with_config(std::vector<std::string> words) {
+  std::string path;
+  for (size_t at = 0; at < words.size(); ++at) {
+    if (words[at] == "--config" && at + 1 < words.size()) path = words[at + 1];
+    if (words[at].starts_with("--config=")) path = words[at].substr(9);
+  }
+  if (path.empty() || words.empty()) return words;
+  SHIPLOG_TRY(const auto more, read_config(path));
+  words.insert(words.begin() + 1, more.begin(), more.end());
+  return words;
+}
+
+void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("--config", config, "YAML file with any of these options (listen: 127.0.0.1:7443)")->type_name("FILE");
+  app.add_option("--listen", common.listen, "Where the API listens; port 0 takes a free one")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--kubeconfig-out", common.kubeconfig_out,
+                 "Write the administrator's kubeconfig here, once the API answers")
+      ->type_name("FILE");
+  app.add_option("--logging-format", common.log_format, "How log lines look")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
+      ->default_str("text");
+  app.add_option("--log-level", common.log_level, "The least important lines that are logged")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, log::Level>{{"debug", log::Level::kDebug},
+                                                                            {"info", log::Level::kInfo},
+                                                                            {"warn", log::Level::kWarn},
+                                                                            {"error", log::Level::kError}}))
+      ->default_str("info");
+  app.add_option("--max-connections", common.max_connections, "Connections beyond this are closed")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-body-bytes", common.max_body_bytes, "Request bodies beyond this get 413")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+CLI::Validator quantity() {
+  return CLI::Validator{[](std::string& text) {
+                          const auto parsed = parse_quantity(text);
+                          return parsed ? std::string{} : parsed.error().message;
+                        },
+                        "QUANTITY"};
+}
+
+std::string check_roles(std::vector<std::string>& roles) {
+  if (std::ranges::find(roles, "all") != roles.end()) roles = all_roles();
+  for (const std::string& role : roles) {
+    if (std::ranges::find(all_roles(), role) != all_roles().end()) continue;
+    std::string known;
+    for (const std::string& one : all_roles()) known += (known.empty() ? "" : ", ") + one;
+    return "--roles: there is no role \"" + role + "\"; there are: all, " + known;
+  }
+  return "";
+}
+
+int run(std::vector<std::string> words) {
+  auto configured = with_config(std::move(words));
+  if (!configured) {
+    std::fprintf(stderr, "shiplogd: %s\n", configured.error().message.c_str());
+    return 2;
+  }
+  words = std::move(configured).value();
+
+  CLI::App app{"shiplog: a control plane for many Kubernetes clusters whose database is a message log", "shiplogd"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "shiplogd " SHIPLOG_VERSION);
+  std::string config;
+
+  ServeOptions serving;
+  serving.common.listen = "127.0.0.1:7443";
+  serving.common.data_dir = "shiplog-data";
+  serving.roles = {"all"};
+  auto* serve_command = app.add_subcommand("serve", "Run the control plane, or some of its roles");
+  add_common(*serve_command, serving.common, config);
+  serve_command->add_option("--roles", serving.roles, "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, collector, taint, quota, lifecycle, control")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("ROLE,...")
+      ->default_str("all");
+  serve_command->add_option("--data-dir", serving.common.data_dir, "This process's own files: projection, snapshots")
+      ->type_name("DIR")
+      ->capture_default_str();
+  serve_command->add_option("--journal", serving.journal,
+                            "The fleet's journal; processes that share it form one control plane. Keys, certificates "
+                            "and the ephemera lie beside it [DATA-DIR/journal.db]")
+      ->type_name("sqlite:FILE");
+  serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  serve_command->add_option("--snapshot-every", serving.snapshot_every,
+                            "Take a snapshot every so many entries; 0: never")
+      ->capture_default_str();
+
+  TrialMemberOptions trial;
+  std::string cpu = "8";
+  std::string memory = "16Gi";
+  int64_t ready_ms = trial.member.ready_delay.value;
+  auto* member_command = app.add_subcommand("member", "Run a trial member cluster, in memory, with simulated nodes");
+  add_common(*member_command, trial.common, config);
+  member_command->add_option("--name", trial.member.name, "The cluster's name")->required();
+  member_command->add_option("--data-dir", trial.common.data_dir,
+                             "Keep the member's certificates here, so that it is the same cluster after a restart")
+      ->type_name("DIR");
+  member_command->add_option("--nodes", trial.member.nodes, "Simulated nodes")->check(CLI::Range(0, 1000))->capture_default_str();
+  member_command->add_option("--node-cpu", cpu, "CPU of each node")->check(quantity())->capture_default_str();
+  member_command->add_option("--node-memory", memory, "Memory of each node")->check(quantity())->capture_default_str();
+  member_command->add_option("--ready-delay-ms", ready_ms, "How long a pod takes to become ready")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  member_command->add_option("--latency-ms", trial.latency_ms, "Misbehave: answer every request this late")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  member_command->add_option("--refuse", trial.refuse, "Misbehave: refuse requests: none, writes, all, or an HTTP status")
+      ->capture_default_str();
+  member_command->add_option("--flap-seconds", trial.flap_seconds, "Misbehave: up for so long, down for so long; 0: not")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+
+  block_signals();
+  if (serve_command->parsed()) {
+    if (const std::string wrong = check_roles(serving.roles); !wrong.empty()) {
+      std::fprintf(stderr, "shiplogd: %s\n", wrong.c_str());
+      return 2;
+    }
+    if (serving.journal.empty()) serving.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
+    log::configure(serving.common.log_format, serving.common.log_level);
+    return serve(serving);
+  }
+  trial.member.node_cpu = parse_quantity(cpu).value();
+  trial.member.node_memory = parse_quantity(memory).value();
+  trial.member.ready_delay = Millis{ready_ms};
+  log::configure(trial.common.log_format, trial.common.log_level);
+  return trial_member(trial);
+}
+
+}  // namespace
+}  // namespace shiplog
+
+int main(int argc, char** argv) { return shiplog::run({argv + 1, argv + argc}); }

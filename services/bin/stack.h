@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "events/base/random.h"
+#include "events/journal/journal.h"
+#include "projections/runner.h"
+#include "services/api/store.h"
+#include "services/runtime/replica.h"
+#include "services/runtime/tail_thread.h"
+
+namespace shiplog {
+
+/// A journal with all that hangs on it in one process: projection, replica, tail, and the store the API server reads.
+class Stack {
+ public:
+  struct Options {
+    std::string name;  ///< "journal", "ephemera"
+    std::shared_ptr<Journal> journal;
+    std::string projection;  ///< file
+    Executor* executor = nullptr;
+    Random* random = nullptr;
+  };
+  static Result<std::unique_ptr<Stack>> open(Options options);
+  ~Stack();
+
+  Journal& journal() { return *options_.journal; }
+  Replica& replica() { return *replica_; }
+  Projections& projections() { return *projections_; }
+  api::Store& store() { return *store_; }
+
+  /// Runs what needs the state as it was restored (on the executor), then starts folding.
+  /// `failed` is called on the executor when the replica cannot go on.
+  Result<void> start(std::function<void(const State&)> restored, std::function<void(const Error&)> failed);
+  /// Stops reading. The executor must still run.
+  void stop();
+
+ private:
+  explicit Stack(Options options);
+
+  Options options_;
+  std::unique_ptr<Projections> projections_;
+  Restored restored_;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<api::Store> store_;
+  std::unique_ptr<TailThread> tail_;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,182 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "events/base/hash.h"
+#include "events/base/system.h"
+#include "events/journal/memory_journal.h"
+#include "services/api/api_server.h"
+#include "services/bin/process.h"
+#include "services/bin/stack.h"
+#include "services/lifecycle/service.h"
+#include "services/member/member.h"
+#include "services/member/switches.h"
+#include "services/runtime/election.h"
+#include "services/runtime/log.h"
+#include "services/runtime/roles.h"
+#include "services/runtime/thread_loop.h"
+
+namespace shiplog {
+namespace {
+
+constexpr const char* kUserAgent = "shiplogd-member/" SHIPLOG_VERSION;
+
+/// A member is alone: it always leads.
+class Alone final : public Election {
+ public:
+  Alone(std::string identity, Executor& executor) : identity_{std::move(identity)}, executor_{executor} {}
+  const std::string& identity() const override { return identity_; }
+  void campaign(const std::string&, std::function<void(bool)> changed) override {
+    executor_.post([changed = std::move(changed)] { changed(true); });
+  }
+  void resign() override {}
+
+ private:
+  std::string identity_;
+  Executor& executor_;
+};
+
+/// A folder that goes with the process.
+struct TemporaryFolder {
+  std::string path;
+  ~TemporaryFolder() {
+    std::error_code none;
+    if (!path.empty()) std::filesystem::remove_all(path, none);
+  }
+};
+
+class TrialMember {
+ public:
+  explicit TrialMember(const TrialMemberOptions& options) : options_{options} {}
+  ~TrialMember() { stop(); }
+
+  Result<void> start() {
+    std::error_code trouble;
+    std::string folder = (std::filesystem::temp_directory_path(trouble) / "shiplog-member-XXXXXX").string();
+    if (trouble || ::mkdtemp(folder.data()) == nullptr) {
+      return Error{ErrorCode::kIo, "cannot make a temporary folder " + folder + ": set TMPDIR to a folder that exists"};
+    }
+    temporary_.path = folder;
+    // Objects live in memory and are gone with the process; the identity stays, when there is a place for it.
+    const std::string identity_folder = options_.common.data_dir.empty() ? folder : options_.common.data_dir;
+    SHIPLOG_TRY(make_folder(identity_folder));
+    SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));
+    SHIPLOG_TRY(identity_, load_identity(identity_folder, listen, {}));
+
+    MemoryJournalOptions journal;
+    journal.max_records = 50'000;
+    SHIPLOG_TRY(stack_, Stack::open({.name = "member",
+                                     .journal = make_memory_journal(journal),
+                                     .projection = folder + "/projection.db",
+                                     .executor = &loop_,
+                                     .random = &random_}));
+    stack_->replica().add_observer(catalogue_);
+    roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
+                                                    .executor = &loop_,
+                                                    .random = &random_,
+                                                    .election = &election_,
+                                                    .user_agent = kUserAgent});
+    Switches::Settings settings;
+    settings.latency = Millis{options_.latency_ms};
+    settings.refuse = options_.refuse;
+    settings.flap_seconds = options_.flap_seconds;
+    settings.ready_delay = options_.member.ready_delay;
+    SHIPLOG_TRY(switches_, Switches::make(loop_, settings));
+    MemberOptions member = options_.member;
+    member.switches = switches_;
+    for (auto& service : make_member_services(member)) roles_->add(std::move(service));
+    roles_->add(make_lifecycle_service());
+    SHIPLOG_TRY(stack_->start([](const State&) {},
+                              [](const Error& error) {
+                                log::error("process.stopping", {log::kv("reason", error.message)});
+                                stop_process();
+                              }));
+    api::ApiServer::Options api;
+    api.http = http_options(options_.common, listen, identity_);
+    api.record = &stack_->store();
+    api.ephemera = &stack_->store();
+    api.catalogue = &catalogue_;
+    api.clock = &loop_;
+    api.random = &random_;
+    api.metrics = &metrics_;
+    api.version = SHIPLOG_VERSION;
+    api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
+      return switches->intercept(request, writer);
+    };
+    SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
+    switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+      api_->handle(std::move(request), std::move(writer));
+    });
+    log::info("member.listening", {log::kv("name", options_.member.name), log::kv("url", api_->url())});
+    loop_.post([this] { begin(); });
+    return ok();
+  }
+
+  void stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    if (api_) api_->stop(Millis{2'000});
+    if (stack_) stack_->stop();
+    loop_.call([this] {
+      if (roles_) roles_->stop();
+    });
+    loop_.stop();
+  }
+
+ private:
+  void begin() {
+    Entry entry;
+    // The same cluster after a restart: its objects' uids (kube-system's is the cluster's id) come from its identity.
+    const Hash128 digest = siphash128(options_.member.name + "\n" + identity_.authority.certificate_pem);
+    for (size_t at = 0; at < 8; ++at) {
+      entry.id.bytes[at] = static_cast<uint8_t>(digest.lo >> (8 * at));
+      entry.id.bytes[8 + at] = static_cast<uint8_t>(digest.hi >> (8 * at));
+    }
+    entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "member", .source_ip = "",
+                   .user_agent = kUserAgent};
+    entry.events = initial_objects(options_.member);
+    stack_->replica().append(std::move(entry), [this](Result<Outcome> outcome) {
+      if (!outcome || outcome.value().refusal) {
+        log::error("member.start_failed", {log::kv("reason", outcome ? outcome.value().refusal->reason
+                                                                     : outcome.error().message)});
+        return stop_process();
+      }
+      roles_->start();
+      if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
+          !written) {
+        log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
+        stop_process();
+      }
+    });
+  }
+
+  const TrialMemberOptions& options_;
+  bool stopped_ = false;
+  TemporaryFolder temporary_;
+  Identity identity_;
+  SystemRandom random_;
+  Metrics metrics_;
+  api::Catalogue catalogue_{Kinds::compiled()};
+  ThreadLoop loop_;
+  std::shared_ptr<Switches> switches_;
+  Alone election_{"member", loop_};
+  std::unique_ptr<Stack> stack_;
+  std::unique_ptr<Roles> roles_;
+  std::unique_ptr<api::ApiServer> api_;
+};
+
+}  // namespace
+
+int trial_member(const TrialMemberOptions& options) {
+  TrialMember member{options};
+  if (auto started = member.start(); !started) {
+    std::fprintf(stderr, "shiplogd: %s\n", started.error().message.c_str());
+    return 1;
+  }
+  wait_for_stop();
+  member.stop();
+  return stopped_by_failure() ? 1 : 0;
+}
+
+}  // namespace shiplog
