@@ -91,12 +91,16 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
   events = closed(std::move(events));
   also = closed(std::move(also));
 
-  SHIPLOG_TRY(const int64_t actor, actor_id(entry.actor));
+  if (last_actor_id_ == 0 || last_actor_ != entry.actor) {
+    SHIPLOG_TRY(const int64_t id, actor_id(entry.actor));
+    last_actor_ = entry.actor;
+    last_actor_id_ = id;
+  }
   int column = 0;
   insert_.bind(++column, folded.offset.value);
   insert_.bind_blob(++column, bytes_of(entry.id));
   insert_.bind(++column, entry.time.value);
-  insert_.bind(++column, actor);
+  insert_.bind(++column, last_actor_id_);
   insert_.bind(++column, entry.request.verb);
   insert_.bind(++column, entry.request.path);
   insert_.bind(++column, static_cast<int64_t>(entry.cause.revision.value));

@@ -16,7 +16,10 @@ class AuditProjection {
   static Result<AuditProjection> create(store::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
   /// After a rollback: the actors numbered in that transaction are void.
-  void forget() { actors_.clear(); }
+  void forget() {
+    actors_.clear();
+    last_actor_id_ = 0;
+  }
 
  private:
   AuditProjection(store::TypeIds& types, store::Statement insert, store::Statement subject, store::Statement add_actor,
@@ -31,6 +34,8 @@ class AuditProjection {
   store::TypeIds& types_;
   store::Statement insert_, subject_, add_actor_, find_actor_;
   std::map<std::string, int64_t> actors_;
+  Actor last_actor_;  // mostly the next one too
+  int64_t last_actor_id_ = 0;
 };
 
 }  // namespace shiplog

@@ -12,10 +12,11 @@ CREATE TABLE version (
   json        TEXT NOT NULL      -- of a removal: the last state
 );
 
+-- Both are ordered by revision behind their column, as SQLite ends every index with the table's own key.
 -- The versions of one object, and with them every object as of a revision.
-CREATE UNIQUE INDEX version_by_object ON version (object, revision);
+CREATE INDEX version_by_object ON version (object);
 -- The changes of one type after a revision, for watches.
-CREATE INDEX version_by_type ON version (type, revision);
+CREATE INDEX version_by_type ON version (type);
 
 -- Objects can be asked for as of this revision and later. One row.
 CREATE TABLE retention (

@@ -15,11 +15,18 @@ class ObjectProjection {
   Result<void> apply(FoldedEntry& folded);
 
  private:
-  ObjectProjection(store::TypeIds& types, store::Statement create, store::Statement remove, store::Statement find)
-      : types_{types}, create_{std::move(create)}, remove_{std::move(remove)}, find_{std::move(find)} {}
+  ObjectProjection(store::Connection& connection, store::TypeIds& types, store::Statement insert,
+                   store::Statement set_live, store::Statement find)
+      : connection_{connection},
+        types_{types},
+        insert_{std::move(insert)},
+        set_live_{std::move(set_live)},
+        find_{std::move(find)} {}
+  Result<int64_t> id_of(const Change& change);
 
+  store::Connection& connection_;
   store::TypeIds& types_;
-  store::Statement create_, remove_, find_;
+  store::Statement insert_, set_live_, find_;
 };
 
 }  // namespace shiplog
