@@ -1,0 +1,196 @@
+// Reads every #include of the tree and compares it with the layers: schemas <- events <- projections <- services, and
+// with what pure code may know. Header-only libraries and include paths would let slips through otherwise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Include {
+  std::string file;    // from the root
+  int line = 0;
+  std::string target;  // as written, without quotes
+  bool quoted = false;
+};
+
+bool is_test(const std::string& file) {
+  return file.starts_with("tests/") || file.ends_with("_test.cc") || file.find("/bench/") != std::string::npos ||
+         file.find("_contract") != std::string::npos || file.find("test_support") != std::string::npos;
+}
+
+const std::vector<Include>& includes() {
+  static const std::vector<Include> all = [] {
+    std::vector<Include> found;
+    const fs::path root = SHIPLOG_SOURCE_DIR;
+    for (const char* top : {"schemas", "events", "projections", "services", "tests"}) {
+      for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+        const std::string extension = entry.path().extension().string();
+        if (extension != ".h" && extension != ".cc") continue;
+        const std::string file = fs::relative(entry.path(), root).string();
+        std::ifstream in{entry.path()};
+        std::string line;
+        for (int number = 1; std::getline(in, line); ++number) {
+          if (!line.starts_with("#include ")) continue;
+          const char open = line.size() > 9 ? line[9] : ' ';
+          const size_t end = line.find(open == '<' ? '>' : '"', 10);
+          if (end == std::string::npos) continue;
+          found.push_back({file, number, line.substr(10, end - 10), open == '"'});
+        }
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+int layer_of(const std::string& path) {
+  const std::vector<std::string> layers = {"schemas/", "events/", "projections/", "services/", "tests/"};
+  for (size_t at = 0; at < layers.size(); ++at) {
+    if (path.starts_with(layers[at])) return static_cast<int>(at);
+  }
+  return -1;
+}
+
+std::string at(const Include& include) {
+  return include.file + ":" + std::to_string(include.line) + " includes " + include.target;
+}
+
+/// "services/binder/decide.cc" -> "binder"
+std::string service_of(const std::string& path) {
+  if (!path.starts_with("services/")) return "";
+  const size_t end = path.find('/', 9);
+  return end == std::string::npos ? "" : path.substr(9, end - 9);
+}
+
+std::vector<std::string> violations(const std::function<bool(const Include&)>& wrong) {
+  std::vector<std::string> found;
+  for (const Include& include : includes()) {
+    if (wrong(include)) found.push_back(at(include));
+  }
+  return found;
+}
+
+/// decide and its rules, and everything that folds: no clock, no chance, no I/O.
+bool is_pure(const std::string& file) {
+  if (is_test(file)) return false;
+  if (file.starts_with("events/fold/") || file.starts_with("events/state/") || file.starts_with("events/kinds/")) return true;
+  if (!file.starts_with("services/")) return false;
+  const std::string name = fs::path{file}.filename().string();
+  if (name.starts_with("decide")) return true;
+  return std::ranges::any_of(std::vector<std::string>{"/filter/", "/score/", "/select/", "/assign/", "/patch/",
+                                                      "/selector/", "/table/", "/admission/"},
+                             [&](const std::string& part) { return file.find(part) != std::string::npos; });
+}
+
+TEST(Layering, TheTreeIsThere) { EXPECT_GT(includes().size(), 500u); }
+
+TEST(Layering, IncludesPointToTheLeft) {
+  EXPECT_EQ(violations([](const Include& include) {
+              if (!include.quoted || is_test(include.file)) return false;
+              const int target = layer_of(include.target);
+              return target > layer_of(include.file);
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, OwnHeadersAreNamedFromTheRoot) {
+  EXPECT_EQ(violations([](const Include& include) {
+              return include.quoted && layer_of(include.target) < 0;
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, ServicesDoNotKnowEachOther) {
+  EXPECT_EQ(violations([](const Include& include) {
+              const std::string from = service_of(include.file);
+              const std::string to = service_of(include.target);
+              if (to.empty() || from.empty() || is_test(include.file)) return false;
+              return from != "bin" && to != "runtime" && to != from;
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, RuntimeKnowsNoService) {
+  EXPECT_EQ(violations([](const Include& include) {
+              return include.file.starts_with("services/runtime/") && !is_test(include.file) &&
+                     include.target.starts_with("services/") && !include.target.starts_with("services/runtime/");
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, OnlyProgramsNameJournalBackends) {
+  EXPECT_EQ(violations([](const Include& include) {
+              const bool backend = include.target.starts_with("events/journal/embedded/") ||
+                                   include.target.starts_with("events/journal/kafka/") ||
+                                   include.target == "events/journal/memory_journal.h";
+              return backend && !is_test(include.file) && !include.file.starts_with("events/journal/") &&
+                     !include.file.starts_with("services/bin/");
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
+  EXPECT_EQ(violations([](const Include& include) {
+              if (!include.file.ends_with(".h")) return false;
+              for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/", "spdlog/",
+                                        "yaml-cpp/", "CLI/", "librdkafka", "prometheus/"}) {
+                if (include.target.starts_with(heavy) && !include.file.starts_with("services/runtime/http/") && !include.file.starts_with("events/codec/") &&
+                    !is_test(include.file)) {
+                  return true;
+                }
+              }
+              return include.target.ends_with(".pb.h") && !include.file.starts_with("events/codec/");
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, GeneratedMessagesAreKnownToTheCodecAlone) {
+  EXPECT_EQ(violations([](const Include& include) {
+              return include.target.ends_with(".pb.h") && !include.file.starts_with("events/codec/") &&
+                     !include.file.starts_with("tests/");
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Purity, WhatDecidesKnowsNoClockChanceOrDevice) {
+  EXPECT_EQ(violations([](const Include& include) {
+              if (!is_pure(include.file)) return false;
+              for (const char* impure : {"chrono", "random", "thread", "fstream", "iostream", "filesystem",
+                                         "unistd.h", "ctime", "time.h", "unordered_map", "unordered_set", "sqlite3.h",
+                                         "events/base/system.h", "events/base/random.h"}) {
+                if (include.target == impure) return true;
+              }
+              return include.target.starts_with("projections/") || include.target.starts_with("services/runtime/") ||
+                     include.target.starts_with("sys/") || include.target.starts_with("boost/asio");
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Purity, NoClockOrChanceIsCalledEither) {
+  const std::vector<std::string> words = {"system_clock", "steady_clock", "random_device", "mt19937", "getenv(", "std::rand",
+                                          "std::unordered_"};
+  std::vector<std::string> found;
+  std::set<std::string> seen;
+  for (const Include& include : includes()) {
+    if (!is_pure(include.file) || !seen.insert(include.file).second) continue;
+    std::ifstream in{fs::path{SHIPLOG_SOURCE_DIR} / include.file};
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+      for (const std::string& word : words) {
+        if (line.find(word) != std::string::npos) found.push_back(include.file + ":" + std::to_string(number) + " " + word);
+      }
+    }
+  }
+  EXPECT_EQ(found, std::vector<std::string>{});
+}
+
+}  // namespace
