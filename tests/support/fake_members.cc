@@ -419,10 +419,10 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
     });
     return;
   }
-  const bool read_of_health = request.path.starts_with("/readyz") || request.path.starts_with("/healthz") ||
-                              request.path.starts_with("/version") || request.path == "/api" ||
-                              request.path == "/apis" || split(request.path, '/').size() < 4;
-  if (!read_of_health) log.push_back(cluster + " " + request.method + " " + request.path);
+  const std::vector<std::string> segments =
+      split(std::string_view{request.path}.substr(0, request.path.find('?')), '/');
+  const bool about_objects = segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
+  if (about_objects) log.push_back(cluster + " " + request.method + " " + request.path);
   // The request arrives after half the time, and its answer after the other half: what happens between counts.
   FakeMember* member = at->second.get();
   const Millis half{(member->latency.value + 1) / 2};

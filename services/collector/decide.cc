@@ -1,0 +1,119 @@
+#include "services/collector/decide.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "events/state/binding.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/collector/aggregate.h"
+#include "services/collector/interpret.h"
+
+namespace shiplog::collector {
+namespace {
+
+/// T-7: one cluster's line.
+Result<Value> item_of(const ObjectKey& key, const Value& work, const Binding& binding) {
+  const Value& manifests = work["spec"]["workload"]["manifests"];
+  const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& one) {
+    return one["apiVersion"].as_string() == binding.api_version && one["kind"].as_string() == binding.kind &&
+           one["metadata"]["namespace"].as_string() == binding.ns &&
+           one["metadata"]["name"].as_string() == binding.name;
+  });
+  if (manifest == manifests.items().end()) {
+    return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + binding.kind + " " +
+                                          (binding.ns.empty() ? "" : binding.ns + "/") + binding.name};
+  }
+  Value item = Value::object({{"clusterName", cluster_of_space(key.ns)}, {"health", "Unknown"}});
+  const Value& condition = condition_of(work, "Applied");
+  if (condition["status"].as_string() != "True") {
+    if (!condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
+    return item;
+  }
+  item.set("applied", true);
+  for (const Value& status : work["status"]["manifestStatuses"].items()) {
+    if (!is_about(status, *manifest)) continue;
+    if (!status["status"].is_null()) item.set("status", status["status"]);
+    if (!status["health"].is_empty()) item.set("health", status["health"]);
+  }
+  return item;
+}
+
+/// B-4, without the Works that exist: where the binding wants to be.
+std::set<std::string> wanted_clusters(const Value& spec) {
+  std::set<std::string> wanted;
+  for (const Value& target : spec["clusters"].items()) wanted.insert(target["name"].str());
+  for (const Value& required : spec["requiredBy"].items()) {
+    for (const Value& target : required["clusters"].items()) wanted.insert(target["name"].str());
+  }
+  for (const Value& task : spec["gracefulEvictionTasks"].items()) {
+    if (task["purgeMode"].as_string() != "Directly") wanted.insert(task["fromCluster"].str());
+  }
+  return wanted;
+}
+
+bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
+
+}  // namespace
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || (key.type != type::kResourceBinding && key.type != type::kClusterResourceBinding)) {
+    return std::optional<Decision>{};
+  }
+  const Binding binding = binding_from(key, object->value);
+  if (binding.deleting || binding.permanent_id.empty() || binding.last_scheduled_time.empty()) {  // T-6
+    return std::optional<Decision>{};
+  }
+
+  std::map<std::string, Value> by_cluster;
+  const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
+    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
+    SHIPLOG_TRY(Value item, item_of(work, state.value_of(work), binding));
+    by_cluster[cluster_of_space(work.ns)] = std::move(item);
+  }
+  StatusAggregated event;
+  event.binding = key;
+  event.aggregated_status = Value::array();
+  std::set<std::string> applied_on;
+  for (const auto& [cluster, item] : by_cluster) {
+    event.aggregated_status.push_back(item);
+    if (item["applied"].as_bool()) applied_on.insert(cluster);
+  }
+
+  // T-9: everywhere it should be, nowhere else, and taken by all.
+  const auto wanted = wanted_clusters(object->value["spec"]);
+  event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
+  event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
+  event.message = event.fully_applied ? "All works have been successfully applied"
+                                      : "Failed to apply all works, see status.aggregatedStatus for details";
+
+  const auto served = served_kind(state, binding.api_version, binding.kind);
+  if (served) {
+    const ObjectKey template_key = served->key(binding.ns, binding.name);
+    const Value& template_object = state.value_of(template_key);
+    const auto status =
+        template_object.is_null() ? std::nullopt : aggregated(template_object, event.aggregated_status, now);
+    if (status && !same(*status, template_object["status"])) {
+      event.template_object = template_key;
+      event.template_status = *status;
+    }
+  }
+
+  const Value& condition = condition_of(object->value, "FullyApplied");
+  if (event.template_object.empty() && same(event.aggregated_status, object->value["status"]["aggregatedStatus"]) &&
+      condition["status"].as_string() == (event.fully_applied ? "True" : "False")) {
+    return std::optional<Decision>{};
+  }
+  // The template's status is computed from its spec and its status: it must not have moved on meanwhile.
+  Decision decision;
+  if (!event.template_object.empty()) {
+    decision.expects.push_back({event.template_object, state.revision_of(event.template_object)});
+  }
+  decision.events.push_back(std::move(event));
+  return std::optional<Decision>{std::move(decision)};
+}
+
+}  // namespace shiplog::collector

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/state/cluster.h"
+
+namespace shiplog::collector {
+
+// A Cluster's status worked out from what its API says. Pure.
+
+/// 1.14.8: {totalNum, readyNum}. `nodes` is an array of Nodes.
+Value node_summary(const Value& nodes);
+
+/// 1.14.9: {allocatable, allocated, allocating}. allocatableModelings (1.14.10) are not computed.
+Value resource_summary(const Value& nodes, const Value& pods);
+
+/// 1.14.6: apiEnablements from APIResourceLists, sorted, without subresources.
+Value api_enablements(const Value& resource_lists);
+
+/// What a probe came to, before damping.
+struct Health {
+  std::string status, reason, message;
+  bool operator==(const Health&) const = default;
+};
+
+/// 1.14.3: from the HTTP status of /readyz (or /healthz); 0: no answer.
+Health health_from(int http_status);
+
+/// Holds back flips between Ready and not Ready until they have lasted (1.15). Memory of this process alone: the first
+/// observation after a start counts at once.
+class Damping {
+ public:
+  static constexpr Millis kThreshold{30'000};
+
+  /// What the Ready condition should say now; `stored` is what it says, nullptr when there is none.
+  Health damped(const std::string& cluster, const Health& observed, const Cluster::Condition* stored, UtcMillis now);
+  void forget(const std::string& cluster) { seen_.erase(cluster); }
+  void clear() { seen_.clear(); }
+
+ private:
+  struct Seen {
+    bool ready;
+    UtcMillis since;
+  };
+  std::map<std::string, Seen> seen_;
+};
+
+}  // namespace shiplog::collector

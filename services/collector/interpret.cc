@@ -1,0 +1,166 @@
+#include "services/collector/interpret.h"
+
+#include <charconv>
+#include <initializer_list>
+
+#include "events/state/object.h"
+#include "events/state/work.h"
+
+namespace shiplog::collector {
+namespace {
+
+using Fields = std::initializer_list<const char*>;
+
+Value chosen(const Value& status, Fields fields) {
+  Value out;
+  for (const char* field : fields) {
+    if (!status[field].is_empty()) out.set(field, status[field]);
+  }
+  return out;
+}
+
+/// T-5: which generation of the member's object, and of the template, a status speaks of.
+Result<Value> with_generations(Value status, const Value& object) {
+  const auto text = annotation_of(object, annotation::kTemplateGeneration);
+  int64_t generation = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), generation);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return Error{ErrorCode::kInvalid, object["kind"].str() + " " + object["metadata"]["name"].str() +
+                                          ": annotation resourcetemplate.karmada.io/generation is \"" +
+                                          std::string{text} + "\", not a whole number"};
+  }
+  status.set("generation", object["metadata"]["generation"].as_int());
+  status.set("resourceTemplateGeneration", generation);
+  return status;
+}
+
+Result<Value> counted(const Value& object, Fields fields) {
+  Value status = chosen(object["status"], fields);
+  if (status.is_null()) return status;  // an empty result is stored as no status
+  return with_generations(std::move(status), object);
+}
+
+Result<Value> daemon_set(const Value& object) {
+  if (object["status"].is_empty()) return Value{};
+  Value status = chosen(object["status"],
+                        {"numberAvailable", "numberUnavailable", "updatedNumberScheduled", "observedGeneration"});
+  for (const char* always : {"currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"}) {
+    status.set(always, object["status"][always].as_int());
+  }
+  return with_generations(std::move(status), object);
+}
+
+bool caught_up(const Value& object) {
+  return object["status"]["observedGeneration"].as_int() == object["metadata"]["generation"].as_int();
+}
+
+bool has_address(const Value& object) {
+  for (const Value& ingress : object["status"]["loadBalancer"]["ingress"].items()) {
+    if (!ingress["hostname"].is_empty() || !ingress["ip"].is_empty()) return true;
+  }
+  return false;
+}
+
+bool healthy_deployment(const Value& object) {
+  const Value& status = object["status"];
+  const Value& wanted = object["spec"]["replicas"];
+  const int64_t updated = status["updatedReplicas"].as_int();
+  return caught_up(object) && (wanted.is_null() || updated >= wanted.as_int()) &&
+         status["availableReplicas"].as_int() >= updated;
+}
+
+bool healthy_replica_set(const Value& object) {
+  const Value& wanted = object["spec"]["replicas"];
+  return caught_up(object) && (wanted.is_null() || object["status"]["availableReplicas"].as_int() >= wanted.as_int());
+}
+
+bool healthy_daemon_set(const Value& object) {
+  const Value& status = object["status"];
+  const int64_t updated = status["updatedNumberScheduled"].as_int();
+  return caught_up(object) && updated >= status["desiredNumberScheduled"].as_int() &&
+         status["numberAvailable"].as_int() >= updated;
+}
+
+bool healthy_pod(const Value& object) {
+  const auto phase = object["status"]["phase"].as_string();
+  if (phase == "Succeeded") return true;
+  return phase == "Running" && condition_of(object, "Ready")["status"].as_string() == "True";
+}
+
+bool healthy(const std::string& kind, const Value& object) {
+  if (kind == "apps/v1/Deployment" || kind == "apps/v1/StatefulSet") return healthy_deployment(object);
+  if (kind == "apps/v1/ReplicaSet") return healthy_replica_set(object);
+  if (kind == "apps/v1/DaemonSet") return healthy_daemon_set(object);
+  if (kind == "v1/Service") return object["spec"]["type"].as_string() != "LoadBalancer" || has_address(object);
+  if (kind == "networking.k8s.io/v1/Ingress") return has_address(object);
+  if (kind == "v1/PersistentVolumeClaim") return object["status"]["phase"].as_string() == "Bound";
+  if (kind == "v1/Pod") return healthy_pod(object);
+  if (kind == "policy/v1/PodDisruptionBudget") {
+    return object["status"]["currentHealthy"].as_int() >= object["status"]["desiredHealthy"].as_int();
+  }
+  return true;  // T-4: kinds without a rule
+}
+
+std::string kind_of(const Value& object) { return object["apiVersion"].str() + "/" + object["kind"].str(); }
+
+}  // namespace
+
+Result<Value> reflected_status(const Value& object) {
+  const std::string kind = kind_of(object);
+  const Value& status = object["status"];
+  if (kind == "apps/v1/Deployment") {
+    return counted(object, {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
+                            "observedGeneration"});
+  }
+  if (kind == "apps/v1/ReplicaSet") {
+    return counted(object, {"replicas", "readyReplicas", "availableReplicas", "observedGeneration"});
+  }
+  if (kind == "apps/v1/StatefulSet") {
+    if (status.is_empty()) return Value{};
+    return with_generations(
+        chosen(status, {"availableReplicas", "currentReplicas", "readyReplicas", "replicas", "updatedReplicas"}),
+        object);
+  }
+  if (kind == "apps/v1/DaemonSet") return daemon_set(object);
+  if (kind == "batch/v1/Job") {
+    return chosen(status, {"active", "succeeded", "failed", "conditions", "startTime", "completionTime"});
+  }
+  if (kind == "v1/Service") {
+    if (object["spec"]["type"].as_string() != "LoadBalancer") return Value{};
+    return chosen(status, {"loadBalancer"});
+  }
+  if (kind == "policy/v1/PodDisruptionBudget") {
+    return chosen(status, {"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy", "disruptedPods"});
+  }
+  if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return chosen(status, {"currentReplicas", "desiredReplicas"});
+  return status;
+}
+
+std::string health_of(const Value& object) { return healthy(kind_of(object), object) ? "Healthy" : "Unhealthy"; }
+
+Value manifest_status(int64_t ordinal, const Value& manifest, const Value& status, const std::string& health) {
+  const std::string api_version = manifest["apiVersion"].str();
+  const size_t slash = api_version.find('/');
+  Value identifier =
+      Value::object({{"ordinal", ordinal},
+                     {"version", slash == std::string::npos ? api_version : api_version.substr(slash + 1)},
+                     {"kind", manifest["kind"]},
+                     {"resource", ""},
+                     {"name", manifest["metadata"]["name"]}});
+  if (slash != std::string::npos) identifier.set("group", api_version.substr(0, slash));
+  if (!manifest["metadata"]["namespace"].is_empty()) identifier.set("namespace", manifest["metadata"]["namespace"]);
+  Value entry = Value::object({{"identifier", identifier}, {"health", health}});
+  if (!status.is_null()) entry.set("status", status);
+  return entry;
+}
+
+bool is_about(const Value& manifest_status, const Value& manifest) {
+  const Value& identifier = manifest_status["identifier"];
+  std::string api_version = identifier["group"].str();
+  api_version += (api_version.empty() ? "" : "/") + identifier["version"].str();
+  return api_version == manifest["apiVersion"].as_string() && identifier["kind"] == manifest["kind"] &&
+         identifier["namespace"].as_string() == manifest["metadata"]["namespace"].as_string() &&
+         identifier["name"] == manifest["metadata"]["name"];
+}
+
+}  // namespace shiplog::collector

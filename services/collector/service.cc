@@ -1,0 +1,108 @@
+#include "services/collector/service.h"
+
+#include "events/state/work.h"
+#include "services/collector/decide.h"
+#include "services/collector/probe.h"
+#include "services/collector/watch.h"
+
+namespace shiplog {
+namespace {
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+class CollectorService final : public Service {
+ public:
+  explicit CollectorService(Members& members) : members_{members}, watches_{members} {}
+
+  std::string_view name() const override { return "collector"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const ObjectKey& key = change.object;
+    if (key.type == type::kWork) {
+      if (change.removed()) watches_.forget_work(key);
+      if (change.before["status"] != change.after["status"] || change.removed() || deleting(change.latest())) {
+        wake_binding(state, change.latest(), wake);
+      }
+      if (!change.removed() && change.before["spec"] != change.after["spec"]) {
+        watches_.want(state, key, change.after, wake);
+      }
+    } else if (is_binding(key)) {
+      // T-6: the Works wake it; of itself only what it aims at, and that it has been scheduled at all.
+      const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
+      if (!change.removed() &&
+          (change.before["spec"] != change.after["spec"] || scheduled(change.before) != scheduled(change.after))) {
+        wake.push_back(key);
+      }
+    } else if (key.type == type::kCluster) {
+      on_cluster(change, wake);
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    for (const auto& [name, cluster] : state.clusters()) wake.push_back({type::kCluster, "", name});
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) wake.push_back({type, name.ns, name.name});
+    }
+    for (const auto& [name, work] : state.objects(type::kWork)) {
+      watches_.want(state, {type::kWork, name.ns, name.name}, work.value, wake);
+    }
+    // What standing by has already taken note of.
+    wake.push_back(collector::Watches::flush_key());
+    for (const auto& [name, cluster] : state.clusters()) watches_.wake_cluster(name, wake);
+  }
+
+  void on_stop() override {
+    watches_.clear();
+    damping_->clear();
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (collector::Watches::is_watch(task->key())) return watches_.reconcile_watch(task);
+    if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
+    if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
+    decide_and_append(collector::decide, task);
+  }
+
+ private:
+  static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+    for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+      const auto id = label_of(work, label);
+      if (id.empty()) continue;
+      for (const ObjectKey& key : state.labelled(label, id)) {
+        if (is_binding(key)) wake.push_back(key);
+      }
+    }
+  }
+
+  void on_cluster(const Change& change, std::vector<ObjectKey>& wake) {
+    const std::string& cluster = change.object.name;
+    if (change.removed()) {
+      watches_.forget_cluster(cluster);
+      wake.push_back(change.object);  // the probe forgets it too
+      return;
+    }
+    const auto ready = [](const Value& object) {
+      return condition_of(object, "Ready")["status"].as_string() == "True";
+    };
+    if (ready(change.before) != ready(change.after)) watches_.wake_cluster(cluster, wake);
+    const bool taken_in = has_finalizer(change.after, finalizer::kCluster);
+    if (change.before["spec"] != change.after["spec"] ||
+        taken_in != has_finalizer(change.before, finalizer::kCluster)) {
+      wake.push_back(change.object);
+    }
+  }
+
+  Members& members_;
+  const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
+  collector::Watches watches_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_collector_service(Members& members) {
+  return std::make_unique<CollectorService>(members);
+}
+
+}  // namespace shiplog

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "services/runtime/members.h"
+#include "services/runtime/service.h"
+
+namespace shiplog {
+
+/// Role "collector": looks at the members and their objects, and sums Works up into bindings and templates. `members`
+/// outlives the service.
+std::unique_ptr<Service> make_collector_service(Members& members);
+
+}  // namespace shiplog

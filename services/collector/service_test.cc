@@ -1,0 +1,212 @@
+#include "services/collector/service.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/state/work.h"
+#include "services/dispatcher/service.h"
+#include "services/lifecycle/service.h"
+#include "tests/support/stage.h"
+
+namespace shiplog {
+namespace {
+
+using namespace testing;
+
+/// The collector beside the services that it works with: lifecycle takes clusters in, the dispatcher acts upon what the
+/// collector reports.
+class Collector : public ::testing::Test {
+ protected:
+  Collector() {
+    stage.add(make_lifecycle_service());
+    stage.add(make_dispatcher_service(stage.members()));
+    stage.add(make_collector_service(stage.members()));
+  }
+
+  void join(const std::string& name) {
+    FakeMember& member = stage.members().member(name);
+    member.ready_after = Millis{50};
+    member.put({"nodes", "", "n1"},
+               Value::object({{"status", Value::object({{"allocatable", Value::object({{"cpu", "8"}})}})}}));
+    stage.put(cluster_key(name), cluster_object(name));
+    stage.run(Millis{500});
+  }
+  void place(const std::string& type, const Value& object, const std::vector<Target>& targets) {
+    stage.put({type, object["metadata"]["namespace"].str(), object["metadata"]["name"].str()}, object);
+    const Value made = binding(object, targets);
+    stage.put(testing::binding_key(made), made);
+    stage.run(Millis{3000});
+  }
+  const Value& cluster(const std::string& name) { return stage.state().value_of(cluster_key(name)); }
+  const Value& status_on(const std::string& name, const Value& object) {
+    return stage.state().value_of(work_key(name, object))["status"]["manifestStatuses"][0];
+  }
+  FakeMember& member(const std::string& name) { return stage.members().member(name); }
+
+  Stage stage;
+  const Value web = deployment("default", "web", 3);
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+};
+
+TEST_F(Collector, TakesAReadyMemberIn_1_14) {
+  join("m1");
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["reason"], "ClusterReady");
+  EXPECT_EQ(condition_of(cluster("m1"), "CompleteAPIEnablements")["status"], "True");
+  EXPECT_EQ(cluster("m1")["status"]["kubernetesVersion"], "v1.34.0");
+  EXPECT_EQ(cluster("m1")["status"]["nodeSummary"]["totalNum"], Value{1});
+  EXPECT_EQ(cluster("m1")["status"]["resourceSummary"]["allocatable"]["cpu"], "8");
+  EXPECT_TRUE(stage.state().cluster("m1")->enables("apps/v1", "Deployment"));
+  EXPECT_EQ(cluster("m1")["spec"]["id"], member("m1").find({"namespaces", "", "kube-system"})["metadata"]["uid"]);
+  EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
+}
+
+TEST_F(Collector, SaysNothingWhenNothingChanges) {
+  join("m1");
+  const Revision before = stage.state().revision();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.state().revision(), before);
+}
+
+TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_1_15) {
+  join("m1");
+  stage.members().set_down("m1", true);
+  stage.run(Millis{25'000});
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
+  stage.run(Millis{25'000});
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["reason"], "ClusterNotReachable");
+  EXPECT_EQ(cluster("m1")["status"]["kubernetesVersion"], "v1.34.0") << "all else keeps its last value (1.14.4)";
+  stage.members().set_down("m1", false);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
+}
+
+TEST_F(Collector, StatusTravelsBack_T_2_T_11) {
+  join("m1");
+  join("m2");
+  place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
+  EXPECT_EQ(status_on("m1", web)["health"], "Healthy");
+  EXPECT_EQ(status_on("m2", web)["status"]["readyReplicas"], Value{2});
+  EXPECT_EQ(status_on("m2", web)["identifier"], Value::object({{"ordinal", 0},
+                                                               {"group", "apps"},
+                                                               {"version", "v1"},
+                                                               {"kind", "Deployment"},
+                                                               {"namespace", "default"},
+                                                               {"name", "web"},
+                                                               {"resource", ""}}));
+  const Value& status = stage.state().value_of(web_key)["status"];
+  EXPECT_EQ(status["readyReplicas"], Value{3});
+  EXPECT_EQ(status["observedGeneration"], Value{1});
+  const Value& bound = stage.state().value_of({type::kResourceBinding, "default", "web-deployment"});
+  EXPECT_EQ(condition_of(bound, "FullyApplied")["status"], "True");
+}
+
+TEST_F(Collector, ComesToRest) {
+  join("m1");
+  place("deployments.apps", web, {{"m1", 3}});
+  place("configmaps", map, {{"m1", 0}});
+  const Revision before = stage.state().revision();
+  stage.members().log.clear();
+  stage.run(Millis{8000});
+  EXPECT_EQ(stage.state().revision(), before);
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+}
+
+TEST_F(Collector, DeletedObjectIsMadeAnew_E_15) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  member("m1").erase(map_key);
+  stage.run(Millis{1000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x");
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
+}
+
+TEST_F(Collector, EditedObjectIsPutRight_E_15) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  Value edited = member("m1").find(map_key);
+  edited.edit("data").set("text", "somebody else's");
+  member("m1").put(map_key, edited);
+  stage.run(Millis{1000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x");
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy") << "and it is not in doubt for ever";
+}
+
+TEST_F(Collector, MembersOwnAdditionsAreNoDrift) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().log.clear();
+  Value extended = member("m1").find(map_key);
+  extended.edit("metadata").edit("labels").set("members-own", "yes");
+  member("m1").put(map_key, extended);
+  stage.run(Millis{3000});
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+}
+
+TEST_F(Collector, ServerThatSpellsThingsDifferentlyIsNotFoughtWith) {
+  join("m1");
+  member("m1").on_write = [](Value& object) {
+    if (object["kind"].as_string() == "ConfigMap") object.edit("data").set("text", "X");
+  };
+  place("configmaps", map, {{"m1", 0}});
+  stage.run(Millis{10'000});
+  EXPECT_LE(stage.members().count("PUT"), 1U);
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
+}
+
+TEST_F(Collector, WhatVanishedWhileNobodyWatchedIsMadeAnew) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  stage.stop("collector");
+  member("m1").erase(map_key);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(member("m1").find(map_key).is_null());
+  stage.add(make_collector_service(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_FALSE(member("m1").find(map_key).is_null());
+}
+
+TEST_F(Collector, WatchCutOffIsTakenUpAgain) {
+  join("m1");
+  place("deployments.apps", web, {{"m1", 3}});
+  stage.members().break_watches("m1");
+  stage.run(Millis{10});
+  Value status = member("m1").find(web_key)["status"];
+  status.set("readyReplicas", 1);
+  status.set("availableReplicas", 1);
+  member("m1").set_status(web_key, status);
+  stage.run(Millis{5000});
+  EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1});
+  EXPECT_EQ(status_on("m1", web)["health"], "Unhealthy");
+}
+
+TEST_F(Collector, LongListsComeInPages) {
+  join("m1");
+  FakeMember& one = member("m1");
+  for (int i = 0; i < 1200; ++i) {
+    Value noise = config_map("default", "noise-" + std::to_string(i), "x");
+    noise.edit("metadata").edit("labels").set(label::kManaged, "true");
+    one.put({"configmaps", "default", "noise-" + std::to_string(i)}, noise);
+  }
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
+  EXPECT_GE(stage.members().count("continue="), 2U);
+}
+
+TEST_F(Collector, LeavingClusterIsForgotten) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_GT(stage.members().watch_count("m1"), 0U);
+  stage.put({type::kResourceBinding, "default", "settings-configmap"}, binding(map, {}));
+  stage.write({DeletionRequested{.object = cluster_key("m1")}});
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.state().find(cluster_key("m1")), nullptr);
+  EXPECT_TRUE(member("m1").find(map_key).is_null());
+  const size_t requests = stage.members().log.size();
+  stage.run(Millis{30'000});
+  EXPECT_EQ(stage.members().log.size(), requests);
+}
+
+}  // namespace
+}  // namespace shiplog

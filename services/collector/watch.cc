@@ -1,0 +1,281 @@
+#include "services/collector/watch.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/state/work.h"
+#include "services/collector/interpret.h"
+
+namespace shiplog::collector {
+namespace {
+
+constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
+constexpr Millis kFlushEvery{20};
+constexpr Millis kLookAfterWatch{2000};
+constexpr Millis kKindMissing{30'000};
+constexpr size_t kMostAtOnce = 128;
+/// So long after Applied an object must have been seen; before that its first event may still be on its way.
+constexpr Millis kSettled{5000};
+
+const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
+
+/// What the member's own controllers and server do not touch between two writes of ours.
+Hash128 content_of(Value object) {
+  object.erase("status");
+  Value& metadata = object.edit("metadata");
+  for (const char* field : {"resourceVersion", "generation", "managedFields"}) metadata.erase(field);
+  return siphash128(to_json(object));
+}
+
+}  // namespace
+
+struct Watches::Watch {
+  std::unique_ptr<MemberWatch> stream;
+  bool ended = false;
+};
+
+/// A list under way, page by page.
+struct Watches::Listing {
+  std::string cluster;
+  Served served;
+  std::set<std::pair<std::string, std::string>> names;
+  std::string resource_version, token;
+};
+
+void Watches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
+  const std::string cluster = cluster_of_space(work.ns);
+  if (cluster.empty()) return;
+  for (const Value& manifest : manifests_of(value).items()) {
+    const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
+    if (!served) continue;
+    const ObjectKey key{served->type(), kWatch, cluster};
+    if (wanted_.empty()) wake.push_back(flush_key());
+    if (wanted_.try_emplace(key, *served).second) wake.push_back(key);
+  }
+}
+
+void Watches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const {
+  for (const auto& [key, served] : wanted_) {
+    if (key.name == cluster) wake.push_back(key);
+  }
+}
+
+void Watches::forget_cluster(const std::string& cluster) {
+  std::erase_if(wanted_, [&](const auto& item) { return item.first.name == cluster; });
+  std::erase_if(watches_, [&](const auto& item) { return item.first.name == cluster; });
+}
+
+void Watches::forget_work(const ObjectKey& work) {
+  pending_.erase(work);
+  baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
+}
+
+void Watches::clear() {
+  wanted_.clear();
+  watches_.clear();
+  inbox_ = std::make_shared<std::deque<Arrived>>();  // what still arrives goes nowhere
+  pending_.clear();
+  baselines_.clear();
+}
+
+void Watches::reconcile_watch(const TaskPtr& task) {
+  const ObjectKey& key = task->key();
+  const auto wanted = wanted_.find(key);
+  const Cluster* cluster = task->state().cluster(key.name);
+  if (wanted == wanted_.end() || cluster == nullptr || !cluster->ready()) {
+    watches_.erase(key);  // a change of the cluster's condition wakes the key
+    return task->done();
+  }
+  const auto running = watches_.find(key);
+  if (running != watches_.end() && !running->second->ended) return task->done(kLookAfterWatch);
+  watches_.erase(key);
+  auto listing = std::make_shared<Listing>();
+  listing->cluster = key.name;
+  listing->served = wanted->second;
+  list(task, std::move(listing));
+}
+
+void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
+  MemberRequest request;
+  request.path = listing->served.collection("") + "?limit=500&" + kSelector;
+  if (!listing->token.empty()) request.path += "&continue=" + listing->token;
+  request.timeout = Millis{30'000};
+  members_.request(
+      listing->cluster, std::move(request),
+      [this, task, listing, alive = std::weak_ptr{inbox_}](Result<MemberResponse> response) {
+        // Cleared meanwhile, or the service is gone; then there is no `this` either.
+        if (const auto inbox = alive.lock(); inbox == nullptr || inbox != inbox_) return;
+        if (!response) return task->retry(response.error());
+        const Value& body = response.value().body;
+        if (response.value().status == 404) return task->done(kKindMissing);
+        if (response.value().status != 200) {
+          return task->retry({ErrorCode::kUnavailable, "cluster " + listing->cluster + ": listing " +
+                                                           listing->served.type() + ": HTTP status " +
+                                                           std::to_string(response.value().status)});
+        }
+        for (const Value& item : body["items"].items()) {
+          // Items of a list do not say what they are.
+          Value object = item;
+          std::string kind = body["kind"].str();
+          if (object["kind"].is_empty() && kind.ends_with("List")) {
+            object.set("kind", kind.substr(0, kind.size() - 4));
+            object.set("apiVersion", body["apiVersion"]);
+          }
+          listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
+          inbox_->push_back({listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
+        }
+        listing->resource_version = body["metadata"]["resourceVersion"].str();
+        listing->token = body["metadata"]["continue"].str();
+        listing->token.empty() ? begin(task, listing) : list(task, listing);
+      });
+}
+
+void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
+  const std::string type = listing->served.type();
+  inbox_->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
+  auto watch = std::make_shared<Watch>();
+  watch->stream = members_.watch(
+      listing->cluster,
+      listing->served.collection("") + "?watch=true&allowWatchBookmarks=true&" + kSelector +
+          "&resourceVersion=" + listing->resource_version,
+      [alive = std::weak_ptr{inbox_}, cluster = listing->cluster, type,
+       weak = std::weak_ptr{watch}](const Value& event) {
+        const auto inbox = alive.lock();
+        if (inbox == nullptr) return;
+        const auto what = event["type"].as_string();
+        if (what == "ADDED" || what == "MODIFIED") {
+          inbox->push_back({cluster, type, Arrived::What::kPresent, event["object"], {}});
+        } else if (what == "DELETED") {
+          inbox->push_back({cluster, type, Arrived::What::kGone, event["object"], {}});
+        } else if (what == "ERROR") {  // 410: too far behind; begin again with a list
+          if (const auto self = weak.lock()) self->ended = true;
+        }
+      },
+      [weak = std::weak_ptr{watch}](const Result<void>&) {
+        if (const auto self = weak.lock()) self->ended = true;
+      });
+  watches_[task->key()] = std::move(watch);
+  task->done(kLookAfterWatch);
+}
+
+void Watches::flush(const TaskPtr& task) {
+  if (wanted_.empty()) return task->done();
+  const State& state = task->state();
+  // All of it: an object that is gone and there again within one inbox has not vanished.
+  while (!inbox_->empty()) {
+    take_in(state, inbox_->front(), task->now());
+    inbox_->pop_front();
+  }
+  Decision seen;
+  for (auto at = pending_.begin(); at != pending_.end() && seen.events.size() < kMostAtOnce;) {
+    const Value& work = state.value_of(at->first);
+    if (work.is_null() || deleting(work) || work["status"]["manifestStatuses"] == at->second) {
+      at = pending_.erase(at);
+      continue;
+    }
+    seen.events.push_back(WorkStatusObserved{at->first, at->second});
+    ++at;
+  }
+  if (seen.events.empty()) return task->done(kFlushEvery);
+  // What is folded is dropped from pending_ by the next turn. A refusal means that a Work has gone meanwhile: the next
+  // turn sees that too.
+  task->append_observation(std::move(seen),
+                           [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
+}
+
+void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now) {
+  if (arrived.what == Arrived::What::kListed) return take_in_list(state, arrived, now);
+  const ObjectKey work{type::kWork, std::string{annotation_of(arrived.object, annotation::kWorkNamespace)},
+                       std::string{annotation_of(arrived.object, annotation::kWorkName)}};
+  if (cluster_of_space(work.ns) != arrived.cluster) return;
+  const Value& value = state.value_of(work);
+  if (value.is_null() || deleting(value)) return;
+  const Value& manifests = manifests_of(value);
+  for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
+    const Value& manifest = manifests[ordinal];
+    if (manifest["kind"] != arrived.object["kind"] ||
+        manifest["metadata"]["name"] != arrived.object["metadata"]["name"] ||
+        manifest["metadata"]["namespace"].as_string() != arrived.object["metadata"]["namespace"].as_string()) {
+      continue;
+    }
+    if (arrived.what == Arrived::What::kGone) {
+      baselines_.erase({work, ordinal});
+      gone(state, work, manifest);
+    } else {
+      present(state, work, ordinal, arrived.object);
+    }
+  }
+}
+
+/// Whatever a Work says is there, and the list does not have, has vanished while nobody watched.
+void Watches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
+  for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
+    if (deleting(work.value) || !applied(work.value)) continue;
+    for (const Value& manifest : manifests_of(work.value).items()) {
+      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
+      if (!served || served->type() != arrived.type) continue;
+      if (arrived.listed.contains({manifest["metadata"]["namespace"].str(), manifest["metadata"]["name"].str()}))
+        continue;
+      const ObjectKey key{type::kWork, name.ns, name.name};
+      const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
+      const bool settled = since && now - since.value() > kSettled;
+      if (work.value["status"].contains("manifestStatuses") || settled) gone(state, key, manifest);
+    }
+  }
+}
+
+const Value& Watches::statuses_of(const State& state, const ObjectKey& work) const {
+  const auto pending = pending_.find(work);
+  return pending != pending_.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
+}
+
+void Watches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object) {
+  const Value& manifest = manifests_of(state.value_of(work))[ordinal];
+  const auto status = reflected_status(object);
+  if (!status) return;  // T-3
+  const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(object);
+  Value entry = manifest_status(static_cast<int64_t>(ordinal), manifest, status.value(), health);
+  Value statuses = statuses_of(state, work);
+  Value::Array& entries = statuses.edit_items();
+  std::erase_if(entries, [&](const Value& one) { return is_about(one, manifest); });
+  entries.push_back(std::move(entry));
+  std::ranges::sort(entries, {}, [](const Value& one) { return one["identifier"]["ordinal"].as_int(); });
+  pending_[work] = std::move(statuses);
+}
+
+void Watches::gone(const State& state, const ObjectKey& work, const Value& manifest) {
+  Value statuses = statuses_of(state, work);
+  std::erase_if(statuses.edit_items(), [&](const Value& one) { return is_about(one, manifest); });
+  pending_[work] = std::move(statuses);
+}
+
+/// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
+/// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
+bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object) {
+  const auto hash = annotation_of(object, annotation::kManifestHash);
+  if (hash.empty()) return true;                                       // our marks were taken off
+  if (hash != to_string(siphash128(to_json(manifest)))) return false;  // an older manifest: a write is under way
+  const std::string revision{annotation_of(object, annotation::kRevision)};
+  const Hash128 content = content_of(object);
+  const bool secret = manifest["kind"].as_string() == "Secret";
+  Value wanted = manifest;
+  if (secret) {  // sealed in the journal: only the rest can be compared
+    wanted.erase("data");
+    wanted.erase("stringData");
+  }
+  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content});
+  Baseline& baseline = at->second;
+  if (first) {
+    baseline.altered = !holds(object, wanted);
+  } else if (baseline.revision != revision) {
+    baseline = {revision, content};
+  } else if (baseline.content != content) {
+    baseline.content = content;
+    baseline.altered = secret || !holds(object, wanted);
+  }
+  return baseline.altered;
+}
+
+}  // namespace shiplog::collector

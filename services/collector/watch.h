@@ -1,0 +1,82 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "events/base/hash.h"
+#include "events/state/served.h"
+#include "services/runtime/members.h"
+#include "services/runtime/service.h"
+
+namespace shiplog::collector {
+
+/// Follows the members' objects that Works have made, and reports what becomes of them as WorkStatusObserved:
+///   changed    the reflected status and health (T-2 to T-4);
+///   vanished   no entry any more; the dispatcher then makes the object anew;
+///   altered    health "Unknown": somebody changed what the Work says (E-15); the dispatcher then writes it again.
+///
+/// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
+/// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
+/// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
+class Watches {
+ public:
+  explicit Watches(Members& members) : members_{members} {}
+
+  static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
+  static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
+  static ObjectKey flush_key() { return {type::kWork, kFlush, "all"}; }
+
+  /// The watches a Work needs that nobody has asked for yet, and the flush key with the first of them.
+  void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
+  /// The watches of a cluster that became ready.
+  void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const;
+  void forget_cluster(const std::string& cluster);
+  void forget_work(const ObjectKey& work);
+  void clear();
+
+  /// Lists and watches, or sees that the watch still runs.
+  void reconcile_watch(const TaskPtr& task);
+  /// Reports what the inbox holds.
+  void flush(const TaskPtr& task);
+
+ private:
+  static constexpr const char* kWatch = "@watch";
+  static constexpr const char* kFlush = "@flush";
+
+  struct Watch;
+  struct Arrived {
+    std::string cluster, type;
+    enum class What { kPresent, kGone, kListed } what;
+    Value object;                                          // kPresent, kGone
+    std::set<std::pair<std::string, std::string>> listed;  // kListed: namespace and name of all there are
+  };
+  /// What an object was when it was last written by the dispatcher, to tell later changes by others.
+  struct Baseline {
+    std::string revision;
+    Hash128 content;
+    bool altered = false;
+  };
+  struct Listing;
+
+  void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
+  void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
+  void take_in(const State& state, const Arrived& arrived, UtcMillis now);
+  void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
+  void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);
+  void gone(const State& state, const ObjectKey& work, const Value& manifest);
+  bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
+  const Value& statuses_of(const State& state, const ObjectKey& work) const;
+
+  Members& members_;
+  std::map<ObjectKey, Served> wanted_;
+  std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
+  std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();
+  std::map<ObjectKey, Value> pending_;  // manifestStatuses to be reported, by Work
+  std::map<std::pair<ObjectKey, size_t>, Baseline> baselines_;
+};
+
+}  // namespace shiplog::collector
