@@ -35,13 +35,13 @@ class Awaited {
   std::optional<T> value_;
 };
 
-/// Waits until `condition` holds, at most 20 s: for what other threads count.
+/// Waits until `condition` holds, at most a minute: for what other threads count.
 template <class Condition>
 bool eventually(Condition condition) {
   std::mutex mutex;
   std::condition_variable never;
   std::unique_lock lock{mutex};
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     if (condition()) return true;
     never.wait_for(lock, std::chrono::milliseconds{5});
   }

@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "services/runtime/http/x509.h"
 
@@ -25,7 +26,10 @@ Bio bio_of(const std::string& pem) {
 int no_password(char*, int, int, void*) { return 0; }
 
 Certificate next_certificate(BIO* bio) {
-  return {::PEM_read_bio_X509(bio, nullptr, &no_password, nullptr), &::X509_free};
+  Certificate certificate{::PEM_read_bio_X509(bio, nullptr, &no_password, nullptr), &::X509_free};
+  // OpenSSL reads the extensions at first use; better here than in the first handshakes of several threads.
+  if (certificate) ::X509_check_purpose(certificate.get(), -1, 0);
+  return certificate;
 }
 
 Result<net::TlsContext> new_context(const SSL_METHOD* method) {
