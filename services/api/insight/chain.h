@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "projections/audit/audit_query.h"
+#include "projections/store/reader.h"
+
+namespace shiplog::api {
+
+/// The entries that led to an object's version (the newest at or before `at`; nullopt: the newest), oldest first: its
+/// own entry, that one's cause, and so on back to somebody's request, across objects: BindingPut, PlacementDecided,
+/// WorkRendered, WorkApplied, WorkStatusObserved, StatusAggregated. What a member reported was caused by no entry; such
+/// a step goes on with what last happened to the same object in another way. Empty: no such object.
+Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at = {});
+
+}  // namespace shiplog::api

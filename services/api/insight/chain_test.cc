@@ -1,0 +1,134 @@
+#include "services/api/insight/chain.h"
+
+#include <gtest/gtest.h>
+
+#include "projections/test_fleet.h"
+#include "services/api/insight/history.h"
+
+namespace shiplog::api {
+namespace {
+
+const ObjectKey kTemplate{"deployments.apps", "default", "web"};
+const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kWork{type::kWork, "karmada-es-m1", "web"};
+
+// A Deployment on its whole way: asked for, bound, placed, rendered, applied, reported and summed up.
+class InsightChainTest : public testing::Test {
+ protected:
+  InsightChainTest() {
+    fleet.create({type::kNamespace, "", "karmada-es-m1"});
+    Entry create;
+    create.actor = {"alice", {}, "api", "10.0.0.1", "kubectl"};
+    create.request = {"create", "/apis/apps/v1/namespaces/default/deployments"};
+    create.events = {ObjectCreated{kTemplate, object_value(kTemplate)}};
+    fleet.write(create);
+    decide("binder", {BindingPut{kBinding, object_value(kBinding), {"bound by policy p", "", {}, {}}}});
+    PlacementDecided placed;
+    placed.binding = kBinding;
+    placed.targets = {{"m1", 2}};
+    decide("scheduler", {placed});
+    decide("dispatcher", {WorkRendered{kWork, object_value(kWork), {}}});
+    decide("dispatcher", {WorkApplied{kWork, 1, ""}});
+    report("False");
+    report("True");
+    StatusAggregated sum{kBinding,
+                         Value::array({Value::object({{"clusterName", "m1"}, {"applied", true}})}),
+                         true,
+                         "FullyAppliedSuccess",
+                         "",
+                         kTemplate,
+                         Value::object({{"readyReplicas", 2}})};
+    decide("collector", {sum});
+  }
+
+  void decide(const std::string& service, std::vector<Event> events) {
+    Entry entry;
+    entry.actor = {"system:shiplog:" + service, {}, service, "", ""};
+    entry.cause = {fleet.revision(), fleet.journal().back().second.id, ""};
+    entry.events = std::move(events);
+    const Folded folded = fleet.write(std::move(entry));
+    ASSERT_FALSE(folded.refusal) << folded.refusal->reason;
+  }
+
+  // What a member says has no entry as its cause.
+  void report(const char* ready) {
+    Entry entry;
+    entry.actor = {"system:shiplog:collector", {}, "collector", "", ""};
+    entry.events = {WorkStatusObserved{kWork, Value::array({Value::object({{"health", ready}})})}};
+    fleet.write(std::move(entry));
+  }
+
+  TestFleet fleet;
+};
+
+std::vector<std::string> kinds_of(const std::vector<AuditRow>& chain) {
+  std::vector<std::string> kinds;
+  for (const AuditRow& entry : chain) kinds.push_back(entry.events.front().kind);
+  return kinds;
+}
+
+TEST_F(InsightChainTest, LeadsFromTheRequestToTheStatusAcrossObjects) {
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  EXPECT_EQ(kinds_of(must(chain_of(view, kTemplate))),
+            (std::vector<std::string>{"ObjectCreated", "BindingPut", "PlacementDecided", "WorkRendered", "WorkApplied",
+                                      "WorkStatusObserved", "StatusAggregated"}));
+}
+
+TEST_F(InsightChainTest, EndsAtTheRequestOfAnEarlierVersion) {
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const auto rows = must(chain_of(view, kTemplate, fleet.state().revision_of({type::kNamespace, "", "karmada-es-m1"})));
+  EXPECT_TRUE(rows.empty()) << "it did not exist yet";
+  Entry edit;
+  edit.actor = {"bob", {}, "api", "", ""};
+  edit.events = {ObjectUpdated{kTemplate, object_value(kTemplate, "new")}};
+  fleet.write(edit);
+  Reader later = fleet.reader();
+  const View now = must(later.view());
+  EXPECT_EQ(kinds_of(must(chain_of(now, kTemplate))), (std::vector<std::string>{"ObjectUpdated"}));
+}
+
+TEST_F(InsightChainTest, HistoryTellsWhoWhyAndWhatChanged) {
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const Value versions = must(history_of(view, kTemplate, 0, false));
+  ASSERT_EQ(versions.size(), 2U);
+  EXPECT_EQ(versions[0]["operation"].str(), "created");
+  EXPECT_EQ(versions[0]["who"]["user"].str(), "alice");
+  EXPECT_EQ(versions[0]["changes"].size(), 0U);
+  EXPECT_EQ(versions[1]["operation"].str(), "updated");
+  EXPECT_EQ(versions[1]["who"]["service"].str(), "collector");
+  EXPECT_EQ(versions[1]["why"]["event"].str(), "StatusAggregated");
+  ASSERT_EQ(versions[1]["changes"].size(), 1U);
+  EXPECT_EQ(versions[1]["changes"][0]["path"].str(), "status");
+  EXPECT_EQ(versions[1]["changes"][0]["after"].str(), "{\"readyReplicas\":2}");
+  EXPECT_EQ(versions[1]["why"]["causes"].size(), 6U);
+  EXPECT_EQ(versions[1]["why"]["causes"][0]["event"].str(), "ObjectCreated");
+
+  const Value binding = must(history_of(view, kBinding, 0, false));
+  EXPECT_EQ(binding[0]["why"]["explanation"]["summary"].str(), "bound by policy p");
+}
+
+TEST_F(InsightChainTest, HistoryComparesTheOldestOfAPageWithTheOneBefore) {
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const Value newest = must(history_of(view, kTemplate, 1, true));
+  ASSERT_EQ(newest.size(), 1U);
+  EXPECT_EQ(newest[0]["changes"].size(), 1U);
+}
+
+TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {
+  const ObjectKey secret{type::kSecret, "default", "s"};
+  fleet.create(secret, "old");
+  fleet.update(secret, "new");
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const Value versions = must(history_of(view, secret, 0, true));
+  ASSERT_EQ(versions[0]["changes"].size(), 1U);
+  EXPECT_EQ(versions[0]["changes"][0]["path"].str(), "data.text");
+  EXPECT_EQ(versions[0]["changes"][0]["after"].str(), "(secret)");
+}
+
+}  // namespace
+}  // namespace shiplog::api

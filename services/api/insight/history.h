@@ -1,0 +1,14 @@
+#pragma once
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "projections/store/reader.h"
+
+namespace shiplog::api {
+
+/// The versions of one object, the newest `limit` (0: all): each with revision, time, operation, who, why and what
+/// changed since the one before. What Secrets hold is not told. Empty: there never was such an object.
+Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first);
+
+}  // namespace shiplog::api

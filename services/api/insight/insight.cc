@@ -1,0 +1,277 @@
+#include "services/api/insight/insight.h"
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "events/base/json.h"
+#include "projections/audit/audit_query.h"
+#include "projections/decisions/decision_query.h"
+#include "projections/store/checkpoint.h"
+#include "services/api/insight/chain.h"
+#include "services/api/insight/follow.h"
+#include "services/api/insight/history.h"
+#include "services/api/insight/render.h"
+#include "services/api/insight/resource.h"
+#include "services/api/status.h"
+
+namespace shiplog::api {
+namespace {
+
+constexpr std::string_view kPrefix = "/shiplog/v1/";
+constexpr size_t kMostRows = 10'000;  // of one answer that is built in memory; `events` streams any number
+
+/// One question, with its parameters read and checked.
+struct Question {
+  Store& store;
+  const Clock& clock;
+  const Kinds& kinds;
+  const HttpRequest& request;
+
+  std::string text(std::string_view key) const {
+    const std::string* value = request.query_value(key);
+    return value == nullptr ? std::string{} : *value;
+  }
+
+  bool flag(std::string_view key) const {
+    const std::string* value = request.query_value(key);
+    return value != nullptr && *value != "false" && *value != "0";
+  }
+
+  /// nullopt: not given.
+  Result<std::optional<int64_t>> number(std::string_view key) const {
+    const std::string given = text(key);
+    if (given.empty()) return std::nullopt;
+    int64_t value = 0;
+    const auto [end, wrong] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (wrong != std::errc{} || end != given.data() + given.size() || value < 0) {
+      return Error{ErrorCode::kBadRequest, std::string{key} + ": \"" + given + "\" is not a whole number from 0 up"};
+    }
+    return std::optional{value};
+  }
+
+  Result<size_t> limit(size_t fallback) const {
+    SHIPLOG_TRY(const auto given, number("limit"));
+    const auto wanted = given ? static_cast<size_t>(*given) : fallback;
+    return wanted == 0 || wanted > kMostRows ? kMostRows : wanted;
+  }
+
+  /// A point in time, or how long before now.
+  Result<std::optional<UtcMillis>> time(std::string_view key) const {
+    const std::string given = text(key);
+    if (given.empty()) return std::nullopt;
+    if (const auto before = parse_duration(given))
+      return std::optional{UtcMillis{clock.now().value - before.value().value}};
+    auto at = parse_rfc3339(given);
+    if (at) return std::optional{at.value()};
+    return Error{
+        ErrorCode::kBadRequest,
+        std::string{key} + ": \"" + given + "\" is neither a time like 2024-05-01T12:00:00Z nor a duration like 1h30m"};
+  }
+
+  /// "deployments.apps" of `kind` or `type`; empty: neither was given. Also tells whether it has namespaces.
+  Result<std::string> type(bool& namespaced) const {
+    namespaced = true;
+    if (const std::string given = text("kind"); !given.empty()) {
+      SHIPLOG_TRY(const Kind* kind, find_resource(kinds, given));
+      namespaced = kind->namespaced;
+      return kind->type();
+    }
+    const std::string given = text("type");
+    // A type that is served no longer still has a history: then `namespace` is taken as it stands.
+    if (const Kind* kind = kinds.find_type(given)) namespaced = kind->namespaced;
+    return given;
+  }
+
+  Result<ObjectKey> object() const {
+    bool namespaced = true;
+    SHIPLOG_TRY(auto type, this->type(namespaced));
+    if (type.empty()) return Error{ErrorCode::kBadRequest, "say which object: kind (or type) is missing"};
+    ObjectKey key{std::move(type), namespaced ? text("namespace") : "", text("name")};
+    if (key.name.empty()) return Error{ErrorCode::kBadRequest, "say which object: name is missing"};
+    if (namespaced && key.ns.empty() && kinds.find_type(key.type) != nullptr) key.ns = "default";
+    return key;
+  }
+};
+
+Error unknown_object(const Question& question, const ObjectKey& key) {
+  const Kind* kind = question.kinds.find_type(key.type);
+  if (kind == nullptr) return Error{ErrorCode::kNotFound, key.type + " \"" + key.name + "\" not found"};
+  return not_found({kind->group, kind->kind, kind->plural, key.name});
+}
+
+Result<Value> history(const Question& question) {
+  SHIPLOG_TRY(const ObjectKey key, question.object());
+  SHIPLOG_TRY(const size_t limit, question.limit(50));
+  const std::string order = question.text("order");
+  if (!order.empty() && order != "newest" && order != "oldest") {
+    return Error{ErrorCode::kBadRequest, "order: \"" + order + "\" is neither newest nor oldest"};
+  }
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(auto versions, history_of(view, key, limit, order != "oldest"));
+    if (versions.size() == 0) return unknown_object(question, key);
+    return Value::object({{"kind", "History"},
+                          {"object", to_value(key)},
+                          {"revision", view.revision().value},
+                          {"items", std::move(versions)}});
+  });
+}
+
+Result<Value> chain(const Question& question) {
+  SHIPLOG_TRY(const ObjectKey key, question.object());
+  SHIPLOG_TRY(const auto revision, question.number("revision"));
+  std::optional<Revision> at;
+  if (revision) at = Revision{static_cast<uint64_t>(*revision)};
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto entries, chain_of(view, key, at));
+    if (entries.empty()) return unknown_object(question, key);
+    Value items = Value::array();
+    for (const AuditRow& entry : entries) items.push_back(to_value(entry));
+    return Value::object({{"kind", "Chain"},
+                          {"object", to_value(key)},
+                          {"revision", view.revision().value},
+                          {"items", std::move(items)}});
+  });
+}
+
+Result<Value> decisions(const Question& question) {
+  SHIPLOG_TRY(const ObjectKey key, question.object());
+  SHIPLOG_TRY(const size_t limit, question.limit(50));
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto rows, DecisionQuery{view}.of(key, limit));
+    Value items = Value::array();
+    for (const DecisionRow& row : rows) {
+      SHIPLOG_TRY(auto item, to_value(row));
+      items.push_back(std::move(item));
+    }
+    return Value::object({{"kind", "DecisionList"},
+                          {"object", to_value(key)},
+                          {"revision", view.revision().value},
+                          {"items", std::move(items)}});
+  });
+}
+
+/// What `audit` and `events` have in common.
+Result<AuditFilter> filter_of(const Question& question) {
+  AuditFilter filter;
+  filter.user = question.text("user");
+  filter.service = question.text("service");
+  filter.verb = question.text("verb");
+  filter.family = question.text("family");
+  filter.event_kind = question.text("event");
+  bool namespaced = true;
+  SHIPLOG_TRY(filter.type, question.type(namespaced));
+  if (const std::string ns = question.text("namespace"); !ns.empty()) filter.ns = ns;
+  filter.name = question.text("name");
+  SHIPLOG_TRY(filter.since, question.time("since"));
+  SHIPLOG_TRY(filter.until, question.time("until"));
+  filter.only_refused = question.flag("refused");
+  return filter;
+}
+
+Result<Value> audit(const Question& question) {
+  SHIPLOG_TRY(auto filter, filter_of(question));
+  SHIPLOG_TRY(filter.limit, question.limit(100));
+  filter.newest_first = question.text("order") != "oldest";
+  SHIPLOG_TRY(const auto after, question.number("after"));
+  if (after) filter.after = Offset{*after};
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto rows, AuditQuery{view}.find(filter));
+    Value items = Value::array();
+    for (const AuditRow& row : rows) items.push_back(to_value(row));
+    return Value::object({{"kind", "AuditList"}, {"revision", view.revision().value}, {"items", std::move(items)}});
+  });
+}
+
+Result<void> events(const Question& question, const std::shared_ptr<ResponseWriter>& writer) {
+  SHIPLOG_TRY(auto filter, filter_of(question));
+  SHIPLOG_TRY(const auto limit, question.number("limit"));
+  filter.limit = limit ? static_cast<size_t>(*limit) : 0;
+  SHIPLOG_TRY(const auto from, question.number("from"));
+  const bool follow = question.flag("follow");
+  // A question that cannot be asked is answered before the stream begins; this also tells where "now" is.
+  SHIPLOG_TRY(const Offset next, question.store.read([&](const View& view) -> Result<Offset> {
+    AuditFilter probe = filter;
+    probe.limit = 1;
+    probe.newest_first = true;
+    probe.after = Offset{0};
+    SHIPLOG_TRY(AuditQuery{view}.find(probe));
+    return view.next();
+  }));
+  if (from) {
+    filter.after = Offset{*from - 1};
+  } else if (follow) {
+    filter.after = Offset{next.value - 1};
+  }
+  stream_entries(question.store, std::move(filter), follow, writer);
+  return ok();
+}
+
+// The hash of a whole state, without its objects at hand: their sum is part of the meta.
+Hash128 hash_of(const StateMeta& meta) {
+  State bare;
+  State::restore(meta, {}, {}, bare);
+  return bare.hash();
+}
+
+Result<Value> state(const Question& question) {
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(view.connection()));
+    if (!checkpoint) return Error{ErrorCode::kUnavailable, "nothing has been folded yet"};
+    Value leases = Value::object();
+    for (const auto& [service, lease] : checkpoint->meta.leases) {
+      leases.set(service, Value::object({{"holder", lease.holder}, {"epoch", lease.epoch}}));
+    }
+    return Value::object({{"kind", "State"},
+                          {"revision", checkpoint->meta.revision.value},
+                          {"nextOffset", checkpoint->next.value},
+                          {"time", rfc3339_millis(checkpoint->meta.time)},
+                          {"foldVersion", checkpoint->meta.fold_version},
+                          {"stateHash", to_string(hash_of(checkpoint->meta))},
+                          {"leases", std::move(leases)}});
+  });
+}
+
+void answer(ResponseWriter& writer, int status, const Value& body) {
+  writer.send(
+      {status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, to_json(body) + "\n"});
+}
+
+void answer(ResponseWriter& writer, const Error& error) {
+  answer(writer, http_status(error.code), failure_status(error));
+}
+
+}  // namespace
+
+bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds,
+                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
+  if (!request.path.starts_with(kPrefix)) return false;
+  const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
+  const Question question{store, clock, *kinds, request};
+  if (request.method != "GET") {
+    answer(*writer,
+           Error{ErrorCode::kMethodNotAllowed, request.path + " is for reading: use GET, not " + request.method});
+    return true;
+  }
+  if (what == "events") {
+    if (const auto begun = events(question, writer); !begun) answer(*writer, begun.error());
+    return true;
+  }
+  const auto asked = [&]() -> Result<Value> {
+    if (what == "history") return history(question);
+    if (what == "chain") return chain(question);
+    if (what == "decisions") return decisions(question);
+    if (what == "audit") return audit(question);
+    if (what == "state") return state(question);
+    return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
+                                           ": history, chain, decisions, audit, events and state are here"};
+  }();
+  if (asked) {
+    answer(*writer, 200, asked.value());
+  } else {
+    answer(*writer, asked.error());
+  }
+  return true;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,246 @@
+#include "services/api/insight/insight.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/journal/memory_journal.h"
+#include "projections/test_fleet.h"
+#include "services/runtime/tail_thread.h"
+#include "services/runtime/thread_loop.h"
+
+namespace shiplog::api {
+namespace {
+
+const ObjectKey kMap = config_map("default", "settings");
+
+/// Keeps what is sent; a client that reads everything at once, until it is closed.
+class Recorder final : public ResponseWriter {
+ public:
+  void send(HttpResponse response) override {
+    const std::lock_guard lock{mutex_};
+    status_ = response.status;
+    body_ = std::move(response.body);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  void start(int status, HttpHeaders) override {
+    const std::lock_guard lock{mutex_};
+    status_ = status;
+  }
+  void write(std::string chunk, Done done) override {
+    const bool gone = closed();
+    {
+      const std::lock_guard lock{mutex_};
+      if (!gone) body_ += chunk;
+      changed_.notify_all();
+    }
+    done(gone ? Result<void>{Error{ErrorCode::kUnavailable, "the client is gone"}} : ok());
+  }
+  void end() override {
+    const std::lock_guard lock{mutex_};
+    ended_ = true;
+    changed_.notify_all();
+  }
+  void on_close(std::function<void()> callback) override { on_close_ = std::move(callback); }
+  bool closed() const override {
+    const std::lock_guard lock{mutex_};
+    return closed_;
+  }
+
+  void close() {
+    {
+      const std::lock_guard lock{mutex_};
+      closed_ = true;
+    }
+    if (on_close_) on_close_();
+  }
+  int status() const { return status_; }
+  bool ended() const {
+    const std::lock_guard lock{mutex_};
+    return ended_;
+  }
+  /// The whole answer, or the first `lines` lines of one that goes on.
+  std::string wait(size_t lines = 0) {
+    std::unique_lock lock{mutex_};
+    changed_.wait_for(lock, std::chrono::seconds{20}, [&] {
+      return ended_ || (lines > 0 && static_cast<size_t>(std::ranges::count(body_, '\n')) >= lines);
+    });
+    return body_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  int status_ = 0;
+  std::string body_;
+  bool ended_ = false;
+  bool closed_ = false;
+  std::function<void()> on_close_;
+};
+
+class FixedClock final : public Clock {
+ public:
+  UtcMillis now() const override { return {1'700'000'600'000}; }
+};
+
+/// A journal in memory with a running replica and its projection file.
+class InsightTest : public testing::Test {
+ protected:
+  InsightTest() : projections_{std::move(must(Projections::open(folder_.file("p.db"))).projections)} {
+    const Offset from = must(replica_.open());
+    tail_ = std::make_unique<TailThread>(*journal_, replica_, loop_, from,
+                                         [](const Error& error) { ADD_FAILURE() << error.message; });
+    append("admin",
+           {ObjectCreated{{type::kNamespace, "", "default"}, object_value({type::kNamespace, "", "default"})}});
+    append("alice", {ObjectCreated{kMap, object_value(kMap, "one")}});
+    append("bob", {ObjectUpdated{kMap, object_value(kMap, "two")}});
+    append("bob", {ObjectCreated{kMap, object_value(kMap, "three")}});  // refused: it exists
+  }
+  ~InsightTest() override {
+    tail_.reset();
+    loop_.stop();
+  }
+
+  void append(const std::string& user, std::vector<Event> events) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    Entry entry;
+    entry.time = UtcMillis{1'700'000'000'000 + 60'000 * ++entries_};
+    entry.actor = {user, {}, "api", "10.0.0.1", "kubectl"};
+    entry.request = {"create", "/api/v1"};
+    entry.events = std::move(events);
+    replica_.append(std::move(entry), [&](Result<Outcome> outcome) {
+      EXPECT_TRUE(outcome);
+      const std::lock_guard lock{mutex};
+      done = true;
+      changed.notify_all();
+    });
+    std::unique_lock lock{mutex};
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds{20}, [&] { return done; }));
+  }
+
+  std::shared_ptr<Recorder> ask(const std::string& target, const std::string& method = "GET") {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    EXPECT_TRUE(parse_target(request));
+    auto writer = std::make_shared<Recorder>();
+    handled_ = serve_insight(store_, clock_, kinds_, request, writer);
+    return writer;
+  }
+  Value answer(const std::string& target) {
+    const auto writer = ask(target);
+    EXPECT_EQ(writer->status(), 200) << writer->wait();
+    return must(parse_json(writer->wait()));
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Projections> projections_;
+  std::shared_ptr<Journal> journal_ = make_memory_journal();
+  SeededRandom random_{3};
+  ThreadLoop loop_;
+  Replica replica_{{"journal", journal_.get(), &loop_, &random_, projections_.get()}};
+  std::unique_ptr<TailThread> tail_;
+  Store store_{*journal_, replica_, folder_.file("p.db")};
+  FixedClock clock_;
+  std::shared_ptr<const Kinds> kinds_ = std::make_shared<Kinds>(Kinds::compiled());
+  int64_t entries_ = 0;
+  bool handled_ = false;
+};
+
+TEST_F(InsightTest, OtherPathsAreNotItsOwn) {
+  const auto writer = ask("/api/v1/pods");
+  EXPECT_FALSE(handled_);
+  EXPECT_EQ(writer->status(), 0);
+}
+
+TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstUnlessToldOtherwise) {
+  const Value newest = answer("/shiplog/v1/history?kind=cm&name=settings");
+  ASSERT_EQ(newest["items"].size(), 2U);
+  EXPECT_EQ(newest["object"]["namespace"].str(), "default");
+  EXPECT_EQ(newest["items"][0]["who"]["user"].str(), "bob");
+  EXPECT_EQ(newest["items"][0]["changes"][0]["path"].str(), "data.text");
+  const Value oldest =
+      answer("/shiplog/v1/history?type=configmaps&namespace=default&name=settings&order=oldest&limit=2");
+  EXPECT_EQ(oldest["items"][0]["who"]["user"].str(), "alice");
+  EXPECT_EQ(answer("/shiplog/v1/history?kind=ns&name=default")["items"].size(), 1U) << "no namespace of its own";
+}
+
+TEST_F(InsightTest, MistakesGetAStatusThatSaysWhatIsWrong) {
+  for (const auto& [target, status, words] : std::vector<std::tuple<std::string, int, std::string>>{
+           {"history?kind=cm", 400, "name is missing"},
+           {"history?name=x", 400, "kind (or type) is missing"},
+           {"history?kind=cm&name=none", 404, "configmaps \\\"none\\\" not found"},
+           {"history?kind=ship&name=x", 404, "resource type \\\"ship\\\""},
+           {"history?kind=cm&name=settings&limit=-1", 400, "limit"},
+           {"history?kind=cm&name=settings&order=up", 400, "order"},
+           {"audit?since=yesterday", 400, "yesterday"},
+           {"audit?family=ships", 400, "ships"},
+           {"events?family=ships", 400, "ships"},
+           {"nothing", 404, "/shiplog/v1/nothing"}}) {
+    const auto writer = ask("/shiplog/v1/" + target);
+    EXPECT_TRUE(handled_);
+    EXPECT_EQ(writer->status(), status) << target;
+    EXPECT_NE(writer->wait().find(words), std::string::npos) << target << ": " << writer->wait();
+  }
+  EXPECT_EQ(ask("/shiplog/v1/audit", "POST")->status(), 405);
+}
+
+TEST_F(InsightTest, AuditFiltersByUserObjectTimeAndRefusal) {
+  EXPECT_EQ(answer("/shiplog/v1/audit")["items"].size(), 4U);
+  EXPECT_EQ(answer("/shiplog/v1/audit?user=bob")["items"].size(), 2U);
+  EXPECT_EQ(answer("/shiplog/v1/audit?kind=cm&namespace=default&name=settings")["items"].size(), 3U);
+  const Value refused = answer("/shiplog/v1/audit?refused=true");
+  ASSERT_EQ(refused["items"].size(), 1U);
+  EXPECT_EQ(refused["items"][0]["result"].str(), "refused");
+  EXPECT_EQ(refused["items"][0]["refusal"]["code"].str(), "already_exists");
+  // The clock stands at minute 10, the entries at minutes 1 to 4.
+  EXPECT_EQ(answer("/shiplog/v1/audit?since=7m")["items"].size(), 2U);
+  EXPECT_EQ(answer("/shiplog/v1/audit?until=2023-11-14T22:15:20Z")["items"].size(), 1U);
+}
+
+TEST_F(InsightTest, StateTellsTheHashThatTheFoldHas) {
+  const Value state = answer("/shiplog/v1/state");
+  EXPECT_EQ(state["revision"].as_int(), 3);
+  EXPECT_EQ(state["nextOffset"].as_int(), 4);
+  std::string hash;
+  loop_.call([&] { hash = to_string(replica_.state().hash()); });
+  EXPECT_EQ(state["stateHash"].str(), hash);
+}
+
+TEST_F(InsightTest, ChainAndDecisionsAnswerForOneObject) {
+  EXPECT_EQ(answer("/shiplog/v1/chain?kind=cm&name=settings")["items"].size(), 1U);
+  EXPECT_EQ(answer("/shiplog/v1/decisions?kind=cm&name=settings")["items"].size(), 0U);
+}
+
+TEST_F(InsightTest, EventsStreamFromAnOffsetToTheEnd) {
+  const auto writer = ask("/shiplog/v1/events?from=2");
+  const std::string lines = writer->wait();
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
+  const Value first = must(parse_json(lines.substr(0, lines.find('\n'))));
+  EXPECT_EQ(first["offset"].as_int(), 2);
+  EXPECT_EQ(first["events"][0]["kind"].str(), "ObjectUpdated");
+  const std::string limited = ask("/shiplog/v1/events?limit=3")->wait();
+  EXPECT_EQ(std::ranges::count(limited, '\n'), 3);
+}
+
+TEST_F(InsightTest, FollowedEventsGoOnUntilTheClientLeaves) {
+  const auto writer = ask("/shiplog/v1/events?follow=true&family=api");
+  append("carol", {LeaseTaken{"scheduler", "host", 1}});  // of another family
+  append("carol", {DeletionRequested{kMap}});
+  const std::string lines = writer->wait(1);
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 1) << lines;
+  EXPECT_NE(lines.find("DeletionRequested"), std::string::npos);
+  EXPECT_FALSE(writer->ended());
+  writer->close();
+  append("carol", {ObjectCreated{kMap, object_value(kMap)}});
+  EXPECT_EQ(writer->wait(1), lines) << "nothing is read for a client that has left";
+}
+
+}  // namespace
+}  // namespace shiplog::api

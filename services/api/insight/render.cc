@@ -1,0 +1,95 @@
+#include "services/api/insight/render.h"
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+void set_if(Value& object, std::string_view key, const std::string& text) {
+  if (!text.empty()) object.set(key, text);
+}
+
+const char* result_of(bool refused, bool duplicate) {
+  if (duplicate) return "duplicate";
+  return refused ? "refused" : "accepted";
+}
+
+Value to_value(const Refusal& refusal) {
+  return Value::object({{"code", name_of(refusal.code)}, {"reason", refusal.reason}});
+}
+
+Value to_value(const Cause& cause) {
+  Value value = Value::object({{"revision", cause.revision.value}});
+  if (!cause.entry_id.empty()) value.set("entry", to_string(cause.entry_id));
+  set_if(value, "trace", cause.trace_id);
+  return value;
+}
+
+Value to_value(const AuditEvent& event) {
+  Value value = Value::object({{"kind", event.kind}, {"family", event.family}});
+  if (!event.subject.empty()) value.set("object", shiplog::api::to_value(event.subject));
+  set_if(value, "summary", event.summary);
+  return value;
+}
+
+}  // namespace
+
+Value to_value(const ObjectKey& key) {
+  Value value = Value::object({{"type", key.type}, {"name", key.name}});
+  set_if(value, "namespace", key.ns);
+  return value;
+}
+
+Value to_value(const AuditRow& entry) {
+  Value value = Value::object({{"offset", entry.offset.value},
+                               {"id", to_string(entry.id)},
+                               {"time", rfc3339_millis(entry.time)},
+                               {"revision", entry.revision.value},
+                               {"user", entry.actor.user},
+                               {"result", result_of(entry.refusal.has_value(), entry.duplicate)}});
+  set_if(value, "service", entry.actor.service);
+  set_if(value, "sourceIP", entry.actor.source_ip);
+  set_if(value, "userAgent", entry.actor.user_agent);
+  set_if(value, "verb", entry.request.verb);
+  set_if(value, "path", entry.request.path);
+  if (entry.as_of != Revision{}) value.set("asOf", entry.as_of.value);
+  if (entry.cause != Cause{}) value.set("cause", to_value(entry.cause));
+  for (const std::string& group : entry.actor.groups) value.edit("groups").push_back(group);
+  Value events = Value::array();
+  for (const AuditEvent& event : entry.events) events.push_back(to_value(event));
+  value.set("events", std::move(events));
+  for (const ObjectKey& key : entry.also_changed) value.edit("alsoChanged").push_back(to_value(key));
+  if (entry.refusal) value.set("refusal", to_value(*entry.refusal));
+  return value;
+}
+
+Value to_value(const FieldChange& change) {
+  Value value = Value::object({{"path", change.path}, {"change", name_of(change.kind)}});
+  set_if(value, "before", change.before);
+  set_if(value, "after", change.after);
+  return value;
+}
+
+Result<Value> to_value(const DecisionRow& decision) {
+  auto explanation = parse_json(decision.explanation);
+  if (!explanation) {
+    return Error{ErrorCode::kCorrupt, "the explanation of the decision at offset " +
+                                          std::to_string(decision.offset.value) +
+                                          " cannot be read: " + explanation.error().message};
+  }
+  Value value = Value::object({{"object", to_value(decision.subject)},
+                               {"kind", decision.kind},
+                               {"offset", decision.offset.value},
+                               {"time", rfc3339_millis(decision.time)},
+                               {"service", decision.service},
+                               {"revision", decision.revision.value},
+                               {"asOf", decision.as_of.value},
+                               {"summary", decision.summary},
+                               {"result", result_of(decision.refusal.has_value(), false)},
+                               {"explanation", std::move(explanation).value()}});
+  if (decision.cause != Cause{}) value.set("cause", to_value(decision.cause));
+  if (decision.refusal) value.set("refusal", to_value(*decision.refusal));
+  return value;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "projections/audit/audit_query.h"
+#include "projections/decisions/decision_query.h"
+#include "services/api/insight/diff.h"
+
+namespace shiplog::api {
+
+/// {type, namespace, name}, without what is empty.
+Value to_value(const ObjectKey& key);
+/// One entry: offset, id, time, revision, user, service, verb, path, cause, events, result, ...
+Value to_value(const AuditRow& entry);
+/// {path, change, before, after}.
+Value to_value(const FieldChange& change);
+/// Error: kCorrupt, the stored explanation is no JSON.
+Result<Value> to_value(const DecisionRow& decision);
+
+}  // namespace shiplog::api
