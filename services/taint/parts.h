@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/decision.h"
+
+namespace shiplog::taint {
+
+std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster);
+std::vector<Event> decide_policies(const State& state, const ObjectKey& cluster);
+
+/// What a binding's evictions come to at `now`.
+struct Evictions {
+  std::vector<Event> events;
+  std::optional<UtcMillis> next;  ///< the earliest deadline that lies ahead
+};
+Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now);
+
+/// Grace of an eviction task that has none of its own (--graceful-eviction-timeout).
+inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
+
+}  // namespace shiplog::taint
