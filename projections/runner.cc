@@ -1,6 +1,11 @@
 #include "projections/runner.h"
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <future>
+#include <iterator>
+#include <thread>
 #include <utility>
 
 #include "events/base/check.h"
@@ -59,21 +64,60 @@ Result<void> create_tables(Connection& connection) {
   return transaction.commit();
 }
 
-Result<void> read_objects(Connection& connection, std::vector<std::pair<ObjectKey, Value>>& objects) {
-  // A live object without a version would be left out; the state hash then says so.
-  SHIPLOG_TRY(
-      auto row,
-      connection.prepare("SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
-                         "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = o.id) "
-                         "WHERE o.live"));
-  while (true) {
-    SHIPLOG_TRY(const bool found, row.next());
-    if (!found) return ok();
-    ObjectKey key{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}};
-    auto value = parse_json(row.text(3));
-    if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(key) + ": " + value.error().message};
-    objects.emplace_back(std::move(key), std::move(value).value());
+struct Unread {
+  ObjectKey key;
+  std::string json;
+};
+using ObjectValues = std::vector<std::pair<ObjectKey, Value>>;
+
+Result<ObjectValues> parse_all(std::vector<Unread> rows) {
+  ObjectValues values;
+  values.reserve(rows.size());
+  for (Unread& row : rows) {
+    auto value = parse_json(row.json);
+    if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(row.key) + ": " + value.error().message};
+    values.emplace_back(std::move(row.key), std::move(value).value());
   }
+  return values;
+}
+
+// Reading JSON takes ten times as long as reading rows, and is most of what a start takes: other threads do it, a part
+// each. Parts under way are few, so that there are never two copies of everything.
+Result<void> read_objects(Connection& connection, ObjectValues& objects) {
+  constexpr size_t kPart = 2048;
+  const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
+  std::deque<std::future<Result<ObjectValues>>> under_way;
+  const auto take_first = [&]() -> Result<void> {
+    auto parsed = under_way.front().get();
+    under_way.pop_front();
+    if (!parsed) return std::move(parsed).error();
+    std::move(parsed.value().begin(), parsed.value().end(), std::back_inserter(objects));
+    return ok();
+  };
+  // A live object without a version would be left out; the state hash then says so.
+  SHIPLOG_TRY(auto row, connection.prepare(
+                            "SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
+                            "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = "
+                            "o.id) WHERE o.live"));
+  for (bool more = true; more;) {
+    std::vector<Unread> part;
+    while (part.size() < kPart) {
+      SHIPLOG_TRY(more, row.next());
+      if (!more) break;
+      part.push_back(
+          {{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}}, std::string{row.text(3)}});
+    }
+    // A file with little in it is not worth a thread.
+    const auto policy = more ? std::launch::async : std::launch::deferred;
+    under_way.push_back(std::async(policy, parse_all, std::move(part)));
+    if (under_way.size() >= most_under_way) {
+      SHIPLOG_TRY(take_first());
+    }
+  }
+  while (!under_way.empty()) {
+    SHIPLOG_TRY(take_first());
+  }
+  return ok();
 }
 
 // Twins are not remembered a second time by the fold, nor here.

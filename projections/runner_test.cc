@@ -81,6 +81,28 @@ TEST(Projections, ReopenedFileRestoresTheState) {
   for (const auto& [offset, entry] : fleet.journal()) EXPECT_TRUE(state.seen(entry.id));
 }
 
+TEST(Projections, ReopenedFileWithManyObjectsRestoresTheState) {  // more than one part of those that are read together
+  TestFleet fleet;
+  std::vector<Entry> entries(5000);
+  State state = fleet.state();
+  std::vector<Folded> folded;
+  std::vector<FoldedEntry> batch;
+  folded.reserve(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const ObjectKey key = config_map("default", "c" + std::to_string(i));
+    entries[i].id = new_entry_id(fleet.random());
+    entries[i].events = {ObjectCreated{key, object_value(key)}};
+    folded.push_back(fold(state, entries[i]));
+    batch.push_back({Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded.back()});
+  }
+  must(fleet.projections().apply(batch, state.meta()));
+  const Restored restored = fleet.reopen();
+  EXPECT_EQ(restored.objects.size(), 5002U);
+  State again;
+  EXPECT_TRUE(State::restore(restored.meta, restored.objects, restored.seen, again));
+  EXPECT_EQ(again.hash(), state.hash());
+}
+
 TEST(Projections, HoldsExactlyTheWindowOfSeenEntries) {
   TestFleet fleet;
   std::vector<Entry> entries(State::kSeenWindow + 10);

@@ -2,6 +2,7 @@
 //   projection_bench [OBJECTS [DIRECTORY]]
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -20,18 +21,22 @@
 namespace shiplog {
 namespace {
 
-/// The time this process has computed, so that a busy machine does not blur the figures; waiting for the disk does not
-/// count, and is small where nothing is synced before a checkpoint.
-struct Clock {
-  using time_point = std::clock_t;
-  static time_point now() { return std::clock(); }
+/// Time by the clock, and the time this process has computed: on a busy machine the second is the one to compare.
+struct Time {
+  double wall = 0;
+  double cpu = 0;
+  static Time now() {
+    const auto wall = std::chrono::steady_clock::now().time_since_epoch();
+    return {std::chrono::duration<double>(wall).count(), static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
+  }
+  Time since(const Time& start) const { return {wall - start.wall, cpu - start.cpu}; }
 };
 
 constexpr size_t kObjectBytes = 1500;
 constexpr size_t kBatch = 1000;
 constexpr int kNamespaces = 50;
 
-double seconds_since(Clock::time_point start) { return static_cast<double>(Clock::now() - start) / CLOCKS_PER_SEC; }
+Time since(const Time& start) { return Time::now().since(start); }
 
 template <class T>
 T or_exit(Result<T> result) {
@@ -45,7 +50,13 @@ void or_exit(const Result<void>& result) {
   std::exit(1);
 }
 
-void print(const char* what, double figure, const char* unit) { std::printf("%-58s %10.0f %s\n", what, figure, unit); }
+void print_rate(const char* what, size_t count, const Time& took) {
+  std::printf("%-50s %10.0f /s %10.0f /s\n", what, static_cast<double>(count) / took.wall,
+              static_cast<double>(count) / took.cpu);
+}
+void print_time(const char* what, const Time& took) {
+  std::printf("%-50s %10.0f ms %10.0f ms\n", what, took.wall * 1000, took.cpu * 1000);
+}
 
 std::string namespace_name(size_t number) { return "team-" + std::to_string(number % kNamespaces); }
 
@@ -96,9 +107,9 @@ class Bench {
     std::vector<Folded> folded;
     std::vector<FoldedEntry> batch;
     folded.reserve(entries_.size());
-    auto start = Clock::now();
+    Time start = Time::now();
     for (const Entry& entry : entries_) folded.push_back(fold(state_, entry));
-    if (!with_fold_) start = Clock::now();
+    if (!with_fold_) start = Time::now();
     const int64_t first = offset_ - static_cast<int64_t>(entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (folded[i].refusal) {
@@ -108,18 +119,22 @@ class Bench {
       batch.push_back({Offset{first + static_cast<int64_t>(i)}, entries_[i], folded[i]});
     }
     or_exit(projections_->apply(batch, state_.meta()));
-    seconds_ += seconds_since(start);
+    const Time took = since(start);
+    took_.wall += took.wall;
+    took_.cpu += took.cpu;
     applied_ += entries_.size();
     entries_.clear();
   }
 
-  /// Since the last time it was asked.
-  double rate() {
+  /// What was applied since the last time.
+  void report(const char* what) {
     flush();
-    const double rate = static_cast<double>(applied_) / seconds_;
-    seconds_ = 0;
+    print_rate(what, applied_, took_);
+    forget();
+  }
+  void forget() {
+    took_ = {};
     applied_ = 0;
-    return rate;
   }
   Projections& projections() { return *projections_; }
   const State& state() const { return state_; }
@@ -131,17 +146,17 @@ class Bench {
   std::unique_ptr<Projections> projections_;
   std::vector<Entry> entries_;
   int64_t offset_ = 0;
-  double seconds_ = 0;
+  Time took_;
   size_t applied_ = 0;
 };
 
 // One table, one row a version, the same bytes in the same transactions.
-double plain_insert_rate(const std::string& path, size_t rows) {
+void plain_inserts(const std::string& path, size_t rows) {
   auto connection = or_exit(store::Connection::open(path, store::Connection::Mode::kWrite));
   or_exit(connection->execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, json TEXT NOT NULL)"));
   auto insert = or_exit(connection->prepare("INSERT INTO plain VALUES (?, ?)"));
   const std::string json = to_json(object_of(1, 1));
-  const auto start = Clock::now();
+  const Time start = Time::now();
   for (size_t row = 0; row < rows;) {
     auto transaction = or_exit(store::Transaction::begin(*connection));
     for (const size_t end = std::min(rows, row + kBatch); row < end; ++row) {
@@ -149,29 +164,28 @@ double plain_insert_rate(const std::string& path, size_t rows) {
     }
     or_exit(transaction.commit());
   }
-  return static_cast<double>(rows) / seconds_since(start);
+  print_rate("machine: plain SQLite insert of the same JSON", rows, since(start));
 }
 
 void read_rates(const std::string& path, size_t objects) {
   auto reader = or_exit(Reader::open(path));
   const View view = or_exit(reader.view());
   const ObjectQuery query{view};
-  const auto count_list = [&](const ObjectList& which) {
+  const auto list = [&](const char* what, const ObjectList& which) {
     size_t rows = 0;
-    const auto start = Clock::now();
+    const Time start = Time::now();
     or_exit(query.visit(which, [&](const ObjectRowView& row) {
       rows += row.json.empty() ? 0 : 1;
       return true;
     }));
-    return static_cast<double>(rows) / seconds_since(start);
+    print_rate(what, rows, since(start));
   };
-  print("list, newest", count_list({.type = "deployments.apps"}), "objects/s");
-  print("list, as of the middle of history",
-        count_list({.type = "deployments.apps", .at = Revision{view.revision().value / 2}}), "objects/s");
-  auto start = Clock::now();
+  list("list, newest", {.type = "deployments.apps"});
+  list("list, as of the middle of history", {.type = "deployments.apps", .at = Revision{view.revision().value / 2}});
+  Time start = Time::now();
   for (size_t i = 0; i < objects; ++i) or_exit(query.get(key_of(i * 7919 % objects)));
-  print("get", static_cast<double>(objects) / seconds_since(start), "objects/s");
-  start = Clock::now();
+  print_rate("get", objects, since(start));
+  start = Time::now();
   ChangeList changes{.type = "deployments.apps", .with_previous = true};
   size_t rows = 0;
   for (auto page = or_exit(HistoryQuery{view}.changes(changes)); !page.empty();
@@ -179,43 +193,43 @@ void read_rates(const std::string& path, size_t objects) {
     rows += page.size();
     changes.after = page.back().revision;
   }
-  print("changes with the version before, pages of 1000", static_cast<double>(rows) / seconds_since(start),
-        "changes/s");
+  print_rate("changes with the version before, pages of 1000", rows, since(start));
 }
 
 int run(size_t objects, const std::string& directory) {
   const std::string path = directory + "/projection.db";
-  std::printf(
-      "%zu objects of %zu bytes, then an update of each in another order; batches of %zu; per second of CPU time\n\n",
-      objects, kObjectBytes, kBatch);
-  print("machine: plain SQLite insert of the same JSON", plain_insert_rate(directory + "/plain.db", objects), "rows/s");
+  std::printf("%zu objects of %zu bytes, then an update of each in another order; batches of %zu\n\n%-50s %13s %13s\n",
+              objects, kObjectBytes, kBatch, "", "by the clock", "by CPU time");
+  plain_inserts(directory + "/plain.db", objects);
   for (const bool with_fold : {false, true}) {
     const std::string file = with_fold ? directory + "/folded.db" : path;
     Bench bench{file, with_fold};
-    bench.rate();
+    bench.flush();
+    bench.forget();
     for (size_t i = 0; i < objects; ++i) bench.add(ObjectCreated{key_of(i), object_of(i, 1)});
-    print(with_fold ? "fold and apply, creates" : "apply, creates", bench.rate(), "events/s");
+    bench.report(with_fold ? "fold and apply, creates" : "apply, creates");
     for (size_t i = 0; i < objects; ++i) {
       const size_t number = i * 7919 % objects;
       bench.add(ObjectUpdated{key_of(number), object_of(number, 2)});
     }
-    print(with_fold ? "fold and apply, updates" : "apply, updates", bench.rate(), "events/s");
+    bench.report(with_fold ? "fold and apply, updates" : "apply, updates");
     if (!with_fold) {
-      const auto start = Clock::now();
+      const Time start = Time::now();
       or_exit(bench.projections().snapshot(directory + "/snapshot.db"));
-      print("snapshot", seconds_since(start) * 1000, "ms");
+      print_time("snapshot", since(start));
     }
   }
-  print("size of the projection", static_cast<double>(std::filesystem::file_size(path)) / 1e6, "MB");
+  std::printf("%-50s %10.0f MB\n", "size of the projection",
+              static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   {
-    auto start = Clock::now();
+    Time start = Time::now();
     auto opened = or_exit(Projections::open(path));
-    print("open with all objects", seconds_since(start) * 1000, "ms");
-    start = Clock::now();
+    print_time("open with all objects", since(start));
+    start = Time::now();
     State state;
     const bool same = State::restore(opened.restored.meta, std::move(opened.restored.objects),
                                      std::move(opened.restored.seen), state);
-    print(same ? "restore the state" : "restore the state: WRONG HASH", seconds_since(start) * 1000, "ms");
+    print_time(same ? "restore the state" : "restore the state: WRONG HASH", since(start));
   }
   read_rates(path, objects);
   return 0;
