@@ -184,6 +184,9 @@ TEST(CollectorFacts, HealthFromTheProbe_1_14_3) {
   EXPECT_EQ(collector::health_from(204).reason, "ClusterNotReady");
   for (const int status : {0, 302, 401, 404, 500})
     EXPECT_EQ(collector::health_from(status).reason, "ClusterNotReachable");
+  EXPECT_EQ(collector::health_from(Error{ErrorCode::kTimeout, "slow"}).reason, "ClusterNotReachable");
+  EXPECT_EQ(collector::health_from(Error{ErrorCode::kNotFound, "no secret"}).message,
+            "failed to create a ClusterClient: no secret");
 }
 
 TEST(CollectorFacts, FlipsAreHeldBackUntilTheyLast_1_15) {

@@ -103,6 +103,11 @@ Health health_from(int http_status) {
   return {"False", "ClusterNotReachable", "cluster is not reachable"};
 }
 
+Health health_from(const Error& error) {
+  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid) return health_from(0);
+  return {"False", "StatusCollectionFailed", "failed to create a ClusterClient: " + error.message};
+}
+
 Health Damping::damped(const std::string& cluster, const Health& observed, const Cluster::Condition* stored,
                        UtcMillis now) {
   const bool ready = observed.status == "True";

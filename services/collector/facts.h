@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "events/base/error.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/state/cluster.h"
@@ -26,8 +27,10 @@ struct Health {
   bool operator==(const Health&) const = default;
 };
 
-/// 1.14.3: from the HTTP status of /readyz (or /healthz); 0: no answer.
+/// 1.14.3: from the HTTP status of /readyz (or /healthz).
 Health health_from(int http_status);
+/// From why there was no answer. kNotFound, kInvalid: there is no way to ask at all.
+Health health_from(const Error& error);
 
 /// Holds back flips between Ready and not Ready until they have lasted (1.15). Memory of this process alone: the first
 /// observation after a start counts at once.

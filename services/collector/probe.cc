@@ -33,7 +33,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void judge(const Result<MemberResponse>& response) {
     const Cluster* cluster = task_->state().cluster(name_);
     if (cluster == nullptr) return task_->done();
-    const Health observed = health_from(response ? response.value().status : 0);
+    const Health observed = response ? health_from(response.value().status) : health_from(response.error());
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // 1.14.4, 1.15.5: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();

@@ -37,6 +37,12 @@ class CollectorService final : public Service {
       }
     } else if (key.type == type::kCluster) {
       on_cluster(change, wake);
+    } else if (key.type == type::kSecret && !change.removed()) {
+      for (const auto& [name, cluster] : state.clusters()) {
+        if (cluster.secret_namespace == key.ns && cluster.secret_name == key.name) {
+          wake.push_back({type::kCluster, "", name});
+        }
+      }
     }
   }
 

@@ -138,8 +138,7 @@ void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing
   auto watch = std::make_shared<Watch>();
   watch->stream = members_.watch(
       listing->cluster,
-      listing->served.collection("") + "?watch=true&allowWatchBookmarks=true&" + kSelector +
-          "&resourceVersion=" + listing->resource_version,
+      listing->served.collection("") + "?" + kSelector + "&resourceVersion=" + listing->resource_version,
       [alive = std::weak_ptr{inbox_}, cluster = listing->cluster, type,
        weak = std::weak_ptr{watch}](const Value& event) {
         const auto inbox = alive.lock();

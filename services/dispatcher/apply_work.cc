@@ -19,7 +19,7 @@ constexpr const char* kAppliedMessage = "Manifest has been successfully applied"
 bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
 
 Error refused(const MemberResponse& response) {
-  std::string message = response.body["message"].str();
+  std::string message = response.body.is_string() ? response.body.str() : response.body["message"].str();
   if (message.empty()) message = "HTTP status " + std::to_string(response.status);
   return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, std::move(message)};
 }
