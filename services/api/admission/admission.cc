@@ -1,0 +1,320 @@
+#include "services/api/admission/admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/quantity.h"
+#include "events/base/utf8.h"
+#include "events/kinds/builtin_kinds.h"
+#include "events/kinds/place.h"
+#include "events/state/object.h"
+#include "services/api/admission/metadata.h"
+#include "services/api/admission/rules.h"
+#include "services/api/status.h"
+
+namespace shiplog::api {
+namespace {
+
+/// etcd's limit for one object, which clients know.
+constexpr size_t kMostBytes = 3U << 19U;
+
+Error bad_request(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
+
+Subject subject_of(const Kind& kind, const Value& object) {
+  return {kind.group, kind.kind, kind.plural, object["metadata"]["name"].str()};
+}
+
+/// How kube-apiserver begins what its decoder has to say.
+std::string cannot_be_handled(const Kind& kind) {
+  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
+}
+
+/// The body against the path: META-10, META-11. Fills in what is missing.
+Result<void> settle_identity(const Admission& admission, Value& object) {
+  const Kind& kind = *admission.kind;
+  if (!object.is_object()) return bad_request("the body of the request must be a JSON object");
+  for (const char* field : {"apiVersion", "kind"}) {
+    const Value& given = object[field];
+    if (!given.is_null() && !given.is_string()) return bad_request(std::string{field} + " must be a string");
+  }
+  const Value& metadata = object["metadata"];
+  if (!metadata.is_null() && !metadata.is_object()) return bad_request("metadata must be an object");
+  for (const char* field : {"name", "namespace", "generateName", "uid", "resourceVersion"}) {
+    const Value& given = metadata[field];
+    if (!given.is_null() && !given.is_string()) {
+      return bad_request(cannot_be_handled(kind) + "metadata." + field + " must be a string");
+    }
+  }
+  const std::string version = object["apiVersion"].str();
+  if (!version.empty() && version != kind.api_version()) {
+    return bad_request("the API version in the data (" + printable(version, 253) +
+                       ") does not match the expected API version (" + kind.api_version() + ")");
+  }
+  const std::string given_kind = object["kind"].str();
+  if (!given_kind.empty() && given_kind != kind.kind) {
+    return bad_request(printable(given_kind, 253) + " in version " + quoted(kind.version) + " cannot be handled as a " +
+                       kind.kind + ": the kind in the data does not match the expected kind");
+  }
+  object.set("apiVersion", kind.api_version());
+  object.set("kind", kind.kind);
+
+  Value& editable = object.edit("metadata");
+  if (!editable.is_object()) editable = Value::object();
+  if (!kind.namespaced) {
+    editable.erase("namespace");
+  } else if (editable["namespace"].is_empty()) {
+    editable.set("namespace", admission.ns);
+  } else if (editable["namespace"].as_string() != admission.ns) {
+    return admission.name.empty()
+               ? bad_request("the namespace of the provided object does not match the namespace sent on the request")
+               : bad_request("the namespace of the object (" + printable(editable["namespace"].as_string(), 253) +
+                             ") does not match the namespace on the request (" + admission.ns + ")");
+  }
+  if (!admission.name.empty() && editable["name"].as_string() != admission.name) {
+    return bad_request("the name of the object (" + printable(editable["name"].as_string(), 253) +
+                       ") does not match the name on the URL (" + admission.name + ")");
+  }
+  return ok();
+}
+
+/// CRU-6: fields that nobody knows, and keys that stood twice.
+Result<void> drop_unknown(Admission& admission, Value& object) {
+  const Kind& kind = *admission.kind;
+  std::vector<std::string> dropped;
+  if (kind.schema != nullptr) object = prune(*kind.schema, std::move(object), &dropped);
+  std::vector<std::string> of_metadata;
+  Value metadata = prune(*object_meta_schema(), object["metadata"], &of_metadata);
+  for (const char* field : {"apiVersion", "kind", "metadata"}) {  // prune() lets these pass at the root
+    if (metadata.erase(field)) of_metadata.emplace_back(field);
+  }
+  object.set("metadata", std::move(metadata));
+  for (const std::string& field : of_metadata) dropped.push_back("metadata." + field);
+
+  std::vector<std::string> complaints;
+  for (const std::string& field : dropped) complaints.push_back("unknown field \"" + printable(field, 512) + "\"");
+  for (const std::string& field : admission.duplicate_fields) {
+    complaints.push_back("duplicate field \"" + printable(field, 512) + "\"");
+  }
+  if (complaints.empty() || admission.field_validation == FieldValidation::kIgnore) return ok();
+  if (admission.field_validation == FieldValidation::kWarn) {
+    admission.warnings.insert(admission.warnings.end(), complaints.begin(), complaints.end());
+    return ok();
+  }
+  std::string all;
+  for (const std::string& complaint : complaints) all += (all.empty() ? "" : ", ") + complaint;
+  return bad_request(cannot_be_handled(kind) + "strict decoding error: " + all);
+}
+
+/// The texts of built-in quantities, which their schema takes for any text.
+void check_quantities(const Schema& schema, const Value& value, const Place& place, std::string& wrong) {
+  if (!wrong.empty()) return;
+  if (schema.format == "quantity" && value.is_string() && !parse_quantity(value.as_string())) {
+    wrong = place.text() +
+            ": quantities must match the regular expression "
+            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', not " +
+            quoted(value.as_string());
+    return;
+  }
+  for (const auto& member : value.members()) {
+    const auto known = schema.properties.find(member.key());
+    const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
+    if (below != nullptr) check_quantities(*below, member.value, Place{place, member.key()}, wrong);
+  }
+  for (size_t i = 0; schema.items != nullptr && value.is_array() && i < value.size(); ++i) {
+    check_quantities(*schema.items, value[i], Place{place, i}, wrong);
+  }
+}
+
+/// Of custom resources the schema says nothing about the metadata.
+const Schema& metadata_schema() {
+  static const Schema kSchema = [] {
+    Schema schema;
+    schema.type = Schema::Type::kObject;
+    schema.preserve_unknown = true;
+    schema.properties.emplace("metadata", object_meta_schema());
+    return schema;
+  }();
+  return kSchema;
+}
+
+/// What the schemas have to say. Where a field has the wrong type, nothing behind this may look at the object: error.
+Result<Causes> check_schema(const Kind& kind, const Value& object) {
+  Causes causes;
+  std::vector<FieldCause> found;
+  if (kind.schema != nullptr) found = validate(*kind.schema, object);
+  // A status that the schema asks for comes later, through its own subresource.
+  if (kind.has_status) std::erase_if(found, [](const FieldCause& cause) { return cause.field == "status"; });
+  for (FieldCause& cause : validate(metadata_schema(), object)) found.push_back(std::move(cause));
+  bool readable = true;
+  for (FieldCause& cause : found) {
+    readable = readable && cause.reason != "FieldValueTypeInvalid";
+    causes.add(std::move(cause));
+  }
+  std::string wrong;
+  if (kind.builtin && kind.schema != nullptr) check_quantities(*kind.schema, object, Place{}, wrong);
+  if (readable && wrong.empty()) return causes;
+  if (!kind.builtin) return invalid(subject_of(kind, object), causes.take());
+  // Kubernetes' decoder stops at the first field that it cannot read.
+  for (const FieldCause& cause : causes.list()) {
+    if (wrong.empty() && cause.reason == "FieldValueTypeInvalid") wrong = cause.field + ": " + cause.message;
+  }
+  return bad_request(cannot_be_handled(kind) + wrong);
+}
+
+void keep_field(Value& object, const Value& old, const char* field) {
+  if (const Value* value = old.find(field)) {
+    object.set(field, *value);
+  } else {
+    object.erase(field);
+  }
+}
+
+/// Defaults, the kind's own rules and every check, on an object whose identity is settled.
+Result<Value> finish(Admission& admission, const Value* old, Value object) {
+  const Kind& kind = *admission.kind;
+  if (kind.schema != nullptr) object = with_defaults(*kind.schema, std::move(object));
+  object = with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
+  SHIPLOG_TRY(auto causes, check_schema(kind, object));
+
+  unite_owners(object.edit("metadata"), admission.warnings);
+  check_metadata(kind, object["metadata"], causes);
+  if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
+
+  const Rules* rules = rules_of(kind);
+  const Write write{*admission.kinds, kind, old, admission.now};
+  Causes own;
+  if (rules != nullptr) {
+    if (rules->fill != nullptr) rules->fill(object, write);
+    if (rules->check != nullptr) rules->check(object, write, own);
+    if (rules->webhook.empty()) {
+      for (const FieldCause& cause : own.list()) causes.add(cause);
+    }
+  }
+  if (old != nullptr && kind.has_status && (rules == nullptr || !rules->owns_status)) {
+    keep_field(object, *old, "status");
+  }
+  if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
+  if (!own.empty()) {
+    // A webhook's denial is the joined text of the errors, without the object's name in front.
+    std::string message = invalid({"", "", "", ""}, own.list()).message;
+    message.erase(0, message.find("is invalid: ") + 12);
+    return Error{ErrorCode::kForbidden,
+                 "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + message,
+                 own.take()};
+  }
+  if (const size_t bytes = to_json(object).size(); bytes > kMostBytes) {
+    return Error{ErrorCode::kTooLarge, "Request entity too large: the object has " + std::to_string(bytes) +
+                                           " bytes, limit is " + std::to_string(kMostBytes)};
+  }
+  return object;
+}
+
+/// CRU-2: a kind whose replacement must name the version it replaces.
+bool needs_version(const Kind& kind) {
+  const std::string type = kind.type();
+  if (kind.builtin) return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io";
+  return type != type::kCluster && type != "resourceregistries.search.karmada.io";  // served by aggregation upstream
+}
+
+/// META-9 and CRU-2 for both kinds of update.
+Result<void> check_versions(const Admission& admission, const Value& old, const Value& object) {
+  const Kind& kind = *admission.kind;
+  const Subject subject = subject_of(kind, old);
+  const std::string uid = object["metadata"]["uid"].str();
+  if (!uid.empty() && uid != uid_of(old)) {
+    return conflict(subject, "Precondition failed: UID in precondition: " + printable(uid) +
+                                 ", UID in object meta: " + std::string{uid_of(old)});
+  }
+  if (object["metadata"]["resourceVersion"].is_empty() && needs_version(kind)) {
+    return invalid(subject, {{"metadata.resourceVersion", "FieldValueInvalid",
+                              "Invalid value: 0: must be specified for an update"}});
+  }
+  return ok();
+}
+
+void keep_identity(Value& object, const Value& old) {
+  Value& metadata = object.edit("metadata");
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp",
+                            "deletionGracePeriodSeconds"}) {
+    keep_field(metadata, old["metadata"], field);
+  }
+  for (const char* field : {"selfLink", "managedFields"}) metadata.erase(field);
+}
+
+}  // namespace
+
+Result<Value> admit_create(Admission& admission, Value object) {
+  const Kind& kind = *admission.kind;
+  SHIPLOG_TRY(settle_identity(admission, object));
+  if (!object["metadata"]["resourceVersion"].is_empty()) {  // META-4
+    return bad_request("resourceVersion should not be set on objects to be created");
+  }
+  Value& metadata = object.edit("metadata");
+  if (metadata["name"].is_empty() && !metadata["generateName"].is_empty()) {
+    metadata.set("name", metadata["generateName"].str().substr(0, 58) + admission.name_suffix);  // META-13
+  }
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink", "managedFields",
+                            "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    metadata.erase(field);
+  }
+  if (kind.has_generation) metadata.set("generation", 1);
+  SHIPLOG_TRY(drop_unknown(admission, object));
+  if (kind.has_status) object.erase("status");
+  return finish(admission, nullptr, std::move(object));
+}
+
+Result<Value> admit_update(Admission& admission, const Value& old, Value object) {
+  SHIPLOG_TRY(settle_identity(admission, object));
+  SHIPLOG_TRY(check_versions(admission, old, object));
+  keep_identity(object, old);
+  SHIPLOG_TRY(drop_unknown(admission, object));
+  if (admission.kind->has_status) object.erase("status");  // the stored one is put back: it is no part of this write
+  return finish(admission, &old, std::move(object));
+}
+
+Result<Value> admit_status_update(Admission& admission, const Value& old, Value object) {
+  const Kind& kind = *admission.kind;
+  if (!kind.has_status) return not_found({});
+  SHIPLOG_TRY(settle_identity(admission, object));
+  SHIPLOG_TRY(check_versions(admission, old, object));
+  SHIPLOG_TRY(drop_unknown(admission, object));
+  Value merged = old;
+  keep_field(merged, object, "status");
+  if (kind.builtin) {  // SUB-1: of custom resources nothing but the status
+    for (const char* field : {"annotations", "finalizers"})
+      keep_field(merged.edit("metadata"), object["metadata"], field);
+  }
+  merged.edit("metadata").erase("managedFields");
+  if (kind.schema != nullptr) merged = with_defaults(*kind.schema, std::move(merged));
+  SHIPLOG_TRY(auto schema_causes, check_schema(kind, merged));
+  // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
+  Causes causes;
+  for (const FieldCause& cause : schema_causes.list()) {
+    if (cause.field.starts_with("status")) causes.add(cause);
+  }
+  if (kind.builtin) check_metadata(kind, merged["metadata"], causes);
+  check_new_finalizers(old, merged["metadata"], causes);
+  if (!causes.empty()) return invalid(subject_of(kind, old), causes.take());
+  return merged;
+}
+
+Result<void> admit_delete(const Kind& kind, const Value& old) {
+  const std::string type = kind.type();
+  const Subject subject = subject_of(kind, old);
+  if (type == type::kNamespace &&
+      (subject.name == "default" || subject.name == "kube-system" || subject.name == "kube-public")) {  // NSP-2
+    return forbidden(subject, "this namespace may not be deleted");
+  }
+  constexpr const char* kProtection = "resourcetemplate.karmada.io/deletion-protected";
+  const bool aggregated = type == type::kCluster || type == "resourceregistries.search.karmada.io";
+  if (!aggregated && label_of(old, kProtection) == "Always") {  // D-41
+    return Error{ErrorCode::kForbidden,
+                 std::string{"admission webhook \"resourcedeletionprotection.karmada.io\" denied the request: This "
+                             "resource is protected, please make sure to remove the label: "} +
+                     kProtection};
+  }
+  return ok();
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,58 @@
+#include "services/api/admission/causes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/utf8.h"
+
+namespace shiplog::api {
+namespace {
+
+/// A value as a message shows it: long ones shortened, as an error must not carry a whole object.
+std::string shown(const Value& value) {
+  if (value.is_string()) return '"' + printable(value.as_string(), 253) + '"';
+  return printable(to_json(value), 512);
+}
+
+}  // namespace
+
+void Causes::add(FieldCause cause) {
+  if (std::find(list_.begin(), list_.end(), cause) == list_.end()) list_.push_back(std::move(cause));
+}
+
+void Causes::required(std::string field, std::string_view detail) {
+  std::string message = "Required value";
+  if (!detail.empty()) message.append(": ").append(detail);
+  add({std::move(field), "FieldValueRequired", std::move(message)});
+}
+
+void Causes::invalid(std::string field, const Value& value, std::string_view detail) {
+  add({std::move(field), "FieldValueInvalid", "Invalid value: " + shown(value) + ": " + std::string{detail}});
+}
+
+void Causes::not_supported(std::string field, const Value& value, std::initializer_list<std::string_view> supported) {
+  std::string message = "Unsupported value: " + shown(value) + ": supported values: ";
+  const char* separator = "";
+  for (const std::string_view each : supported) {
+    message.append(separator).append("\"").append(each).append("\"");
+    separator = ", ";
+  }
+  add({std::move(field), "FieldValueNotSupported", std::move(message)});
+}
+
+void Causes::duplicate(std::string field, const Value& value) {
+  add({std::move(field), "FieldValueDuplicate", "Duplicate value: " + shown(value)});
+}
+
+void Causes::forbidden(std::string field, std::string_view detail) {
+  add({std::move(field), "FieldValueForbidden", "Forbidden: " + std::string{detail}});
+}
+
+void Causes::too_long(std::string field, size_t most) {
+  add({std::move(field), "FieldValueTooLong", "Too long: may not be more than " + std::to_string(most) + " bytes"});
+}
+
+std::string at(const std::string& field, size_t index) { return field + "[" + std::to_string(index) + "]"; }
+
+}  // namespace shiplog::api

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/error.h"
+#include "events/base/value.h"
+
+namespace shiplog::api {
+
+/// Gathers what is wrong with an object, in Kubernetes' words, so that all of it is reported at once.
+class Causes {
+ public:
+  void required(std::string field, std::string_view detail = "");
+  void invalid(std::string field, const Value& value, std::string_view detail);
+  void not_supported(std::string field, const Value& value, std::initializer_list<std::string_view> supported);
+  void duplicate(std::string field, const Value& value);
+  void forbidden(std::string field, std::string_view detail);
+  void too_long(std::string field, size_t most);
+  /// One that is there already, word for word, is not repeated.
+  void add(FieldCause cause);
+
+  bool empty() const { return list_.empty(); }
+  const std::vector<FieldCause>& list() const { return list_; }
+  std::vector<FieldCause> take() { return std::move(list_); }
+
+ private:
+  std::vector<FieldCause> list_;
+};
+
+/// "spec.ports[2]"
+std::string at(const std::string& field, size_t index);
+
+}  // namespace shiplog::api

@@ -1,0 +1,436 @@
+#include <algorithm>
+#include <set>
+
+#include "events/base/quantity.h"
+#include "events/state/object.h"
+#include "services/api/admission/base64.h"
+#include "services/api/admission/metadata.h"
+#include "services/api/admission/names.h"
+#include "services/api/admission/rules.h"
+
+// The core kinds, and RBAC, Ingress, Lease and PriorityClass. Source: kubernetes-api CRU-8 to CRU-10, EVENT-2, NSP-3.
+
+namespace shiplog::api {
+namespace {
+
+constexpr size_t kMostData = 1U << 20U;  // of a ConfigMap or Secret
+
+const Value& old_of(const Write& write) {
+  static const Value kNothing;
+  return write.old == nullptr ? kNothing : *write.old;
+}
+
+// --- Namespace
+
+void fill_namespace(Value& object, const Write& write) {
+  object.edit("metadata").edit("labels").set("kubernetes.io/metadata.name", object["metadata"]["name"]);
+  Value& spec = object.edit("spec");
+  if (write.old != nullptr) {
+    // Only the finalize subresource takes from these: they hold the namespace until its content is gone.
+    spec.set("finalizers", (*write.old)["spec"]["finalizers"]);
+  } else if (spec["finalizers"].size() == 0) {
+    spec.set("finalizers", Value::array({"kubernetes"}));
+  }
+}
+
+// --- ConfigMap and Secret
+
+void check_keys(const Value& data, const char* field, Causes& causes) {
+  for (const auto& entry : data.members()) {
+    if (const auto problem = config_key_problem(entry.key())) {
+      causes.invalid(std::string{field} + "[" + std::string{entry.key()} + "]", Value{entry.key()}, *problem);
+    }
+  }
+}
+
+/// `immutable: true` holds until the object is deleted.
+void check_frozen(const Value& object, const Write& write, std::initializer_list<const char*> fields, Causes& causes) {
+  if (!old_of(write)["immutable"].as_bool()) return;
+  if (!object["immutable"].as_bool()) causes.forbidden("immutable", "field is immutable when `immutable` is set");
+  for (const char* field : fields) {
+    const Value& before = old_of(write)[field];
+    const Value& after = object[field];
+    if (before != after && (before.size() > 0 || after.size() > 0)) {
+      causes.forbidden(field, "field is immutable when `immutable` is set");
+    }
+  }
+}
+
+void check_config_map(const Value& object, const Write& write, Causes& causes) {
+  check_keys(object["data"], "data", causes);
+  check_keys(object["binaryData"], "binaryData", causes);
+  size_t size = 0;
+  for (const auto& entry : object["data"].members()) size += entry.value.as_string().size();
+  for (const auto& entry : object["binaryData"].members()) {
+    size += base64_bytes(entry.value.as_string());
+    if (object["data"].contains(entry.key())) {
+      causes.invalid("data[" + std::string{entry.key()} + "]", Value{entry.key()},
+                     "duplicate of key present in binaryData");
+    }
+  }
+  if (size > kMostData) causes.too_long("data", kMostData);
+  check_frozen(object, write, {"data", "binaryData"}, causes);
+}
+
+void fill_secret(Value& object, const Write&) {
+  const Value plain = object["stringData"];
+  for (const auto& entry : plain.members()) object.edit("data").set(entry.key(), base64(entry.value.as_string()));
+  object.erase("stringData");
+}
+
+void check_secret(const Value& object, const Write& write, Causes& causes) {
+  const Value& data = object["data"];
+  check_keys(data, "data", causes);
+  size_t size = 0;
+  for (const auto& entry : data.members()) size += base64_bytes(entry.value.as_string());
+  if (size > kMostData) causes.too_long("data", kMostData);
+  const auto needs = [&](const char* key) {
+    if (!data.contains(key)) causes.required(std::string{"data["} + key + "]");
+  };
+  const std::string_view type = object["type"].as_string();
+  if (type == "kubernetes.io/dockercfg") needs(".dockercfg");
+  if (type == "kubernetes.io/dockerconfigjson") needs(".dockerconfigjson");
+  if (type == "kubernetes.io/ssh-auth") needs("ssh-privatekey");
+  if (type == "kubernetes.io/tls") {
+    needs("tls.crt");
+    needs("tls.key");
+  }
+  if (type == "kubernetes.io/basic-auth" && !data.contains("username") && !data.contains("password")) {
+    causes.required("data[username]");
+    causes.required("data[password]");
+  }
+  if (type == "kubernetes.io/service-account-token" &&
+      annotation_of(object, "kubernetes.io/service-account.name").empty()) {
+    causes.required("metadata.annotations[kubernetes.io/service-account.name]");
+  }
+  if (write.old != nullptr && old_of(write)["type"] != object["type"]) {
+    causes.invalid("type", object["type"], "field is immutable");
+  }
+  check_frozen(object, write, {"data"}, causes);
+}
+
+// --- Service
+
+void fill_service(Value& object, const Write& write) {
+  if (!object["spec"].is_object()) return;
+  Value& spec = object.edit("spec");
+  const bool external = spec["type"].as_string() == "ExternalName";
+  if (!external && spec["internalTrafficPolicy"].is_empty()) spec.set("internalTrafficPolicy", "Cluster");
+  const std::string_view type = spec["type"].as_string();
+  if (type == "NodePort" || type == "LoadBalancer") {
+    if (spec["externalTrafficPolicy"].is_empty()) spec.set("externalTrafficPolicy", "Cluster");
+  }
+  if (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].is_null()) {
+    spec.set("allocateLoadBalancerNodePorts", true);
+  }
+  if (spec["ports"].size() > 0) {
+    for (Value& port : spec.edit("ports").edit_items()) {
+      if (port["targetPort"].is_empty()) port.set("targetPort", port["port"]);
+    }
+  }
+  // An address that a replacement leaves out stays (only a change of it is a change).
+  if (!external && spec["clusterIP"].is_empty()) {
+    for (const char* field : {"clusterIP", "clusterIPs"}) {
+      if (const Value* kept = old_of(write)["spec"].find(field)) spec.set(field, *kept);
+    }
+  }
+  if (!spec["clusterIP"].is_empty() && spec["clusterIPs"].size() == 0) {
+    spec.set("clusterIPs", Value::array({spec["clusterIP"]}));
+  }
+  if (write.old == nullptr) object.set("status", Value::object({{"loadBalancer", Value::object()}}));
+}
+
+void check_service_port(const Value& port, const std::string& field, bool named, Causes& causes) {
+  if (port["name"].is_empty()) {
+    if (named) causes.required(field + ".name");
+  } else if (const auto problem = label_problem(port["name"].as_string())) {
+    causes.invalid(field + ".name", port["name"], *problem);
+  }
+  const auto in_range = [](const Value& number) { return number.as_int() >= 1 && number.as_int() <= 65535; };
+  if (!in_range(port["port"])) causes.invalid(field + ".port", port["port"], "must be between 1 and 65535, inclusive");
+  const Value& target = port["targetPort"];
+  if (target.is_number() && !in_range(target)) {
+    causes.invalid(field + ".targetPort", target, "must be between 1 and 65535, inclusive");
+  }
+  const Value& node = port["nodePort"];
+  if (node.as_int() != 0 && !in_range(node)) {
+    causes.invalid(field + ".nodePort", node, "must be between 1 and 65535, inclusive");
+  }
+  const std::string_view protocol = port["protocol"].as_string();
+  if (protocol != "TCP" && protocol != "UDP" && protocol != "SCTP") {
+    causes.not_supported(field + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
+  }
+}
+
+void check_service(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const std::string_view type = spec["type"].as_string();
+  if (type != "ClusterIP" && type != "ExternalName" && type != "LoadBalancer" && type != "NodePort") {
+    causes.not_supported("spec.type", spec["type"], {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
+  }
+  const bool headless = spec["clusterIP"].as_string() == "None";
+  const Value& ports = spec["ports"];
+  if (ports.size() == 0 && !headless && type != "ExternalName") causes.required("spec.ports");
+  if (type == "ExternalName") {
+    if (spec["externalName"].is_empty()) causes.required("spec.externalName");
+    if (!spec["clusterIP"].is_empty())
+      causes.forbidden("spec.clusterIP", "may not be set when `type` is 'ExternalName'");
+  }
+  if (type == "LoadBalancer" && headless) {
+    causes.invalid("spec.clusterIPs", spec["clusterIPs"], "may not be set to 'None' for LoadBalancer services");
+  }
+  std::set<std::string> names, uses;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string field = at("spec.ports", i);
+    check_service_port(ports[i], field, ports.size() > 1, causes);
+    if (!ports[i]["name"].is_empty() && !names.insert(ports[i]["name"].str()).second) {
+      causes.duplicate(field + ".name", ports[i]["name"]);
+    }
+    if (!uses.insert(ports[i]["protocol"].str() + "/" + std::to_string(ports[i]["port"].as_int())).second) {
+      causes.duplicate(field, Value::object({{"port", ports[i]["port"]}, {"protocol", ports[i]["protocol"]}}));
+    }
+  }
+  const std::string_view affinity = spec["sessionAffinity"].as_string();
+  if (affinity != "None" && affinity != "ClientIP") {
+    causes.not_supported("spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
+  }
+  check_labels(spec["selector"], "spec.selector", causes);
+  const Value& before = old_of(write)["spec"];
+  if (!before["clusterIP"].is_empty() && before["type"].as_string() != "ExternalName" && type != "ExternalName" &&
+      before["clusterIP"] != spec["clusterIP"]) {
+    causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not change once set");
+  }
+}
+
+// --- RBAC
+
+void fill_role_binding(Value& object, const Write&) {
+  if (object["roleRef"].is_object() && object["roleRef"]["apiGroup"].is_empty()) {
+    object.edit("roleRef").set("apiGroup", "rbac.authorization.k8s.io");
+  }
+  if (object["subjects"].size() == 0) return;
+  for (Value& subject : object.edit("subjects").edit_items()) {
+    const std::string_view kind = subject["kind"].as_string();
+    if ((kind == "User" || kind == "Group") && subject["apiGroup"].is_empty()) {
+      subject.set("apiGroup", "rbac.authorization.k8s.io");
+    }
+  }
+}
+
+void check_role_binding(const Value& object, const Write& write, Causes& causes) {
+  const Value& role = object["roleRef"];
+  const std::string_view kind = role["kind"].as_string();
+  if (write.kind.namespaced) {
+    if (kind != "Role" && kind != "ClusterRole") {
+      causes.not_supported("roleRef.kind", role["kind"], {"ClusterRole", "Role"});
+    }
+  } else if (kind != "ClusterRole") {
+    causes.not_supported("roleRef.kind", role["kind"], {"ClusterRole"});
+  }
+  if (role["apiGroup"].as_string() != "rbac.authorization.k8s.io") {
+    causes.not_supported("roleRef.apiGroup", role["apiGroup"], {"rbac.authorization.k8s.io"});
+  }
+  if (role["name"].is_empty()) causes.required("roleRef.name");
+  const Value& subjects = object["subjects"];
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    const std::string field = at("subjects", i);
+    const Value& subject = subjects[i];
+    const std::string_view what = subject["kind"].as_string();
+    if (subject["name"].is_empty()) causes.required(field + ".name");
+    if (what == "ServiceAccount") {
+      if (subject["namespace"].is_empty()) causes.required(field + ".namespace");
+    } else if (what != "User" && what != "Group") {
+      causes.not_supported(field + ".kind", subject["kind"], {"Group", "ServiceAccount", "User"});
+    } else if (subject["apiGroup"].as_string() != "rbac.authorization.k8s.io") {
+      causes.not_supported(field + ".apiGroup", subject["apiGroup"], {"rbac.authorization.k8s.io"});
+    }
+  }
+  if (write.old != nullptr && old_of(write)["roleRef"] != role) {
+    causes.invalid("roleRef", role, "cannot change roleRef");
+  }
+}
+
+void check_role(const Value& object, const Write& write, Causes& causes) {
+  const Value& rules = object["rules"];
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const std::string field = at("rules", i);
+    const Value& rule = rules[i];
+    if (rule["verbs"].size() == 0) causes.required(field + ".verbs", "verbs must contain at least one value");
+    if (rule["nonResourceURLs"].size() > 0) {
+      if (write.kind.namespaced) {
+        causes.invalid(field + ".nonResourceURLs", rule["nonResourceURLs"],
+                       "namespaced rules cannot apply to non-resource URLs");
+      }
+      if (rule["apiGroups"].size() + rule["resources"].size() + rule["resourceNames"].size() > 0) {
+        causes.invalid(field + ".nonResourceURLs", rule["nonResourceURLs"],
+                       "rules cannot apply to both regular resources and non-resource URLs");
+      }
+      continue;
+    }
+    if (rule["apiGroups"].size() == 0)
+      causes.required(field + ".apiGroups", "resource rules must supply at least one api group");
+    if (rule["resources"].size() == 0)
+      causes.required(field + ".resources", "resource rules must supply at least one resource");
+  }
+}
+
+// --- Ingress
+
+void check_backend(const Value& backend, const std::string& field, Causes& causes) {
+  const Value& service = backend["service"];
+  if (service.is_null() == backend["resource"].is_null()) {
+    causes.invalid(field, backend, "exactly one of service and resource must be set");
+    return;
+  }
+  if (service.is_null()) return;
+  if (const auto problem = service_name_problem(service["name"].as_string())) {
+    causes.invalid(field + ".service.name", service["name"], *problem);
+  }
+  const Value& port = service["port"];
+  if (port["name"].is_empty() == (port["number"].as_int() == 0)) {
+    causes.required(field + ".service.port", "port name or number is required, and not both");
+  }
+}
+
+void check_ingress(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (spec["rules"].size() == 0 && spec["defaultBackend"].is_null()) {
+    causes.invalid("spec", spec, "either `defaultBackend` or `rules` must be specified");
+  }
+  if (!spec["defaultBackend"].is_null()) check_backend(spec["defaultBackend"], "spec.defaultBackend", causes);
+  for (size_t i = 0; i < spec["rules"].size(); ++i) {
+    const Value& http = spec["rules"][i]["http"];
+    const std::string field = at("spec.rules", i) + ".http.paths";
+    if (!http.is_null() && http["paths"].size() == 0) causes.required(field);
+    for (size_t j = 0; j < http["paths"].size(); ++j) {
+      const Value& path = http["paths"][j];
+      const std::string here = at(field, j);
+      const std::string_view type = path["pathType"].as_string();
+      if (type.empty()) {
+        causes.required(here + ".pathType", "pathType must be specified");
+      } else if (type != "Exact" && type != "Prefix" && type != "ImplementationSpecific") {
+        causes.not_supported(here + ".pathType", path["pathType"], {"Exact", "ImplementationSpecific", "Prefix"});
+      } else if (type != "ImplementationSpecific" && !path["path"].as_string().starts_with('/')) {
+        causes.invalid(here + ".path", path["path"], "must be an absolute path");
+      }
+      check_backend(path["backend"], here + ".backend", causes);
+    }
+  }
+}
+
+// --- Storage, quotas, priorities
+
+void check_claim(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (spec["accessModes"].size() == 0) causes.required("spec.accessModes", "at least 1 access mode is required");
+  if (spec["resources"]["requests"]["storage"].is_null()) causes.required("spec.resources[storage]");
+  if (write.old == nullptr) return;
+  Value allowed = old_of(write)["spec"];
+  for (const char* name : {"resources", "volumeAttributesClassName", "volumeName"}) {
+    allowed.erase(name);
+    if (const Value* value = spec.find(name)) allowed.set(name, *value);
+  }
+  if (allowed != spec) {
+    causes.forbidden("spec",
+                     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
+                     "for bound claims");
+  }
+}
+
+void check_volume(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (spec["accessModes"].size() == 0) causes.required("spec.accessModes");
+  if (spec["capacity"]["storage"].is_null()) causes.required("spec.capacity");
+  const std::string_view policy = spec["persistentVolumeReclaimPolicy"].as_string();
+  if (policy != "Retain" && policy != "Delete" && policy != "Recycle") {
+    causes.not_supported("spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"],
+                         {"Delete", "Recycle", "Retain"});
+  }
+}
+
+void check_resource_quota(const Value& object, const Write&, Causes& causes) {
+  for (const auto& limit : object["spec"]["hard"].members()) {
+    const std::string field = "spec.hard[" + std::string{limit.key()} + "]";
+    if (const auto problem = qualified_name_problem(limit.key())) causes.invalid(field, Value{limit.key()}, *problem);
+    const auto quantity = parse_quantity(limit.value.as_string());
+    if (quantity && quantity.value().negative()) {
+      causes.invalid(field, limit.value, "must be greater than or equal to 0");
+    }
+  }
+}
+
+void check_priority_class(const Value& object, const Write& write, Causes& causes) {
+  if (object["metadata"]["name"].as_string().starts_with("system-")) {
+    causes.forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only");
+  }
+  if (object["value"].as_int() > 1'000'000'000) {
+    causes.forbidden("value", "maximum allowed value of a user defined priority is 1000000000");
+  }
+  if (write.old == nullptr) return;
+  if (old_of(write)["value"].as_int() != object["value"].as_int()) {
+    causes.forbidden("value", "may not be changed in an update.");
+  }
+  if (old_of(write)["preemptionPolicy"] != object["preemptionPolicy"]) {
+    causes.invalid("preemptionPolicy", object["preemptionPolicy"], "field is immutable");
+  }
+}
+
+// --- Event, Lease, Node
+
+void check_event(const Value& object, const Write&, Causes& causes) {
+  const std::string_view involved = object["involvedObject"]["namespace"].as_string();
+  const std::string_view own = object["metadata"]["namespace"].as_string();
+  if (involved.empty() ? own != "default" && own != "kube-system" : involved != own) {
+    causes.invalid("involvedObject.namespace", object["involvedObject"]["namespace"], "does not match event.namespace");
+  }
+}
+
+void check_lease(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (const Value& seconds = spec["leaseDurationSeconds"]; !seconds.is_null() && seconds.as_int() <= 0) {
+    causes.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+  }
+  if (const Value& count = spec["leaseTransitions"]; count.as_int() < 0) {
+    causes.invalid("spec.leaseTransitions", count, "must be greater than or equal to 0");
+  }
+}
+
+void check_node(const Value& object, const Write&, Causes& causes) {
+  const Value& taints = object["spec"]["taints"];
+  for (size_t i = 0; i < taints.size(); ++i) {
+    const std::string field = at("spec.taints", i);
+    if (const auto problem = qualified_name_problem(taints[i]["key"].as_string())) {
+      causes.invalid(field + ".key", taints[i]["key"], *problem);
+    }
+    const std::string_view effect = taints[i]["effect"].as_string();
+    if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
+      causes.not_supported(field + ".effect", taints[i]["effect"], {"NoExecute", "NoSchedule", "PreferNoSchedule"});
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& core_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "namespaces", .fill = fill_namespace},
+      {.type = "configmaps", .check = check_config_map},
+      {.type = "secrets", .fill = fill_secret, .check = check_secret},
+      {.type = "services", .fill = fill_service, .check = check_service},
+      {.type = "rolebindings.rbac.authorization.k8s.io", .fill = fill_role_binding, .check = check_role_binding},
+      {.type = "clusterrolebindings.rbac.authorization.k8s.io", .fill = fill_role_binding, .check = check_role_binding},
+      {.type = "roles.rbac.authorization.k8s.io", .check = check_role},
+      {.type = "clusterroles.rbac.authorization.k8s.io", .check = check_role},
+      {.type = "ingresses.networking.k8s.io", .check = check_ingress},
+      {.type = "persistentvolumeclaims", .check = check_claim},
+      {.type = "persistentvolumes", .check = check_volume},
+      {.type = "resourcequotas", .check = check_resource_quota},
+      {.type = "priorityclasses.scheduling.k8s.io", .check = check_priority_class},
+      {.type = "events", .check = check_event},
+      {.type = "leases.coordination.k8s.io", .check = check_lease},
+      {.type = "nodes", .check = check_node},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,159 @@
+#include "services/api/admission/test_admit.h"
+
+namespace shiplog::api {
+namespace {
+
+TEST(CoreAdmission, NamespacesHoldTheirFinalizer) {  // CRU-10, NSP-3
+  const Value made = stored("namespaces", json(R"({"metadata":{"name":"n"}})"));
+  EXPECT_EQ(to_json(made["spec"]), R"({"finalizers":["kubernetes"]})");
+  EXPECT_EQ(made["status"]["phase"].as_string(), "Active");
+  EXPECT_EQ(made["metadata"]["labels"]["kubernetes.io/metadata.name"].as_string(), "n");
+  Value object = json(R"({"metadata":{"name":"n"},"spec":{"finalizers":[]}})");
+  const auto updated = update("namespaces", made, object);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  EXPECT_EQ(to_json(updated.value()["spec"]), R"({"finalizers":["kubernetes"]})");
+  EXPECT_EQ(fields_of(create("namespaces", json(R"({"metadata":{"name":"a.b"}})"))), "metadata.name");
+}
+
+TEST(CoreAdmission, KeysAndSizesOfConfigMaps) {
+  EXPECT_EQ(fields_of(create("configmaps", json(R"({"metadata":{"name":"c"},"data":{"a/b":"1","k":"1"},
+      "binaryData":{"k":"Zg=="}})"))),
+            "data[a/b],data[k]");
+  Value large = json(R"({"metadata":{"name":"c"}})");
+  large.edit("data").set("a", std::string((1U << 20U) + 1, 'x'));
+  EXPECT_EQ(fields_of(create("configmaps", large)), "data");
+}
+
+TEST(CoreAdmission, ImmutableMeansImmutable) {  // CRU-8
+  const Value old = stored("configmaps", json(R"({"metadata":{"name":"c"},"immutable":true,"data":{"a":"1"}})"));
+  Value object = old;
+  object.edit("data").set("a", "2");
+  EXPECT_EQ(fields_of(update("configmaps", old, object)), "data");
+  object = old;
+  object.erase("immutable");
+  EXPECT_EQ(fields_of(update("configmaps", old, object)), "immutable");
+  object = old;
+  object.edit("metadata").edit("labels").set("x", "y");
+  EXPECT_TRUE(update("configmaps", old, object).has_value());
+}
+
+TEST(CoreAdmission, SecretsTakeText) {  // CRU-10
+  const Value made =
+      stored("secrets", json(R"({"metadata":{"name":"s"},"data":{"a":"Zg=="},"stringData":{"b":"foo"}})"));
+  EXPECT_EQ(to_json(made["data"]), R"({"a":"Zg==","b":"Zm9v"})");
+  EXPECT_FALSE(made.contains("stringData"));
+  EXPECT_EQ(made["type"].as_string(), "Opaque");
+  Value object = made;
+  object.set("type", "other");
+  EXPECT_EQ(fields_of(update("secrets", made, object)), "type");
+  EXPECT_EQ(fields_of(create("secrets", json(R"({"metadata":{"name":"s"},"type":"kubernetes.io/tls"})"))),
+            "data[tls.crt],data[tls.key]");
+  EXPECT_EQ(create("secrets", json(R"({"metadata":{"name":"s"},"data":{"a":"%"}})")).error().code,
+            ErrorCode::kBadRequest);
+}
+
+TEST(CoreAdmission, Services) {  // CRU-10
+  const Value made = stored("services", json(R"({"metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}})"));
+  EXPECT_EQ(to_json(made["spec"]),
+            R"({"internalTrafficPolicy":"Cluster","ports":[{"port":80,"protocol":"TCP","targetPort":80}],)"
+            R"("sessionAffinity":"None","type":"ClusterIP"})");
+  EXPECT_EQ(to_json(made["status"]), R"({"loadBalancer":{}})");
+  EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"web"},"spec":{}})"))), "spec.ports");
+  EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"1web"},"spec":{"type":"Odd","ports":[
+      {"port":0},{"port":80,"name":"a","protocol":"X"}]}})"))),
+            "metadata.name,spec.type,spec.ports[0].name,spec.ports[0].port,spec.ports[1].protocol");
+  EXPECT_TRUE(create("services", json(R"({"metadata":{"name":"web"},"spec":{"clusterIP":"None"}})")).has_value());
+  Value addressed = made;
+  addressed.edit("spec").set("clusterIP", "10.0.0.1");
+  const auto with_address = update("services", made, addressed);
+  ASSERT_TRUE(with_address.has_value()) << message_of(with_address);
+  const auto left_out = update("services", with_address.value(), made);
+  ASSERT_TRUE(left_out.has_value()) << message_of(left_out);
+  EXPECT_EQ(left_out.value()["spec"]["clusterIP"].as_string(), "10.0.0.1");
+  addressed.edit("spec").set("clusterIP", "10.0.0.2");
+  addressed.edit("spec").erase("clusterIPs");
+  EXPECT_EQ(fields_of(update("services", with_address.value(), addressed)), "spec.clusterIPs[0]");
+}
+
+TEST(CoreAdmission, Bindings) {  // CRU-8, CRU-10
+  const char* type = "clusterrolebindings.rbac.authorization.k8s.io";
+  const Value made = stored(type, json(R"({"metadata":{"name":"system:x"},"roleRef":{"kind":"ClusterRole","name":"r"},
+      "subjects":[{"kind":"User","name":"u"}]})"));
+  EXPECT_EQ(made["roleRef"]["apiGroup"].as_string(), "rbac.authorization.k8s.io");
+  EXPECT_EQ(made["subjects"][0]["apiGroup"].as_string(), "rbac.authorization.k8s.io");
+  Value object = made;
+  object.edit("roleRef").set("name", "other");
+  EXPECT_EQ(fields_of(update(type, made, object)), "roleRef");
+  EXPECT_EQ(fields_of(create("roles.rbac.authorization.k8s.io",
+                             json(R"({"metadata":{"name":"r"},"rules":[{"verbs":[],"resources":["pods"]}]})"))),
+            "rules[0].verbs,rules[0].apiGroups");
+}
+
+TEST(CoreAdmission, IngressesClaimsEventsAndOthers) {
+  EXPECT_EQ(fields_of(create("ingresses.networking.k8s.io", json(R"({"metadata":{"name":"i"},"spec":{"rules":[{"http":
+      {"paths":[{"path":"x","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}})"))),
+            "spec.rules[0].http.paths[0].path");
+  EXPECT_EQ(fields_of(create("persistentvolumeclaims", json(R"({"metadata":{"name":"c"},"spec":{}})"))),
+            "spec.accessModes,spec.resources[storage]");
+  EXPECT_EQ(fields_of(create("events", json(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p",
+      "namespace":"other"}})"))),
+            "involvedObject.namespace");  // EVENT-2
+  EXPECT_TRUE(
+      create("events", json(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Node","name":"n"}})")).has_value());
+  EXPECT_EQ(fields_of(create("leases.coordination.k8s.io",
+                             json(R"({"metadata":{"name":"l"},"spec":{"leaseDurationSeconds":0}})"))),
+            "spec.leaseDurationSeconds");
+}
+
+Value definition() {
+  return json(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":
+      {"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,"schema":
+      {"openAPIV3Schema":{"type":"object"}}}]}})");
+}
+
+TEST(CoreAdmission, DefinitionsAreEstablishedAtOnce) {  // CRD-2
+  const Value made = stored("customresourcedefinitions.apiextensions.k8s.io", definition());
+  EXPECT_EQ(made["spec"]["names"]["singular"].as_string(), "widget");
+  EXPECT_EQ(made["spec"]["names"]["listKind"].as_string(), "WidgetList");
+  EXPECT_EQ(to_json(made["status"]["storedVersions"]), R"(["v1"])");
+  EXPECT_EQ(made["status"]["acceptedNames"], made["spec"]["names"]);
+  EXPECT_EQ(made["status"]["conditions"][1]["type"].as_string(), "Established");
+  EXPECT_EQ(made["status"]["conditions"][1]["status"].as_string(), "True");
+  EXPECT_EQ(made["status"]["conditions"][1]["lastTransitionTime"].as_string(), "2026-01-02T03:04:05Z");
+}
+
+TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
+  const char* type = "customresourcedefinitions.apiextensions.k8s.io";
+  Value misnamed = definition();
+  misnamed.edit("metadata").set("name", "gadgets.example.com");
+  EXPECT_EQ(fields_of(create(type, misnamed)), "metadata.name");
+  Value reserved = definition();
+  reserved.edit("metadata").set("name", "widgets.apps.k8s.io");
+  reserved.edit("spec").set("group", "apps.k8s.io");
+  EXPECT_EQ(fields_of(create(type, reserved)), "metadata.annotations[api-approved.kubernetes.io]");
+  Value taken = definition();
+  taken.edit("metadata").set("name", "widgets.policy.karmada.io");
+  taken.edit("spec").set("group", "policy.karmada.io");
+  taken.edit("spec").edit("names").set("kind", "PropagationPolicy");
+  EXPECT_FALSE(create(type, taken).has_value());
+
+  const Value made = stored(type, definition());
+  Value moved = made;
+  Value& version = moved.edit("spec").edit("versions").edit_items()[0];
+  version.set("name", "v2");
+  EXPECT_EQ(fields_of(update(type, made, moved)), "status.storedVersions[0]");
+  Value second = made;
+  second.edit("spec").edit("versions").edit_items()[0].set("storage", false);
+  Value v2 = made["spec"]["versions"][0];
+  v2.set("name", "v2");
+  second.edit("spec").edit("versions").push_back(v2);
+  const auto updated = update(type, made, second);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  EXPECT_EQ(to_json(updated.value()["status"]["storedVersions"]), R"(["v1","v2"])");
+  Value rescoped = made;
+  rescoped.edit("spec").set("scope", "Cluster");
+  EXPECT_EQ(fields_of(update(type, made, rescoped)), "spec.scope");
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/value.h"
+#include "services/api/admission/causes.h"
+
+namespace shiplog::api {
+
+/// Defaults of a PodSpec that depend on other fields; the schema has the others.
+void fill_pod_spec(Value& spec);
+
+/// `field`: where the PodSpec stands ("spec.template.spec").
+void check_pod_spec(const Value& spec, const std::string& field, Causes& causes);
+
+}  // namespace shiplog::api

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "events/base/quantity.h"
+#include "events/state/object.h"
+#include "services/api/admission/names.h"
+#include "services/api/admission/rules.h"
+
+// FederatedResourceQuota (behaviour-fleet 4.1.2, api 4.3) and ClusterTaintPolicy (behaviour-fleet 2.4.12).
+
+namespace shiplog::api {
+namespace {
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_count(std::string_view name) {
+  return name.find('/') != std::string_view::npos ||
+         is_one_of(name, {"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+                          "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"});
+}
+
+bool is_quota_name(std::string_view name) {
+  return name.find('/') != std::string_view::npos || is_count(name) || name.starts_with("hugepages-") ||
+         name.starts_with("requests.hugepages-") ||
+         is_one_of(name, {"cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+                          "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage"});
+}
+
+std::string text_of(const Value& quantity) {
+  return quantity.is_string() ? quantity.str() : std::to_string(quantity.as_int());
+}
+
+void check_list(const Value& list, const std::string& field, Causes& causes) {
+  for (const auto& limit : list.members()) {
+    const std::string here = field + "[" + std::string{limit.key()} + "]";
+    if (const auto problem = qualified_name_problem(limit.key())) {
+      causes.invalid(here, Value{limit.key()}, *problem);
+    } else if (!is_quota_name(limit.key())) {
+      causes.invalid(here, Value{limit.key()}, "must be a standard resource for quota");
+    }
+    const auto amount = parse_quantity(text_of(limit.value));
+    if (!amount) {
+      causes.invalid(here, limit.value, "must be a quantity");
+    } else if (amount.value().negative()) {
+      causes.invalid(here, limit.value, "must be greater than or equal to 0");
+    } else if (is_count(limit.key()) && amount.value().milli() % 1000 != 0) {
+      causes.invalid(here, limit.value, "must be an integer");
+    }
+  }
+}
+
+void check_quota(const Value& object, const Write&, Causes& causes) {
+  if (object["metadata"]["name"].as_string().size() > 63) {
+    causes.invalid("metadata.name", object["metadata"]["name"], "must be no more than 63 characters");
+  }
+  const Value& overall = object["spec"]["overall"];
+  check_list(overall, "spec.overall", causes);
+  std::map<std::string, Quantity> assigned;
+  const Value& assignments = object["spec"]["staticAssignments"];
+  for (size_t i = 0; i < assignments.size(); ++i) {
+    const std::string field = at("spec.staticAssignments", i);
+    const Value& cluster = assignments[i]["clusterName"];
+    if (cluster.as_string().size() > 48) {
+      causes.invalid(field + ".clusterName", cluster, "must be no more than 48 characters");
+    } else if (const auto problem = label_problem(cluster.as_string())) {
+      causes.invalid(field + ".clusterName", cluster, *problem);
+    }
+    check_list(assignments[i]["hard"], field + ".hard", causes);
+    for (const auto& limit : assignments[i]["hard"].members()) {
+      const auto amount = parse_quantity(text_of(limit.value));
+      if (!amount) continue;
+      Quantity& sum = assigned[std::string{limit.key()}];
+      sum = sum + amount.value();
+    }
+  }
+  for (const auto& [name, sum] : assigned) {
+    const Value* limit = overall.find(name);
+    if (limit == nullptr) {
+      causes.invalid("spec.overall[" + name + "]", Value{name}, "assignment resourceName is not exist in overall");
+      continue;
+    }
+    const auto most = parse_quantity(text_of(*limit));
+    if (most && most.value() < sum) {
+      causes.invalid("spec.overall[" + name + "]", *limit, "overall is less than assignments");
+    }
+  }
+}
+
+void check_taint_policy(const Value& object, const Write&, Causes& causes) {
+  std::set<std::pair<std::string, std::string>> pairs;
+  const Value& taints = object["spec"]["taints"];
+  for (size_t i = 0; i < taints.size(); ++i) {
+    const std::string key = taints[i]["key"].str();
+    const std::string effect = taints[i]["effect"].str();
+    if (!pairs.emplace(key, effect).second) {
+      causes.invalid(at("spec.taints", i), taints[i],
+                     "Duplicate taint with the same key(" + key + ") and effect(" + effect + ") is not allowed");
+    }
+    if (effect == "NoExecute") {
+      causes.invalid(
+          at("spec.taints", i) + ".effect", taints[i]["effect"],
+          "Configuring taint with NoExecute effect is not allowed, this capability must be explicitly enabled "
+          "by administrators through command-line flags");
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& quota_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = type::kFederatedResourceQuota, .webhook = "federatedresourcequota.karmada.io", .check = check_quota},
+      {.type = type::kClusterTaintPolicy, .webhook = "clustertaintpolicy.karmada.io", .check = check_taint_policy},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+#include "services/api/admission/causes.h"
+
+namespace shiplog::api {
+
+/// What a kind's own rules see of a write besides the object.
+struct Write {
+  const Kinds& kinds;
+  const Kind& kind;
+  const Value* old = nullptr;  ///< nullptr: a create
+  UtcMillis now;
+};
+
+/// What schemas cannot say about a kind. All of these run on objects whose fields have the types the schema gives them,
+/// and after the schema's defaults.
+struct Rules {
+  std::string_view type;          ///< "deployments.apps"
+  std::string_view webhook = "";  ///< upstream checks the kind in this admission webhook: refusals are its denials
+  bool owns_status = false;       ///< fill() writes the status
+  void (*fill)(Value& object, const Write& write) = nullptr;
+  void (*check)(const Value& object, const Write& write, Causes& causes) = nullptr;
+};
+
+/// nullptr: the kind has none.
+const Rules* rules_of(const Kind& kind);
+
+// One table per family of kinds.
+const std::vector<Rules>& workload_rules();
+const std::vector<Rules>& core_rules();
+const std::vector<Rules>& definition_rules();
+const std::vector<Rules>& policy_rules();
+const std::vector<Rules>& cluster_rules();
+const std::vector<Rules>& quota_rules();
+
+}  // namespace shiplog::api

@@ -1,0 +1,397 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "events/state/policy.h"
+#include "services/api/admission/metadata.h"
+#include "services/api/admission/names.h"
+#include "services/api/admission/pod_rules.h"
+#include "services/api/admission/rules.h"
+
+// Pods and what makes them. Source: kubernetes-api CRU-8 to CRU-10.
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kNotNegative = "must be greater than or equal to 0";
+
+/// The spec of the object's pod template, for writing; nullptr when there is none.
+Value* template_spec(Value& spec) {
+  if (!spec["template"]["spec"].is_object()) return nullptr;
+  return &spec.edit("template").edit("spec");
+}
+
+void fill_template(Value& object, const Write&) {
+  if (!object["spec"].is_object()) return;
+  if (Value* spec = template_spec(object.edit("spec"))) fill_pod_spec(*spec);
+}
+
+void check_not_negative(const Value& owner, const std::string& field, const char* name, Causes& causes) {
+  if (owner[name].as_int() < 0) causes.invalid(field + "." + name, owner[name], kNotNegative);
+}
+
+void check_selector(const Value& selector, const std::string& field, Causes& causes) {
+  check_labels(selector["matchLabels"], field + ".matchLabels", causes);
+  const Value& expressions = selector["matchExpressions"];
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    const std::string here = at(field + ".matchExpressions", i);
+    const std::string_view op = expressions[i]["operator"].as_string();
+    const bool some = expressions[i]["values"].size() > 0;
+    if (op == "In" || op == "NotIn") {
+      if (!some) causes.required(here + ".values", "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (op == "Exists" || op == "DoesNotExist") {
+      if (some)
+        causes.forbidden(here + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else {
+      causes.invalid(here + ".operator", expressions[i]["operator"], "not a valid selector operator");
+    }
+    if (const auto problem = qualified_name_problem(expressions[i]["key"].as_string())) {
+      causes.invalid(here + ".key", expressions[i]["key"], *problem);
+    }
+  }
+}
+
+/// `selector` and `template` of the apps kinds; `what`: "deployment".
+void check_template(const Value& spec, const std::string& what, Causes& causes) {
+  const Value& selector = spec["selector"];
+  const Value& labels = spec["template"]["metadata"]["labels"];
+  if (selector.is_null()) {
+    causes.required("spec.selector");
+  } else {
+    check_selector(selector, "spec.selector", causes);
+    if (selector["matchLabels"].size() + selector["matchExpressions"].size() == 0) {
+      causes.invalid("spec.selector", selector, "empty selector is invalid for " + what);
+    } else if (const auto parsed = label_selector_from(selector); parsed.valid && !parsed.matches(labels)) {
+      causes.invalid("spec.template.metadata.labels", labels.is_null() ? Value::object() : labels,
+                     "`selector` does not match template `labels`");
+    }
+  }
+  check_labels(labels, "spec.template.metadata.labels", causes);
+  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes);
+}
+
+void check_always_restarts(const Value& spec, Causes& causes) {
+  const Value& policy = spec["template"]["spec"]["restartPolicy"];
+  if (policy.as_string() == "OnFailure" || policy.as_string() == "Never") {
+    causes.not_supported("spec.template.spec.restartPolicy", policy, {"Always"});
+  }
+}
+
+void check_immutable(const Value& object, const Write& write, const char* name, Causes& causes) {
+  if (write.old == nullptr || (*write.old)["spec"][name] == object["spec"][name]) return;
+  causes.invalid(std::string{"spec."} + name, object["spec"][name], "field is immutable");
+}
+
+/// "25%" or a number; nullopt: neither.
+std::optional<int64_t> amount_of(const Value& value) {
+  if (value.is_number()) return value.as_int();
+  std::string_view text = value.as_string();
+  if (!text.ends_with('%')) return std::nullopt;
+  text.remove_suffix(1);
+  int64_t percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return percent;
+}
+
+void check_amount(const Value& owner, const std::string& field, const char* name, Causes& causes) {
+  const Value& value = owner[name];
+  if (value.is_null()) return;
+  const auto amount = amount_of(value);
+  if (!amount) {
+    causes.invalid(field + "." + name, value,
+                   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or '93%')");
+  } else if (*amount < 0) {
+    causes.invalid(field + "." + name, value, kNotNegative);
+  }
+}
+
+void fill_deployment(Value& object, const Write& write) {
+  fill_template(object, write);
+  if (!object["spec"]["strategy"].is_object()) return;
+  Value& strategy = object.edit("spec").edit("strategy");
+  if (strategy["type"].is_empty()) strategy.set("type", "RollingUpdate");
+  if (strategy["type"].as_string() != "RollingUpdate") return;
+  Value& rolling = strategy.edit("rollingUpdate");
+  if (!rolling.is_object()) rolling = Value::object();
+  for (const char* name : {"maxSurge", "maxUnavailable"}) {
+    if (rolling[name].is_null()) rolling.set(name, "25%");
+  }
+}
+
+void check_deployment(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}) {
+    check_not_negative(spec, "spec", name, causes);
+  }
+  check_template(spec, "deployment", causes);
+  check_always_restarts(spec, causes);
+  check_immutable(object, write, "selector", causes);
+  if (spec["progressDeadlineSeconds"].is_int() &&
+      spec["progressDeadlineSeconds"].as_int() <= spec["minReadySeconds"].as_int()) {
+    causes.invalid("spec.progressDeadlineSeconds", spec["progressDeadlineSeconds"],
+                   "must be greater than minReadySeconds");
+  }
+  const Value& strategy = spec["strategy"];
+  const Value& rolling = strategy["rollingUpdate"];
+  if (strategy["type"].as_string() == "Recreate") {
+    if (!rolling.is_null()) {
+      causes.forbidden("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'");
+    }
+  } else if (strategy["type"].as_string() != "RollingUpdate") {
+    causes.not_supported("spec.strategy.type", strategy["type"], {"Recreate", "RollingUpdate"});
+  } else {
+    check_amount(rolling, "spec.strategy.rollingUpdate", "maxSurge", causes);
+    check_amount(rolling, "spec.strategy.rollingUpdate", "maxUnavailable", causes);
+    if (amount_of(rolling["maxSurge"]) == 0 && amount_of(rolling["maxUnavailable"]) == 0) {
+      causes.invalid("spec.strategy.rollingUpdate.maxUnavailable", rolling["maxUnavailable"],
+                     "may not be 0 when `maxSurge` is 0");
+    }
+  }
+}
+
+void check_replica_set(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_not_negative(spec, "spec", "replicas", causes);
+  check_not_negative(spec, "spec", "minReadySeconds", causes);
+  check_template(spec, "deployment", causes);  // upstream's own word here
+  check_always_restarts(spec, causes);
+  check_immutable(object, write, "selector", causes);
+}
+
+void fill_stateful_set(Value& object, const Write& write) {
+  fill_template(object, write);
+  if (!object["spec"].is_object()) return;
+  Value& spec = object.edit("spec");
+  Value& strategy = spec.edit("updateStrategy");
+  if (!strategy.is_object()) strategy = Value::object();
+  if (strategy["type"].is_empty()) strategy.set("type", "RollingUpdate");
+  if (strategy["type"].as_string() == "RollingUpdate") {
+    Value& rolling = strategy.edit("rollingUpdate");
+    if (!rolling.is_object()) rolling = Value::object();
+    if (rolling["partition"].is_null()) rolling.set("partition", 0);
+  }
+  if (spec["volumeClaimTemplates"].size() == 0) return;
+  for (Value& claim : spec.edit("volumeClaimTemplates").edit_items()) {
+    // As the type would be written on its own.
+    if (claim["apiVersion"].is_empty()) claim.set("apiVersion", "v1");
+    if (claim["kind"].is_empty()) claim.set("kind", "PersistentVolumeClaim");
+  }
+}
+
+void check_stateful_set(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit"}) {
+    check_not_negative(spec, "spec", name, causes);
+  }
+  check_template(spec, "statefulset", causes);
+  check_always_restarts(spec, causes);
+  const std::string_view management = spec["podManagementPolicy"].as_string();
+  if (management != "OrderedReady" && management != "Parallel") {
+    causes.invalid("spec.podManagementPolicy", spec["podManagementPolicy"], "must be 'OrderedReady' or 'Parallel'");
+  }
+  const Value& strategy = spec["updateStrategy"];
+  if (strategy["type"].as_string() == "OnDelete") {
+    if (!strategy["rollingUpdate"].is_null()) {
+      causes.invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"],
+                     "only allowed for updateStrategy 'RollingUpdate'");
+    }
+  } else if (strategy["type"].as_string() != "RollingUpdate") {
+    causes.invalid("spec.updateStrategy", strategy["type"], "must be 'RollingUpdate' or 'OnDelete'");
+  } else {
+    check_not_negative(strategy["rollingUpdate"], "spec.updateStrategy.rollingUpdate", "partition", causes);
+  }
+  if (write.old == nullptr) return;
+  Value allowed = (*write.old)["spec"];
+  for (const char* name : {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+                           "persistentVolumeClaimRetentionPolicy", "minReadySeconds"}) {
+    allowed.erase(name);
+    if (const Value* value = spec.find(name)) allowed.set(name, *value);
+  }
+  if (allowed != spec) {
+    causes.forbidden("spec",
+                     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+                     "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+                     "'minReadySeconds' are forbidden");
+  }
+}
+
+void fill_daemon_set(Value& object, const Write& write) {
+  fill_template(object, write);
+  if (!object["spec"]["updateStrategy"].is_object()) return;
+  Value& strategy = object.edit("spec").edit("updateStrategy");
+  if (strategy["type"].is_empty()) strategy.set("type", "RollingUpdate");
+  if (strategy["type"].as_string() != "RollingUpdate") return;
+  Value& rolling = strategy.edit("rollingUpdate");
+  if (!rolling.is_object()) rolling = Value::object();
+  if (rolling["maxUnavailable"].is_null()) rolling.set("maxUnavailable", 1);
+  if (rolling["maxSurge"].is_null()) rolling.set("maxSurge", 0);
+}
+
+void check_daemon_set(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_not_negative(spec, "spec", "minReadySeconds", causes);
+  check_not_negative(spec, "spec", "revisionHistoryLimit", causes);
+  check_template(spec, "daemonset", causes);
+  check_always_restarts(spec, causes);
+  check_immutable(object, write, "selector", causes);
+  const std::string_view type = spec["updateStrategy"]["type"].as_string();
+  if (type != "RollingUpdate" && type != "OnDelete") {
+    causes.not_supported("spec.updateStrategy.type", spec["updateStrategy"]["type"], {"OnDelete", "RollingUpdate"});
+  }
+}
+
+/// Defaults of a JobSpec. Its selector and the labels that go with it carry the job's uid: the cluster that runs the
+/// job makes them, as the uid there is another one.
+void fill_job_spec(Value& spec) {
+  if (spec["completions"].is_null() && spec["parallelism"].is_null()) spec.set("completions", 1);
+  if (spec["parallelism"].is_null()) spec.set("parallelism", 1);
+  if (spec["podReplacementPolicy"].is_empty()) {
+    spec.set("podReplacementPolicy", spec["podFailurePolicy"].is_null() ? "TerminatingOrFailed" : "Failed");
+  }
+  if (Value* pod = template_spec(spec)) fill_pod_spec(*pod);
+}
+
+void fill_job(Value& object, const Write&) {
+  if (object["spec"].is_object()) fill_job_spec(object.edit("spec"));
+}
+
+void check_job_spec(const Value& spec, const std::string& field, Causes& causes) {
+  for (const char* name :
+       {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"}) {
+    check_not_negative(spec, field, name, causes);
+  }
+  const std::string pod = field + ".template.spec";
+  check_labels(spec["template"]["metadata"]["labels"], field + ".template.metadata.labels", causes);
+  check_pod_spec(spec["template"]["spec"], pod, causes);
+  const Value& restart = spec["template"]["spec"]["restartPolicy"];
+  if (restart.as_string() == "Always") causes.not_supported(pod + ".restartPolicy", restart, {"OnFailure", "Never"});
+  const std::string_view mode = spec["completionMode"].as_string();
+  if (mode != "NonIndexed" && mode != "Indexed" && !mode.empty()) {
+    causes.not_supported(field + ".completionMode", spec["completionMode"], {"Indexed", "NonIndexed"});
+  }
+  if (mode == "Indexed" && spec["completions"].is_null()) {
+    causes.required(field + ".completions", "when completion mode is Indexed");
+  }
+}
+
+void check_job(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_job_spec(spec, "spec", causes);
+  if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) causes.required("spec.selector");
+  check_immutable(object, write, "selector", causes);
+  check_immutable(object, write, "completionMode", causes);
+  // An indexed job may grow and shrink, a suspended one may still be told where to run.
+  if (spec["completionMode"].as_string() != "Indexed") check_immutable(object, write, "completions", causes);
+  if (write.old != nullptr && !(*write.old)["spec"]["suspend"].as_bool()) {
+    check_immutable(object, write, "template", causes);
+  }
+}
+
+void fill_cron_job(Value& object, const Write&) {
+  if (!object["spec"]["jobTemplate"]["spec"].is_object()) return;
+  Value& job = object.edit("spec").edit("jobTemplate").edit("spec");
+  if (Value* pod = template_spec(job)) fill_pod_spec(*pod);
+}
+
+/// Five fields of what cron's fields are made of, or one of its words.
+bool is_schedule(std::string_view text) {
+  if (text.starts_with("@every ")) return text.size() > 7;
+  for (const char* word : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
+    if (text == word) return true;
+  }
+  size_t fields = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (c == ' ' || c == '\t') {
+      inside = false;
+      continue;
+    }
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && std::string_view{"0123456789*/,-?"}.find(c) == std::string_view::npos) return false;
+    if (!inside) ++fields;
+    inside = true;
+  }
+  return fields == 5;
+}
+
+void check_cron_job(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (spec["schedule"].is_empty()) {
+    causes.required("spec.schedule");
+  } else if (!is_schedule(spec["schedule"].as_string())) {
+    causes.invalid("spec.schedule", spec["schedule"],
+                   "expected exactly 5 fields of a cron schedule, or a word like @daily");
+  }
+  const std::string_view policy = spec["concurrencyPolicy"].as_string();
+  if (policy != "Allow" && policy != "Forbid" && policy != "Replace") {
+    causes.not_supported("spec.concurrencyPolicy", spec["concurrencyPolicy"], {"Allow", "Forbid", "Replace"});
+  }
+  for (const char* name : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
+    check_not_negative(spec, "spec", name, causes);
+  }
+  check_job_spec(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec", causes);
+  if (object["metadata"]["name"].as_string().size() > 52) {
+    causes.invalid("metadata.name", object["metadata"]["name"], "must be no more than 52 characters");
+  }
+}
+
+void fill_pod(Value& object, const Write&) {
+  if (!object["spec"].is_object()) return;
+  Value& spec = object.edit("spec");
+  fill_pod_spec(spec);
+  if (spec["enableServiceLinks"].is_null()) spec.set("enableServiceLinks", true);
+  for (const char* list : {"containers", "initContainers"}) {
+    if (spec[list].size() == 0) continue;
+    for (Value& container : spec.edit(list).edit_items()) {
+      const Value limits = container["resources"]["limits"];
+      for (const auto& limit : limits.members()) {  // what is limited is asked for, unless it says otherwise
+        if (container["resources"]["requests"].contains(limit.key())) continue;
+        container.edit("resources").edit("requests").set(limit.key(), limit.value);
+      }
+    }
+  }
+}
+
+void check_pod(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_pod_spec(spec, "spec", causes);
+  if (write.old == nullptr) return;
+  Value allowed = (*write.old)["spec"];
+  for (const char* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"}) {
+    allowed.erase(name);
+    if (const Value* value = spec.find(name)) allowed.set(name, *value);
+  }
+  for (const char* list : {"containers", "initContainers"}) {
+    for (size_t i = 0; i < std::min(allowed[list].size(), spec[list].size()); ++i) {
+      allowed.edit(list).edit_items()[i].set("image", spec[list][i]["image"]);
+    }
+  }
+  // Binding a pod to a node is this update here: there is no scheduler beside this API that would use `binding`.
+  if (allowed["nodeName"].is_empty() && !spec["nodeName"].is_empty()) allowed.set("nodeName", spec["nodeName"]);
+  if (allowed != spec) {
+    causes.forbidden("spec",
+                     "pod updates may not change fields other than "
+                     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+                     "`spec.tolerations` (only additions to existing tolerations),"
+                     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously "
+                     "negative)");
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& workload_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "deployments.apps", .fill = fill_deployment, .check = check_deployment},
+      {.type = "replicasets.apps", .fill = fill_template, .check = check_replica_set},
+      {.type = "statefulsets.apps", .fill = fill_stateful_set, .check = check_stateful_set},
+      {.type = "daemonsets.apps", .fill = fill_daemon_set, .check = check_daemon_set},
+      {.type = "jobs.batch", .fill = fill_job, .check = check_job},
+      {.type = "cronjobs.batch", .fill = fill_cron_job, .check = check_cron_job},
+      {.type = "pods", .fill = fill_pod, .check = check_pod},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,194 @@
+#include "services/api/admission/test_admit.h"
+
+namespace shiplog::api {
+namespace {
+
+Value deployment() {
+  return json(R"({"metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":
+      {"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"nginx:1.27","ports":[{"containerPort":80}]}]}}}})");
+}
+
+Value job(std::string_view restart) {
+  return json(R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":")" + std::string{restart} +
+              R"(","containers":[{"name":"c","image":"i"}]}}}})");
+}
+
+TEST(WorkloadAdmission, DeploymentsGetTheirDefaults) {  // CRU-10
+  const auto created = create("deployments.apps", deployment());
+  ASSERT_TRUE(created.has_value()) << message_of(created);
+  const Value& spec = created.value()["spec"];
+  EXPECT_EQ(spec["replicas"].as_int(), 1);
+  EXPECT_EQ(to_json(spec["strategy"]),
+            R"({"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"})");
+  EXPECT_EQ(spec["revisionHistoryLimit"].as_int(), 10);
+  EXPECT_EQ(spec["progressDeadlineSeconds"].as_int(), 600);
+  const Value& pod = spec["template"]["spec"];
+  EXPECT_EQ(to_json(pod),
+            R"({"containers":[{"image":"nginx:1.27","imagePullPolicy":"IfNotPresent","name":"c","ports":[)"
+            R"({"containerPort":80,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log",)"
+            R"("terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst","restartPolicy":"Always",)"
+            R"("schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30})");
+  EXPECT_EQ(created.value()["metadata"]["generation"].as_int(), 1);
+}
+
+TEST(WorkloadAdmission, RecreateGetsNoRollingUpdate) {
+  Value object = deployment();
+  object.edit("spec").set("strategy", json(R"({"type":"Recreate"})"));
+  EXPECT_EQ(to_json(create("deployments.apps", object).value()["spec"]["strategy"]), R"({"type":"Recreate"})");
+  object.edit("spec").set("strategy", json(R"({"rollingUpdate":{"maxSurge":1}})"));
+  EXPECT_EQ(to_json(create("deployments.apps", object).value()["spec"]["strategy"]),
+            R"({"rollingUpdate":{"maxSurge":1,"maxUnavailable":"25%"},"type":"RollingUpdate"})");
+}
+
+TEST(WorkloadAdmission, ImagePullPolicyFollowsTheTag) {  // CRU-10
+  for (const auto& [image, policy] :
+       std::vector<std::pair<std::string, std::string>>{{"nginx", "Always"},
+                                                        {"nginx:latest", "Always"},
+                                                        {"nginx:1", "IfNotPresent"},
+                                                        {"reg:5000/nginx", "Always"},
+                                                        {"reg:5000/nginx:1", "IfNotPresent"},
+                                                        {"nginx@sha256:0123", "IfNotPresent"}}) {
+    Value object = deployment();
+    Value& pod = object.edit("spec").edit("template").edit("spec");
+    pod.edit("containers").edit_items()[0].set("image", image);
+    const auto created = create("deployments.apps", object);
+    ASSERT_TRUE(created.has_value());
+    EXPECT_EQ(created.value()["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"].str(), policy) << image;
+  }
+}
+
+TEST(WorkloadAdmission, AllThatIsWrongIsSaidAtOnce) {  // CRU-9
+  const auto refused = create("deployments.apps", json(R"({"metadata":{"name":"web"},"spec":{"replicas":-1,"selector":
+      {"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"other"}},"spec":{"restartPolicy":"Never",
+      "containers":[{"name":"c","ports":[{"containerPort":70000}]},{"name":"c","image":"i","volumeMounts":[
+      {"name":"v","mountPath":"/x"}]}]}}}})"));
+  EXPECT_EQ(fields_of(refused),
+            "spec.replicas,spec.template.metadata.labels,spec.template.spec.containers[0].image,"
+            "spec.template.spec.containers[0].ports[0].containerPort,spec.template.spec.containers[1].name,"
+            "spec.template.spec.containers[1].volumeMounts[0].name,spec.template.spec.restartPolicy");
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(
+      refused.error().message.find("Deployment.apps \"web\" is invalid: [spec.replicas: Invalid value: -1: must be "
+                                   "greater than or equal to 0, "),
+      std::string::npos)
+      << refused.error().message;
+  EXPECT_NE(refused.error().message.find("`selector` does not match template `labels`"), std::string::npos);
+}
+
+TEST(WorkloadAdmission, SelectorIsRequiredAndMustSelectSomething) {  // CRU-9
+  EXPECT_EQ(fields_of(create("deployments.apps", json(R"({"metadata":{"name":"web"}})"))), "spec");
+  Value object = deployment();
+  object.edit("spec").erase("selector");
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.selector");
+  object.edit("spec").set("selector", json("{}"));
+  EXPECT_NE(message_of(create("deployments.apps", object)).find("empty selector is invalid for deployment"),
+            std::string::npos);
+  object.edit("spec").set("selector", json(R"({"matchExpressions":[{"key":"app","operator":"Near"}]})"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.selector.matchExpressions[0].operator");
+}
+
+TEST(WorkloadAdmission, SelectorIsImmutable) {  // CRU-8
+  for (const char* type : {"deployments.apps", "replicasets.apps", "daemonsets.apps"}) {
+    const Value old = stored(type, deployment());
+    Value object = old;
+    object.edit("spec").edit("selector").edit("matchLabels").set("app", "db");
+    object.edit("spec").edit("template").edit("metadata").edit("labels").set("app", "db");
+    const auto refused = update(type, old, object);
+    EXPECT_EQ(fields_of(refused), "spec.selector") << type;
+    EXPECT_NE(message_of(refused).find("field is immutable"), std::string::npos);
+  }
+}
+
+TEST(WorkloadAdmission, RollingUpdateCannotStandStill) {
+  Value object = deployment();
+  object.edit("spec").set("strategy", json(R"({"rollingUpdate":{"maxSurge":0,"maxUnavailable":"0%"}})"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.strategy.rollingUpdate.maxUnavailable");
+  object.edit("spec").set("strategy", json(R"({"rollingUpdate":{"maxSurge":"x"}})"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.strategy.rollingUpdate.maxSurge");
+}
+
+TEST(WorkloadAdmission, StatefulSetsAndDaemonSets) {  // CRU-8, CRU-10
+  Value object = deployment();
+  object.edit("spec").set("serviceName", "web");
+  const Value set = stored("statefulsets.apps", object);
+  EXPECT_EQ(to_json(set["spec"]["updateStrategy"]), R"({"rollingUpdate":{"partition":0},"type":"RollingUpdate"})");
+  EXPECT_EQ(set["spec"]["podManagementPolicy"].as_string(), "OrderedReady");
+  Value scaled = set;
+  scaled.edit("spec").set("replicas", 3);
+  EXPECT_TRUE(update("statefulsets.apps", set, scaled).has_value());
+  Value renamed = set;
+  renamed.edit("spec").set("serviceName", "other");
+  EXPECT_EQ(fields_of(update("statefulsets.apps", set, renamed)), "spec");
+
+  const Value daemon = stored("daemonsets.apps", deployment());
+  EXPECT_EQ(to_json(daemon["spec"]["updateStrategy"]),
+            R"({"rollingUpdate":{"maxSurge":0,"maxUnavailable":1},"type":"RollingUpdate"})");
+}
+
+TEST(WorkloadAdmission, JobsRunToCompletion) {  // CRU-8, CRU-10
+  const Value made = stored("jobs.batch", job("Never"));
+  EXPECT_EQ(made["spec"]["completions"].as_int(), 1);
+  EXPECT_EQ(made["spec"]["parallelism"].as_int(), 1);
+  EXPECT_EQ(made["spec"]["backoffLimit"].as_int(), 6);
+  EXPECT_EQ(made["spec"]["podReplacementPolicy"].as_string(), "TerminatingOrFailed");
+  EXPECT_EQ(fields_of(create("jobs.batch", job("Always"))), "spec.template.spec.restartPolicy");
+  Value changed = made;
+  changed.edit("spec").edit("template").edit("spec").edit("containers").edit_items()[0].set("image", "other");
+  EXPECT_EQ(fields_of(update("jobs.batch", made, changed)), "spec.template");
+  changed = made;
+  changed.edit("spec").set("parallelism", 4);
+  EXPECT_TRUE(update("jobs.batch", made, changed).has_value());
+}
+
+TEST(WorkloadAdmission, CronJobsHaveASchedule) {
+  const auto cron = [](const char* schedule) {
+    Value object = Value::object({{"metadata", Value::object({{"name", "c"}})}});
+    object.edit("spec").set("schedule", schedule);
+    object.edit("spec").edit("jobTemplate").set("spec", job("OnFailure")["spec"]);
+    return create("cronjobs.batch", object);
+  };
+  const auto made = cron("*/5 * * * MON-FRI");
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["concurrencyPolicy"].as_string(), "Allow");
+  EXPECT_EQ(made.value()["spec"]["successfulJobsHistoryLimit"].as_int(), 3);
+  EXPECT_TRUE(cron("@daily").has_value());
+  for (const char* bad : {"", "* * * *", "* * * * * *", "a;b * * * *", "@never"}) {
+    EXPECT_EQ(fields_of(cron(bad)), "spec.schedule") << bad;
+  }
+}
+
+TEST(WorkloadAdmission, PodsKeepTheirSpec) {  // CRU-8, CRU-10
+  const Value pod = stored("pods", json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i:1",
+      "resources":{"limits":{"cpu":"1"}}}],"volumes":[{"name":"v"}],"serviceAccountName":"sa"}})"));
+  EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["requests"]["cpu"].as_string(), "1");
+  EXPECT_EQ(to_json(pod["spec"]["volumes"]), R"([{"emptyDir":{},"name":"v"}])");
+  EXPECT_TRUE(pod["spec"]["enableServiceLinks"].as_bool());
+  EXPECT_EQ(pod["spec"]["serviceAccount"].as_string(), "sa");
+  Value newer = pod;
+  newer.edit("spec").edit("containers").edit_items()[0].set("image", "i:2");
+  EXPECT_TRUE(update("pods", pod, newer).has_value());
+  newer.edit("spec").set("hostNetwork", true);
+  EXPECT_EQ(fields_of(update("pods", pod, newer)), "spec");
+}
+
+TEST(WorkloadAdmission, QuantitiesAreReadAndCompared) {  // CRU-9
+  const auto with = [](const char* resources) {
+    Value object = deployment();
+    object.edit("spec")
+        .edit("template")
+        .edit("spec")
+        .edit("containers")
+        .edit_items()[0]
+        .set("resources", json(resources));
+    return create("deployments.apps", object);
+  };
+  EXPECT_TRUE(with(R"({"requests":{"cpu":"100m"},"limits":{"cpu":1}})").has_value());
+  EXPECT_EQ(with(R"({"requests":{"cpu":"much"}})").error().code, ErrorCode::kBadRequest);
+  EXPECT_EQ(fields_of(with(R"({"requests":{"cpu":"2"},"limits":{"cpu":"1"}})")),
+            "spec.template.spec.containers[0].resources.requests");
+  EXPECT_EQ(fields_of(with(R"({"limits":{"memory":"-1Gi"}})")),
+            "spec.template.spec.containers[0].resources.limits[memory]");
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,110 @@
+#include "services/api/table/table.h"
+
+#include "events/base/json.h"
+#include "services/api/table/cells.h"
+#include "services/api/table/json_path.h"
+
+namespace shiplog::api {
+namespace {
+
+const Printer* printer_of(const Kind& kind) {
+  const std::string type = kind.type();
+  for (const auto* printers : {&workload_printers(), &core_printers()}) {
+    for (const Printer& printer : *printers) {
+      if (printer.type == type) return &printer;
+    }
+  }
+  return nullptr;
+}
+
+/// Kinds described by JSON paths print these; without any, their age.
+const std::vector<PrintColumn>& columns_of(const Kind& kind) {
+  static const std::vector<PrintColumn> kDefault = {{.name = "Age",
+                                                     .type = "date",
+                                                     .format = "",
+                                                     .description = "",
+                                                     .priority = 0,
+                                                     .json_path = ".metadata.creationTimestamp"}};
+  return kind.columns.empty() ? kDefault : kind.columns;
+}
+
+Value definition(std::string_view name, std::string_view type, std::string_view format, std::string_view description,
+                 int64_t priority) {
+  return Value::object({{"name", name},
+                        {"type", type},
+                        {"format", format},
+                        {"description", description.empty() ? name : description},
+                        {"priority", priority}});
+}
+
+Value definitions(const Kind& kind, const Printer* printer) {
+  Value columns = Value::array();
+  if (printer != nullptr) {
+    for (const Column& column : printer->columns) {
+      columns.push_back(definition(column.name, column.type, column.format, "", column.priority));
+    }
+    return columns;
+  }
+  columns.push_back(definition("Name", "string", "name", "Name of the object, unique within its namespace.", 0));
+  for (const PrintColumn& column : columns_of(kind)) {
+    columns.push_back(definition(column.name, column.type, column.format, column.description, column.priority));
+  }
+  return columns;
+}
+
+/// TBL-9: the first result, as the column's type; null when there is none.
+Value cell(const PrintColumn& column, const Value& object, UtcMillis now) {
+  const auto found = json_path(object, column.json_path);
+  if (found.empty() || found.front()->is_null()) return Value{};
+  const Value& value = *found.front();
+  if (column.type == "date") {
+    const auto at = parse_rfc3339(value.as_string());
+    return at ? human_duration(now - at.value()) : std::string{"<invalid>"};
+  }
+  if (column.type == "integer") return value.is_number() ? Value{value.as_int()} : Value{};
+  if (column.type == "number") return value.is_number() ? value : Value{};
+  if (column.type == "boolean") return value.is_bool() ? value : Value{};
+  return value.is_string() ? value : Value{to_json(value)};
+}
+
+Row row_of(const Kind& kind, const Printer* printer, const Value& object, UtcMillis now) {
+  Row row;
+  if (printer != nullptr) {
+    printer->print(object, now, row);
+    return row;
+  }
+  row.cells.push_back(object["metadata"]["name"]);
+  for (const PrintColumn& column : columns_of(kind)) row.cells.push_back(cell(column, object, now));
+  return row;
+}
+
+}  // namespace
+
+Value partial_metadata(const Value& object, const std::string& api_version) {
+  return Value::object(
+      {{"kind", "PartialObjectMetadata"}, {"apiVersion", api_version}, {"metadata", object["metadata"]}});
+}
+
+Value table_of(const Kind& kind, std::span<const Value> objects, IncludeObject include, UtcMillis now,
+               const std::string& api_version, bool with_columns) {
+  const Printer* printer = printer_of(kind);
+  Value table = Value::object({{"kind", "Table"}, {"apiVersion", api_version}, {"metadata", Value::object()}});
+  table.set("columnDefinitions", with_columns ? definitions(kind, printer) : Value{});
+  Value::Array rows;
+  rows.reserve(objects.size());
+  for (const Value& object : objects) {
+    Row printed = row_of(kind, printer, object, now);
+    Value row = Value::object({{"cells", std::move(printed.cells)}});
+    if (printed.conditions.size() > 0) row.set("conditions", std::move(printed.conditions));
+    if (include == IncludeObject::kObject) {
+      row.set("object", object);
+    } else {
+      row.set("object", include == IncludeObject::kMetadata ? partial_metadata(object, api_version) : Value{});
+    }
+    rows.push_back(std::move(row));
+  }
+  table.set("rows", Value::array(std::move(rows)));
+  return table;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include "events/state/object.h"
+#include "services/api/table/cells.h"
+
+namespace shiplog::api {
+namespace {
+
+const Value& template_containers(const Value& object) { return object["spec"]["template"]["spec"]["containers"]; }
+
+std::string ratio(int64_t part, int64_t whole) { return std::to_string(part) + "/" + std::to_string(whole); }
+
+void print_deployment(const Value& object, UtcMillis now, Row& row) {
+  const Value& status = object["status"];
+  row.cells = Value::array({object["metadata"]["name"],
+                            ratio(status["readyReplicas"].as_int(), object["spec"]["replicas"].as_int(1)),
+                            status["updatedReplicas"].as_int(), status["availableReplicas"].as_int(),
+                            age_of(object, now), names_of(template_containers(object)),
+                            images_of(template_containers(object)), selector_text(object["spec"]["selector"])});
+}
+
+void print_replica_set(const Value& object, UtcMillis now, Row& row) {
+  const Value& status = object["status"];
+  row.cells =
+      Value::array({object["metadata"]["name"], object["spec"]["replicas"].as_int(1), status["replicas"].as_int(),
+                    status["readyReplicas"].as_int(), age_of(object, now), names_of(template_containers(object)),
+                    images_of(template_containers(object)), selector_text(object["spec"]["selector"])});
+}
+
+void print_stateful_set(const Value& object, UtcMillis now, Row& row) {
+  row.cells = Value::array({object["metadata"]["name"],
+                            ratio(object["status"]["readyReplicas"].as_int(), object["spec"]["replicas"].as_int(1)),
+                            age_of(object, now), names_of(template_containers(object)),
+                            images_of(template_containers(object))});
+}
+
+void print_daemon_set(const Value& object, UtcMillis now, Row& row) {
+  const Value& status = object["status"];
+  row.cells = Value::array({object["metadata"]["name"], status["desiredNumberScheduled"].as_int(),
+                            status["currentNumberScheduled"].as_int(), status["numberReady"].as_int(),
+                            status["updatedNumberScheduled"].as_int(), status["numberAvailable"].as_int(),
+                            labels_text(object["spec"]["template"]["spec"]["nodeSelector"]), age_of(object, now),
+                            names_of(template_containers(object)), images_of(template_containers(object)),
+                            selector_text(object["spec"]["selector"])});
+}
+
+bool has_condition(const Value& object, const char* type) {
+  const auto conditions = object["status"]["conditions"].items();
+  return std::any_of(conditions.begin(), conditions.end(), [&](const Value& condition) {
+    return condition["type"].as_string() == type && condition["status"].as_string() == "True";
+  });
+}
+
+const char* job_status(const Value& job) {
+  if (has_condition(job, "Complete")) return "Complete";
+  if (has_condition(job, "Failed")) return "Failed";
+  if (deleting(job)) return "Terminating";
+  if (has_condition(job, "Suspended")) return "Suspended";
+  if (has_condition(job, "FailureTarget")) return "FailureTarget";
+  return "Running";
+}
+
+void print_job(const Value& job, UtcMillis now, Row& row) {
+  const Value& spec = job["spec"];
+  const int64_t succeeded = job["status"]["succeeded"].as_int();
+  std::string completions = ratio(succeeded, spec["completions"].as_int(1));
+  if (spec["completions"].is_null() && spec["parallelism"].as_int() > 1) {
+    completions += " of " + std::to_string(spec["parallelism"].as_int());
+  }
+  std::string duration;
+  if (const auto start = parse_rfc3339(job["status"]["startTime"].as_string())) {
+    const auto end = parse_rfc3339(job["status"]["completionTime"].as_string());
+    duration = human_duration((end ? end.value() : now) - start.value());
+  }
+  row.cells = Value::array({job["metadata"]["name"], job_status(job), completions, duration, age_of(job, now),
+                            names_of(template_containers(job)), images_of(template_containers(job)),
+                            selector_text(spec["selector"])});
+}
+
+void print_cron_job(const Value& object, UtcMillis now, Row& row) {
+  const Value& spec = object["spec"];
+  const Value& containers = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"];
+  const Value& last = object["status"]["lastScheduleTime"];
+  row.cells = Value::array({object["metadata"]["name"], spec["schedule"].str(), or_none(spec["timeZone"].as_string()),
+                            spec["suspend"].as_bool() ? "True" : "False", object["status"]["active"].size(),
+                            last.is_empty() ? "<none>" : age(last, now), age_of(object, now), names_of(containers),
+                            images_of(containers), selector_text(spec["jobTemplate"]["spec"]["selector"])});
+}
+
+constexpr Column kName{"Name", "string", 0, "name"};
+constexpr Column kAge{"Age"};
+constexpr Column kContainers{"Containers", "string", 1};
+constexpr Column kImages{"Images", "string", 1};
+constexpr Column kSelector{"Selector", "string", 1};
+
+}  // namespace
+
+const std::vector<Printer>& workload_printers() {
+  static const std::vector<Printer> kPrinters = {
+      {"pods",
+       {kName,
+        {"Ready"},
+        {"Status"},
+        {"Restarts"},
+        kAge,
+        {"IP", "string", 1},
+        {"Node", "string", 1},
+        {"Nominated Node", "string", 1},
+        {"Readiness Gates", "string", 1}},
+       print_pod},
+      {"deployments.apps",
+       {kName, {"Ready"}, {"Up-to-date", "integer"}, {"Available", "integer"}, kAge, kContainers, kImages, kSelector},
+       print_deployment},
+      {"replicasets.apps",
+       {kName,
+        {"Desired", "integer"},
+        {"Current", "integer"},
+        {"Ready", "integer"},
+        kAge,
+        kContainers,
+        kImages,
+        kSelector},
+       print_replica_set},
+      {"statefulsets.apps", {kName, {"Ready"}, kAge, kContainers, kImages}, print_stateful_set},
+      {"daemonsets.apps",
+       {kName,
+        {"Desired", "integer"},
+        {"Current", "integer"},
+        {"Ready", "integer"},
+        {"Up-to-date", "integer"},
+        {"Available", "integer"},
+        {"Node Selector"},
+        kAge,
+        kContainers,
+        kImages,
+        kSelector},
+       print_daemon_set},
+      {"jobs.batch",
+       {kName, {"Status"}, {"Completions"}, {"Duration"}, kAge, kContainers, kImages, kSelector},
+       print_job},
+      {"cronjobs.batch",
+       {kName,
+        {"Schedule"},
+        {"Timezone"},
+        {"Suspend", "boolean"},
+        {"Active", "integer"},
+        {"Last Schedule"},
+        kAge,
+        kContainers,
+        kImages,
+        kSelector},
+       print_cron_job},
+  };
+  return kPrinters;
+}
+
+}  // namespace shiplog::api
