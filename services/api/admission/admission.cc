@@ -173,6 +173,10 @@ void keep_field(Value& object, const Value& old, const char* field) {
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
+  // Go's structs are there even when nobody wrote them, and so are their defaults.
+  if (kind.builtin && kind.schema != nullptr && kind.schema->properties.contains("spec") && object["spec"].is_null()) {
+    object.set("spec", Value::object());
+  }
   if (kind.schema != nullptr) object = with_defaults(*kind.schema, std::move(object));
   object = with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
   SHIPLOG_TRY(auto causes, check_schema(kind, object));

@@ -67,8 +67,8 @@ TEST(Admission, NameOrGenerateName) {  // META-13
 TEST(Admission, MetadataMustBeValid) {  // META-12, META-14
   EXPECT_EQ(fields_of(create("configmaps", json(R"({"metadata":{"name":"C_","labels":{"-a":"b","c":"-"},
       "annotations":{"a/b/c":""},"finalizers":["plain"],"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p"}]}})"))),
-            "metadata.name,metadata.labels,metadata.labels,metadata.annotations,metadata.finalizers[0],"
-            "metadata.ownerReferences[0].uid");
+            "metadata.ownerReferences[0].uid,metadata.name,metadata.labels,metadata.labels,metadata.annotations,"
+            "metadata.finalizers[0]");
   EXPECT_EQ(create("configmaps", json(R"({"metadata":{"name":"c","labels":{"a":1}}})")).error().code,
             ErrorCode::kBadRequest);
 }

@@ -9,6 +9,8 @@
 namespace shiplog::api {
 namespace {
 
+constexpr const char* kRequired = "FieldValueRequired";
+
 /// A value as a message shows it: long ones shortened, as an error must not carry a whole object.
 std::string shown(const Value& value) {
   if (value.is_string()) return '"' + printable(value.as_string(), 253) + '"';
@@ -18,13 +20,17 @@ std::string shown(const Value& value) {
 }  // namespace
 
 void Causes::add(FieldCause cause) {
-  if (std::find(list_.begin(), list_.end(), cause) == list_.end()) list_.push_back(std::move(cause));
+  const bool known = std::any_of(list_.begin(), list_.end(), [&](const FieldCause& each) {
+    // That a field is missing need be said once, whoever found it first.
+    return each == cause || (each.field == cause.field && each.reason == cause.reason && each.reason == kRequired);
+  });
+  if (!known) list_.push_back(std::move(cause));
 }
 
 void Causes::required(std::string field, std::string_view detail) {
   std::string message = "Required value";
   if (!detail.empty()) message.append(": ").append(detail);
-  add({std::move(field), "FieldValueRequired", std::move(message)});
+  add({std::move(field), kRequired, std::move(message)});
 }
 
 void Causes::invalid(std::string field, const Value& value, std::string_view detail) {

@@ -61,7 +61,8 @@ TEST(CoreAdmission, Services) {  // CRU-10
   EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"web"},"spec":{}})"))), "spec.ports");
   EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"1web"},"spec":{"type":"Odd","ports":[
       {"port":0},{"port":80,"name":"a","protocol":"X"}]}})"))),
-            "metadata.name,spec.type,spec.ports[0].name,spec.ports[0].port,spec.ports[1].protocol");
+            "metadata.name,spec.type,spec.ports[0].name,spec.ports[0].port,spec.ports[0].targetPort,"
+            "spec.ports[1].protocol");
   EXPECT_TRUE(create("services", json(R"({"metadata":{"name":"web"},"spec":{"clusterIP":"None"}})")).has_value());
   Value addressed = made;
   addressed.edit("spec").set("clusterIP", "10.0.0.1");

@@ -167,11 +167,11 @@ void check_pod_spec(const Value& spec, const std::string& field, Causes& causes)
     }
   }
   const std::string_view restart = spec["restartPolicy"].as_string();
-  if (restart != "Always" && restart != "OnFailure" && restart != "Never") {
+  if (!restart.empty() && restart != "Always" && restart != "OnFailure" && restart != "Never") {
     causes.not_supported(field + ".restartPolicy", spec["restartPolicy"], {"Always", "OnFailure", "Never"});
   }
   const std::string_view dns = spec["dnsPolicy"].as_string();
-  if (dns != "ClusterFirst" && dns != "ClusterFirstWithHostNet" && dns != "Default" && dns != "None") {
+  if (!dns.empty() && dns != "ClusterFirst" && dns != "ClusterFirstWithHostNet" && dns != "Default" && dns != "None") {
     causes.not_supported(field + ".dnsPolicy", spec["dnsPolicy"],
                          {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"});
   }

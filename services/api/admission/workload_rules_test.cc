@@ -76,7 +76,8 @@ TEST(WorkloadAdmission, AllThatIsWrongIsSaidAtOnce) {  // CRU-9
 }
 
 TEST(WorkloadAdmission, SelectorIsRequiredAndMustSelectSomething) {  // CRU-9
-  EXPECT_EQ(fields_of(create("deployments.apps", json(R"({"metadata":{"name":"web"}})"))), "spec");
+  EXPECT_EQ(fields_of(create("deployments.apps", json(R"({"metadata":{"name":"web"}})"))),
+            "spec.selector,spec.template,spec.template.spec.containers");
   Value object = deployment();
   object.edit("spec").erase("selector");
   EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.selector");
