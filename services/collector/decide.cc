@@ -68,9 +68,11 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   }
 
   std::map<std::string, Value> by_cluster;
+  bool reported = false;
   const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
   for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
     if (work.type != type::kWork || deleting(state.value_of(work))) continue;
+    reported = reported || !state.value_of(work)["status"].is_empty();
     SHIPLOG_TRY(Value item, item_of(work, state.value_of(work), binding));
     by_cluster[cluster_of_space(work.ns)] = std::move(item);
   }
@@ -82,6 +84,9 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
     event.aggregated_status.push_back(item);
     if (item["applied"].as_bool()) applied_on.insert(cluster);
   }
+
+  // T-6: a Work that has said nothing yet is no reason to speak, only one that did before.
+  if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return std::optional<Decision>{};
 
   // T-9: everywhere it should be, nowhere else, and taken by all.
   const auto wanted = wanted_clusters(object->value["spec"]);

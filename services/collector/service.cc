@@ -1,5 +1,7 @@
 #include "services/collector/service.h"
 
+#include <map>
+
 #include "events/state/work.h"
 #include "services/collector/decide.h"
 #include "services/collector/probe.h"
@@ -62,16 +64,37 @@ class CollectorService final : public Service {
   void on_stop() override {
     watches_.clear();
     damping_->clear();
+    last_aggregated_.clear();
   }
 
   void reconcile(TaskPtr task) override {
     if (collector::Watches::is_watch(task->key())) return watches_.reconcile_watch(task);
     if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
     if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
-    decide_and_append(collector::decide, task);
+    aggregate(task);
   }
 
  private:
+  /// The first report goes up at once; of a burst that follows, what it has come to.
+  static constexpr Millis kAggregateEvery{100};
+
+  void aggregate(const TaskPtr& task) {
+    const auto last = last_aggregated_.find(task->key());
+    if (last != last_aggregated_.end()) {
+      const Millis since = task->now() - last->second;
+      if (since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
+      last_aggregated_.erase(last);
+    }
+    auto decided = collector::decide(task->state(), task->key(), task->now());
+    if (!decided) return task->retry(decided.error());
+    if (!decided.value()) return task->done();
+    last_aggregated_[task->key()] = task->now();
+    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
+      // Once more in any case: what came in meanwhile must not be forgotten, nor this key kept in memory.
+      appended ? task->done(kAggregateEvery) : task->retry(appended.error());
+    });
+  }
+
   static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
     for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
       const auto id = label_of(work, label);
@@ -103,6 +126,7 @@ class CollectorService final : public Service {
   Members& members_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
+  std::map<ObjectKey, UtcMillis> last_aggregated_;
 };
 
 }  // namespace
