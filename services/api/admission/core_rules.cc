@@ -292,6 +292,8 @@ void check_backend(const Value& backend, const std::string& field, Causes& cause
   }
 }
 
+}  // namespace
+
 void check_ingress(const Value& object, const Write&, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["rules"].size() == 0 && spec["defaultBackend"].is_null()) {
@@ -317,6 +319,8 @@ void check_ingress(const Value& object, const Write&, Causes& causes) {
     }
   }
 }
+
+namespace {
 
 // --- Storage, quotas, priorities
 

@@ -4,8 +4,8 @@ namespace shiplog::api {
 
 const Rules* rules_of(const Kind& kind) {
   const std::string type = kind.type();
-  for (const auto* table :
-       {&workload_rules(), &core_rules(), &definition_rules(), &policy_rules(), &cluster_rules(), &quota_rules()}) {
+  for (const auto* table : {&workload_rules(), &core_rules(), &definition_rules(), &policy_rules(), &cluster_rules(),
+                            &quota_rules(), &extension_rules()}) {
     for (const Rules& rules : *table) {
       if (rules.type == type) return &rules;
     }

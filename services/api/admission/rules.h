@@ -32,6 +32,10 @@ struct Rules {
 /// nullptr: the kind has none.
 const Rules* rules_of(const Kind& kind);
 
+// What kinds of several families share.
+void check_ingress(const Value& object, const Write& write, Causes& causes);  ///< spec is an IngressSpec
+bool is_cron_schedule(std::string_view text);
+
 // One table per family of kinds.
 const std::vector<Rules>& workload_rules();
 const std::vector<Rules>& core_rules();
@@ -39,5 +43,6 @@ const std::vector<Rules>& definition_rules();
 const std::vector<Rules>& policy_rules();
 const std::vector<Rules>& cluster_rules();
 const std::vector<Rules>& quota_rules();
+const std::vector<Rules>& extension_rules();
 
 }  // namespace shiplog::api

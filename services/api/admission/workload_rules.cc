@@ -294,8 +294,10 @@ void fill_cron_job(Value& object, const Write&) {
   if (Value* pod = template_spec(job)) fill_pod_spec(*pod);
 }
 
+}  // namespace
+
 /// Five fields of what cron's fields are made of, or one of its words.
-bool is_schedule(std::string_view text) {
+bool is_cron_schedule(std::string_view text) {
   if (text.starts_with("@every ")) return text.size() > 7;
   for (const char* word : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
     if (text == word) return true;
@@ -315,11 +317,13 @@ bool is_schedule(std::string_view text) {
   return fields == 5;
 }
 
+namespace {
+
 void check_cron_job(const Value& object, const Write&, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["schedule"].is_empty()) {
     causes.required("spec.schedule");
-  } else if (!is_schedule(spec["schedule"].as_string())) {
+  } else if (!is_cron_schedule(spec["schedule"].as_string())) {
     causes.invalid("spec.schedule", spec["schedule"],
                    "expected exactly 5 fields of a cron schedule, or a word like @daily");
   }

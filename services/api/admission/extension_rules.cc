@@ -1,0 +1,316 @@
+#include <algorithm>
+#include <set>
+
+#include "events/base/json.h"
+#include "events/state/object.h"
+#include "services/api/admission/names.h"
+#include "services/api/admission/rules.h"
+
+// Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2),
+// bindings written by hand (api 5.2).
+
+namespace shiplog::api {
+namespace {
+
+void check_target(const Value& target, const std::string& field, Causes& causes) {
+  for (const char* name : {"kind", "name"}) {
+    if (target[name].is_empty()) {
+      causes.required(field + "." + name);
+    } else if (const auto problem = path_segment_problem(target[name].as_string())) {
+      causes.invalid(field + "." + name, target[name], *problem);
+    }
+  }
+}
+
+// --- FederatedHPA
+
+void fill_autoscaler(Value& object, const Write&) {
+  if (!object["spec"].is_object()) return;
+  Value& spec = object.edit("spec");
+  if (spec["minReplicas"].is_null()) spec.set("minReplicas", 1);
+  if (spec["metrics"].size() == 0) {
+    const Value target = Value::object({{"type", "Utilization"}, {"averageUtilization", 80}});
+    const Value resource = Value::object({{"name", "cpu"}, {"target", target}});
+    spec.set("metrics", Value::array({Value::object({{"type", "Resource"}, {"resource", resource}})}));
+  }
+  if (!spec["behavior"].is_object()) return;
+  const auto policy = [](const char* type, int value) {
+    return Value::object({{"type", type}, {"value", value}, {"periodSeconds", 15}});
+  };
+  Value& behavior = spec.edit("behavior");
+  for (const char* direction : {"scaleUp", "scaleDown"}) {
+    const bool up = std::string_view{direction} == "scaleUp";
+    Value& rules = behavior.edit(direction);
+    if (!rules.is_object()) rules = Value::object();
+    if (rules["selectPolicy"].is_null()) rules.set("selectPolicy", "Max");
+    if (up && rules["stabilizationWindowSeconds"].is_null()) rules.set("stabilizationWindowSeconds", 0);
+    if (!rules["policies"].is_null()) continue;
+    rules.set("policies",
+              up ? Value::array({policy("Pods", 4), policy("Percent", 100)}) : Value::array({policy("Percent", 100)}));
+  }
+}
+
+void check_behavior(const Value& rules, const std::string& field, Causes& causes) {
+  if (rules.is_null()) return;
+  const Value& window = rules["stabilizationWindowSeconds"];
+  if (window.as_int() < 0 || window.as_int() > 3600) {
+    causes.invalid(field + ".stabilizationWindowSeconds", window, "must be between 0 and 3600");
+  }
+  const std::string_view select = rules["selectPolicy"].as_string();
+  if (select != "Max" && select != "Min" && select != "Disabled") {
+    causes.not_supported(field + ".selectPolicy", rules["selectPolicy"], {"Disabled", "Max", "Min"});
+  }
+  if (rules["policies"].size() == 0) causes.required(field + ".policies", "must specify at least one Policy");
+  for (size_t i = 0; i < rules["policies"].size(); ++i) {
+    const Value& policy = rules["policies"][i];
+    const std::string here = at(field + ".policies", i);
+    if (policy["type"].as_string() != "Pods" && policy["type"].as_string() != "Percent") {
+      causes.not_supported(here + ".type", policy["type"], {"Percent", "Pods"});
+    }
+    if (policy["value"].as_int() <= 0) causes.invalid(here + ".value", policy["value"], "must be greater than zero");
+    const int64_t period = policy["periodSeconds"].as_int();
+    if (period <= 0 || period > 1800) {
+      causes.invalid(here + ".periodSeconds", policy["periodSeconds"], "must be greater than zero and at most 1800");
+    }
+  }
+}
+
+void check_metrics(const Value& metrics, Causes& causes) {
+  static constexpr std::pair<std::string_view, const char*> kSources[] = {
+      {"Object", "object"}, {"Pods", "pods"}, {"Resource", "resource"}, {"ContainerResource", "containerResource"}};
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const std::string field = at("spec.metrics", i);
+    const std::string_view type = metrics[i]["type"].as_string();
+    const auto* source =
+        std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& each) { return each.first == type; });
+    if (source == std::end(kSources)) {
+      causes.not_supported(field + ".type", metrics[i]["type"], {"ContainerResource", "Object", "Pods", "Resource"});
+    } else if (metrics[i][source->second].is_null()) {
+      causes.required(field + "." + source->second, "must populate information for the given metric source");
+    } else if (metrics[i].size() > 2) {
+      causes.forbidden(field, "must populate the given metric source only");
+    }
+  }
+}
+
+void check_autoscaler(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_target(spec["scaleTargetRef"], "spec.scaleTargetRef", causes);
+  if (spec["minReplicas"].as_int() < 1) {
+    causes.invalid("spec.minReplicas", spec["minReplicas"], "must be greater than or equal to 1");
+  }
+  if (spec["maxReplicas"].as_int() < 1) {
+    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than 0");
+  }
+  if (spec["maxReplicas"].as_int() < spec["minReplicas"].as_int()) {
+    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than or equal to `minReplicas`");
+  }
+  check_metrics(spec["metrics"], causes);
+  check_behavior(spec["behavior"]["scaleUp"], "spec.behavior.scaleUp", causes);
+  check_behavior(spec["behavior"]["scaleDown"], "spec.behavior.scaleDown", causes);
+}
+
+// --- CronFederatedHPA
+
+void check_cron_rule(const Value& rule, const std::string& field, bool scales_autoscaler, Causes& causes) {
+  if (!is_cron_schedule(rule["schedule"].as_string())) {
+    causes.invalid(field + ".schedule", rule["schedule"], "invalid cron format");
+  }
+  const Value& least = rule["targetMinReplicas"];
+  const Value& most = rule["targetMaxReplicas"];
+  if (!scales_autoscaler) {
+    const Value& replicas = rule["targetReplicas"];
+    if (replicas.is_null()) {
+      causes.invalid(field, Value{""}, "targetReplicas cannot be nil if you want to scale a workload");
+    } else if (replicas.as_int() < 0) {
+      causes.invalid(field + ".targetReplicas", replicas, "targetReplicas should be larger than or equal to 0");
+    }
+    return;
+  }
+  if (least.is_null() && most.is_null()) {
+    causes.invalid(field, Value{""},
+                   "targetMinReplicas and targetMaxReplicas cannot be nil at the same time if you want to scale "
+                   "FederatedHPA");
+  }
+  if (!least.is_null() && least.as_int() <= 0) {
+    causes.invalid(field + ".targetMinReplicas", least, "targetMinReplicas should be larger than 0");
+  }
+  if (!most.is_null() && most.as_int() <= 0) {
+    causes.invalid(field + ".targetMaxReplicas", most, "targetMaxReplicas should be larger than 0");
+  }
+  if (!least.is_null() && !most.is_null() && least.as_int() > most.as_int()) {
+    causes.invalid(field + ".targetMinReplicas", least,
+                   "targetMaxReplicas should be larger than or equal to targetMinReplicas");
+  }
+}
+
+void check_cron_autoscaler(const Value& object, const Write&, Causes& causes) {
+  const Value& target = object["spec"]["scaleTargetRef"];
+  check_target(target, "spec.scaleTargetRef", causes);
+  const bool scales_autoscaler = target["apiVersion"].as_string() == "autoscaling.karmada.io/v1alpha1";
+  if (scales_autoscaler && target["kind"].as_string() != "FederatedHPA") {
+    causes.invalid("spec.scaleTargetRef.kind", target["kind"],
+                   "invalid scaleTargetRef kind, only support FederatedHPA in autoscaling.karmada.io/v1alpha1");
+  }
+  std::set<std::string> names;
+  const Value& rules = object["spec"]["rules"];
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const std::string field = at("spec.rules", i);
+    if (!names.insert(rules[i]["name"].str()).second) causes.duplicate(field + ".name", rules[i]["name"]);
+    check_cron_rule(rules[i], field, scales_autoscaler, causes);
+  }
+}
+
+// --- MultiClusterService
+
+void check_multi_cluster_service(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (const auto problem = service_name_problem(object["metadata"]["name"].as_string())) {
+    causes.invalid("metadata.name", object["metadata"]["name"], *problem);
+  }
+  std::set<std::string> types;
+  for (size_t i = 0; i < spec["types"].size(); ++i) {
+    const Value& type = spec["types"][i];
+    if (type.as_string() != "CrossCluster" && type.as_string() != "LoadBalancer") {
+      causes.not_supported(at("spec.types", i), type, {"CrossCluster", "LoadBalancer"});
+    }
+    types.insert(type.str());
+  }
+  if (types.size() > 1)
+    causes.invalid("spec.types", spec["types"], "MultiClusterService types should not contain more than one type");
+  if (write.old != nullptr && (*write.old)["spec"]["types"] != spec["types"]) {
+    causes.invalid("spec.types", spec["types"], "MultiClusterService types are immutable");
+  }
+  std::set<std::string> names;
+  for (size_t i = 0; i < spec["ports"].size(); ++i) {
+    const std::string field = at("spec.ports", i);
+    const Value& port = spec["ports"][i];
+    if (port["port"].as_int() < 1 || port["port"].as_int() > 65535) {
+      causes.invalid(field + ".port", port["port"], "must be between 1 and 65535, inclusive");
+    }
+    if (port["name"].is_empty()) continue;
+    if (const auto problem = label_problem(port["name"].as_string())) {
+      causes.invalid(field + ".name", port["name"], *problem);
+    } else if (!names.insert(port["name"].str()).second) {
+      causes.duplicate(field + ".name", port["name"]);
+    }
+  }
+  for (const char* list : {"providerClusters", "consumerClusters"}) {
+    for (size_t i = 0; i < spec[list].size(); ++i) {
+      const Value& name = spec[list][i]["name"];
+      if (name.as_string().size() > 48 || label_problem(name.as_string())) {
+        causes.invalid(at(std::string{"spec.range."} + list, i), name, "must be the name of a cluster");
+      }
+    }
+  }
+}
+
+// --- ResourceInterpreterWebhookConfiguration
+
+void check_interpreter_rule(const Value& rule, const std::string& field, Causes& causes) {
+  for (const char* list : {"operations", "apiGroups", "apiVersions", "kinds"}) {
+    const Value& items = rule[list];
+    if (items.size() == 0) causes.required(field + "." + list);
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i].as_string() == "*" && items.size() > 1) {
+        causes.invalid(field + "." + list, items, "if '*' is present, must not specify other " + std::string{list});
+      }
+      if (items[i].is_empty() && std::string_view{list} != "apiGroups") causes.required(at(field + "." + list, i));
+    }
+  }
+  static constexpr std::string_view kOperations[] = {
+      "*",      "InterpretReplica", "InterpretComponent", "InterpretDependency", "ReviseReplica",
+      "Retain", "AggregateStatus",  "InterpretStatus",    "InterpretHealth"};
+  for (size_t i = 0; i < rule["operations"].size(); ++i) {
+    const Value& operation = rule["operations"][i];
+    if (std::find(std::begin(kOperations), std::end(kOperations), operation.as_string()) == std::end(kOperations)) {
+      causes.not_supported(at(field + ".operations", i), operation,
+                           {"*", "AggregateStatus", "InterpretComponent", "InterpretDependency", "InterpretHealth",
+                            "InterpretReplica", "InterpretStatus", "Retain", "ReviseReplica"});
+    }
+  }
+}
+
+void check_interpreter_webhooks(const Value& object, const Write&, Causes& causes) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < object["webhooks"].size(); ++i) {
+    const Value& hook = object["webhooks"][i];
+    const std::string field = at("webhooks", i);
+    const std::string name = hook["name"].str();
+    if (subdomain_problem(name) || std::count(name.begin(), name.end(), '.') < 1) {
+      causes.invalid(field + ".name", hook["name"], "should be a domain with at least two segments separated by dots");
+    } else if (!names.insert(name).second) {
+      causes.duplicate(field + ".name", hook["name"]);
+    }
+    const Value& client = hook["clientConfig"];
+    const Value& url = client["url"];
+    if (url.is_null() == client["service"].is_null()) {
+      causes.required(field + ".clientConfig", "exactly one of url or service is required");
+    } else if (!url.is_null() && (!url.as_string().starts_with("https://") || url.as_string().size() < 9)) {
+      causes.invalid(field + ".clientConfig.url", url, "'https' is the only allowed URL scheme");
+    }
+    for (size_t j = 0; j < hook["rules"].size(); ++j) {
+      check_interpreter_rule(hook["rules"][j], at(field + ".rules", j), causes);
+    }
+    const Value& timeout = hook["timeoutSeconds"];
+    if (!timeout.is_null() && (timeout.as_int() < 1 || timeout.as_int() > 30)) {
+      causes.invalid(field + ".timeoutSeconds", timeout, "the timeout value must be between 1 and 30 seconds");
+    }
+    const auto versions = hook["interpreterContextVersions"].items();
+    if (std::none_of(versions.begin(), versions.end(),
+                     [](const Value& version) { return version.as_string() == "v1alpha1"; })) {
+      causes.invalid(field + ".interpreterContextVersions", hook["interpreterContextVersions"],
+                     "must include at least one of v1alpha1");
+    }
+  }
+}
+
+// --- ResourceBinding
+
+void check_binding(const Value& object, const Write&, Causes& causes) {
+  const std::string_view dependencies = annotation_of(object, "resourcebinding.karmada.io/dependencies");
+  if (!dependencies.empty()) {
+    const auto list = parse_json(dependencies);
+    if (!list || !list.value().is_array()) {
+      causes.invalid("metadata.annotations[resourcebinding.karmada.io/dependencies]", Value{dependencies},
+                     "annotation value must be a valid JSON list");
+    }
+  }
+  std::set<std::string> names;
+  const Value& components = object["spec"]["components"];
+  for (size_t i = 0; i < components.size(); ++i) {
+    const Value& name = components[i]["name"];
+    if (name.is_empty()) {
+      causes.required(at("spec.components", i) + ".name");
+    } else if (!names.insert(name.str()).second) {
+      causes.duplicate(at("spec.components", i) + ".name", name);
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& extension_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "federatedhpas.autoscaling.karmada.io",
+       .webhook = "federatedhpa.karmada.io",
+       .fill = fill_autoscaler,
+       .check = check_autoscaler},
+      {.type = "cronfederatedhpas.autoscaling.karmada.io",
+       .webhook = "cronfederatedhpa.karmada.io",
+       .check = check_cron_autoscaler},
+      {.type = "multiclusterservices.networking.karmada.io",
+       .webhook = "multiclusterservice.karmada.io",
+       .check = check_multi_cluster_service},
+      {.type = "multiclusteringresses.networking.karmada.io",
+       .webhook = "multiclusteringress.karmada.io",
+       .check = check_ingress},
+      {.type = "resourceinterpreterwebhookconfigurations.config.karmada.io",
+       .webhook = "config.karmada.io",
+       .check = check_interpreter_webhooks},
+      {.type = type::kResourceBinding, .webhook = "resourcebinding.karmada.io", .check = check_binding},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,79 @@
+#include "services/api/admission/test_admit.h"
+
+namespace shiplog::api {
+namespace {
+
+Value named(const char* name, std::string_view spec) {
+  return Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
+}
+
+TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // api 9.1
+  const char* type = "federatedhpas.autoscaling.karmada.io";
+  const auto made = create(type, named("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":3,
+      "behavior":{}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  const Value& spec = made.value()["spec"];
+  EXPECT_EQ(spec["minReplicas"].as_int(), 1);
+  EXPECT_EQ(to_json(spec["metrics"]), R"([{"resource":{"name":"cpu","target":{"averageUtilization":80,)"
+                                      R"("type":"Utilization"}},"type":"Resource"}])");
+  EXPECT_EQ(spec["behavior"]["scaleUp"]["policies"].size(), 2U);
+  EXPECT_EQ(fields_of(create(type, named("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"minReplicas":5,
+      "maxReplicas":3,"metrics":[{"type":"External"},{"type":"Pods"}]})"))),
+            "spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
+}
+
+TEST(ExtensionAdmission, CronAutoscalers) {  // api 9.2
+  const char* type = "cronfederatedhpas.autoscaling.karmada.io";
+  EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+      "name":"web"},"rules":[{"name":"a","schedule":"* * * * *","targetReplicas":1},
+      {"name":"a","schedule":"never"}]})"))),
+            "spec.rules[1].name,spec.rules[1].schedule,spec.rules[1]");
+  EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"autoscaling.karmada.io/v1alpha1",
+      "kind":"FederatedHPA","name":"web"},"rules":[{"name":"a","schedule":"@daily","targetMinReplicas":3,
+      "targetMaxReplicas":2}]})"))),
+            "spec.rules[0].targetMinReplicas");
+}
+
+TEST(ExtensionAdmission, MultiClusterServices) {  // api 10.1
+  const char* type = "multiclusterservices.networking.karmada.io";
+  const Value old = stored(type, named("web", R"({"types":["CrossCluster"]})"));
+  Value object = old;
+  object.edit("spec").set("types", Value::array({"LoadBalancer"}));
+  EXPECT_EQ(fields_of(update(type, old, object)), "spec.types");
+  EXPECT_EQ(fields_of(create(type, named("web", R"({"types":["CrossCluster"],"ports":[{"port":0}],
+      "providerClusters":[{"name":"M_1"}]})"))),
+            "spec.ports[0].port,spec.range.providerClusters[0]");
+}
+
+TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // api 10.2
+  EXPECT_EQ(fields_of(create("multiclusteringresses.networking.karmada.io", named("web", R"({"rules":[{"host":"a.b",
+      "http":{"paths":[{"path":"x","pathType":"Exact","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]})"))),
+            "spec.rules[0].http.paths[0].path");
+}
+
+TEST(ExtensionAdmission, InterpreterWebhooks) {  // api 7.2
+  const char* type = "resourceinterpreterwebhookconfigurations.config.karmada.io";
+  const auto with = [&](std::string_view hook) {
+    return create(type, json(R"({"metadata":{"name":"w"},"webhooks":[)" + std::string{hook} + "]}"));
+  };
+  EXPECT_EQ(
+      fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
+      "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
+      "no error");
+  EXPECT_EQ(fields_of(with(R"({"name":"a","clientConfig":{"url":"http://x"},"interpreterContextVersions":["v2"],
+      "rules":[{"operations":["Prune"],"apiGroups":["*","b"],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
+            "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules[0].apiGroups,"
+            "webhooks[0].rules[0].operations[0],webhooks[0].interpreterContextVersions");
+}
+
+TEST(ExtensionAdmission, BindingsWrittenByHand) {  // api 5.2
+  Value object = named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}})");
+  EXPECT_TRUE(create("resourcebindings.work.karmada.io", object).has_value());
+  object.edit("metadata").edit("annotations").set("resourcebinding.karmada.io/dependencies", "{");
+  const auto refused = create("resourcebindings.work.karmada.io", object);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kForbidden);
+}
+
+}  // namespace
+}  // namespace shiplog::api
