@@ -8,9 +8,11 @@
 namespace shiplog {
 namespace {
 
+constexpr std::string_view kInfix = ", Kind=";
+
 std::string enablement(std::string_view api_version, std::string_view kind) {
   std::string text{api_version};
-  text += ", Kind=";
+  text += kInfix;
   text += kind;
   return text;
 }
@@ -43,7 +45,18 @@ bool Cluster::ready() const {
 }
 
 bool Cluster::enables(std::string_view api_version, std::string_view kind) const {
-  return std::binary_search(api_enablements.begin(), api_enablements.end(), enablement(api_version, kind));
+  // Asked of every cluster for every placement, so it compares in place instead of putting the text together.
+  const auto order = [&](std::string_view entry) {
+    int comes = entry.substr(0, api_version.size()).compare(api_version);
+    if (comes != 0) return comes;
+    entry.remove_prefix(api_version.size());
+    comes = entry.substr(0, kInfix.size()).compare(kInfix);
+    if (comes != 0) return comes;
+    return entry.substr(kInfix.size()).compare(kind);
+  };
+  const auto at = std::partition_point(api_enablements.begin(), api_enablements.end(),
+                                       [&](const std::string& entry) { return order(entry) < 0; });
+  return at != api_enablements.end() && order(*at) == 0;
 }
 
 Cluster cluster_from(const Value& object) {

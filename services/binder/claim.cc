@@ -46,7 +46,8 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
                             size_t& considered) {
   Candidate best;
   const auto& policies = state.policies();
-  for (auto at = policies.lower_bound({ns, ""}); at != policies.end() && at->first.ns == ns; ++at) {
+  const auto end = policies.lower_bound({ns + '\0', ""});  // the next namespace
+  for (auto at = policies.lower_bound({ns, ""}); at != end; ++at) {
     const Policy& policy = at->second;
     if (policy.deleting || !subject.may_match(policy)) continue;
     const SelectorMatch how = match(policy, object);

@@ -25,8 +25,12 @@ using Decided = Result<std::optional<Decision>>;
 std::string digest_of(const State& state, const Object& binding, const std::string& ns) {
   std::string read;
   const auto add = [&](const Object& object) {
-    read += to_string(object.hash);
-    read += '\n';
+    char bytes[16];
+    for (unsigned at = 0; at < 8; ++at) {
+      bytes[at] = static_cast<char>(object.hash.lo >> (8 * at) & 0xffU);
+      bytes[at + 8] = static_cast<char>(object.hash.hi >> (8 * at) & 0xffU);
+    }
+    read.append(bytes, sizeof bytes);
   };
   add(binding);
   for (const auto& [name, cluster] : state.objects(type::kCluster)) add(cluster);
@@ -34,13 +38,6 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
     for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
   }
   return to_string(siphash128(read));
-}
-
-ClusterExplanation* line_of(Explanation& why, const std::string& cluster) {
-  const auto at =
-      std::lower_bound(why.clusters.begin(), why.clusters.end(), cluster,
-                       [](const ClusterExplanation& line, const auto& name) { return line.cluster < name; });
-  return at != why.clusters.end() && at->cluster == cluster ? &*at : nullptr;
 }
 
 /// Room only matters where it orders, selects or divides.
@@ -57,12 +54,12 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     candidate.score = cluster_locality(demand, *candidate.cluster);
-    ClusterExplanation* line = line_of(why, candidate.cluster->name);
-    if (!demand.binding.targets.empty()) line->scores.push_back({"ClusterLocality", candidate.score});
+    ClusterExplanation& line = why.clusters[candidate.line];
+    if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
     if (!room) continue;
     candidate.allocatable = allocatable_replicas(demand.binding, *candidate.cluster);
     candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
-    line->available_replicas = candidate.allocatable;
+    line.available_replicas = candidate.allocatable;
   }
 }
 
@@ -74,7 +71,12 @@ Placed<std::vector<Target>> place(const State& state, const Demand& demand, Expl
   if (!selected) return selected.error().context("failed to select clusters");
   auto targets = assign(selected.value(), demand, why);
   if (!targets) return targets.error().context("failed to assign replicas");
-  for (const Target& target : targets.value()) line_of(why, target.cluster)->replicas = target.replicas;
+  // Both are sorted by cluster.
+  auto line = why.clusters.begin();
+  for (const Target& target : targets.value()) {
+    while (line->cluster != target.cluster) ++line;
+    line->replicas = target.replicas;
+  }
   return targets;
 }
 
@@ -106,7 +108,10 @@ Outcome place_by_terms(const State& state, Demand demand, Explanation& why) {
 }
 
 std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
-  return Decision{{std::move(event)}, {{binding.key, revision}}};
+  Decision decision;
+  decision.events.push_back(std::move(event));  // an initializer list would copy the explanation
+  decision.expects.push_back({binding.key, revision});
+  return decision;
 }
 
 /// The placement stands; what may be new is the generation it was looked at for (S-14). A refusal that no longer holds,

@@ -497,7 +497,9 @@ TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {
   EXPECT_EQ(why.summary, "placed on a:3 b:6");
   ASSERT_EQ(why.clusters.size(), 3U);
   EXPECT_EQ(why.clusters[0].replicas, 3);
-  EXPECT_EQ(why.clusters[0].verdicts.size(), 5U);
+  EXPECT_EQ(why.clusters[0].verdicts,
+            (std::vector<Verdict>{
+                {"ClusterAffinity", true, ""}, {"APIEnablement", true, ""}, {"TaintToleration", true, ""}}));
   EXPECT_EQ(why.clusters[2].verdicts,
             (std::vector<Verdict>{
                 {"ClusterAffinity", false, "cluster(s) did not match the placement cluster affinity constraint"}}));

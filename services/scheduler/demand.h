@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct Candidate {
   int64_t score = 0;
   int64_t allocatable = 0;  ///< further replicas that fit, as estimated
   int64_t available = 0;    ///< allocatable and what the binding has there already
+  size_t line = 0;          ///< its place in Explanation::clusters
 };
 
 /// Why there is no placement.

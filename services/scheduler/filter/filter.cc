@@ -10,17 +10,22 @@
 namespace shiplog::scheduler {
 namespace {
 
+bool always(const Demand&) { return true; }
+bool spreads(const Demand& demand) { return !demand.placement.spread.empty(); }
+bool evicts(const Demand& demand) { return !demand.binding.evicting.empty(); }
+
 struct Rule {
   const char* name;
+  bool (*applies)(const Demand&);  // else it has nothing to say of any cluster, and is not asked
   std::optional<std::string> (*rejects)(const Demand&, const Cluster&);
 };
 
 // Upstream leaves the order open (S-19). Affinity goes first: of a cluster that was never meant, nothing else matters.
-constexpr std::array<Rule, 5> kRules = {{{"ClusterAffinity", cluster_affinity},
-                                         {"APIEnablement", api_enablement},
-                                         {"TaintToleration", taint_toleration},
-                                         {"SpreadConstraint", spread_constraint},
-                                         {"ClusterEviction", cluster_eviction}}};
+constexpr std::array<Rule, 5> kRules = {{{"ClusterAffinity", always, cluster_affinity},
+                                         {"APIEnablement", always, api_enablement},
+                                         {"TaintToleration", always, taint_toleration},
+                                         {"SpreadConstraint", spreads, spread_constraint},
+                                         {"ClusterEviction", evicts, cluster_eviction}}};
 
 constexpr int64_t kNoTier = 1000;
 
@@ -32,11 +37,12 @@ int64_t tier_of(const Demand& demand, const Cluster& cluster) {
   return kNoTier;
 }
 
-bool passes(const Demand& demand, const Cluster& cluster, ClusterExplanation& why) {
-  why.verdicts.reserve(kRules.size());
-  for (const Rule& rule : kRules) {
-    auto reason = rule.rejects(demand, cluster);
-    why.verdicts.push_back({rule.name, !reason, reason.value_or("")});
+bool passes(const std::vector<const Rule*>& rules, const Demand& demand, const Cluster& cluster,
+            ClusterExplanation& why) {
+  why.verdicts.reserve(rules.size());
+  for (const Rule* rule : rules) {
+    auto reason = rule->rejects(demand, cluster);
+    why.verdicts.push_back({rule->name, !reason, reason ? std::move(*reason) : std::string{}});
     if (reason) return false;
   }
   return true;
@@ -61,13 +67,19 @@ std::string no_fit(const std::vector<ClusterExplanation>& clusters, size_t total
 
 Placed<std::vector<Candidate>> filter(const State& state, const Demand& demand, Explanation& why) {
   std::vector<Candidate> candidates;
+  candidates.reserve(state.clusters().size());
   why.clusters.clear();
   why.clusters.reserve(state.clusters().size());
+  std::vector<const Rule*> rules;
+  for (const Rule& rule : kRules) {
+    if (rule.applies(demand)) rules.push_back(&rule);
+  }
   for (const auto& [name, cluster] : state.clusters()) {
     if (cluster.deleting) continue;  // counted in the total, but asked nothing
     ClusterExplanation& line = why.clusters.emplace_back();
     line.cluster = name;
-    if (passes(demand, cluster, line)) candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0});
+    if (passes(rules, demand, cluster, line))
+      candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0, why.clusters.size() - 1});
   }
   if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, state.clusters().size())};
   return candidates;
