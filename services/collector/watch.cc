@@ -15,6 +15,8 @@ constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
 constexpr Millis kFlushEvery{20};
 constexpr Millis kLookAfterWatch{2000};
 constexpr Millis kKindMissing{30'000};
+/// A stream that has died without a word is found out by then.
+constexpr Millis kListAgain{600'000};
 constexpr size_t kMostAtOnce = 128;
 /// So long after Applied an object must have been seen; before that its first event may still be on its way.
 constexpr Millis kSettled{5000};
@@ -34,6 +36,7 @@ Hash128 content_of(Value object) {
 struct Watches::Watch {
   std::unique_ptr<MemberWatch> stream;
   bool ended = false;
+  UtcMillis since;
 };
 
 /// A list under way, page by page.
@@ -89,7 +92,8 @@ void Watches::reconcile_watch(const TaskPtr& task) {
     return task->done();
   }
   const auto running = watches_.find(key);
-  if (running != watches_.end() && !running->second->ended) return task->done(kLookAfterWatch);
+  const bool alive = running != watches_.end() && !running->second->ended;
+  if (alive && task->now() - running->second->since < kListAgain) return task->done(kLookAfterWatch);
   watches_.erase(key);
   auto listing = std::make_shared<Listing>();
   listing->cluster = key.name;
@@ -136,6 +140,7 @@ void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing
   const std::string type = listing->served.type();
   inbox_->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
   auto watch = std::make_shared<Watch>();
+  watch->since = task->now();
   watch->stream = members_.watch(
       listing->cluster,
       listing->served.collection("") + "?" + kSelector + "&resourceVersion=" + listing->resource_version,
