@@ -53,7 +53,7 @@ struct ObjectRemoved {
 struct RequestDenied {
   ObjectKey object;  ///< as far as known
   int32_t status = 403;
-  std::string reason;   ///< "Forbidden", "Invalid", ...
+  std::string reason;  ///< "Forbidden", "Invalid", ...
   std::string message;
   bool operator==(const RequestDenied&) const = default;
 };

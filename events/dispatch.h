@@ -54,7 +54,7 @@ struct StatusAggregated {
   ObjectKey binding;
   Value aggregated_status;  ///< array, as ResourceBinding.status.aggregatedStatus
   bool fully_applied = false;
-  std::string reason;   ///< of the FullyApplied condition
+  std::string reason;  ///< of the FullyApplied condition
   std::string message;
   ObjectKey template_object;  ///< empty: the template is not touched
   Value template_status;      ///< the template's whole new status

@@ -8,7 +8,7 @@ namespace shiplog {
 
 /// What one rule said of one cluster.
 struct Verdict {
-  std::string rule;    ///< plugin name as in Karmada: "ClusterAffinity", "TaintToleration", "APIEnablement", ...
+  std::string rule;  ///< plugin name as in Karmada: "ClusterAffinity", "TaintToleration", "APIEnablement", ...
   bool passed = true;
   std::string reason;  ///< empty when it passed without a remark
   bool operator==(const Verdict&) const = default;
@@ -32,10 +32,10 @@ struct ClusterExplanation {
 
 /// Why a decision came out as it did: what `history` and `why` print, and what replay compares.
 struct Explanation {
-  std::string summary;                ///< one sentence
-  std::string inputs_digest;          ///< siphash128 of what was read, in hexadecimal
+  std::string summary;                       ///< one sentence
+  std::string inputs_digest;                 ///< siphash128 of what was read, in hexadecimal
   std::vector<ClusterExplanation> clusters;  ///< sorted by cluster
-  std::vector<std::string> steps;     ///< the replica arithmetic, in words, in order
+  std::vector<std::string> steps;            ///< the replica arithmetic, in words, in order
   bool operator==(const Explanation&) const = default;
 };
 

@@ -32,7 +32,7 @@ struct BindingPut {
 /// Refused (kForbidden) when a FederatedResourceQuota of the namespace would be exceeded.
 struct PlacementDecided {
   ObjectKey binding;
-  std::vector<Target> targets;    ///< whole new placement, sorted by cluster
+  std::vector<Target> targets;  ///< whole new placement, sorted by cluster
   int64_t observed_generation = 0;
   std::string applied_placement;  ///< canonical JSON of the placement it was computed from
   std::string affinity_name;      ///< of spec.placement.clusterAffinities; empty without
@@ -44,7 +44,7 @@ struct PlacementDecided {
 /// kept unless `clear_targets`.
 struct PlacementRefused {
   ObjectKey binding;
-  std::string reason;   ///< "NoClusterFit", "Unschedulable", "QuotaExceeded", "SchedulerError"
+  std::string reason;  ///< "NoClusterFit", "Unschedulable", "QuotaExceeded", "SchedulerError"
   std::string message;
   int64_t observed_generation = 0;
   std::string applied_placement;  ///< set when the targets are cleared, else empty

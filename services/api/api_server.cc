@@ -16,16 +16,18 @@
 namespace shiplog::api {
 namespace {
 
-/// Certificates of this group may do everything (as in upstream's bootstrap roles). There is no finer authorization yet:
-/// everybody else is turned away.
+/// Certificates of this group may do everything (as in upstream's bootstrap roles). There is no finer authorization
+/// yet: everybody else is turned away.
 constexpr const char* kAdmins = "system:masters";
 
 HttpResponse plain(int status, std::string body) {
-  return {status, {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
+  return {
+      status, {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
 }
 
 HttpResponse json(int status, const Value& value) {
-  return {status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, to_json(value) + "\n"};
+  return {
+      status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, to_json(value) + "\n"};
 }
 
 std::string without_trailing_slash(std::string path) {
@@ -106,8 +108,8 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   const auto kinds = server->options.catalogue->current();
   if (path == "/") {
     writer.send(json(200, Value::object({{"paths", Value::array({"/api", "/api/v1", "/apis", "/healthz", "/livez",
-                                                                  "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
-                                                                  "/shiplog/v1", "/version"})}})));
+                                                                 "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
+                                                                 "/shiplog/v1", "/version"})}})));
     return true;
   }
   if (path == "/version") {
@@ -154,7 +156,8 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   } else if (path.starts_with("/openapi/v3/apis/")) {
     const std::string_view rest = std::string_view{path}.substr(17);
     const size_t slash = rest.find('/');
-    if (slash != std::string_view::npos) document = openapi_document(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
+    if (slash != std::string_view::npos)
+      document = openapi_document(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
   } else if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
     document = resource_list(*kinds, "", std::string_view{path}.substr(5));
   } else if (path.starts_with("/apis/")) {
@@ -293,14 +296,23 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
                 self->handle(std::move(request), std::move(writer));
               }));
   if (own.metrics != nullptr) {
-    own.metrics->gauge("shiplog_http_connections", "Open connections.",
-                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().connections) : 0; });
-    own.metrics->gauge("shiplog_http_requests_served", "Requests handled since the start.",
-                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().requests) : 0; });
+    own.metrics->gauge("shiplog_http_connections", "Open connections.", [weak] {
+      const auto self = weak.lock();
+      return self ? static_cast<double>(self->http->stats().connections) : 0;
+    });
+    own.metrics->gauge("shiplog_http_requests_served", "Requests handled since the start.", [weak] {
+      const auto self = weak.lock();
+      return self ? static_cast<double>(self->http->stats().requests) : 0;
+    });
     own.metrics->gauge("shiplog_http_requests_refused", "Requests and connections turned down since the start.",
-                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->http->stats().refused) : 0; });
-    own.metrics->gauge("shiplog_watches", "Running watches.",
-                       [weak] { const auto self = weak.lock(); return self ? static_cast<double>(self->watches->count()) : 0; });
+                       [weak] {
+                         const auto self = weak.lock();
+                         return self ? static_cast<double>(self->http->stats().refused) : 0;
+                       });
+    own.metrics->gauge("shiplog_watches", "Running watches.", [weak] {
+      const auto self = weak.lock();
+      return self ? static_cast<double>(self->watches->count()) : 0;
+    });
   }
   return std::unique_ptr<ApiServer>{new ApiServer{std::move(impl)}};
 }

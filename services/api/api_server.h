@@ -15,8 +15,8 @@
 
 namespace shiplog::api {
 
-/// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the journal's.
-/// Threads: start() and stop() from the owner's.
+/// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the
+/// journal's. Threads: start() and stop() from the owner's.
 class ApiServer {
  public:
   struct Options {
@@ -25,8 +25,8 @@ class ApiServer {
     Store* ephemera = nullptr;  ///< Lease and Event; may be the same as `record`
     Catalogue* catalogue = nullptr;
     Clock* clock = nullptr;
-    Random* random = nullptr;  ///< thread-safe
-    Vault* vault = nullptr;    ///< may be nullptr: nothing is sealed
+    Random* random = nullptr;    ///< thread-safe
+    Vault* vault = nullptr;      ///< may be nullptr: nothing is sealed
     Metrics* metrics = nullptr;  ///< may be nullptr: none are served
     std::string version = "0.1.0";
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.

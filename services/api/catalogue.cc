@@ -35,8 +35,8 @@ void Catalogue::take(const Value& crd) {
   auto kinds = current()->with(crd);
   if (kinds) return publish(std::move(kinds).value());
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
-  log::error("crd.rejected", {log::kv("name", crd["metadata"]["name"].as_string()),
-                              log::kv("reason", kinds.error().message)});
+  log::error("crd.rejected",
+             {log::kv("name", crd["metadata"]["name"].as_string()), log::kv("reason", kinds.error().message)});
 }
 
 void Catalogue::publish(Kinds kinds) {

@@ -19,10 +19,11 @@ struct DeleteOptions {
 };
 
 Error unknown_policy(const std::string& policy) {
-  return Error{ErrorCode::kInvalid, "propagationPolicy: Unsupported value: \"" + policy + "\"",
-               {{"propagationPolicy", "FieldValueNotSupported",
-                 "Unsupported value: \"" + policy +
-                     "\": supported values: \"Foreground\", \"Background\", \"Orphan\""}}};
+  return Error{
+      ErrorCode::kInvalid,
+      "propagationPolicy: Unsupported value: \"" + policy + "\"",
+      {{"propagationPolicy", "FieldValueNotSupported",
+        "Unsupported value: \"" + policy + "\": supported values: \"Foreground\", \"Background\", \"Orphan\""}}};
 }
 
 /// DEL-1, DEL-2.
@@ -53,7 +54,8 @@ Result<DeleteOptions> delete_options(const HttpRequest& request) {
   }
   if (options.grace_seconds < 0) return Error{ErrorCode::kBadRequest, "gracePeriodSeconds must not be negative"};
   if (orphan_given && !policy.empty()) {
-    return Error{ErrorCode::kInvalid, "orphanDependents and propagationPolicy cannot both be set",
+    return Error{ErrorCode::kInvalid,
+                 "orphanDependents and propagationPolicy cannot both be set",
                  {{"propagationPolicy", "FieldValueInvalid", "orphanDependents is set too"}}};
   }
   if (orphan_given) policy = orphan ? "Orphan" : "Background";
@@ -98,9 +100,9 @@ void delete_one(const ServerPtr& server, const ContextPtr& context, const Delete
   }
   const std::string version = old["metadata"]["resourceVersion"].str();
   if (!options.resource_version.empty() && options.resource_version != version) {
-    return deleted(conflict(context->subject(key.name), "Precondition failed: ResourceVersion in precondition: " +
-                                                            options.resource_version +
-                                                            ", ResourceVersion in object meta: " + version),
+    return deleted(conflict(context->subject(key.name),
+                            "Precondition failed: ResourceVersion in precondition: " + options.resource_version +
+                                ", ResourceVersion in object meta: " + version),
                    false);
   }
   if (auto allowed = admit_delete(*context->kind, old); !allowed) {

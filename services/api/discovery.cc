@@ -88,8 +88,7 @@ Value group_list(const Kinds& kinds) {
   for (const Group& one : groups_of(kinds)) {
     if (!one.name.empty()) groups.push_back(group_element(one));
   }
-  return Value::object(
-      {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Value::array(std::move(groups))}});
+  return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Value::array(std::move(groups))}});
 }
 
 Value group(const Kinds& kinds, std::string_view name) {
@@ -163,9 +162,8 @@ Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
         if (!subs.empty()) resource.set("subresources", Value::array(std::move(subs)));
         resources.push_back(std::move(resource));
       }
-      versions.push_back(Value::object({{"version", served},
-                                        {"freshness", "Current"},
-                                        {"resources", Value::array(std::move(resources))}}));
+      versions.push_back(Value::object(
+          {{"version", served}, {"freshness", "Current"}, {"resources", Value::array(std::move(resources))}}));
     }
     Value item = Value::object({{"versions", Value::array(std::move(versions))}});
     item.set("metadata", core ? Value::object() : Value::object({{"name", one.name}}));

@@ -43,9 +43,10 @@ Value operation(const Kind& kind, const char* action, const Value& parameters, V
        {"x-kubernetes-action", action},
        {"parameters", parameters},
        {"responses",
-        Value::object({{"200", Value::object({{"description", "OK"},
-                                              {"content", Value::object({{"application/json",
-                                                                          Value::object({{"schema", reference}})}})}})}})}});
+        Value::object(
+            {{"200", Value::object({{"description", "OK"},
+                                    {"content", Value::object({{"application/json",
+                                                                Value::object({{"schema", reference}})}})}})}})}});
   if (!body.is_null()) made.set("requestBody", std::move(body));
   return made;
 }
@@ -56,9 +57,9 @@ void add_paths(Value& paths, const Kind& kind) {
       "/" + prefix_of(kind) + (kind.namespaced ? "/namespaces/{namespace}/" : "/") + kind.plural;
   const Value write = Value::array({query("dryRun", "string"), query("fieldManager", "string"),
                                     query("fieldValidation", "string"), query("pretty", "string")});
-  const Value patch = Value::array({query("dryRun", "string"), query("fieldManager", "string"),
-                                    query("fieldValidation", "string"), query("force", "boolean"),
-                                    query("pretty", "string")});
+  const Value patch =
+      Value::array({query("dryRun", "string"), query("fieldManager", "string"), query("fieldValidation", "string"),
+                    query("force", "boolean"), query("pretty", "string")});
   Value in_path = Value::array();
   if (kind.namespaced) in_path.push_back(path_parameter("namespace"));
 

@@ -23,8 +23,9 @@ Result<Page> page_of(const ReadOptions& options, Revision newest) {
   const bool exact = options.match == "Exact" || (options.match.empty() && options.limit > 0);
   if (options.revision && *options.revision != Revision{}) {
     if (*options.revision > newest) {
-      return Error{ErrorCode::kTimeout, "Too large resource version: " + std::to_string(options.revision->value) +
-                                            ", current: " + std::to_string(newest.value),
+      return Error{ErrorCode::kTimeout,
+                   "Too large resource version: " + std::to_string(options.revision->value) +
+                       ", current: " + std::to_string(newest.value),
                    {{"", "ResourceVersionTooLarge", "Too large resource version"}}};
     }
     if (exact) page.at = *options.revision;

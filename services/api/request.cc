@@ -224,8 +224,9 @@ Result<WriteOptions> write_options(const HttpRequest& request) {
       } else if (value == "Strict") {
         options.field_validation = FieldValidation::kStrict;
       } else if (value != "Warn" && !value.empty()) {
-        return invalid_field("fieldValidation", "FieldValueNotSupported",
-                             "Unsupported value: \"" + value + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+        return invalid_field(
+            "fieldValidation", "FieldValueNotSupported",
+            "Unsupported value: \"" + value + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
       }
     }
   }

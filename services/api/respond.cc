@@ -28,8 +28,8 @@ std::string quote_warning(std::string_view warning) {
 }  // namespace
 
 void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
-  HttpResponse response{status, {{"Content-Type", std::move(content_type)}, {"Cache-Control", "no-cache, private"}},
-                        std::move(body)};
+  HttpResponse response{
+      status, {{"Content-Type", std::move(content_type)}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
   for (const std::string& warning : context->warnings) response.headers.add("Warning", quote_warning(warning));
   context->writer->send(std::move(response));
 }

@@ -80,7 +80,7 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
     auto patch = parse_json(context->request.body);
     if (!patch) return server->fail(context, patch.error());
     auto patched = type == "application/json-patch+json" ? apply_json_patch(before, patch.value())
-                                                          : apply_merge_patch(before, patch.value());
+                                                         : apply_merge_patch(before, patch.value());
     if (!patched) return server->fail(context, patched.error());
     wanted = std::move(patched).value();
   }

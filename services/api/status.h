@@ -30,7 +30,7 @@ Value success_status(const Subject& subject, const std::string& uid);
 // The messages that kubectl's users know, with the code that goes with them.
 Error not_found(const Subject& subject);       ///< deployments.apps "x" not found
 Error already_exists(const Subject& subject);  ///< deployments.apps "x" already exists
-Error conflict(const Subject& subject);        ///< Operation cannot be fulfilled on ...: the object has been modified; ...
+Error conflict(const Subject& subject);  ///< Operation cannot be fulfilled on ...: the object has been modified; ...
 Error conflict(const Subject& subject, const std::string& why);
 /// Deployment.apps "x" is invalid: spec.replicas: Required value; several in brackets.
 Error invalid(const Subject& subject, std::vector<FieldCause> causes);

@@ -44,8 +44,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// The first bytes; then the session pulls by itself whenever the client has taken the last ones.
   void begin() {
-    context_->writer->start(200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
-                                  {"Cache-Control", "no-cache, private"}});
+    context_->writer->start(
+        200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
+              {"Cache-Control", "no-cache, private"}});
     context_->writer->on_close([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->over_ = true;
     });
@@ -76,7 +77,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     std::string out;
     if (options_.bookmarks && at_ > bookmarked_) bookmark(out, false);
     if (out.empty()) return context_->writer->end();
-    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+    context_->writer->write(std::move(out),
+                            [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
  private:
@@ -237,7 +239,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     append_json(failure_status(error), out);
     out += "}\n";
     if (over_.exchange(true)) return;
-    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+    context_->writer->write(std::move(out),
+                            [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
   Watches& watches_;
@@ -292,7 +295,8 @@ void Watches::start(const ContextPtr& context, const ReadOptions& options) {
   if (!labels) return server_->fail(context, labels.error());
   auto fields = parse_field_selector(options.field_selector, *context->kind);
   if (!fields) return server_->fail(context, fields.error());
-  auto session = std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
+  auto session =
+      std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
   server_->when_current(context, [this, session] {
     session->begin();
     {

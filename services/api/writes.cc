@@ -57,7 +57,8 @@ Result<Revision> stated_revision(const Value& object) {
   uint64_t revision = 0;
   for (const char digit : stated.as_string()) {
     if (digit < '0' || digit > '9') {
-      return Error{ErrorCode::kInvalid, "metadata.resourceVersion: Invalid value: \"" + stated.str() + "\"",
+      return Error{ErrorCode::kInvalid,
+                   "metadata.resourceVersion: Invalid value: \"" + stated.str() + "\"",
                    {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"" + stated.str() + "\""}}};
     }
     revision = revision * 10 + static_cast<uint64_t>(digit - '0');
@@ -78,7 +79,7 @@ ObjectKey key_for(const Context& context, const Value& object) {
 struct Write {
   std::string verb;
   int success = 200;
-  bool status = false;  // through the status subresource
+  bool status = false;                            // through the status subresource
   std::function<void(const Error&)> on_conflict;  // somebody was faster
 };
 
@@ -237,9 +238,9 @@ void patch_object(const ServerPtr& server, const ContextPtr& context) {
       !(strategic && context->kind->builtin)) {
     std::string accepted = "application/json-patch+json, application/merge-patch+json";
     if (context->kind->builtin) accepted += ", application/strategic-merge-patch+json";
-    return server->fail(context, Error{ErrorCode::kUnsupportedMediaType,
-                                       "the body of the request was in an unknown format (" + type +
-                                           ") - accepted media types include: " + accepted});
+    return server->fail(
+        context, Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                             ") - accepted media types include: " + accepted});
   }
   auto patch = parse_json(context->request.body);
   if (!patch) return server->fail(context, patch.error());

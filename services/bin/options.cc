@@ -10,15 +10,16 @@
 namespace shiplog {
 
 const std::vector<std::string>& all_roles() {
-  static const std::vector<std::string> roles = {"api",       "binder", "scheduler", "dispatcher", "collector",
-                                                 "taint",     "quota",  "lifecycle", "control"};
+  static const std::vector<std::string> roles = {"api",   "binder", "scheduler", "dispatcher", "collector",
+                                                 "taint", "quota",  "lifecycle", "control"};
   return roles;
 }
 
 Result<HostPort> parse_host_port(const std::string& text) {
   const size_t colon = text.rfind(':');
   const auto invalid = [&] {
-    return Error{ErrorCode::kInvalid, "\"" + text + "\" is no HOST:PORT (for example 127.0.0.1:7443; port 0 takes a free one)"};
+    return Error{ErrorCode::kInvalid,
+                 "\"" + text + "\" is no HOST:PORT (for example 127.0.0.1:7443; port 0 takes a free one)"};
   };
   if (colon == std::string::npos) return invalid();
   HostPort parsed;
@@ -50,8 +51,8 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
         value += (value.empty() ? "" : ",") + (item.is_string() ? item.str() : to_json(item));
       }
     } else if (member.value.is_object() || member.value.is_null()) {
-      return Error{ErrorCode::kBadRequest, path + ": option " + std::string{member.key()} +
-                                               " must be a text, a number or a list of them"};
+      return Error{ErrorCode::kBadRequest,
+                   path + ": option " + std::string{member.key()} + " must be a text, a number or a list of them"};
     } else {
       value = member.value.is_string() ? member.value.str() : to_json(member.value);
     }

@@ -48,8 +48,8 @@ struct HostPort {
 };
 Result<HostPort> parse_host_port(const std::string& text);
 
-/// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real ones.
-/// Errors: kIo, kBadRequest, naming the file.
+/// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real
+/// ones. Errors: kIo, kBadRequest, naming the file.
 Result<std::vector<std::string>> read_config(const std::string& path);
 
 }  // namespace shiplog

@@ -1,12 +1,12 @@
 #include "services/bin/process.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "events/base/system.h"
 #include "services/runtime/http/kubeconfig.h"
@@ -50,7 +50,8 @@ void stop_process() {
 
 bool stopped_by_failure() { return failed; }
 
-Result<Identity> load_identity(const std::string& folder, const HostPort& listen, const std::vector<std::string>& names) {
+Result<Identity> load_identity(const std::string& folder, const HostPort& listen,
+                               const std::vector<std::string>& names) {
   const std::string pki = folder + "/pki";
   SHIPLOG_TRY(make_folder(pki));
   const UtcMillis now = SystemClock{}.now();

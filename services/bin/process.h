@@ -19,12 +19,13 @@ void wait_for_stop();
 void stop_process();
 bool stopped_by_failure();
 
-/// What a TLS API server of ours needs: an authority that also signs clients, a server and an administrator certificate,
-/// all kept in `<folder>/pki`.
+/// What a TLS API server of ours needs: an authority that also signs clients, a server and an administrator
+/// certificate, all kept in `<folder>/pki`.
 struct Identity {
   KeyPair authority, server, admin;
 };
-Result<Identity> load_identity(const std::string& folder, const HostPort& listen, const std::vector<std::string>& names);
+Result<Identity> load_identity(const std::string& folder, const HostPort& listen,
+                               const std::vector<std::string>& names);
 
 /// HTTP options from the common ones.
 HttpServer::Options http_options(const CommonOptions& common, const HostPort& listen, const Identity& identity);

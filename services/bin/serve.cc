@@ -1,11 +1,11 @@
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
+
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
@@ -68,12 +68,13 @@ std::vector<std::string> system_namespaces() {
 }
 
 Value namespace_object(const std::string& name) {
-  return Value::object({{"apiVersion", "v1"},
-                        {"kind", "Namespace"},
-                        {"metadata", Value::object({{"name", name},
-                                                    {"labels", Value::object({{"kubernetes.io/metadata.name", name}})}})},
-                        {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
-                        {"status", Value::object({{"phase", "Active"}})}});
+  return Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Namespace"},
+       {"metadata",
+        Value::object({{"name", name}, {"labels", Value::object({{"kubernetes.io/metadata.name", name}})}})},
+       {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
+       {"status", Value::object({{"phase", "Active"}})}});
 }
 
 /// Everything a running control plane process holds, in the order of its making.
@@ -234,7 +235,10 @@ class ControlPlane {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;
       Entry entry;
-      entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "api", .source_ip = "",
+      entry.actor = {.user = "system:shiplog",
+                     .groups = {"system:shiplog"},
+                     .service = "api",
+                     .source_ip = "",
                      .user_agent = kUserAgent};
       entry.events = {ObjectCreated{key, namespace_object(name)}};
       // Of several processes one is first; the others' are refused, which is as good.
@@ -249,7 +253,10 @@ class ControlPlane {
       const auto made = parse_rfc3339(object.value["metadata"]["creationTimestamp"].as_string());
       if (!made || now - made.value() < kEventLife) continue;
       Entry entry;
-      entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "api", .source_ip = "",
+      entry.actor = {.user = "system:shiplog",
+                     .groups = {"system:shiplog"},
+                     .service = "api",
+                     .source_ip = "",
                      .user_agent = kUserAgent};
       entry.events = {ObjectRemoved{{"events", name.ns, name.name}}};
       ephemera_->replica().append(std::move(entry), [](Result<Outcome>) {});

@@ -90,7 +90,10 @@ int run(std::vector<std::string> words) {
   serving.roles = {"all"};
   auto* serve_command = app.add_subcommand("serve", "Run the control plane, or some of its roles");
   add_common(*serve_command, serving.common, config);
-  serve_command->add_option("--roles", serving.roles, "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, collector, taint, quota, lifecycle, control")
+  serve_command
+      ->add_option("--roles", serving.roles,
+                   "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, collector, taint, "
+                   "quota, lifecycle, control")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")
@@ -98,9 +101,10 @@ int run(std::vector<std::string> words) {
   serve_command->add_option("--data-dir", serving.common.data_dir, "This process's own files: projection, snapshots")
       ->type_name("DIR")
       ->capture_default_str();
-  serve_command->add_option("--journal", serving.journal,
-                            "The fleet's journal; processes that share it form one control plane. Keys, certificates "
-                            "and the ephemera lie beside it [DATA-DIR/journal.db]")
+  serve_command
+      ->add_option("--journal", serving.journal,
+                   "The fleet's journal; processes that share it form one control plane. Keys, certificates "
+                   "and the ephemera lie beside it [DATA-DIR/journal.db]")
       ->type_name("sqlite:FILE");
   serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
       ->delimiter(',')
@@ -108,8 +112,8 @@ int run(std::vector<std::string> words) {
   serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  serve_command->add_option("--snapshot-every", serving.snapshot_every,
-                            "Take a snapshot every so many entries; 0: never")
+  serve_command
+      ->add_option("--snapshot-every", serving.snapshot_every, "Take a snapshot every so many entries; 0: never")
       ->capture_default_str();
 
   TrialMemberOptions trial;
@@ -119,10 +123,13 @@ int run(std::vector<std::string> words) {
   auto* member_command = app.add_subcommand("member", "Run a trial member cluster, in memory, with simulated nodes");
   add_common(*member_command, trial.common, config);
   member_command->add_option("--name", trial.member.name, "The cluster's name")->required();
-  member_command->add_option("--data-dir", trial.common.data_dir,
-                             "Keep the member's certificates here, so that it is the same cluster after a restart")
+  member_command
+      ->add_option("--data-dir", trial.common.data_dir,
+                   "Keep the member's certificates here, so that it is the same cluster after a restart")
       ->type_name("DIR");
-  member_command->add_option("--nodes", trial.member.nodes, "Simulated nodes")->check(CLI::Range(0, 1000))->capture_default_str();
+  member_command->add_option("--nodes", trial.member.nodes, "Simulated nodes")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   member_command->add_option("--node-cpu", cpu, "CPU of each node")->check(quantity())->capture_default_str();
   member_command->add_option("--node-memory", memory, "Memory of each node")->check(quantity())->capture_default_str();
   member_command->add_option("--ready-delay-ms", ready_ms, "How long a pod takes to become ready")
@@ -131,9 +138,11 @@ int run(std::vector<std::string> words) {
   member_command->add_option("--latency-ms", trial.latency_ms, "Misbehave: answer every request this late")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  member_command->add_option("--refuse", trial.refuse, "Misbehave: refuse requests: none, writes, all, or an HTTP status")
+  member_command
+      ->add_option("--refuse", trial.refuse, "Misbehave: refuse requests: none, writes, all, or an HTTP status")
       ->capture_default_str();
-  member_command->add_option("--flap-seconds", trial.flap_seconds, "Misbehave: up for so long, down for so long; 0: not")
+  member_command
+      ->add_option("--flap-seconds", trial.flap_seconds, "Misbehave: up for so long, down for so long; 0: not")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 

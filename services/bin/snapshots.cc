@@ -90,7 +90,8 @@ void Snapshots::taken(const SnapshotInfo& info, const std::string& file) {
   const auto hash = stack_.replica().state().hash_at(info.revision);
   if (!hash) return;  // folded on too far meanwhile to say
   Entry entry;
-  entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "control", .source_ip = "", .user_agent = ""};
+  entry.actor = {
+      .user = "system:shiplog", .groups = {"system:shiplog"}, .service = "control", .source_ip = "", .user_agent = ""};
   entry.events = {SnapshotTaken{info.revision, *hash, file}};
   stack_.replica().append(std::move(entry), [](Result<Outcome>) {});
 }

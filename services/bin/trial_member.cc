@@ -1,7 +1,7 @@
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
+
+#include <unistd.h>
 
 #include "events/base/hash.h"
 #include "events/base/system.h"
@@ -133,17 +133,21 @@ class TrialMember {
       entry.id.bytes[at] = static_cast<uint8_t>(digest.lo >> (8 * at));
       entry.id.bytes[8 + at] = static_cast<uint8_t>(digest.hi >> (8 * at));
     }
-    entry.actor = {.user = "system:shiplog", .groups = {"system:shiplog"}, .service = "member", .source_ip = "",
+    entry.actor = {.user = "system:shiplog",
+                   .groups = {"system:shiplog"},
+                   .service = "member",
+                   .source_ip = "",
                    .user_agent = kUserAgent};
     entry.events = initial_objects(options_.member);
     stack_->replica().append(std::move(entry), [this](Result<Outcome> outcome) {
       if (!outcome || outcome.value().refusal) {
-        log::error("member.start_failed", {log::kv("reason", outcome ? outcome.value().refusal->reason
-                                                                     : outcome.error().message)});
+        log::error("member.start_failed",
+                   {log::kv("reason", outcome ? outcome.value().refusal->reason : outcome.error().message)});
         return stop_process();
       }
       roles_->start();
-      if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
+      if (auto written =
+              write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
           !written) {
         log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
         stop_process();

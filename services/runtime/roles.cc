@@ -88,13 +88,19 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     entry.fold_version = state().fold_version();
     entry.expects = std::move(decision.expects);
     entry.events = std::move(decision.events);
+    std::string names;
+    for (const Event& event : entry.events) names += (names.empty() ? "" : ",") + std::string{shiplog::name_of(event)};
+    const bool decided = std::string_view{verb} == "decide";
     roles_.options_.replica->append(
-        std::move(entry), [self = shared_from_this(), then = std::move(then)](Result<Outcome> outcome) {
+        std::move(entry), [self = shared_from_this(), names, decided, then = std::move(then)](Result<Outcome> outcome) {
           if (self->is_void()) return;
           if (!outcome) return then(outcome.error());
           if (outcome.value().refusal) {
             return then(Error{outcome.value().refusal->code, outcome.value().refusal->reason});
           }
+          log::info(self->role_.name() + (decided ? ".decided" : ".observed"),
+                    {log::kv("key", to_string(self->taken_.key)), log::kv("events", names),
+                     log::kv("revision", outcome.value().revision.value)});
           then(outcome.value().revision);
         });
   }

@@ -1,9 +1,9 @@
 #include "services/runtime/members/https_members.h"
 
-#include <openssl/evp.h>
-
 #include <utility>
 #include <vector>
+
+#include <openssl/evp.h>
 
 #include "events/base/json.h"
 
@@ -15,8 +15,8 @@ constexpr size_t kRequestsPerMember = 8;
 
 Result<std::string> decode_base64(std::string_view text, const std::string& what) {
   std::vector<unsigned char> bytes(text.size() / 4 * 3 + 3);
-  const int length = EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
+  const int length =
+      EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (length < 0) return Error{ErrorCode::kInvalid, what + " is not base64"};
   size_t size = static_cast<size_t>(length);
   for (size_t at = text.size(); at > 0 && text[at - 1] == '=' && size > 0; --at) --size;

@@ -1,12 +1,5 @@
 #include "services/runtime/vault/vault.h"
 
-#include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -14,6 +7,13 @@
 #include <map>
 #include <optional>
 #include <vector>
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "projections/store/connection.h"
 #include "services/runtime/log.h"
@@ -32,18 +32,18 @@ using Key = std::array<unsigned char, kKeyBytes>;
 
 std::string base64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(length));
   return text;
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
   std::string bytes(text.size() / 4 * 3 + 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
+  const int length =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (length < 0) return std::nullopt;
   size_t size = static_cast<size_t>(length);
   for (size_t at = text.size(); at > 0 && text[at - 1] == '=' && size > 0; --at) --size;
@@ -64,8 +64,8 @@ std::string hex(const unsigned char* bytes, size_t size) {
 std::string hmac(const Key& key, std::string_view message) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(message.data()), message.size(), digest.data(), &size);
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(message.data()),
+       message.size(), digest.data(), &size);
   return {digest.begin(), digest.begin() + size};
 }
 
@@ -135,7 +135,8 @@ Result<Key> load_or_create_fleet_key(const std::string& path) {
   const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made >= 0) {
     RAND_bytes(key.data(), static_cast<int>(key.size()));
-    const bool written = ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
+    const bool written =
+        ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
     ::close(made);
     if (!written) return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno)};
     return key;
@@ -183,8 +184,8 @@ struct Vault::Impl {
     RAND_bytes(key.data(), static_cast<int>(key.size()));
     RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), static_cast<int>(nonce.size()));
     const std::string id = hex(id_bytes.data(), id_bytes.size());
-    const std::string wrapped = encrypt(fleet, {nonce.data(), nonce.size()},
-                                        {reinterpret_cast<const char*>(key.data()), key.size()});
+    const std::string wrapped =
+        encrypt(fleet, {nonce.data(), nonce.size()}, {reinterpret_cast<const char*>(key.data()), key.size()});
     const std::string name = to_string(object);
     SHIPLOG_TRY(auto statement, file->prepare("INSERT INTO key (id, object, wrapped) VALUES (?, ?, ?)"));
     statement.bind(1, std::string_view{id});
@@ -259,10 +260,11 @@ Result<std::unique_ptr<Vault>> Vault::open_folder(const std::string& folder) {
   SHIPLOG_TRY(impl->fleet, load_or_create_fleet_key(folder + "/fleet.key"));
   SHIPLOG_TRY(impl->file, store::Connection::open(folder + "/keys.db", store::Connection::Mode::kWrite));
   ::chmod((folder + "/keys.db").c_str(), 0600);
-  SHIPLOG_TRY(impl->file->execute("PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
-                                  "CREATE TABLE IF NOT EXISTS key (id TEXT PRIMARY KEY, object TEXT NOT NULL, "
-                                  "wrapped BLOB NOT NULL);"
-                                  "CREATE INDEX IF NOT EXISTS key_object ON key (object)"));
+  SHIPLOG_TRY(
+      impl->file->execute("PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                          "CREATE TABLE IF NOT EXISTS key (id TEXT PRIMARY KEY, object TEXT NOT NULL, "
+                          "wrapped BLOB NOT NULL);"
+                          "CREATE INDEX IF NOT EXISTS key_object ON key (object)"));
   return std::unique_ptr<Vault>{new Vault{std::move(impl)}};
 }
 
@@ -309,8 +311,8 @@ void Vault::on_folded(const State&, const DecodedRecord&, const Folded& folded) 
     if (ids.empty()) continue;
     const std::lock_guard lock{impl_->mutex};
     if (auto destroyed = impl_->destroy(ids); !destroyed) {
-      log::error("vault.destroy_failed", {log::kv("object", to_string(change.object)),
-                                          log::kv("reason", destroyed.error().message)});
+      log::error("vault.destroy_failed",
+                 {log::kv("object", to_string(change.object)), log::kv("reason", destroyed.error().message)});
     }
   }
 }

@@ -11,11 +11,11 @@
 
 namespace shiplog {
 
-/// Keeps what must be forgotten out of the journal (design rule 8). The data of a Secret, and kubectl's copy of it in the
-/// last-applied annotation, are stored as sealed text: AES-256-GCM under a key of the object's own. Keys live in a small
-/// SQLite file, wrapped by the fleet's key, and are destroyed when the object goes; every copy of the sealed text, in
-/// the journal, in old versions, in snapshots, is noise from then on. Equal plain texts of one object seal to equal
-/// texts, so that an update without difference stays one. Threads: any.
+/// Keeps what must be forgotten out of the journal (design rule 8). The data of a Secret, and kubectl's copy of it in
+/// the last-applied annotation, are stored as sealed text: AES-256-GCM under a key of the object's own. Keys live in a
+/// small SQLite file, wrapped by the fleet's key, and are destroyed when the object goes; every copy of the sealed
+/// text, in the journal, in old versions, in snapshots, is noise from then on. Equal plain texts of one object seal to
+/// equal texts, so that an update without difference stays one. Threads: any.
 class Vault final : public Observer {
  public:
   /// Opens or makes `<folder>/keys.db` and the fleet's key `<folder>/fleet.key` (mode 0600). Errors: kIo; kCorrupt, the

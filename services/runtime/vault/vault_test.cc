@@ -1,10 +1,10 @@
 #include "services/runtime/vault/vault.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "events/base/json.h"
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/base/value.h"
+
+namespace shiplog::member {
+
+/// Why a pod may not be on a node, whatever room there is: selector, affinity, taints, cordon. nullopt: it may. The
+/// words are kube-scheduler's. Gt and Lt in a node affinity match nothing.
+std::optional<std::string> misfit(const Value& pod_spec, const Value& node);
+
+}  // namespace shiplog::member
