@@ -1,0 +1,64 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "services/ctl/connection.h"
+#include "services/ctl/ctl.h"
+
+// One function a command; each has read and checked nothing but its own options.
+namespace shiplog::ctl {
+
+struct GetClustersOptions {
+  std::vector<std::string> names;  ///< none: all
+  std::string output;              ///< "", "wide", "json", "yaml"
+  bool no_headers = false;
+};
+Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, std::ostream& out);
+
+/// "deployment/nginx", or "deployment" and "nginx". Error: kBadRequest.
+struct ObjectWords {
+  std::string kind, name;
+};
+Result<ObjectWords> object_words_of(const std::vector<std::string>& words);
+
+struct HistoryOptions {
+  ObjectWords object;
+  std::string ns;
+  std::string output;  ///< "", "json"
+  bool chain = false;
+  int64_t limit = 50;
+};
+Result<void> history(Connection& plane, const HistoryOptions& options, std::ostream& out);
+
+struct AuditOptions {
+  std::string user, service, verb, kind, ns, name, family, since, until;
+  std::string output;  ///< "", "json"
+  bool refused = false;
+  int64_t limit = 100;
+};
+Result<void> audit(Connection& plane, const AuditOptions& options, std::ostream& out);
+
+struct TailOptions {
+  std::string family;
+  std::string output;  ///< "", "json"
+  bool since_start = false;
+  bool follow = true;
+};
+/// Prints until the server stops or somebody interrupts us.
+Result<void> tail_events(Connection& plane, const TailOptions& options, std::ostream& out);
+
+struct ReplayCommandOptions {
+  std::string journal;  ///< "sqlite:FILE"
+  std::optional<uint64_t> to;
+  bool verify = false;
+  std::string output;  ///< "", "json"
+};
+/// Prints what came of it. True: nothing differed.
+Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
+                            std::ostream& progress);
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "services/runtime/http/client_target.h"
+#include "services/runtime/http/http.h"
+
+namespace shiplog::ctl {
+
+/// One API server, asked one thing at a time; every function waits for its answer. Threads: one.
+class Connection {
+ public:
+  /// `what` names it in errors: "the control plane", "member cluster m1".
+  static Result<Connection> open(std::string what, const ClientTarget& target);
+  Connection(Connection&&) noexcept;
+  ~Connection();
+
+  /// The JSON of a 2xx answer. Errors: an HTTP failure with its code and the server's own words; kUnavailable,
+  /// kTimeout: no answer, the message says what to look at.
+  Result<Value> get(const std::string& path, const HttpRequest::Query& query = {}, const std::string& accept = {});
+  Result<Value> create(const std::string& path, const Value& object);
+  Result<Value> replace(const std::string& path, const Value& object);
+  Result<Value> merge_patch(const std::string& path, const Value& patch);
+  Result<Value> remove(const std::string& path);
+
+  /// Hands over an answer line by line as it comes, until the server ends it or `on_line` returns false.
+  Result<void> lines(const std::string& path, const HttpRequest::Query& query,
+                     const std::function<bool(std::string_view)>& on_line);
+
+  const ClientTarget& target() const { return target_; }
+
+ private:
+  struct Impl;
+  Connection(std::string what, ClientTarget target, std::unique_ptr<Impl> impl);
+  Result<Value> call(HttpRequest request);
+  Error unreachable(const Error& error) const;
+  Error refused(const HttpResponse& response) const;
+
+  std::string what_;
+  ClientTarget target_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "events/base/hash.h"
+#include "events/base/result.h"
+#include "events/decision.h"
+#include "events/entry.h"
+#include "events/state/state.h"
+
+namespace shiplog::ctl {
+
+/// Every service's decide function, by the name its entries carry in fence.service.
+using Decides = std::map<std::string, Decide>;
+
+struct ReplayRecord {
+  Offset offset;
+  Entry entry;
+};
+
+/// The records of a journal from the first on, one a call; nullopt: that was the last.
+using Records = std::function<Result<std::optional<ReplayRecord>>()>;
+
+/// A recorded decision that comes out differently now.
+struct Difference {
+  Offset offset;
+  std::string service;
+  std::string key;
+  std::string recorded;
+  std::string recomputed;
+  bool operator==(const Difference&) const = default;
+};
+
+struct Replayed {
+  uint64_t entries = 0;
+  uint64_t accepted = 0;
+  uint64_t refused = 0;     ///< without the duplicates
+  uint64_t duplicates = 0;  ///< twins of entries that were folded before
+  uint64_t decisions = 0;   ///< run again
+  uint64_t differences = 0;
+  uint64_t objects = 0;
+  Revision revision;
+  Hash128 hash;  ///< of the whole state
+  Offset last;   ///< offset of the last folded entry
+  /// Why the fold must not go on, in a sentence: a recorded state hash that differs, with both hashes; or an entry that
+  /// needs a newer build.
+  std::optional<std::string> stop;
+};
+
+struct ReplayOptions {
+  std::optional<Revision> to;                      ///< stop after the entry that reaches it
+  const Decides* verify = nullptr;                 ///< run recorded decisions again with these
+  std::function<void(const Replayed&)> progress;   ///< after every entry; may be empty
+  std::function<void(const Difference&)> differs;  ///< may be empty
+};
+
+/// Folds a journal from its first entry into `state` (empty before). With `verify`, every entry that a service decided
+/// is decided again, with the state as of its as_of and the entry's own time, and compared: events, explanations and
+/// expectations. `open` begins to read from the first record; it is called twice with `verify`: the first reading only
+/// notes which decisions belong to which revision. Errors: what reading says; kGone, `to` is beyond the end.
+Result<Replayed> replay(const std::function<Result<Records>()>& open, const ReplayOptions& options, State& state);
+
+/// Decides again what `record` holds, on the state it was computed from. nullopt: it comes out the same.
+std::optional<Difference> verify(const Decides& decides, const State& as_of, const ReplayRecord& record);
+
+}  // namespace shiplog::ctl

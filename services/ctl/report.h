@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/value.h"
+
+// What the control plane's read endpoints answer (services/api/insight), as text for people.
+namespace shiplog::ctl {
+
+/// The words for an object: "deployments.apps/default/nginx".
+std::string object_words(const Value& object);
+/// "scheduler" for a service, else the user.
+std::string who_words(const Value& entry);
+
+/// Every version: revision, time, who, why and what changed.
+std::string history_table(const Value& history);
+/// The entries that led to an object, one event a row.
+std::string chain_table(const Value& chain);
+/// Who asked what, and what came of it.
+std::string audit_table(const Value& audit);
+
+/// One entry as `events tail` prints it: a line for every event (of `family`, unless empty), each with a newline.
+std::string event_lines(const Value& entry, const std::string& family);
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,63 @@
+#include "services/ctl/report.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+
+namespace shiplog::ctl {
+namespace {
+
+Value json(const char* text) { return parse_json(text).value(); }
+
+TEST(CtlReport, HistoryTellsWhenWhoWhyAndWhatChanged) {
+  EXPECT_EQ(
+      history_table(json(R"({"items": [
+    {"revision": 4, "time": "2024-05-01T12:00:00.123Z", "operation": "created", "verb": "create", "changes": [],
+     "who": {"user": "alice", "service": "api"}, "why": {"event": "ObjectCreated", "causes": []}},
+    {"revision": 9, "time": "2024-05-01T12:00:01.000Z", "operation": "updated", "verb": "decide",
+     "who": {"user": "system:shiplog:scheduler", "service": "scheduler"},
+     "why": {"event": "PlacementDecided", "summary": "m1:2", "explanation": {"summary": "1 of 1 clusters"},
+             "causes": [{"event": "ObjectCreated", "user": "alice", "service": "api",
+                         "object": {"type": "deployments.apps", "namespace": "default", "name": "web"}}]},
+     "changes": [{"path": "spec.clusters", "change": "added", "after": "[]"},
+                 {"path": "spec.replicas", "change": "changed", "before": "1", "after": "2"}]}]})")),
+      "REVISION   TIME                   WHO         WHY                                                     CHANGED\n"
+      "4          2024-05-01T12:00:00Z   alice       create                                                  created\n"
+      "9          2024-05-01T12:00:01Z   scheduler   PlacementDecided m1:2                                   + "
+      "spec.clusters: []\n"
+      "                                              1 of 1 clusters                                         "
+      "spec.replicas: 1 -> 2\n"
+      "                                              since ObjectCreated deployments.apps/default/web by alice\n");
+}
+
+TEST(CtlReport, ManyChangesAreCutAndCounted) {
+  Value changes = Value::array();
+  for (int i = 0; i < 20; ++i) changes.push_back(json(R"({"path": "p", "change": "removed", "before": "1"})"));
+  const Value version = Value::object({{"operation", "updated"}, {"changes", changes}});
+  const std::string text = history_table(Value::object({{"items", Value::array({version})}}));
+  EXPECT_NE(text.find("... and 8 more (-o json has all)"), std::string::npos) << text;
+}
+
+TEST(CtlReport, AuditTellsRefusalsWithTheirReason) {
+  const std::string text = audit_table(json(R"({"items": [
+    {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",
+     "result": "refused", "refusal": {"code": "already_exists", "reason": "it exists"},
+     "events": [{"kind": "ObjectCreated", "object": {"type": "nodes", "name": "n"}}, {"kind": "StateHashed"}]}]})"));
+  EXPECT_EQ(text,
+            "OFFSET   REVISION   TIME                   WHO   VERB     EVENT           OBJECT    RESULT\n"
+            "3        7          2024-05-01T12:00:00Z   bob   create   ObjectCreated   nodes/n   refused: it exists\n"
+            "                                                          StateHashed\n");
+}
+
+TEST(CtlReport, EventLinesKeepToTheFamilyAskedFor) {
+  const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
+    "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},
+               {"kind": "ObjectUpdated", "family": "api", "object": {"type": "t", "name": "o"}}]})");
+  EXPECT_EQ(event_lines(entry, "scheduling"), "T  r5  scheduling  binder  BindingPut t/n: s\n");
+  EXPECT_EQ(event_lines(entry, ""),
+            "T  r5  scheduling  binder  BindingPut t/n: s\nT  r5  api  binder  ObjectUpdated t/o\n");
+  EXPECT_EQ(event_lines(entry, "quota"), "");
+}
+
+}  // namespace
+}  // namespace shiplog::ctl
