@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shiplog {
+
+/// RFC 4648 section 4, with padding: how JSON carries the bytes of Secrets and ConfigMaps.
+std::string base64_encode(std::string_view bytes);
+/// nullopt: no well-formed base64 (padding is required, as Go's standard encoding does).
+std::optional<std::string> base64_decode(std::string_view text);
+
+}  // namespace shiplog

@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include "events/base/base64.h"
+
+namespace shiplog {
+namespace {
+
+TEST(Base64, WritesTheExamplesOfItsStandard) {  // RFC 4648 section 10
+  const std::pair<const char*, const char*> pairs[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : pairs) {
+    EXPECT_EQ(base64_encode(bytes), text);
+    EXPECT_EQ(base64_decode(text), std::string{bytes});
+  }
+}
+
+TEST(Base64, ReadsEveryByteBack) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) {
+    all += static_cast<char>(byte);
+    EXPECT_EQ(base64_decode(base64_encode(all)), all);
+  }
+}
+
+TEST(Base64, RefusesWhatIsNoBase64) {
+  for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "Zm9v!Zm8", "Z=m9", "====", "Zm9v\n"}) {
+    EXPECT_EQ(base64_decode(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,407 @@
+#include "events/kinds/protobuf.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "events/base/time.h"
+#include "events/base/utf8.h"
+#include "events/kinds/builtin_schema.h"
+#include "events/kinds/place.h"
+
+namespace shiplog {
+namespace {
+
+using Type = Schema::Type;
+
+constexpr std::string_view kMagic{"k8s\0", 4};
+// Unix seconds of years 1 to 9999: what RFC 3339 can write and Go's zero time can be.
+constexpr int64_t kFirstSecond = -62135596800;
+constexpr int64_t kLastSecond = 253402300799;
+
+enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+struct WireField {
+  uint32_t number = 0;
+  Wire wire = Wire::kVarint;
+  uint64_t bits = 0;       // of kVarint, kFixed64 and kFixed32
+  std::string_view bytes;  // of kBytes
+};
+
+/// Takes a message apart, field by field. Groups, which Kubernetes never wrote, count as malformed.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) : rest_{bytes} {}
+  bool done() const { return rest_.empty(); }
+
+  /// nullopt: malformed.
+  std::optional<WireField> next() {
+    const auto tag = varint();
+    if (!tag || *tag >> 3U == 0 || *tag >> 3U > (1U << 29U) - 1) return std::nullopt;
+    WireField field;
+    field.number = static_cast<uint32_t>(*tag >> 3U);
+    std::optional<uint64_t> bits;
+    switch (*tag & 7U) {
+      case 0:
+        bits = varint();
+        break;
+      case 1:
+        field.wire = Wire::kFixed64;
+        bits = fixed(8);
+        break;
+      case 2:
+        field.wire = Wire::kBytes;
+        bits = varint();
+        if (!bits || *bits > rest_.size()) return std::nullopt;
+        field.bytes = rest_.substr(0, static_cast<size_t>(*bits));
+        rest_.remove_prefix(field.bytes.size());
+        break;
+      case 5:
+        field.wire = Wire::kFixed32;
+        bits = fixed(4);
+        break;
+      default:
+        break;
+    }
+    if (!bits) return std::nullopt;
+    field.bits = *bits;
+    return field;
+  }
+
+  std::optional<uint64_t> varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (rest_.empty()) return std::nullopt;
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      if (shift == 63 && byte > 1) return std::nullopt;
+      value |= static_cast<uint64_t>(byte & 127U) << shift;
+      if (byte < 128) return value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<uint64_t> fixed(size_t size) {
+    if (rest_.size() < size) return std::nullopt;
+    uint64_t value = 0;
+    for (size_t i = size; i-- > 0;) value = (value << 8U) | static_cast<unsigned char>(rest_[i]);
+    rest_.remove_prefix(size);
+    return value;
+  }
+
+  std::string_view rest_;
+};
+
+Error malformed(const Place& place, const std::string& why) {
+  const std::string field = place.text();
+  return Error{ErrorCode::kBadRequest,
+               "the protobuf body cannot be read: " + (field.empty() ? "" : field + ": ") + why};
+}
+
+Result<WireField> next_field(WireReader& reader, const Place& place) {
+  if (auto field = reader.next()) return *field;
+  return malformed(place, "the message breaks off or is no protobuf message");
+}
+
+Result<void> expect(const WireField& field, Wire wire, const Place& place) {
+  if (field.wire == wire) return ok();
+  return malformed(place, "wire type " + std::to_string(static_cast<int>(field.wire)) + " where " +
+                              std::to_string(static_cast<int>(wire)) + " is expected");
+}
+
+Result<Value> text(std::string_view bytes, const Place& place) {
+  if (!is_utf8(bytes)) return malformed(place, "the string is not UTF-8");
+  return Value{bytes};
+}
+
+Result<Value> integer(const Schema& schema, uint64_t bits, const Place& place) {
+  const auto value = static_cast<int64_t>(bits);
+  if (schema.format == "int32" && value != static_cast<int32_t>(value)) {
+    return malformed(place, std::to_string(value) + " does not fit 32 bits");
+  }
+  return Value{value};
+}
+
+/// The fields of a small message with fixed numbers; of a number that stands twice, the last counts.
+struct Small {
+  std::optional<WireField> fields[4];
+  uint64_t bits(size_t number) const { return fields[number] ? fields[number]->bits : 0; }
+  std::string_view bytes(size_t number) const { return fields[number] ? fields[number]->bytes : std::string_view{}; }
+};
+
+Result<Small> read_small(std::string_view bytes, std::initializer_list<Wire> wires, const Place& place) {
+  Small small;
+  for (WireReader reader{bytes}; !reader.done();) {
+    SHIPLOG_TRY(const WireField field, next_field(reader, place));
+    if (field.number > wires.size()) continue;
+    SHIPLOG_TRY(expect(field, wires.begin()[field.number - 1], place));
+    small.fields[field.number] = field;
+  }
+  return small;
+}
+
+/// Null stands for Go's zero time, which is written as an empty message.
+Result<Value> time_text(std::string_view bytes, bool micro, const Place& place) {
+  if (bytes.empty()) return Value{};
+  SHIPLOG_TRY(const Small time, read_small(bytes, {Wire::kVarint, Wire::kVarint}, place));
+  const auto seconds = static_cast<int64_t>(time.bits(1));
+  const uint64_t nanos = time.bits(2);
+  if (seconds < kFirstSecond || seconds > kLastSecond || nanos > 999'999'999) {
+    return malformed(place, "the time is out of range");
+  }
+  std::string written = rfc3339(UtcMillis{seconds * 1000});
+  if (micro) {
+    const std::string fraction = std::to_string(1'000'000 + nanos / 1000);
+    written.pop_back();
+    written += "." + fraction.substr(1) + "Z";
+  }
+  return Value{written};
+}
+
+Result<Value> int_or_string(std::string_view bytes, const Place& place) {
+  SHIPLOG_TRY(const Small either, read_small(bytes, {Wire::kVarint, Wire::kVarint, Wire::kBytes}, place));
+  if (either.bits(1) == 1) return text(either.bytes(3), place);
+  if (either.bits(1) != 0) return malformed(place, "neither a number nor a string");
+  Schema number;
+  number.format = "int32";
+  return integer(number, either.bits(2), place);
+}
+
+Result<Value> quantity(std::string_view bytes, const Place& place) {
+  SHIPLOG_TRY(const Small written, read_small(bytes, {Wire::kBytes}, place));
+  return written.fields[1] ? text(written.bytes(1), place) : Result<Value>{Value{"0"}};
+}
+
+Result<Value> raw_json(std::string_view bytes, const Place& place) {
+  SHIPLOG_TRY(const Small raw, read_small(bytes, {Wire::kBytes}, place));
+  if (raw.bytes(1).empty()) return Value{};
+  auto parsed = parse_json(raw.bytes(1));
+  if (!parsed) return malformed(place, parsed.error().message);
+  return parsed;
+}
+
+Result<Value> real(uint64_t bits, const Place& place) {
+  const auto value = std::bit_cast<double>(bits);
+  if (!std::isfinite(value)) return malformed(place, "not a finite number");
+  // JSON clients write 1, not 1.0.
+  if (value == std::trunc(value) && std::abs(value) < 9007199254740992.0) return Value{static_cast<int64_t>(value)};
+  return Value{value};
+}
+
+/// A field while its message is read: repeated fields come in pieces.
+struct Slot {
+  std::string_view name;
+  const Schema* schema = nullptr;
+  Value value;
+  Value::Array items;
+  Value::Object entries;
+};
+
+const Schema& json_schema_props() {
+  static const std::shared_ptr<const Schema>& schema = message_schemas().find("apiextensions.JSONSchemaProps")->second;
+  return *schema;
+}
+
+Result<Value> message(const Schema& schema, std::string_view bytes, const Place& place, int depth);
+
+/// A schema, or in its place a list (of schemas or of strings), or true or false: apiextensions' alternatives.
+Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, const Place& place, int depth) {
+  Value alternative;
+  bool allows = false;
+  std::optional<Value> props;
+  for (WireReader reader{bytes}; !reader.done();) {
+    SHIPLOG_TRY(const WireField field, next_field(reader, place));
+    const bool boolean = schema.format == "schema-or-bool" && field.number == 1;
+    if (field.number != 1 && field.number != 2) continue;
+    SHIPLOG_TRY(expect(field, boolean ? Wire::kVarint : Wire::kBytes, place));
+    if (boolean) {
+      allows = field.bits != 0;
+    } else if (schema.format == "schema-or-strings" && field.number == 2) {
+      SHIPLOG_TRY(auto property, text(field.bytes, place));
+      alternative.push_back(std::move(property));
+    } else {
+      SHIPLOG_TRY(auto one, message(json_schema_props(), field.bytes, place, depth + 1));
+      if (schema.format == "schema-or-array" && field.number == 2) {
+        alternative.push_back(std::move(one));
+      } else {
+        props = std::move(one);
+      }
+    }
+  }
+  if (!alternative.is_null()) return alternative;
+  if (props) return *std::move(props);
+  return schema.format == "schema-or-bool" ? Value{allows} : Value{};
+}
+
+Wire wire_of(const Schema& schema) {
+  if (schema.type == Type::kBoolean || schema.type == Type::kInteger) return Wire::kVarint;
+  return schema.type == Type::kNumber ? Wire::kFixed64 : Wire::kBytes;
+}
+
+/// A value that is neither list nor map.
+Result<Value> single(const Schema& schema, const WireField& field, const Place& place, int depth) {
+  SHIPLOG_TRY(expect(field, wire_of(schema), place));
+  const std::string_view format = schema.format;
+  if (schema.type == Type::kBoolean) return Value{field.bits != 0};
+  if (schema.type == Type::kInteger) return integer(schema, field.bits, place);
+  if (schema.type == Type::kNumber) return real(field.bits, place);
+  if (schema.type == Type::kString && format.empty()) return text(field.bytes, place);
+  if (schema.type == Type::kObject && format.empty()) return message(schema, field.bytes, place, depth + 1);
+  if (format == "byte") return Value{base64_encode(field.bytes)};
+  if (format == "date-time" || format == "micro-time") return time_text(field.bytes, format == "micro-time", place);
+  if (format == "int-or-string") return int_or_string(field.bytes, place);
+  if (format == "quantity") return quantity(field.bytes, place);
+  if (format == "fields-v1" || format == "json") return raw_json(field.bytes, place);
+  if (format.starts_with("schema-or-")) return schema_or_other(schema, field.bytes, place, depth);
+  return Error{ErrorCode::kInternal, place.text() + ": there is no protobuf form of format " + schema.format};
+}
+
+Result<Value::Member> map_entry(const Schema& of, const WireField& entry, const Place& place, int depth) {
+  SHIPLOG_TRY(expect(entry, Wire::kBytes, place));
+  std::string_view key;
+  // The value of an entry that has none is the zero value: an empty string or message.
+  WireField value{.number = 2, .wire = Wire::kBytes, .bits = 0, .bytes = {}};
+  for (WireReader reader{entry.bytes}; !reader.done();) {
+    SHIPLOG_TRY(const WireField field, next_field(reader, place));
+    if (field.number == 1) {
+      SHIPLOG_TRY(expect(field, Wire::kBytes, place));
+      key = field.bytes;
+    } else if (field.number == 2) {
+      value = field;
+    }
+  }
+  SHIPLOG_TRY(auto name, text(key, place));
+  SHIPLOG_TRY(auto read, single(of, value, Place{place, key}, depth));
+  return Value::Member{std::move(name), std::move(read)};
+}
+
+Result<void> take(Slot& slot, const WireField& field, const Place& place, int depth) {
+  const Schema& schema = *slot.schema;
+  if (schema.type == Type::kArray) {
+    const Place item{place, slot.items.size()};
+    if (field.wire == Wire::kBytes && schema.items->type == Type::kInteger) {
+      for (WireReader packed{field.bytes}; !packed.done();) {
+        const auto bits = packed.varint();
+        if (!bits) return malformed(item, "the list breaks off");
+        SHIPLOG_TRY(auto value, integer(*schema.items, *bits, item));
+        slot.items.push_back(std::move(value));
+      }
+      return ok();
+    }
+    SHIPLOG_TRY(auto value, single(*schema.items, field, item, depth));
+    slot.items.push_back(std::move(value));
+    return ok();
+  }
+  if (schema.additional != nullptr) {
+    SHIPLOG_TRY(auto entry, map_entry(*schema.additional, field, place, depth));
+    slot.entries.push_back(std::move(entry));
+    return ok();
+  }
+  // Protobuf would merge the two; Kubernetes' encoder writes one, so it is rather a mistake.
+  if (!slot.value.is_null()) return malformed(place, "the field stands twice");
+  SHIPLOG_TRY(slot.value, single(schema, field, place, depth));
+  return ok();
+}
+
+/// `wrapper`: the number of the message that protobuf wraps around these fields and JSON does not, or 0.
+Result<void> fill(const Schema& schema, int32_t wrapper, std::string_view bytes, const Place& place, int depth,
+                  std::vector<Slot>& slots) {
+  for (WireReader reader{bytes}; !reader.done();) {
+    SHIPLOG_TRY(const WireField field, next_field(reader, place));
+    const auto number = static_cast<int32_t>(field.number);
+    bool wraps = false;
+    const std::pair<const std::string, std::shared_ptr<const Schema>>* property = nullptr;
+    for (const auto& one : schema.properties) {
+      if (one.second->proto_number == number && one.second->proto_wrapper == wrapper) property = &one;
+      wraps = wraps || (wrapper == 0 && one.second->proto_wrapper == number);
+    }
+    if (property != nullptr) {
+      size_t at = 0;
+      while (at < slots.size() && slots[at].schema != property->second.get()) ++at;
+      if (at == slots.size()) slots.push_back({property->first, property->second.get(), {}, {}, {}});
+      SHIPLOG_TRY(take(slots[at], field, Place{place, property->first}, depth));
+    } else if (wraps) {
+      SHIPLOG_TRY(expect(field, Wire::kBytes, place));
+      SHIPLOG_TRY(fill(schema, number, field.bytes, place, depth, slots));
+    }
+  }
+  return ok();
+}
+
+Result<Value> message(const Schema& schema, std::string_view bytes, const Place& place, int depth) {
+  if (depth > kMaxJsonDepth) return malformed(place, "nested too deep");
+  std::vector<Slot> slots;
+  SHIPLOG_TRY(fill(schema, 0, bytes, place, depth, slots));
+  Value::Object members;
+  for (Slot& slot : slots) {
+    Value value = std::move(slot.value);
+    if (!slot.items.empty()) value = Value::array(std::move(slot.items));
+    if (!slot.entries.empty()) value = Value::object(std::move(slot.entries));
+    // Kubernetes writes zeros of what is no pointer too; they mean that nothing was said.
+    const bool meant = slot.schema->proto_pointer || slot.schema->always;
+    if (value.is_null() ? slot.schema->format != "json" : value.is_empty() && !meant) continue;
+    members.push_back({Value{slot.name}, std::move(value)});
+  }
+  return Value::object(std::move(members));
+}
+
+bool deeper_than(const Value& value, int levels) {
+  if (!value.is_array() && !value.is_object()) return false;
+  if (levels == 0) return true;
+  for (const Value& item : value.items()) {
+    if (deeper_than(item, levels - 1)) return true;
+  }
+  for (const auto& member : value.members()) {
+    if (deeper_than(member.value, levels - 1)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Schema* protobuf_message(const Kinds& kinds, std::string_view api_version, std::string_view kind) {
+  std::string_view message;
+  if (kind == "DeleteOptions") {
+    message = "meta.DeleteOptions";  // registered under every group and version
+  } else if (kind == "Scale" && api_version == "autoscaling/v1") {
+    message = "autoscaling.Scale";
+  } else {
+    const Kind* known = kinds.find_kind(api_version, kind);
+    return known != nullptr && known->builtin ? known->schema.get() : nullptr;
+  }
+  return message_schemas().find(message)->second.get();
+}
+
+Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body) {
+  const Place root;
+  if (!body.starts_with(kMagic)) return malformed(root, "it does not begin with \"k8s\" and a zero byte");
+  SHIPLOG_TRY(const Small unknown, read_small(body.substr(kMagic.size()), {Wire::kBytes, Wire::kBytes, Wire::kBytes},
+                                              Place{root, "runtime.Unknown"}));
+  if (!unknown.bytes(3).empty())
+    return malformed(root, "content encoding " + quoted(unknown.bytes(3)) + " is not known");
+  const Place type_place{root, "typeMeta"};
+  SHIPLOG_TRY(const Small type, read_small(unknown.bytes(1), {Wire::kBytes, Wire::kBytes}, type_place));
+  SHIPLOG_TRY(Value api_version, text(type.bytes(1), type_place));
+  SHIPLOG_TRY(Value kind, text(type.bytes(2), type_place));
+  if (kind.is_empty()) return malformed(type_place, "the kind is missing");
+  const Schema* schema = protobuf_message(kinds, api_version.as_string(), kind.as_string());
+  if (schema == nullptr) {
+    return Error{ErrorCode::kUnsupportedMediaType, "there is no protobuf form of kind " + quoted(kind.as_string()) +
+                                                       " in version " + quoted(api_version.as_string())};
+  }
+  SHIPLOG_TRY(Value object, message(*schema, unknown.bytes(2), root, 1));
+  // What is stored is read again as JSON, whose depth is bounded.
+  if (deeper_than(object, kMaxJsonDepth)) return malformed(root, "nested too deep");
+  object.set("apiVersion", std::move(api_version));
+  object.set("kind", std::move(kind));
+  return object;
+}
+
+}  // namespace shiplog

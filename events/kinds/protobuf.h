@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+
+namespace shiplog {
+
+/// The JSON form of an application/vnd.kubernetes.protobuf body: the four bytes "k8s\0", a runtime.Unknown that names
+/// apiVersion and kind, and the object's own message in it, read by the schema of the built-in kind. So are the bodies
+/// that are no kind of their own: DeleteOptions (under any group and version) and autoscaling/v1 Scale.
+/// Zeros of fields that are no pointers are dropped, as Go's omitempty does; fields that the schema does not know are
+/// skipped. Errors: kBadRequest names the field that cannot be read; kUnsupportedMediaType, the kind is not built in.
+Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body);
+
+/// The other way round. What the schema does not know is left out; missing fields are not written.
+/// Errors: kInvalid names the field whose value has no protobuf form; kUnsupportedMediaType as above.
+Result<std::string> encode_protobuf(const Kinds& kinds, const Value& object);
+
+/// The message that an object with this apiVersion and kind is made of; nullptr when it has no protobuf form.
+const Schema* protobuf_message(const Kinds& kinds, std::string_view api_version, std::string_view kind);
+
+}  // namespace shiplog
