@@ -24,6 +24,9 @@ namespace {
 
 using store::Connection;
 
+// Four times what SQLite's own checkpoints leave.
+constexpr int64_t kLongWalBytes = 128 << 20;
+
 /// The tables of a file that is open, and what writes them.
 struct Writers {
   explicit Writers(Connection& connection) : types{connection} {}
@@ -74,7 +77,7 @@ Result<ObjectValues> parse_all(std::vector<Unread> rows) {
   ObjectValues values;
   values.reserve(rows.size());
   for (Unread& row : rows) {
-    auto value = parse_json(row.json);
+    auto value = parse_stored_json(row.json);
     if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(row.key) + ": " + value.error().message};
     values.emplace_back(std::move(row.key), std::move(value).value());
   }
@@ -235,6 +238,7 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
     return std::move(next).error();
   }
   impl_->next = next.value();
+  impl_->connection->shorten_wal(kLongWalBytes);
   return ok();
 }
 

@@ -186,5 +186,16 @@ TEST(JsonDeathTest, InfinityIsNeverWritten) {
   EXPECT_DEATH(to_json(Value{std::numeric_limits<double>::infinity()}), "JSON has no infinity");
 }
 
+TEST(Json, WhatWasAcceptedStaysReadableInsideAWork) {
+  std::string deepest;
+  for (int depth = 1; depth < kMaxJsonDepth; ++depth) deepest += "[";
+  deepest += "{}";
+  for (int depth = 1; depth < kMaxJsonDepth; ++depth) deepest += "]";
+  ASSERT_TRUE(parse_json(deepest));
+  const std::string wrapped = R"({"spec":{"workload":{"manifests":[)" + deepest + "]}}}";
+  EXPECT_FALSE(parse_json(wrapped));
+  EXPECT_TRUE(parse_stored_json(wrapped));
+}
+
 }  // namespace
 }  // namespace shiplog

@@ -37,7 +37,7 @@ std::string plain_reason(std::string what) {
 }
 
 // Where nesting first exceeds the limit. Everything before that place has been read as valid JSON.
-size_t position_too_deep(std::string_view text) {
+size_t position_too_deep(std::string_view text, int most) {
   int depth = 0;
   bool in_string = false;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -48,7 +48,7 @@ size_t position_too_deep(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxJsonDepth) return at;
+      if (++depth > most) return at;
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -59,7 +59,8 @@ size_t position_too_deep(std::string_view text) {
 // Builds the Value from the parser's events, without a tree of the library's own in between.
 class Builder final : public Sax {
  public:
-  Builder(std::string_view text, std::vector<std::string>* duplicates) : text_{text}, duplicates_{duplicates} {}
+  Builder(std::string_view text, std::vector<std::string>* duplicates, int max_depth)
+      : text_{text}, duplicates_{duplicates}, max_depth_{max_depth} {}
 
   Result<Value> take(bool parsed) {
     if (!parsed) return std::move(error_);
@@ -110,9 +111,9 @@ class Builder final : public Sax {
   };
 
   bool open(bool is_object) {
-    if (open_.size() == static_cast<size_t>(kMaxJsonDepth)) {
-      error_ = error_at(text_, position_too_deep(text_),
-                        "nested deeper than " + std::to_string(kMaxJsonDepth) + " objects and arrays");
+    if (open_.size() == static_cast<size_t>(max_depth_)) {
+      error_ = error_at(text_, position_too_deep(text_, max_depth_),
+                        "nested deeper than " + std::to_string(max_depth_) + " objects and arrays");
       return false;
     }
     open_.push_back({is_object, {}, {}});
@@ -158,6 +159,7 @@ class Builder final : public Sax {
 
   std::string_view text_;
   std::vector<std::string>* duplicates_;
+  int max_depth_;
   std::vector<Open> open_;
   Value root_;
   Error error_{ErrorCode::kBadRequest, "invalid JSON"};
@@ -251,15 +253,25 @@ constexpr std::array<char, 256> kEscapes = [] {
 
 }  // namespace
 
-Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates) {
+namespace {
+
+Result<Value> parse(std::string_view text, std::vector<std::string>* duplicates, int max_depth) {
   // The library takes a NUL for the end of the text and would not see what follows.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return error_at(text, nul, "a NUL byte");
   }
-  Builder builder{text, duplicates};
+  Builder builder{text, duplicates, max_depth};
   const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), static_cast<Sax*>(&builder));
   return builder.take(parsed);
 }
+
+}  // namespace
+
+Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates) {
+  return parse(text, duplicates, kMaxJsonDepth);
+}
+
+Result<Value> parse_stored_json(std::string_view text) { return parse(text, nullptr, kMaxStoredJsonDepth); }
 
 std::string to_json(const Value& value) {
   std::string out;

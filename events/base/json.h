@@ -11,10 +11,15 @@ namespace shiplog {
 
 /// Objects and arrays nested deeper than this are refused: a bound on recursion everywhere.
 inline constexpr int kMaxJsonDepth = 256;
+/// What is stored may be a little deeper: decisions wrap objects (a Work carries its manifest). What was accepted must
+/// stay readable.
+inline constexpr int kMaxStoredJsonDepth = 320;
 
 /// Reads one JSON document. Keys that stand twice in one object: the last wins, and its path is added to
 /// `duplicates` when that is given. Error: kBadRequest with line, column and what was expected.
 Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates = nullptr);
+/// The same for what this program wrote itself.
+Result<Value> parse_stored_json(std::string_view text);
 
 /// Canonical JSON: members sorted by key, no white space, shortest numbers. Equal values give equal bytes.
 std::string to_json(const Value& value);

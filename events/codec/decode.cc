@@ -87,7 +87,7 @@ class Reader {
 
   Value value(const std::string& json, const char* field) {
     if (json.empty()) return Value{};
-    auto parsed = parse_json(json);
+    auto parsed = parse_stored_json(json);
     if (parsed) return std::move(parsed).value();
     wrong(std::string{field} + ": " + parsed.error().message);
     return Value{};

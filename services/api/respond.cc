@@ -91,7 +91,7 @@ void Server::fail(const ContextPtr& context, const Error& error) {
 }
 
 Result<Value> Server::load(std::string_view json) {
-  SHIPLOG_TRY(auto value, parse_json(json));
+  SHIPLOG_TRY(auto value, parse_stored_json(json));
   if (options.vault == nullptr) return value;
   return options.vault->open(std::move(value));
 }

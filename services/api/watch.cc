@@ -143,10 +143,10 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         Value before;
         Value after;
         if (!row.previous.empty()) {
-          SHIPLOG_TRY(before, parse_json(row.previous));
+          SHIPLOG_TRY(before, parse_stored_json(row.previous));
         }
         if (row.operation != Operation::kRemoved) {
-          SHIPLOG_TRY(after, parse_json(row.json));
+          SHIPLOG_TRY(after, parse_stored_json(row.json));
         }
         step(row.revision, before, after, out);
         at_ = row.revision;

@@ -21,8 +21,8 @@ bool secret_path(const ObjectKey& key, const std::string& path) {
 }
 
 Result<Value> changes_between(const ObjectKey& key, const std::string& before, const std::string& after) {
-  SHIPLOG_TRY(const Value from, parse_json(before));
-  SHIPLOG_TRY(const Value to, parse_json(after));
+  SHIPLOG_TRY(const Value from, parse_stored_json(before));
+  SHIPLOG_TRY(const Value to, parse_stored_json(after));
   Value list = Value::array();
   for (FieldChange& change : diff(from, to)) {
     if (list.size() == kMostChanges) {
