@@ -27,13 +27,14 @@ Error unknown_policy(const std::string& policy) {
 }
 
 /// DEL-1, DEL-2.
-Result<DeleteOptions> delete_options(const HttpRequest& request) {
+Result<DeleteOptions> delete_options(const Context& context) {
+  const HttpRequest& request = context.request;
   DeleteOptions options;
   std::string policy;
   bool orphan_given = false;
   bool orphan = false;
   if (!request.body.empty()) {
-    SHIPLOG_TRY(const Value body, read_body(request, nullptr));
+    SHIPLOG_TRY(const Value body, read_body(request, *context.kinds, *context.kind, nullptr));
     policy = body["propagationPolicy"].str();
     if (const Value* dependents = body.find("orphanDependents"); dependents != nullptr && dependents->is_bool()) {
       orphan_given = true;
@@ -134,7 +135,7 @@ void delete_one(const ServerPtr& server, const ContextPtr& context, const Delete
 }  // namespace
 
 void delete_object(const ServerPtr& server, const ContextPtr& context) {
-  auto options = delete_options(context->request);
+  auto options = delete_options(*context);
   if (!options) return server->fail(context, options.error());
   server->when_current(context, [server, context, options = std::move(options).value()] {
     const ObjectKey key = context->key();
@@ -154,7 +155,7 @@ void delete_object(const ServerPtr& server, const ContextPtr& context) {
 }
 
 void delete_collection(const ServerPtr& server, const ContextPtr& context) {
-  auto options = delete_options(context->request);
+  auto options = delete_options(*context);
   if (!options) return server->fail(context, options.error());
   auto reading = read_options(context->request);
   if (!reading) return server->fail(context, reading.error());

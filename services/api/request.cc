@@ -7,9 +7,12 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "events/kinds/protobuf.h"
 
 namespace shiplog::api {
 namespace {
+
+constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -233,13 +236,16 @@ Result<WriteOptions> write_options(const HttpRequest& request) {
   return options;
 }
 
-Result<Value> read_body(const HttpRequest& request, std::vector<std::string>* duplicates) {
+Result<Value> read_body(const HttpRequest& request, const Kinds& kinds, const Kind& kind,
+                        std::vector<std::string>* duplicates) {
   const std::string type = media_type(request.headers.get("Content-Type"));
   if (type.empty() || type == "application/json") return parse_json(request.body, duplicates);
   if (type == "application/yaml") return parse_yaml(request.body);
+  if (type == kProtobuf && kind.builtin) return decode_protobuf(kinds, request.body);
   return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
                                                      ") - accepted media types include: application/json, "
-                                                     "application/yaml"};
+                                                     "application/yaml" +
+                                                     (kind.builtin ? ", " + std::string{kProtobuf} : "")};
 }
 
 std::string media_type(std::string_view header) { return lower(trim(header.substr(0, header.find(';')))); }

@@ -7,6 +7,7 @@
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "events/kinds/kinds.h"
 #include "services/api/admission/admission.h"
 #include "services/runtime/http/http.h"
 
@@ -65,9 +66,10 @@ struct WriteOptions {
 /// Error: kInvalid, a value that is not known.
 Result<WriteOptions> write_options(const HttpRequest& request);
 
-/// The body as JSON: JSON or YAML by content type; none counts as JSON. `duplicates` gets keys that stand twice.
-/// Errors: kUnsupportedMediaType, kBadRequest.
-Result<Value> read_body(const HttpRequest& request, std::vector<std::string>* duplicates);
+/// The body as JSON: JSON, YAML or, for requests about a built-in kind, protobuf by content type; none counts as JSON.
+/// `duplicates` gets keys that stand twice. Errors: kUnsupportedMediaType, kBadRequest.
+Result<Value> read_body(const HttpRequest& request, const Kinds& kinds, const Kind& kind,
+                        std::vector<std::string>* duplicates);
 
 /// "application/json" of "application/json; charset=utf-8", lower case.
 std::string media_type(std::string_view header);

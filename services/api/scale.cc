@@ -73,7 +73,7 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
   Value wanted;
   const std::string type = media_type(context->request.headers.get("Content-Type"));
   if (context->request.method == "PUT") {
-    auto body = read_body(context->request, nullptr);
+    auto body = read_body(context->request, *context->kinds, *context->kind, nullptr);
     if (!body) return server->fail(context, body.error());
     wanted = std::move(body).value();
   } else {

@@ -185,7 +185,7 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   auto options = write_options(context->request);
   if (!options) return server->fail(context, options.error());
   std::vector<std::string> duplicates;
-  auto body = read_body(context->request, &duplicates);
+  auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
   if (!body) return server->fail(context, body.error());
 
   Admission admission = admission_for(*server, *context, options.value());
@@ -224,7 +224,7 @@ void update_object(const ServerPtr& server, const ContextPtr& context) {
   auto options = write_options(context->request);
   if (!options) return server->fail(context, options.error());
   std::vector<std::string> duplicates;
-  auto body = read_body(context->request, &duplicates);
+  auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
   if (!body) return server->fail(context, body.error());
   try_update(server, context, options.value(), body.value(), duplicates, kPatchTries);
 }
