@@ -1,0 +1,105 @@
+// How many durable mutations a second a running API server takes: api_bench KUBECONFIG [CLIENTS] [SECONDS].
+// Every client has a connection of its own and creates 1.5 KB ConfigMaps, one after the other.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/runtime/http/client.h"
+#include "services/runtime/http/kubeconfig.h"
+
+namespace {
+
+using namespace shiplog;
+using Steady = std::chrono::steady_clock;
+
+struct Load {
+  std::unique_ptr<HttpClient> client;
+  std::string prefix;
+  Steady::time_point until;
+  std::atomic<uint64_t> accepted{0}, refused{0};
+  std::atomic<int> running{0};
+  std::mutex mutex;
+  std::vector<double> latencies_ms;
+
+  void next(int worker, uint64_t number) {
+    if (Steady::now() >= until) {
+      --running;
+      return;
+    }
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/api/v1/namespaces/default/configmaps";
+    request.headers.set("Content-Type", "application/json");
+    request.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + prefix + "-" + std::to_string(worker) +
+                   "-" + std::to_string(number) + R"("},"data":{"text":")" + std::string(1400, 'x') + "\"}}";
+    const auto began = Steady::now();
+    client->request(std::move(request), Millis{30'000}, [=, this](Result<HttpResponse> answer) {
+      const double ms = std::chrono::duration<double, std::milli>(Steady::now() - began).count();
+      if (answer && answer.value().status == 201) {
+        ++accepted;
+      } else {
+        if (refused++ == 0) {
+          std::fprintf(stderr, "refused: %s\n",
+                       answer ? answer.value().body.c_str() : answer.error().message.c_str());
+        }
+      }
+      {
+        const std::lock_guard lock{mutex};
+        latencies_ms.push_back(ms);
+      }
+      next(worker, number + 1);
+    });
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: api_bench KUBECONFIG [CLIENTS] [SECONDS]\n");
+    return 2;
+  }
+  const int clients = argc > 2 ? std::atoi(argv[2]) : 64;
+  const int seconds = argc > 3 ? std::atoi(argv[3]) : 5;
+  const auto config = read_kubeconfig({argv[1]});
+  if (!config) {
+    std::fprintf(stderr, "api_bench: %s\n", config.error().message.c_str());
+    return 1;
+  }
+  const auto context = context_of(config.value());
+  if (!context) {
+    std::fprintf(stderr, "api_bench: %s\n", context.error().message.c_str());
+    return 1;
+  }
+  auto io = std::make_shared<IoThreads>(1);
+  HttpClient::Options options;
+  options.max_connections = static_cast<size_t>(clients);
+  Load load;
+  auto client = HttpClient::create(io, context.value().target, options);
+  if (!client) {
+    std::fprintf(stderr, "api_bench: %s\n", client.error().message.c_str());
+    return 1;
+  }
+  load.client = std::move(client).value();
+  load.prefix = "bench-" + std::to_string(Steady::now().time_since_epoch().count() % 100'000'000);
+  load.until = Steady::now() + std::chrono::seconds{seconds};
+  load.running = clients;
+  const auto began = Steady::now();
+  for (int worker = 0; worker < clients; ++worker) load.next(worker, 0);
+  while (load.running > 0) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  const double took = std::chrono::duration<double>(Steady::now() - began).count();
+  std::sort(load.latencies_ms.begin(), load.latencies_ms.end());
+  const auto at = [&](double share) {
+    return load.latencies_ms.empty() ? 0 : load.latencies_ms[static_cast<size_t>(share * static_cast<double>(load.latencies_ms.size() - 1))];
+  };
+  std::printf("%d clients: %.0f mutations/s, p50 %.1f ms, p99 %.1f ms, %llu refused\n", clients,
+              static_cast<double>(load.accepted) / took, at(0.5), at(0.99),
+              static_cast<unsigned long long>(load.refused));
+  return load.refused == 0 ? 0 : 1;
+}
