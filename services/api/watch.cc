@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "events/base/json.h"
@@ -60,6 +61,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// Sends what there is, unless the client still has to take the last bytes. On the watches' thread.
   void pull() {
+    const std::lock_guard lock{mutex_};
     if (over() || writing_.load()) return;
     std::string out;
     if (!behind(out)) return;  // ended with an error event
@@ -69,10 +71,16 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       next_bookmark_ = now + kBookmarkEvery;
       return write(std::move(out));
     }
-    if (now >= ends_) end();
+    if (now >= ends_) finish();
   }
 
   void end() {
+    const std::lock_guard lock{mutex_};
+    finish();
+  }
+
+ private:
+  void finish() {
     if (over_.exchange(true)) return;
     std::string out;
     if (options_.bookmarks && at_ > bookmarked_) bookmark(out, false);
@@ -81,7 +89,6 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
                             [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
- private:
   void write(std::string out) {
     writing_ = true;
     context_->writer->write(std::move(out), [self = shared_from_this()](Result<void> written) {
@@ -243,6 +250,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
                             [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
+  std::mutex mutex_;  // what follows; pulling and ending may come from two threads
   Watches& watches_;
   Server& server_;
   Store& store_;
