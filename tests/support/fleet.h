@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/api_client.h"
+#include "tests/support/process.h"
+
+namespace shiplog::e2e {
+
+/// Real processes in a folder of their own: shiplogd with any roles, trial members, and the programs a user has
+/// (kubectl with its own HOME and cache, shiplogctl). Everything is killed and removed at the end; when the test has
+/// failed, the tails of the logs are printed first. SHIPLOG_KEEP=1 keeps the folder.
+/// A failing step fails the test (ADD_FAILURE) and says what it ran. Threads: the main one.
+class Fleet {
+ public:
+  Fleet();
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string kubeconfig(const std::string& process) const { return path(process + ".kubeconfig"); }
+
+  /// `shiplogd serve` with data folder and kubeconfig named after it. With `wait`, until the API answers.
+  /// Started again under the same name it goes on with the same data.
+  Process& serve(const std::string& name = "plane", std::vector<std::string> options = {}, bool wait = true);
+  /// `shiplogd member`.
+  Process& member(const std::string& name, std::vector<std::string> options = {});
+  Process& process(const std::string& name);
+  /// kill -9.
+  void kill(const std::string& name);
+  /// The end of a process's log.
+  std::string log_tail(const std::string& name, size_t bytes = 4000) const;
+
+  /// kubectl against the control plane called "plane", or another process.
+  Ran kubectl(std::vector<std::string> words, const std::string& input = {}, const std::string& process = "plane",
+              const Environment& extra = {});
+  /// The same, which must succeed; its standard output.
+  std::string kubectl_ok(std::vector<std::string> words, const std::string& input = {},
+                         const std::string& process = "plane");
+  Ran shiplogctl(std::vector<std::string> words, const std::string& process = "plane");
+  std::string shiplogctl_ok(std::vector<std::string> words, const std::string& process = "plane");
+
+  /// Starts a member and joins it under its name; waits until it is ready.
+  void join(const std::string& name, std::vector<std::string> options = {});
+  ApiClient api(const std::string& process = "plane") const { return ApiClient{kubeconfig(process)}; }
+
+ private:
+  Process& start(const std::string& name, std::vector<std::string> command, bool wait);
+  Environment user_environment(const std::string& process) const;
+
+  std::string folder_;
+  std::map<std::string, std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace shiplog::e2e
