@@ -1,5 +1,6 @@
 #include "projections/store/connection.h"
 
+#include <filesystem>
 #include <map>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ ErrorCode code_of(int sqlite_code) {
 
 // How long a connection waits for another one's lock: only opening and recovery after a crash ever hold one for long.
 constexpr int kBusyTimeoutMs = 10'000;
+// How long the writer stands still for readers when the WAL is to start over.
+constexpr int kShortenTimeoutMs = 100;
 
 // Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
 constexpr const char* kWriterPragmas =
@@ -57,6 +60,7 @@ struct Connection::Impl {
   std::string path;
   sqlite3* database = nullptr;
   std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> idle;
+  int64_t wal_tried_at = 0;  // its size when it last could not be started over
 
   Impl(std::string file, sqlite3* opened) : path{std::move(file)}, database{opened} {}
   Impl(const Impl&) = delete;
@@ -185,6 +189,22 @@ Result<Statement> Connection::prepare(std::string_view sql) {
 }
 
 int64_t Connection::changed() const { return sqlite3_changes64(impl_->database); }
+void Connection::shorten_wal(int64_t bytes) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(impl_->path + "-wal", none);
+  if (none || static_cast<int64_t>(size) < bytes) {
+    impl_->wal_tried_at = 0;
+    return;
+  }
+  // A view that is held for long would otherwise make every batch wait.
+  if (static_cast<int64_t>(size) < impl_->wal_tried_at + bytes / 4) return;
+  impl_->wal_tried_at = static_cast<int64_t>(size);
+  sqlite3_busy_timeout(impl_->database, kShortenTimeoutMs);
+  // TRUNCATE, as the file's size is what tells whether it is needed. Failing is no error: the WAL is only long.
+  sqlite3_wal_checkpoint_v2(impl_->database, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  sqlite3_busy_timeout(impl_->database, kBusyTimeoutMs);
+}
+
 const std::string& Connection::path() const { return impl_->path; }
 
 Result<Transaction> Transaction::begin(Connection& connection) {
