@@ -141,8 +141,12 @@ class Builder final : public YAML::EventHandler {
   void close() {
     Open done = std::move(open_.back());
     open_.pop_back();
+    const auto mark = done.mark;
+    const auto weight = done.weight;
+    const auto depth = done.depth;
+    const auto anchor = done.anchor;
     Value value = done.is_map ? merged(std::move(done)) : Value::array(std::move(done.items));
-    add(done.mark, {std::move(value), done.weight, done.depth}, done.anchor);
+    add(mark, {std::move(value), weight, depth}, anchor);
   }
 
   // A mapping's own members win over merged ones, and earlier merges over later ones.
