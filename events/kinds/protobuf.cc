@@ -344,8 +344,9 @@ Result<Value> message(const Schema& schema, std::string_view bytes, const Place&
     Value value = std::move(slot.value);
     if (!slot.items.empty()) value = Value::array(std::move(slot.items));
     if (!slot.entries.empty()) value = Value::object(std::move(slot.entries));
-    // Kubernetes writes zeros of what is no pointer too; they mean that nothing was said.
-    const bool meant = slot.schema->proto_pointer || slot.schema->always;
+    // Kubernetes writes zeros of what is no pointer too; they mean that nothing was said. Empty messages stay, as Go's
+    // JSON keeps them.
+    const bool meant = slot.schema->proto_pointer || slot.schema->always || slot.schema->type == Type::kObject;
     if (value.is_null() ? slot.schema->format != "json" : value.is_empty() && !meant) continue;
     members.push_back({Value{slot.name}, std::move(value)});
   }

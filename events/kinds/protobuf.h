@@ -12,8 +12,9 @@ namespace shiplog {
 /// The JSON form of an application/vnd.kubernetes.protobuf body: the four bytes "k8s\0", a runtime.Unknown that names
 /// apiVersion and kind, and the object's own message in it, read by the schema of the built-in kind. So are the bodies
 /// that are no kind of their own: DeleteOptions (under any group and version) and autoscaling/v1 Scale.
-/// Zeros of fields that are no pointers are dropped, as Go's omitempty does; fields that the schema does not know are
-/// skipped. Errors: kBadRequest names the field that cannot be read; kUnsupportedMediaType, the kind is not built in.
+/// Zeros of fields that are neither pointers nor messages are dropped, as Go's omitempty does; fields that the schema
+/// does not know are skipped. Errors: kBadRequest names the field that cannot be read; kUnsupportedMediaType, the kind
+/// is not built in.
 Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body);
 
 /// The other way round. What the schema does not know is left out; missing fields are not written.

@@ -71,6 +71,8 @@ TEST(Protobuf, KeepsTheZerosOfPointers) {  // kubernetes-api PB-10
 }
 
 TEST(Protobuf, KeepsWhatIsThereThoughItIsEmpty) {
+  EXPECT_EQ(decoded("batch/v1", "Job", bytes(2, bytes(6, bytes(1, "") + bytes(2, "")))),
+            yaml("{spec: {template: {metadata: {}, spec: {}}}}"));
   // emptyDir (2) in the wrapper volumeSource (2) of a volume.
   EXPECT_EQ(decoded("v1", "Pod", bytes(2, bytes(1, bytes(1, "tmp") + bytes(2, bytes(2, ""))))),
             yaml("{spec: {volumes: [{name: tmp, emptyDir: {}}]}}"));
@@ -81,7 +83,7 @@ TEST(Protobuf, OptionsAndScaleAreKnownWithoutBeingKinds) {  // kubernetes-api PB
   EXPECT_EQ(decoded("apps/v1", "DeleteOptions", bytes(2, bytes(1, "u-1")) + bytes(4, "Orphan") + bytes(5, "All")),
             yaml("{preconditions: {uid: u-1}, propagationPolicy: Orphan, dryRun: [All]}"));
   EXPECT_EQ(decoded("autoscaling/v1", "Scale", bytes(1, bytes(1, "web")) + bytes(2, varint(1, 3)) + bytes(3, "")),
-            yaml("{metadata: {name: web}, spec: {replicas: 3}}"));
+            yaml("{metadata: {name: web}, spec: {replicas: 3}, status: {}}"));
 }
 
 TEST(Protobuf, ReadsMessagesThatAreScalarsInJson) {  // kubernetes-api PB-8
@@ -211,7 +213,7 @@ class Generator {
       // Shallow: nearly everything; deeper: less and less, so that recursive schemas end.
       if (property->proto_number == 0 || random_() % 12 < static_cast<uint64_t>(depth)) continue;
       Value value = of(*property, depth + 1);
-      const bool kept = property->proto_pointer || property->always || !value.is_empty();
+      const bool kept = property->proto_pointer || property->always || value.is_object() || !value.is_empty();
       if (kept) made.set(name, std::move(value));
     }
     return made;
