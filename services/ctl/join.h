@@ -13,8 +13,9 @@ namespace shiplog::ctl {
 struct JoinOptions {
   std::string name;
   std::string ns = "karmada-cluster";  ///< where the member's credentials are kept
-  std::string provider, region;
-  std::vector<std::string> zones;
+  std::string provider = {};
+  std::string region = {};
+  std::vector<std::string> zones = {};
   bool dry_run = false;
   int64_t wait_seconds = 60;  ///< for the cluster to become ready; 0: does not wait
 };

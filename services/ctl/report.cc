@@ -49,7 +49,9 @@ std::string changes_words(const Value& version) {
 
 std::string why_words(const Value& version) {
   const Value& why = version["why"];
-  std::string text = joined(why["event"].str(), why["summary"].str());
+  std::string text = why["event"].str();
+  if (why.contains("object")) text += " of " + object_words(why["object"]) + ":";
+  text = joined(text, why["summary"].str());
   if (const std::string verb = version["verb"].str(); !verb.empty() && verb != "decide" && verb != "observe") {
     text = verb;
   }
@@ -69,7 +71,8 @@ std::string why_words(const Value& version) {
 std::string object_words(const Value& object) {
   if (object.is_null()) return "";
   const std::string ns = object["namespace"].str();
-  return object["type"].str() + "/" + (ns.empty() ? "" : ns + "/") + object["name"].str();
+  const std::string type = object["type"].str();
+  return type.substr(0, type.find('.')) + "/" + (ns.empty() ? "" : ns + "/") + object["name"].str();
 }
 
 std::string who_words(const Value& entry) {

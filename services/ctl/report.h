@@ -7,7 +7,7 @@
 // What the control plane's read endpoints answer (services/api/insight), as text for people.
 namespace shiplog::ctl {
 
-/// The words for an object: "deployments.apps/default/nginx".
+/// The words for an object, without its group: "deployments/default/nginx".
 std::string object_words(const Value& object);
 /// "scheduler" for a service, else the user.
 std::string who_words(const Value& entry);

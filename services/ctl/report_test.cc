@@ -21,13 +21,13 @@ TEST(CtlReport, HistoryTellsWhenWhoWhyAndWhatChanged) {
                          "object": {"type": "deployments.apps", "namespace": "default", "name": "web"}}]},
      "changes": [{"path": "spec.clusters", "change": "added", "after": "[]"},
                  {"path": "spec.replicas", "change": "changed", "before": "1", "after": "2"}]}]})")),
-      "REVISION   TIME                   WHO         WHY                                                     CHANGED\n"
-      "4          2024-05-01T12:00:00Z   alice       create                                                  created\n"
-      "9          2024-05-01T12:00:01Z   scheduler   PlacementDecided m1:2                                   + "
+      "REVISION   TIME                   WHO         WHY                                                    CHANGED\n"
+      "4          2024-05-01T12:00:00Z   alice       create                                                 created\n"
+      "9          2024-05-01T12:00:01Z   scheduler   PlacementDecided m1:2                                  + "
       "spec.clusters: []\n"
-      "                                              1 of 1 clusters                                         "
+      "                                              1 of 1 clusters                                        "
       "spec.replicas: 1 -> 2\n"
-      "                                              since ObjectCreated deployments.apps/default/web by alice\n");
+      "                                              since ObjectCreated deployments/default/web by alice\n");
 }
 
 TEST(CtlReport, ManyChangesAreCutAndCounted) {

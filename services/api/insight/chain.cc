@@ -34,6 +34,40 @@ Result<std::optional<AuditRow>> step_before(const View& view, const AuditRow& en
   return std::nullopt;
 }
 
+bool holds(const std::vector<AuditRow>& entries, Offset offset) {
+  return std::ranges::any_of(entries, [&](const AuditRow& entry) { return entry.offset == offset; });
+}
+
+// Of the versions of `key` after `after` and before `end`, the newest one whose entry is wanted: that entry is added.
+template <class Wanted>
+Result<void> add_newest(const View& view, const ObjectKey& key, Offset after, const AuditRow& end,
+                        std::vector<AuditRow>& entries, Wanted wanted) {
+  SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, kVersionsLookedAt, end.revision));
+  for (VersionRow& version : versions) {
+    if (version.entry.offset >= end.offset || !wanted(version.entry)) continue;
+    if (version.entry.offset > after && !holds(entries, version.entry.offset))
+      entries.push_back(std::move(version.entry));
+    break;
+  }
+  return ok();
+}
+
+// What belongs to the story though it caused none of its steps. `chain` is newest first.
+Result<void> add_beside(const View& view, const ObjectKey& key, std::vector<AuditRow>& chain) {
+  const std::vector<AuditRow> causes = chain;
+  const AuditRow& end = causes.front();
+  SHIPLOG_TRY(add_newest(view, key, Offset{-1}, end, chain, is_request));
+  for (const AuditRow& entry : causes) {
+    for (const AuditEvent& event : entry.events) {
+      if (event.kind != "WorkRendered") continue;
+      SHIPLOG_TRY(add_newest(view, event.subject, entry.offset, end, chain, [](const AuditRow& taken) {
+        return has_event(taken, "WorkApplied") || has_event(taken, "WorkApplyFailed");
+      }));
+    }
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at) {
@@ -51,7 +85,10 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
     if (!before) break;
     chain.push_back(std::move(*before));
   }
-  std::ranges::reverse(chain);
+  if (!is_request(chain.front())) {
+    SHIPLOG_TRY(add_beside(view, key, chain));
+  }
+  std::ranges::sort(chain, {}, &AuditRow::offset);
   return chain;
 }
 

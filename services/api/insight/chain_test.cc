@@ -75,6 +75,20 @@ TEST_F(InsightChainTest, LeadsFromTheRequestToTheStatusAcrossObjects) {
                                       "WorkStatusObserved", "StatusAggregated"}));
 }
 
+TEST_F(InsightChainTest, TellsWhatWasAskedOfTheObjectThoughAPolicySetItOff) {
+  const ObjectKey policy{type::kPropagationPolicy, "default", "p"};
+  Entry request;
+  request.actor = {"alice", {}, "api", "", ""};
+  request.events = {ObjectCreated{policy, object_value(policy)}};
+  fleet.write(request);
+  decide("binder", {ObjectUpdated{kTemplate, object_value(kTemplate, "claimed")}});
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const auto chain = must(chain_of(view, kTemplate));
+  ASSERT_EQ(kinds_of(chain), (std::vector<std::string>{"ObjectCreated", "ObjectCreated", "ObjectUpdated"}));
+  EXPECT_EQ(chain[0].events[0].subject, kTemplate);
+}
+
 TEST_F(InsightChainTest, EndsAtTheRequestOfAnEarlierVersion) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());

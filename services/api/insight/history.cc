@@ -90,7 +90,8 @@ Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, b
     } else if (!version.entry.events.empty()) {
       const auto& event = version.entry.events.front();
       why.set("event", event.kind);
-      why.set("summary", "about " + to_string(event.subject));
+      why.set("summary", event.summary);
+      why.set("object", to_value(event.subject));
     }
     SHIPLOG_TRY(auto causes, causes_of(view, version));
     why.set("causes", std::move(causes));
