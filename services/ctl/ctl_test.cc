@@ -1,5 +1,6 @@
 #include "services/ctl/ctl.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "events/codec/codec.h"
+#include "events/fold/fold.h"
 #include "events/journal/memory_journal.h"
 
 namespace shiplog::ctl {
