@@ -183,6 +183,12 @@ std::optional<Error> ApiServer::Impl::authenticate(const ContextPtr& context) {
   if (!peer.certified || peer.common_name.empty()) return Error{ErrorCode::kUnauthorized, "Unauthorized"};
   context->user = {peer.common_name, peer.organizations};
   context->user.groups.emplace_back("system:authenticated");
+  for (const auto& [name, value] : context->request.headers.all()) {
+    // Ignoring it would do as the certificate's owner what was meant to be tried as somebody else.
+    if (name.size() >= 12 && equal_ignoring_case(std::string_view{name}.substr(0, 12), "impersonate-")) {
+      return Error{ErrorCode::kForbidden, "impersonation is not supported: leave out --as, --as-group and --as-uid"};
+    }
+  }
   if (std::ranges::find(context->user.groups, kAdmins) != context->user.groups.end()) return std::nullopt;
   return Error{ErrorCode::kForbidden, "User \"" + peer.common_name + "\" cannot access \"" + context->request.path +
                                           "\": only members of the group " + kAdmins + " may"};

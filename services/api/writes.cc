@@ -1,3 +1,4 @@
+#include <map>
 #include <utility>
 
 #include "events/base/json.h"
@@ -36,6 +37,44 @@ Admission admission_for(Server& server, const Context& context, const WriteOptio
 void refuse(const ServerPtr& server, const ContextPtr& context, const Error& error) {
   server->record_denial(context, error);
   server->fail(context, error);
+}
+
+/// Kinds and fields that are stored and served, but that no service acts on yet: whoever writes one is told so.
+void warn_of_idle_parts(Context& context, const Value& object) {
+  static const std::map<std::string, const char*> kIdle = {
+      {"overridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
+      {"clusteroverridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
+      {"workloadrebalancers.apps.karmada.io", "nothing is rescheduled"},
+      {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
+      {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
+      {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
+      {"multiclusteringresses.networking.karmada.io", "no traffic is routed"},
+      {"resourceinterpretercustomizations.config.karmada.io", "kinds are interpreted as built in"},
+      {"resourceinterpreterwebhookconfigurations.config.karmada.io", "no webhook is called"},
+      {"resourceregistries.search.karmada.io", "nothing is cached for search"},
+      {"remedies.remedy.karmada.io", "no action is taken"},
+      {"karmadas.operator.karmada.io", "no control plane is installed"},
+      {"serviceexports.multicluster.x-k8s.io", "no service is exported"},
+      {"serviceimports.multicluster.x-k8s.io", "no service is imported"}};
+  const std::string type = context.kind->type();
+  if (const auto idle = kIdle.find(type); idle != kIdle.end()) {
+    context.warnings.push_back(context.kind->kind + " is stored, but this version does not act on it: " + idle->second);
+  }
+  const Value& spec = object["spec"];
+  const auto warn = [&](bool set, const char* field, const char* instead) {
+    if (set)
+      context.warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
+  };
+  if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
+    warn(spec["propagateDeps"].as_bool(), "spec.propagateDeps",
+         "what the template refers to needs a policy of its own");
+    warn(spec["preemption"].as_string() == "Always", "spec.preemption", "claimed templates stay with their policy");
+    warn(spec["activationPreference"].as_string() == "Lazy", "spec.activationPreference",
+         "changes take effect at once");
+    warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
+  }
+  warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
+       "the control plane calls the member, no agent is served");
 }
 
 /// What the fold refused, in kubectl's words.
@@ -137,7 +176,8 @@ void update_from(const ServerPtr& server, const ContextPtr& context, const Write
   auto admitted = write.status ? admit_status_update(admission, old, std::move(object))
                                : admit_update(admission, old, std::move(object));
   if (!admitted) return refuse(server, context, admitted.error());
-  context->warnings.insert(context->warnings.end(), admission.warnings.begin(), admission.warnings.end());
+  context->warnings = admission.warnings;
+  warn_of_idle_parts(*context, admitted.value());
   if (options.dry_run) return server->answer(context, write.success, admitted.value());
   // Always bound to what was read: the fold says who was first, and an unconditional update simply tries again.
   append_object(server, context, write, key, revision_of(old), std::move(admitted).value());
@@ -193,6 +233,7 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   auto admitted = admit_create(admission, std::move(body).value());
   if (!admitted) return refuse(server, context, admitted.error());
   context->warnings = admission.warnings;
+  warn_of_idle_parts(*context, admitted.value());
   const ObjectKey key = key_for(*context, admitted.value());
   if (options.value().dry_run) {
     return server->when_current(context, [server, context, key, object = std::move(admitted).value()] {

@@ -85,6 +85,7 @@ class ControlPlane {
 
   Result<void> start() {
     SHIPLOG_TRY(const std::string journal_path, sqlite_path(options_.journal));
+    SHIPLOG_TRY(listen_, parse_host_port(options_.common.listen));  // before anything is made
     SHIPLOG_TRY(make_folder(options_.common.data_dir));
     SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
     // What all processes of a fleet share lies beside the journal; what is this one's own, in its data folder.
@@ -187,7 +188,7 @@ class ControlPlane {
   }
 
   Result<void> start_api(const std::string& shared) {
-    SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));
+    const HostPort& listen = listen_;
     SHIPLOG_TRY(const Identity identity, load_identity(shared, listen, options_.names));
     api::ApiServer::Options api;
     api.http = http_options(options_.common, listen, identity);
@@ -205,7 +206,6 @@ class ControlPlane {
     if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
     log::info("api.listening", {log::kv("url", url)});
     // Written once the API answers for real: whoever waits for the file may go on at once.
-    record_->replica().when_folded(Offset{0}, [] {});
     loop_.post([this, identity, url] {
       record_->replica().when_caught_up([this, identity, url] {
         if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity); !written) {
@@ -269,6 +269,7 @@ class ControlPlane {
   const ServeOptions& options_;
   std::atomic<bool> stopped_{false};
   int lock_ = -1;
+  HostPort listen_;
   SystemRandom random_;
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};

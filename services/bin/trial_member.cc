@@ -52,6 +52,7 @@ class TrialMember {
   ~TrialMember() { stop(); }
 
   Result<void> start() {
+    SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));  // before anything is made
     std::error_code trouble;
     std::string folder = (std::filesystem::temp_directory_path(trouble) / "shiplog-member-XXXXXX").string();
     if (trouble || ::mkdtemp(folder.data()) == nullptr) {
@@ -61,7 +62,6 @@ class TrialMember {
     // Objects live in memory and are gone with the process; the identity stays, when there is a place for it.
     const std::string identity_folder = options_.common.data_dir.empty() ? folder : options_.common.data_dir;
     SHIPLOG_TRY(make_folder(identity_folder));
-    SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));
     SHIPLOG_TRY(identity_, load_identity(identity_folder, listen, {}));
 
     MemoryJournalOptions journal;

@@ -100,12 +100,6 @@ void check_taint_policy(const Value& object, const Write&, Causes& causes) {
       causes.invalid(at("spec.taints", i), taints[i],
                      "Duplicate taint with the same key(" + key + ") and effect(" + effect + ") is not allowed");
     }
-    if (effect == "NoExecute") {
-      causes.invalid(
-          at("spec.taints", i) + ".effect", taints[i]["effect"],
-          "Configuring taint with NoExecute effect is not allowed, this capability must be explicitly enabled "
-          "by administrators through command-line flags");
-    }
   }
 }
 
