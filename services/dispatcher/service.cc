@@ -80,11 +80,24 @@ class DispatcherService final : public Service {
         }
       }
     }
-    if (change.removed()) return wake_owner(change, wake);
+    if (change.removed()) {
+      wake_successor(change.before, wake);
+      return wake_owner(change, wake);
+    }
     // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
     const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
     if (began || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) wake.push_back(change.object);
     if (dispatcher_namespace(after) && applied(after) && !applied(before)) wake_tenants(state, change, wake);
+  }
+
+  /// A binding that was deleted and made anew waits for a Work of its predecessor, which carries another id, but the
+  /// same name (B-25).
+  static void wake_successor(const Value& work, std::vector<ObjectKey>& wake) {
+    const auto in = annotation_of(work, annotation::kBindingNamespace);
+    const auto name = annotation_of(work, annotation::kBindingName);
+    const auto cluster_name = annotation_of(work, annotation::kClusterBindingName);
+    if (!name.empty()) wake.push_back({type::kResourceBinding, std::string{in}, std::string{name}});
+    if (!cluster_name.empty()) wake.push_back({type::kClusterResourceBinding, "", std::string{cluster_name}});
   }
 
   /// B-27: a namespace's Work that is gone may be wanted back.

@@ -137,9 +137,11 @@ void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
 
 void Replica::send(const std::shared_ptr<Waiting>& waiting) {
   ++waiting->tries;
-  options_.journal->append(waiting->bytes, [this, alive = alive_, waiting](Result<Offset> stored) {
+  // The journal may answer, on a thread of its own, when this replica is gone: nothing of it is touched before `alive`
+  // was looked at on the executor.
+  Executor* executor = options_.executor;
+  options_.journal->append(waiting->bytes, [this, executor, alive = alive_, waiting](Result<Offset> stored) {
     if (stored) return;  // the fold answers
-    Executor* executor = options_.executor;
     executor->post([this, alive, waiting, stored = std::move(stored)] {
       if (*alive) on_stored(waiting, stored);
     });

@@ -1,0 +1,152 @@
+#include "services/runtime/queue.h"
+
+#include <gtest/gtest.h>
+
+namespace shiplog {
+namespace {
+
+const ObjectKey kA{"configmaps", "default", "a"};
+const ObjectKey kB{"configmaps", "default", "b"};
+constexpr UtcMillis kNow{1'000'000};
+
+Cause cause(uint64_t revision) { return {Revision{revision}, {}, ""}; }
+
+class QueueTest : public ::testing::Test {
+ protected:
+  ReconcileQueue queue;
+  SeededRandom random{1};
+
+  std::string taken(UtcMillis now) {
+    const auto one = queue.take(now);
+    return one ? one->key.name : "";
+  }
+};
+
+TEST_F(QueueTest, HandsOutWokenKeysOnceEach) {
+  queue.wake(kA, kNow, cause(1));
+  queue.wake(kA, kNow, cause(2));
+  queue.wake(kB, kNow, cause(3));
+  EXPECT_EQ(taken(kNow), "a");
+  EXPECT_EQ(taken(kNow), "b");
+  EXPECT_EQ(taken(kNow), "");
+  EXPECT_EQ(queue.busy(), 2U);
+}
+
+TEST_F(QueueTest, KeepsTheFirstCauseSinceTheLastLook) {
+  queue.wake(kA, kNow, cause(1));
+  queue.wake(kA, kNow, cause(2));
+  EXPECT_EQ(queue.take(kNow)->cause.revision.value, 1U);
+}
+
+TEST_F(QueueTest, HandsABusyKeyOutAgainOnlyAfterItIsDone) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.wake(kA, kNow, cause(2));
+  EXPECT_EQ(taken(kNow), "");
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+  queue.done(kA, kNow, std::nullopt);
+  const auto again = queue.take(kNow);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->cause.revision.value, 2U);
+}
+
+TEST_F(QueueTest, ForgetsAKeyThatIsDone) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.done(kA, kNow, std::nullopt);
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(queue.busy(), 0U);
+  EXPECT_EQ(taken(kNow + Millis{1'000'000}), "");
+}
+
+TEST_F(QueueTest, LooksAgainWhenAsked) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.done(kA, kNow, kNow + Millis{50});
+  EXPECT_EQ(queue.next_due(), kNow + Millis{50});
+  EXPECT_EQ(taken(kNow + Millis{49}), "");
+  EXPECT_EQ(taken(kNow + Millis{50}), "a");
+}
+
+TEST_F(QueueTest, AWakeUpComesBeforeALaterLook) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.done(kA, kNow, kNow + Millis{50});
+  queue.wake(kA, kNow + Millis{10}, cause(2));
+  EXPECT_EQ(taken(kNow + Millis{10}), "a");
+  EXPECT_EQ(taken(kNow + Millis{50}), "") << "the later look is part of the same key";
+}
+
+TEST_F(QueueTest, WokenWhileBusyComesBeforeTheLookThatDoneAsksFor) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.wake(kA, kNow, cause(2));
+  queue.done(kA, kNow, kNow + Millis{50});
+  EXPECT_EQ(taken(kNow), "a");
+}
+
+TEST_F(QueueTest, FailuresWaitLongerEachTimeUpToHalfAMinute) {
+  queue.wake(kA, kNow, cause(1));
+  UtcMillis now = kNow;
+  int64_t longest = 0;
+  for (int failure = 0; failure < 30; ++failure) {
+    ASSERT_EQ(taken(now), "a");
+    queue.retry(kA, now, random);
+    const int64_t backoff = std::min<int64_t>(30'000, 20LL << std::min(failure, 12));
+    const int64_t wait = (*queue.next_due() - now).value;
+    EXPECT_GE(wait, backoff / 2);
+    EXPECT_LE(wait, backoff);
+    longest = std::max(longest, wait);
+    now = *queue.next_due();
+  }
+  EXPECT_EQ(queue.failures(kA), 30);
+  EXPECT_GT(longest, 15'000);
+}
+
+TEST_F(QueueTest, AWakeUpDoesNotWaitForTheBackoff) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.retry(kA, kNow, random);
+  queue.wake(kA, kNow, cause(2));
+  EXPECT_EQ(taken(kNow), "a");
+  EXPECT_EQ(queue.failures(kA), 1) << "a look is no success yet";
+}
+
+TEST_F(QueueTest, AFailureWokenWhileBusyIsLookedAtOnce) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.wake(kA, kNow, cause(2));
+  queue.retry(kA, kNow, random);
+  EXPECT_EQ(taken(kNow), "a");
+}
+
+TEST_F(QueueTest, SuccessForgetsFailures) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.retry(kA, kNow, random);
+  ASSERT_EQ(taken(kNow + Millis{20}), "a");
+  queue.done(kA, kNow + Millis{20}, kNow + Millis{100});
+  EXPECT_EQ(queue.failures(kA), 0);
+}
+
+TEST_F(QueueTest, AnEndThatComesAfterClearIsIgnored) {
+  queue.wake(kA, kNow, cause(1));
+  ASSERT_EQ(taken(kNow), "a");
+  queue.clear();
+  queue.done(kA, kNow, kNow + Millis{1});
+  queue.retry(kA, kNow, random);
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(queue.busy(), 0U);
+  queue.wake(kA, kNow, cause(2));
+  EXPECT_EQ(taken(kNow), "a");
+}
+
+TEST_F(QueueTest, AClockThatFallsBackStillFindsWhatIsWoken) {
+  queue.wake(kA, kNow, cause(1));
+  const UtcMillis earlier{kNow.value - 60'000};
+  queue.wake(kA, earlier, cause(2));
+  EXPECT_EQ(taken(earlier), "a");
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,237 @@
+#include "services/runtime/replica.h"
+
+#include <deque>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "events/codec/codec.h"
+#include "projections/runner.h"
+#include "services/runtime/log.h"
+#include "services/runtime/manual_executor.h"
+
+namespace shiplog {
+namespace {
+
+/// A journal whose answers are the test's to give.
+class HeldJournal final : public Journal {
+ public:
+  struct Sent {
+    std::string bytes;
+    Appended done;
+  };
+  std::deque<Sent> sent;
+  Offset first{0};
+  Offset next{0};
+
+  void append(std::string bytes, Appended done) override { sent.push_back({std::move(bytes), std::move(done)}); }
+  Result<std::unique_ptr<Tail>> tail(Offset) override {
+    return Error{ErrorCode::kUnavailable, "not read in this test"};
+  }
+  Result<Offset> head() override { return next; }
+  Result<Offset> oldest() override { return first; }
+  Result<void> trim(Offset) override { return Error{ErrorCode::kUnavailable, "not trimmed in this test"}; }
+  std::string describe() const override { return "held"; }
+
+  Sent take() {
+    Sent one = std::move(sent.front());
+    sent.pop_front();
+    return one;
+  }
+};
+
+const ObjectKey kNamespace{type::kNamespace, "", "default"};
+
+Entry creation(const ObjectKey& key) {
+  Entry entry;
+  entry.events = {ObjectCreated{key, Value::object({{"metadata", Value::object({{"name", key.name}})}})}};
+  return entry;
+}
+
+class ReplicaTest : public ::testing::Test {
+ protected:
+  ReplicaTest() { log::configure(log::Format::kText, log::Level::kError); }
+
+  HeldJournal journal;
+  ManualExecutor executor;
+  SeededRandom random{1};
+  std::unique_ptr<Replica> replica = make();
+  std::vector<std::string> answers;
+
+  std::unique_ptr<Replica> make() {
+    return std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random, nullptr});
+  }
+  void append(Entry entry) {
+    replica->append(std::move(entry), [this](const Result<Outcome>& outcome) {
+      answers.push_back(!outcome                  ? outcome.error().message
+                        : outcome.value().refusal ? outcome.value().refusal->reason
+                                                  : "revision " + std::to_string(outcome.value().revision.value));
+    });
+    executor.run();
+  }
+  void deliver(const std::string& bytes) {
+    const Offset offset{journal.next.value++};
+    std::vector<DecodedRecord> records;
+    records.push_back({offset, decode(bytes).value()});
+    EXPECT_TRUE(replica->deliver(std::move(records)).has_value());
+  }
+};
+
+TEST_F(ReplicaTest, AnswersOnceTheEntryIsFoldedAndNotBefore) {
+  append(creation(kNamespace));
+  auto sent = journal.take();
+  sent.done(Offset{0});
+  executor.run();
+  EXPECT_TRUE(answers.empty());
+  deliver(sent.bytes);
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
+  EXPECT_EQ(replica->feed().revision(), Revision{1});
+}
+
+TEST_F(ReplicaTest, AnswersAlsoWhenTheEntryIsFoldedBeforeTheJournalSaysThatItIsStored) {
+  append(creation(kNamespace));
+  auto sent = journal.take();
+  deliver(sent.bytes);
+  EXPECT_EQ(answers.size(), 1U);
+  sent.done(Offset{0});
+  executor.run();
+  EXPECT_EQ(answers.size(), 1U);
+}
+
+TEST_F(ReplicaTest, TellsWhatTheFoldRefused) {
+  append(creation({"configmaps", "nowhere", "a"}));
+  deliver(journal.take().bytes);
+  EXPECT_EQ(answers, std::vector<std::string>{"namespaces \"nowhere\" not found"});
+}
+
+TEST_F(ReplicaTest, RetriesAnUnknownOutcomeWithTheSameBytesUntilTheEntryIsSeen) {
+  append(creation(kNamespace));
+  const auto first = journal.take();
+  first.done(Error{ErrorCode::kUnknownOutcome, "the connection broke"});
+  executor.run(Millis{3000});
+  ASSERT_EQ(journal.sent.size(), 1U);
+  const auto second = journal.take();
+  EXPECT_EQ(second.bytes, first.bytes);
+  deliver(first.bytes);
+  deliver(second.bytes);
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"}) << "the twin is not answered";
+}
+
+TEST_F(ReplicaTest, DoesNotBelieveThatAnEntryIsNotStoredAfterItsOutcomeWasUnknown) {
+  append(creation(kNamespace));
+  const auto first = journal.take();
+  first.done(Error{ErrorCode::kUnknownOutcome, "the connection broke"});
+  executor.run(Millis{3000});
+  journal.take().done(Error{ErrorCode::kUnavailable, "the journal is away"});
+  executor.run(Millis{3000});
+  EXPECT_TRUE(answers.empty());
+  EXPECT_EQ(journal.sent.size(), 1U) << "it is tried again";
+  deliver(first.bytes);
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
+}
+
+TEST_F(ReplicaTest, StopsRetryingOnceTheEntryIsSeen) {
+  append(creation(kNamespace));
+  const auto first = journal.take();
+  first.done(Error{ErrorCode::kUnknownOutcome, "the connection broke"});
+  executor.run();
+  deliver(first.bytes);
+  executor.run(Millis{60'000});
+  EXPECT_TRUE(journal.sent.empty());
+}
+
+TEST_F(ReplicaTest, SaysSoWhenAnEntryIsCertainlyNotStored) {
+  append(creation(kNamespace));
+  journal.take().done(Error{ErrorCode::kTooLarge, "too large"});
+  executor.run();
+  EXPECT_EQ(answers, std::vector<std::string>{"too large"});
+}
+
+TEST_F(ReplicaTest, AnAnswerOfTheJournalMayComeWhenTheReplicaIsGone) {
+  append(creation(kNamespace));
+  auto sent = journal.take();
+  replica.reset();
+  sent.done(Error{ErrorCode::kUnknownOutcome, "the connection broke"});
+  executor.run(Millis{3000});
+  EXPECT_TRUE(answers.empty());
+}
+
+TEST_F(ReplicaTest, HasCaughtUpOnceWhatWasThereAtItsStartIsFolded) {
+  Entry entry = creation(kNamespace);
+  entry.id = new_entry_id(random);
+  entry.time = executor.now();
+  journal.next = Offset{1};
+  ASSERT_TRUE(replica->open().has_value());
+  EXPECT_FALSE(replica->caught_up());
+  bool told = false;
+  replica->when_caught_up([&] { told = true; });
+  journal.next = Offset{0};
+  deliver(encode(entry));
+  executor.run();
+  EXPECT_TRUE(replica->caught_up());
+  EXPECT_TRUE(told);
+}
+
+TEST_F(ReplicaTest, WhoWaitsForAnOffsetIsToldWhenItIsFolded) {
+  int told = 0;
+  replica->when_folded(Offset{0}, [&] { ++told; });
+  EXPECT_EQ(told, 1) << "nothing to wait for";
+  replica->when_folded(Offset{1}, [&] { ++told; });
+  executor.run();
+  EXPECT_EQ(told, 1);
+  append(creation(kNamespace));
+  deliver(journal.take().bytes);
+  EXPECT_EQ(told, 2);
+}
+
+TEST_F(ReplicaTest, GoesOnFromWhatWasRestored) {
+  append(creation(kNamespace));
+  deliver(journal.take().bytes);
+  Restored restored;
+  restored.next = replica->next();
+  restored.meta = replica->state().meta();
+  restored.objects = {{kNamespace, replica->state().value_of(kNamespace)}};
+  const Hash128 hash = replica->state().hash();
+  replica = make();
+  const auto next = replica->open(restored);
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next.value(), Offset{1});
+  EXPECT_EQ(replica->state().hash(), hash);
+  EXPECT_TRUE(replica->caught_up());
+}
+
+TEST_F(ReplicaTest, StartsOverWhenWhatWasRestoredDoesNotAddUp) {
+  Restored restored;
+  restored.next = Offset{7};
+  restored.meta.hash.lo = 1;
+  const auto next = replica->open(restored);
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next.value(), Offset{0});
+  EXPECT_EQ(replica->state().revision(), Revision{0});
+}
+
+TEST_F(ReplicaTest, SaysWhatIsMissingWhenTheJournalWasTrimmed) {
+  journal.first = Offset{5};
+  journal.next = Offset{9};
+  const auto next = replica->open();
+  ASSERT_FALSE(next.has_value());
+  EXPECT_EQ(next.error().code, ErrorCode::kGone);
+}
+
+TEST_F(ReplicaTest, TakesNothingMoreOnceItHasDiverged) {
+  append(creation(kNamespace));
+  deliver(journal.take().bytes);
+  Entry hashed;
+  hashed.id = new_entry_id(random);
+  hashed.events = {StateHashed{Revision{1}, Hash128{1, 2}}};
+  std::vector<DecodedRecord> records;
+  records.push_back({Offset{1}, hashed});
+  log::configure(log::Format::kText, log::Level::kError);
+  EXPECT_FALSE(replica->deliver(std::move(records)).has_value());
+  append(creation({type::kNamespace, "", "other"}));
+  EXPECT_EQ(answers.back(), "journal: this replica has stopped");
+  EXPECT_TRUE(journal.sent.empty());
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,319 @@
+#include "services/runtime/roles.h"
+
+#include <map>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "events/codec/codec.h"
+#include "services/runtime/log.h"
+#include "services/runtime/manual_executor.h"
+
+namespace shiplog {
+namespace {
+
+/// Stores at once and hands the records to every replica on the next run().
+class LoopJournal final : public Journal {
+ public:
+  std::vector<std::string> records;
+  void append(std::string bytes, Appended done) override {
+    records.push_back(std::move(bytes));
+    done(Offset{static_cast<int64_t>(records.size()) - 1});
+  }
+  Result<std::unique_ptr<Tail>> tail(Offset) override {
+    return Error{ErrorCode::kUnavailable, "not read in this test"};
+  }
+  Result<Offset> head() override { return Offset{static_cast<int64_t>(records.size())}; }
+  Result<Offset> oldest() override { return Offset{0}; }
+  Result<void> trim(Offset) override { return Error{ErrorCode::kUnavailable, "not trimmed in this test"}; }
+  std::string describe() const override { return "loop"; }
+};
+
+class ManualElection final : public Election {
+ public:
+  explicit ManualElection(std::string identity) : identity_{std::move(identity)} {}
+  const std::string& identity() const override { return identity_; }
+  void campaign(const std::string& service, std::function<void(bool)> changed) override {
+    changed_[service] = std::move(changed);
+  }
+  void resign() override { resigned = true; }
+  void say(bool leads) {
+    for (const auto& [service, changed] : changed_) changed(leads);
+  }
+  bool resigned = false;
+
+ private:
+  std::string identity_;
+  std::map<std::string, std::function<void(bool)>> changed_;
+};
+
+/// What a test can see of a service: its tasks stay until the test ends them.
+struct Seen {
+  std::vector<TaskPtr> tasks;
+  int starts = 0;
+  int stops = 0;
+  int changes = 0;
+};
+
+class Watcher final : public Service {
+ public:
+  explicit Watcher(Seen& seen) : seen_{seen} {}
+  std::string_view name() const override { return "watcher"; }
+  void on_change(const State&, const Change& change, std::vector<ObjectKey>& wake) override {
+    ++seen_.changes;
+    wake.push_back(change.object);
+  }
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    ++seen_.starts;
+    for (const auto& [name, object] : state.objects(type::kNamespace)) {
+      wake.push_back({type::kNamespace, name.ns, name.name});
+    }
+  }
+  void on_stop() override { ++seen_.stops; }
+  void reconcile(TaskPtr task) override { seen_.tasks.push_back(std::move(task)); }
+
+ private:
+  Seen& seen_;
+};
+
+Value named(const char* name) { return Value::object({{"metadata", Value::object({{"name", name}})}}); }
+
+struct Process {
+  Process(Journal& journal, Executor& executor, Random& random, const std::string& name, size_t steps = 512)
+      : election{name},
+        replica{{name, &journal, &executor, &random, nullptr}},
+        roles{{&replica, &executor, &random, &election, "test", steps}} {
+    EXPECT_TRUE(replica.open().has_value());
+    roles.add(std::make_unique<Watcher>(seen));
+    roles.start();
+  }
+  Seen seen;
+  ManualElection election;
+  Replica replica;
+  Roles roles;
+};
+
+class RolesTest : public ::testing::Test {
+ protected:
+  RolesTest() { log::configure(log::Format::kText, log::Level::kError); }
+
+  LoopJournal journal;
+  ManualExecutor executor;
+  SeededRandom random{1};
+  std::vector<Process*> processes;
+
+  /// Lets everything that is due happen, and everybody read what was stored.
+  void settle(Millis time = Millis{0}) {
+    executor.run(time);
+    for (bool more = true; more;) {
+      more = false;
+      for (Process* process : processes) {
+        const auto from = static_cast<size_t>(process->replica.next().value);
+        std::vector<DecodedRecord> records;
+        for (size_t at = from; at < journal.records.size(); ++at) {
+          records.push_back({Offset{static_cast<int64_t>(at)}, decode(journal.records[at]).value()});
+        }
+        more = more || !records.empty();
+        EXPECT_TRUE(process->replica.deliver(std::move(records)).has_value());
+      }
+      executor.run();
+    }
+  }
+  void create(const char* name) {
+    Entry entry;
+    entry.id = new_entry_id(random);
+    entry.time = executor.now();
+    entry.events = {ObjectCreated{{type::kNamespace, "", name}, named(name)}};
+    journal.records.push_back(encode(entry));
+    settle();
+  }
+};
+
+TEST_F(RolesTest, FollowsWithoutActingUntilTheElectionSaysSo) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  create("a");
+  EXPECT_EQ(one.seen.changes, 1);
+  EXPECT_TRUE(one.seen.tasks.empty());
+  one.election.say(true);
+  settle();
+  EXPECT_TRUE(one.roles.acting("watcher"));
+  EXPECT_EQ(one.replica.state().lease("watcher"), (Lease{"one", 1}));
+  ASSERT_EQ(one.seen.tasks.size(), 1U);
+  EXPECT_EQ(one.seen.tasks[0]->key().name, "a");
+}
+
+TEST_F(RolesTest, HandsOutAKeyThatAChangeWakes) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  ASSERT_EQ(one.seen.tasks.size(), 1U);
+  EXPECT_EQ(one.roles.due_or_busy(), 1U);
+  one.seen.tasks[0]->done();
+  EXPECT_EQ(one.roles.pending(), 0U);
+}
+
+TEST_F(RolesTest, LooksAgainAfterTheTimeThatDoneAsksFor) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  one.seen.tasks[0]->done(Millis{500});
+  settle(Millis{499});
+  EXPECT_EQ(one.seen.tasks.size(), 1U);
+  settle(Millis{1});
+  EXPECT_EQ(one.seen.tasks.size(), 2U);
+}
+
+TEST_F(RolesTest, LooksAgainAlsoWhenTheClockFallsBackMeanwhile) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  one.seen.tasks[0]->done(Millis{500});
+  executor.jump(Millis{-10'000});
+  settle(Millis{11'000});
+  EXPECT_EQ(one.seen.tasks.size(), 2U);
+}
+
+TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
+  Process one{journal, executor, random, "one"};
+  Process two{journal, executor, random, "two"};
+  processes = {&one, &two};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  ASSERT_EQ(one.seen.tasks.size(), 1U);
+  two.election.say(true);
+  settle();
+  EXPECT_TRUE(two.roles.acting("watcher"));
+  EXPECT_FALSE(one.roles.acting("watcher"));
+  EXPECT_EQ(one.seen.stops, 1);
+
+  // What the old leader still holds comes to nothing.
+  const size_t before = journal.records.size();
+  bool answered = false;
+  one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                     [&](const Result<Revision>&) { answered = true; });
+  settle();
+  EXPECT_EQ(journal.records.size(), before);
+  EXPECT_FALSE(answered);
+}
+
+TEST_F(RolesTest, WhoStillBelievesToLeadTakesTheLeaseBack) {
+  Process one{journal, executor, random, "one"};
+  Process two{journal, executor, random, "two"};
+  processes = {&one, &two};
+  settle();
+  one.election.say(true);
+  settle();
+  two.election.say(true);
+  settle();
+  two.election.say(false);
+  settle(Millis{100});
+  settle();
+  EXPECT_TRUE(one.roles.acting("watcher"));
+  EXPECT_EQ(one.replica.state().lease("watcher").epoch, 3U);
+}
+
+TEST_F(RolesTest, OfTwoWhoTakeTheLeaseAtOnceOneActs) {
+  Process one{journal, executor, random, "one"};
+  Process two{journal, executor, random, "two"};
+  processes = {&one, &two};
+  settle();
+  one.election.say(true);
+  two.election.say(true);
+  settle();
+  EXPECT_NE(one.roles.acting("watcher"), two.roles.acting("watcher"));
+}
+
+TEST_F(RolesTest, AnOldDecisionInTheJournalIsRefusedByItsFence) {
+  Process one{journal, executor, random, "one"};
+  Process two{journal, executor, random, "two"};
+  processes = {&one, &two};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                     [](const Result<Revision>&) {});
+  two.election.say(true);  // its LeaseTaken is computed before the decision is stored, and stored after it
+  executor.run();
+  // The journal's order decides: put the lease before the decision.
+  std::swap(journal.records[journal.records.size() - 1], journal.records[journal.records.size() - 2]);
+  settle();
+  EXPECT_NE(two.replica.state().find({type::kNamespace, "", "a"}), nullptr);
+}
+
+TEST_F(RolesTest, AnEntryCarriesTheTimeAndTheRevisionItWasDecidedWith) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  const UtcMillis decided = one.seen.tasks[0]->now();
+  executor.run(Millis{50});
+  one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                     [](const Result<Revision>&) {});
+  executor.run();
+  const Entry entry = decode(journal.records.back()).value();
+  EXPECT_EQ(entry.time, decided);
+  EXPECT_EQ(entry.as_of, Revision{1});
+  EXPECT_EQ(entry.request.verb, "decide");
+  EXPECT_EQ(entry.request.path, "namespaces/a");
+  EXPECT_EQ(entry.fence, (Fence{"watcher", 1}));
+  EXPECT_EQ(entry.cause.revision, Revision{1});
+}
+
+TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
+  Process one{journal, executor, random, "one", 2};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  for (const char* name : {"a", "b", "c"}) create(name);
+  EXPECT_EQ(one.seen.tasks.size(), 2U);
+  one.seen.tasks[0]->done();
+  settle();
+  EXPECT_EQ(one.seen.tasks.size(), 3U);
+}
+
+TEST_F(RolesTest, StopsCleanly) {
+  Process one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  one.election.say(true);
+  settle();
+  create("a");
+  one.roles.stop();
+  EXPECT_TRUE(one.election.resigned);
+  EXPECT_EQ(one.seen.stops, 1);
+  one.seen.tasks[0]->done();  // comes to nothing
+  EXPECT_EQ(one.roles.pending(), 0U);
+}
+
+TEST_F(RolesTest, StepsMayEndWhenTheRolesAreGone) {
+  auto one = std::make_unique<Process>(journal, executor, random, "one");
+  processes = {one.get()};
+  settle();
+  one->election.say(true);
+  settle();
+  create("a");
+  const TaskPtr held = one->seen.tasks[0];
+  processes.clear();
+  one.reset();
+  held->done();
+  held->retry(Error{ErrorCode::kUnavailable, "too late"});
+}
+
+}  // namespace
+}  // namespace shiplog

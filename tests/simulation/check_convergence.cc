@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "events/base/json.h"
+#include "events/state/placement.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "tests/simulation/checks.h"
+#include "tests/simulation/objects.h"
+
+namespace shiplog::simulation {
+namespace {
+
+void check_replicas(World& world) {
+  const State& state = world.reference.state();
+  for (const auto& process : world.processes) {
+    const std::string& who = process->identity();
+    if (process->replica().state().hash() != state.hash()) world.trace.broken("idle", who + " is behind");
+    // What looks again and again may be at it just now.
+    for (int looks = 0; looks < 200 && process->roles().due_or_busy() > 0; ++looks) world.run_for(Millis{7});
+    if (process->roles().due_or_busy() > 0) world.trace.broken("idle", who + " still has work to do");
+  }
+  for (const std::string& service : all_services()) {
+    int acting = 0;
+    for (const auto& process : world.processes) acting += process->roles().acting(service) ? 1 : 0;
+    if (acting != 1) {
+      world.trace.broken("idle", std::to_string(acting) + " processes act as " + service);
+    }
+  }
+}
+
+bool unclaimed(const Value& binding) {
+  return label_of(binding, label::kPolicyId).empty() && label_of(binding, label::kClusterPolicyId).empty();
+}
+
+/// The number of clusters in the words of a refusal follows clusters that do not concern the binding, and so wake
+/// nobody.
+bool only_counts_anew(const State& state, const Decision& decision) {
+  return std::ranges::all_of(decision.events, [&](const Event& event) {
+    const auto* refused = std::get_if<PlacementRefused>(&event);
+    if (refused == nullptr && !std::holds_alternative<QuotaRefused>(event)) return false;
+    const std::string reason = refused == nullptr ? "QuotaExceeded" : refused->reason;
+    const Value& condition = condition_of(state.value_of(subject_of(event)), "Scheduled");
+    return condition["status"].as_string() == "False" && condition["reason"].as_string() == reason;
+  });
+}
+
+/// Whatever a service would look at when it starts now is as it should be: no change was missed.
+void check_nothing_to_decide(World& world) {
+  const State& state = world.reference.state();
+  for (const std::string& name : all_services()) {
+    const auto service = make_service(name, world.members);
+    std::vector<ObjectKey> keys;
+    service->on_start(state, keys);
+    for (const ObjectKey& key : keys) {
+      // A policy's taint that somebody took off by hand stays off until the cluster's condition changes (2.4.3).
+      if (name == "taint" && key.ns == "taint-policies") continue;
+      // D-39: what was rendered for a binding stays when its policy goes, whatever its template then becomes.
+      if (name == "dispatcher" && unclaimed(state.value_of(key))) continue;
+      const auto decided = decide_of(name)(state, key, world.timeline.now());
+      if (!decided || !decided.value() || only_counts_anew(state, *decided.value())) continue;
+      std::string what;
+      for (const Event& event : decided.value()->events) {
+        what += " " + std::string{name_of(event)} + " " + to_string(subject_of(event)) + " " + summary_of(event);
+      }
+      world.trace.broken("idle", name + " has not seen to " + to_string(key) + ":" + what);
+    }
+  }
+}
+
+/// Bindings belong to templates that a policy selects; their Works are where they aim at, and nowhere else.
+void check_bindings(World& world) {
+  const State& state = world.reference.state();
+  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+    for (const auto& [name, object] : state.objects(type)) {
+      const std::string where = to_string(ObjectKey{type, name.ns, name.name});
+      const Value& binding = object.value;
+      if (deleting(binding)) {
+        world.trace.broken("converge", where + " is being deleted for ever");
+        continue;
+      }
+      std::set<std::string> targets;
+      std::set<std::string> evicting;  // keeps the Work it has
+      for (const Value& target : binding["spec"]["clusters"].items()) targets.insert(target["name"].str());
+      for (const Value& task : binding["spec"]["gracefulEvictionTasks"].items()) {
+        evicting.insert(task["fromCluster"].str());
+      }
+      for (const std::string& cluster : targets) {
+        if (state.cluster(cluster) == nullptr) {
+          world.trace.broken("converge", where + " aims at " + cluster + ", which is no member");
+        }
+      }
+      const bool cluster_scoped = name.ns.empty();
+      const auto id = label_of(binding, cluster_scoped ? label::kClusterBindingId : label::kBindingId);
+      std::set<std::string> works;
+      for (const ObjectKey& key : state.labelled(cluster_scoped ? label::kClusterBindingId : label::kBindingId, id)) {
+        if (key.type == type::kWork) works.insert(cluster_of_space(key.ns));
+      }
+      const Value& resource = binding["spec"]["resource"];
+      const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
+      const bool has_template = state.find(served->key(name.ns, resource["name"].as_string())) != nullptr;
+      // A template that was deleted without its dependents leaves the binding behind, without an owner.
+      if (!has_template && binding["metadata"]["ownerReferences"].size() > 0) {
+        world.trace.broken("converge", where + " has no template");
+      }
+      std::string text = where + " has Works on";
+      for (const std::string& one : works) text += " " + one;
+      for (const std::string& one : targets) {
+        const Cluster* cluster = state.cluster(one);
+        if (has_template && !works.contains(one) && cluster != nullptr && !cluster->deleting) {
+          world.trace.broken("converge", text + ", and aims at " + one);
+        }
+      }
+      for (const std::string& one : works) {
+        if (!targets.contains(one) && !evicting.contains(one)) {
+          world.trace.broken("converge", text + ", and does not aim at " + one);
+        }
+      }
+      int64_t sum = 0;
+      for (const Value& target : binding["spec"]["clusters"].items()) sum += target["replicas"].as_int();
+      const bool scheduled = condition_of(binding, "Scheduled")["status"].as_string() == "True";
+      const bool divided =
+          binding["spec"]["placement"]["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided";
+      const int64_t replicas = binding["spec"]["replicas"].as_int();
+      if (scheduled && divided && replicas > 0 && !targets.empty() && sum != replicas) {
+        world.trace.broken("converge", where + " places " + std::to_string(sum) + " of " + std::to_string(replicas));
+      }
+    }
+  }
+}
+
+/// What policies say, told here without the scheduler: never outside the affinity.
+void check_placements(World& world) {
+  const State& state = world.reference.state();
+  for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
+    if (condition_of(object.value, "Scheduled")["status"].as_string() != "True") continue;
+    if (unclaimed(object.value)) continue;
+    const Value& names = object.value["spec"]["placement"]["clusterAffinity"]["clusterNames"];
+    for (const Value& target : object.value["spec"]["clusters"].items()) {
+      bool named = names.size() == 0;
+      for (const Value& one : names.items()) named = named || one == target["name"];
+      if (!named) {
+        world.trace.broken("converge", to_string(ObjectKey{type::kResourceBinding, name.ns, name.name}) + " is on " +
+                                           target["name"].str() + ", which its policy does not name");
+      }
+    }
+  }
+}
+
+/// D-39: a binding whose policy has gone stays as it is, for ever, and a cluster does not leave under a binding.
+bool held_by_unclaimed(const State& state, const std::string& cluster) {
+  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+    for (const auto& [name, object] : state.objects(type)) {
+      const Value& binding = object.value;
+      if (!unclaimed(binding)) continue;
+      for (const Value& target : binding["spec"]["clusters"].items()) {
+        if (target["name"].as_string() == cluster) return true;
+      }
+    }
+  }
+  return false;
+}
+
+void check_member(World& world, const std::string& cluster) {
+  const State& state = world.reference.state();
+  const auto& member = world.members.member(cluster);
+  std::set<ObjectKey> wanted;
+  for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
+    const std::string where = to_string(ObjectKey{type::kWork, name.ns, name.name});
+    if (deleting(work.value)) world.trace.broken("converge", where + " is being deleted for ever");
+    for (const Value& manifest : work.value["spec"]["workload"]["manifests"].items()) {
+      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
+      const ObjectKey key =
+          served->key(manifest["metadata"]["namespace"].as_string(), manifest["metadata"]["name"].as_string());
+      wanted.insert(key);
+      const Value& there = member.find(key);
+      if (there.is_null()) {
+        world.trace.broken("converge", cluster + " has no " + to_string(key) + " as " + where + " wants it");
+      } else if (label_of(there, label::kManaged) == "true" && !holds(there, manifest)) {
+        world.trace.broken("converge", cluster + " has another " + to_string(key) + " than " + where +
+                                           " says: " + to_json(there) + " instead of " + to_json(manifest));
+      }
+    }
+    if (!applied(work.value)) {
+      world.trace.broken("converge",
+                         where + " is not applied: " + condition_of(work.value, "Applied")["message"].str());
+    }
+  }
+  for (const auto& [key, object] : member.objects()) {
+    if (label_of(object, label::kManaged) != "true" || wanted.contains(key)) continue;
+    if (world.left_behind.contains(std::string{uid_of(object)})) continue;
+    world.trace.broken("converge", cluster + " still has " + to_string(key));
+  }
+}
+
+/// What the members report has come back to the templates.
+void check_status(World& world) {
+  const State& state = world.reference.state();
+  for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
+    const Value& resource = object.value["spec"]["resource"];
+    if (resource["kind"].as_string() != "Deployment" || object.value["spec"]["clusters"].size() == 0) continue;
+    int64_t ready = 0;
+    for (const Value& target : object.value["spec"]["clusters"].items()) {
+      const auto& member = world.members.member(target["name"].str());
+      ready += member.find({kDeployments, name.ns, resource["name"].str()})["status"]["readyReplicas"].as_int();
+    }
+    const Value& deployment = state.value_of({kDeployments, name.ns, resource["name"].str()});
+    if (deployment.is_null() || deployment["status"]["readyReplicas"].as_int() == ready) continue;
+    world.trace.broken("converge", kDeployments + ("/" + name.ns) + "/" + resource["name"].str() + " says " +
+                                       std::to_string(deployment["status"]["readyReplicas"].as_int()) +
+                                       " ready, its members have " + std::to_string(ready));
+  }
+}
+
+}  // namespace
+
+void check_convergence(World& world) {
+  check_replicas(world);
+  check_nothing_to_decide(world);
+  check_bindings(world);
+  check_placements(world);
+  for (const auto& [name, cluster] : world.reference.state().clusters()) {
+    if (cluster.deleting && held_by_unclaimed(world.reference.state(), name)) {
+      continue;
+    } else if (cluster.deleting) {
+      world.trace.broken("converge", "cluster " + name + " is leaving for ever");
+    } else if (!cluster.ready()) {
+      world.trace.broken("converge", "cluster " + name + " is not Ready");
+    } else {
+      check_member(world, name);
+    }
+  }
+  check_status(world);
+}
+
+}  // namespace shiplog::simulation

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/runtime/election.h"
+#include "services/runtime/executor.h"
+#include "tests/simulation/timeline.h"
+
+namespace shiplog::simulation {
+
+/// Who is told to lead. An election may be wrong: for some time it can have told two of them, or none.
+class Elections {
+ public:
+  Elections(Timeline& timeline, Chance& chance) : timeline_{timeline}, chance_{chance} {}
+
+  /// Tells another candidate of some service that it leads, and the one before only later.
+  void confuse();
+  /// From now on there is one leader for each service that has candidates.
+  void settle();
+
+ private:
+  friend class SimElection;
+  struct Candidate {
+    std::string identity;
+    Executor* executor = nullptr;
+    std::function<void(bool)> changed;
+    std::shared_ptr<bool> alive;
+    bool leads = false;
+  };
+  using CandidatePtr = std::shared_ptr<Candidate>;
+
+  void join(const std::string& service, CandidatePtr candidate);
+  void leave(const std::shared_ptr<bool>& process);
+  void fill_later(const std::string& service);
+  void fill(const std::string& service);
+  static void tell(const CandidatePtr& candidate, bool leads);
+
+  Timeline& timeline_;
+  Chance& chance_;
+  std::map<std::string, std::vector<CandidatePtr>> candidates_;  // by service
+};
+
+/// One process's view. Destroying it is how others learn, in time, that the process is gone.
+class SimElection final : public Election {
+ public:
+  SimElection(Elections& elections, Executor& executor, std::string identity);
+  ~SimElection() override;
+  const std::string& identity() const override { return identity_; }
+  void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
+  void resign() override;
+
+ private:
+  Elections& elections_;
+  Executor& executor_;
+  std::string identity_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace shiplog::simulation

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "services/runtime/executor.h"
+#include "services/runtime/members.h"
+
+namespace shiplog::simulation {
+
+class World;
+
+/// How often, of a thousand requests to members, the network does its worst.
+struct NetworkFaults {
+  uint64_t lost_request = 0;
+  uint64_t lost_answer = 0;  ///< the member has acted
+  uint64_t held_up = 0;      ///< arrives seconds later
+};
+
+/// The members as one life of one process reaches them: through a network that loses things. What it sent before it
+/// died still arrives.
+class SimMembers final : public Members {
+ public:
+  SimMembers(World& world, Executor& executor, std::string who);
+  ~SimMembers() override;
+
+  void request(const std::string& cluster, MemberRequest request,
+               std::function<void(Result<MemberResponse>)> done) override;
+  std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
+                                     std::function<void(const Value&)> on_event,
+                                     std::function<void(Result<void>)> on_end) override;
+
+ private:
+  World& world_;
+  Executor& executor_;
+  std::string who_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace shiplog::simulation

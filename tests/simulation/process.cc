@@ -1,0 +1,181 @@
+#include "tests/simulation/process.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "events/base/check.h"
+#include "events/codec/codec.h"
+#include "services/binder/decide.h"
+#include "services/binder/service.h"
+#include "services/collector/decide.h"
+#include "services/collector/service.h"
+#include "services/dispatcher/decide.h"
+#include "services/dispatcher/service.h"
+#include "services/lifecycle/decide.h"
+#include "services/lifecycle/service.h"
+#include "services/quota/decide.h"
+#include "services/quota/service.h"
+#include "services/scheduler/decide.h"
+#include "services/scheduler/service.h"
+#include "services/taint/decide.h"
+#include "services/taint/service.h"
+#include "tests/simulation/world.h"
+
+namespace shiplog::simulation {
+
+const std::vector<std::string>& all_services() {
+  static const std::vector<std::string> kNames = {"lifecycle",  "binder",    "scheduler", "quota",
+                                                  "dispatcher", "collector", "taint"};
+  return kNames;
+}
+
+std::unique_ptr<Service> make_service(const std::string& name, Members& members) {
+  if (name == "lifecycle") return make_lifecycle_service();
+  if (name == "binder") return make_binder_service();
+  if (name == "scheduler") return make_scheduler_service();
+  if (name == "quota") return make_quota_service();
+  if (name == "taint") return make_taint_service();
+  if (name == "dispatcher") return make_dispatcher_service(members);
+  SHIPLOG_CHECK(name == "collector", "the service is known");
+  return make_collector_service(members);
+}
+
+Decide decide_of(const std::string& service) {
+  if (service == "lifecycle") return lifecycle::decide;
+  if (service == "binder") return binder::decide;
+  if (service == "scheduler") return scheduler::decide;
+  if (service == "quota") return quota::decide;
+  if (service == "dispatcher") return dispatcher::decide;
+  if (service == "collector") return collector::decide;
+  if (service == "taint") return taint::decide;
+  return {};
+}
+
+/// All that dies with the process, in the order in which it can be taken apart again.
+struct Process::Life final : Observer {
+  Life(World& world, const std::string& identity)
+      : reference{world.reference},
+        executor{world.timeline, world.chance},
+        random{world.chance.random().next()},
+        journal{world.timeline, world.chance, world.log, identity},
+        members{world, executor, identity},
+        election{world.elections, executor, identity},
+        replica{
+            {.name = identity, .journal = &journal, .executor = &executor, .random = &random, .projections = nullptr}},
+        roles{{.replica = &replica,
+               .executor = &executor,
+               .random = &random,
+               .election = &election,
+               .user_agent = "simulation",
+               .steps_under_way = 32}} {
+    replica.add_observer(*this);
+  }
+
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override {
+    reference.on_folded(election.identity(), state, record, folded);
+    next = Offset{record.offset.value + 1};
+  }
+
+  Reference& reference;
+  SimExecutor executor;
+  SeededRandom random;
+  SimJournal journal;
+  SimMembers members;
+  SimElection election;
+  Replica replica;
+  Roles roles;
+  std::unique_ptr<Journal::Tail> tail;
+  Offset next;
+  bool pulling = false;
+  bool skipped = false;
+};
+
+Process::Process(World& world, std::string name, std::vector<std::string> services)
+    : world_{world}, name_{std::move(name)}, services_{std::move(services)} {}
+Process::~Process() = default;
+
+Replica& Process::replica() { return life_->replica; }
+const Roles& Process::roles() const { return life_->roles; }
+SimExecutor& Process::executor() { return life_->executor; }
+const std::string& Process::identity() const { return life_->election.identity(); }
+
+void Process::start(Restored from) {
+  const std::string identity = name_ + "." + std::to_string(++lives_);
+  life_ = std::make_unique<Life>(world_, identity);
+  const Revision revision = from.meta.revision;
+  world_.trace.line(identity, "starts from revision " + std::to_string(revision.value));
+  life_->journal.tamper = [this, identity](std::string& bytes) {
+    Entry entry = decode(bytes).value();
+    if (world_.sabotage == Sabotage::kIgnoreFence && !entry.fence.service.empty()) {
+      entry.fence.epoch = world_.reference.state().lease(entry.fence.service).epoch;
+      bytes = encode(entry);
+    } else if (world_.sabotage == Sabotage::kChangeDecision && !entry.events.empty()) {
+      auto* placed = std::get_if<PlacementDecided>(&entry.events.front());
+      if (placed != nullptr && !placed->targets.empty() && placed->targets.size() > 1) placed->targets.pop_back();
+      bytes = encode(entry);
+    }
+    world_.reference.on_sent(entry.id, bytes);
+  };
+  const auto next = life_->replica.open(std::move(from));
+  if (!next) return world_.trace.broken("start", identity + ": " + next.error().message);
+  life_->next = next.value();
+  auto tail = life_->journal.tail(next.value());
+  if (!tail) return world_.trace.broken("start", identity + ": " + tail.error().message);
+  life_->tail = std::move(tail).value();
+  for (const std::string& service : services_) life_->roles.add(make_service(service, life_->members));
+  life_->roles.start();
+  on_stored();
+}
+
+void Process::crash() {
+  world_.trace.line(identity(), "crashes");
+  life_.reset();
+}
+
+void Process::on_stored() {
+  if (life_ == nullptr || std::exchange(life_->pulling, true)) return;
+  Chance& chance = world_.chance;
+  const Millis delay{chance.permille(30) ? chance.between(1, 300) : chance.between(0, 3)};
+  world_.timeline.after(delay, [this, life = lives_] {
+    if (life_ == nullptr || life != lives_) return;
+    life_->executor.post([this] { pull(); });
+  });
+}
+
+void Process::pull() {
+  life_->pulling = false;
+  auto records = life_->tail->next(1 + world_.chance.below(64), Millis{0});
+  if (!records) return world_.trace.broken("start", identity() + " cannot read on: " + records.error().message);
+  if (records.value().empty()) return;
+  std::vector<DecodedRecord> decoded;
+  for (const JournalRecord& record : records.value()) {
+    if (world_.sabotage == Sabotage::kSkipEntry && name_ == "p1" && record.offset.value > 200 &&
+        !std::exchange(life_->skipped, true)) {
+      continue;
+    }
+    decoded.push_back({record.offset, decode(record.bytes).value()});
+  }
+  const auto delivered = life_->replica.deliver(std::move(decoded));
+  if (!delivered) return world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
+  on_stored();
+}
+
+Restored Process::snapshot() const {
+  Restored restored;
+  restored.next = life_->next;
+  const State& state = life_->replica.state();
+  restored.meta = state.meta();
+  for (const std::string& type : state.types()) {
+    for (const auto& [name, object] : state.objects(type)) {
+      restored.objects.emplace_back(ObjectKey{type, name.ns, name.name}, object.value);
+    }
+  }
+  std::set<EntryId> seen;
+  for (const auto& [offset, point] : world_.reference.points()) {
+    if (offset < restored.next && seen.insert(point.id).second) restored.seen.push_back(point.id);
+  }
+  return restored;
+}
+
+}  // namespace shiplog::simulation

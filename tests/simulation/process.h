@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "projections/runner.h"
+#include "services/runtime/replica.h"
+#include "services/runtime/roles.h"
+#include "tests/simulation/election.h"
+#include "tests/simulation/executor.h"
+#include "tests/simulation/journal.h"
+#include "tests/simulation/members.h"
+#include "tests/simulation/reference.h"
+
+namespace shiplog::simulation {
+
+class World;
+
+/// The services of shiplogd by name, in the order they are started in.
+const std::vector<std::string>& all_services();
+std::unique_ptr<Service> make_service(const std::string& name, Members& members);
+/// The decide function of a service; empty for names that have none.
+Decide decide_of(const std::string& service);
+
+/// One shiplogd: a replica of the journal and the services it was given, which it can lose and get again any number of
+/// times.
+class Process {
+ public:
+  /// Without services it only serves its users, as an API server does.
+  Process(World& world, std::string name, std::vector<std::string> services);
+  ~Process();
+
+  const std::string& name() const { return name_; }
+  bool alive() const { return life_ != nullptr; }
+  /// From the journal's beginning, or from a snapshot.
+  void start(Restored from);
+  void crash();
+
+  /// The journal has grown.
+  void on_stored();
+
+  // Only while alive:
+  Replica& replica();
+  const Roles& roles() const;
+  SimExecutor& executor();
+  const std::string& identity() const;
+  /// Everything that a projection would have kept.
+  Restored snapshot() const;
+
+ private:
+  struct Life;
+  void pull();
+
+  World& world_;
+  std::string name_;
+  std::vector<std::string> services_;
+  int lives_ = 0;
+  std::unique_ptr<Life> life_;
+};
+
+}  // namespace shiplog::simulation

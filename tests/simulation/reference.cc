@@ -1,0 +1,153 @@
+#include "tests/simulation/reference.h"
+
+#include <utility>
+#include <variant>
+
+#include "events/codec/codec.h"
+
+namespace shiplog::simulation {
+namespace {
+
+/// Summed up here from the objects, on purpose not with the fold's own helpers: targets' replicas times what each
+/// replica asks for.
+ResourceList usage_in(const State& state, const std::string& ns) {
+  ResourceList sum;
+  for (const auto& [name, binding] : state.objects(type::kResourceBinding, ns)) {
+    const Value& spec = binding.value["spec"];
+    int64_t replicas = 0;
+    for (const Value& target : spec["clusters"].items()) replicas += target["replicas"].as_int();
+    for (const auto& request : spec["replicaRequirements"]["resourceRequest"].members()) {
+      const auto amount = parse_quantity(std::string{request.value.as_string()});
+      if (!amount || replicas == 0) continue;
+      Quantity& total = sum[std::string{request.key()}];
+      total = total + amount.value() * replicas;
+    }
+  }
+  return sum;
+}
+
+Quantity in(const ResourceList& list, const std::string& name) {
+  const auto at = list.find(name);
+  return at == list.end() ? Quantity{} : at->second;
+}
+
+}  // namespace
+
+std::string described(const Entry& entry, const Folded& folded) {
+  std::string text = entry.fence.service.empty() ? entry.actor.user : entry.fence.service;
+  if (!entry.fence.service.empty()) text += "/" + std::to_string(entry.fence.epoch);
+  if (!entry.request.verb.empty()) text += " " + entry.request.verb + " " + entry.request.path;
+  if (entry.as_of.value > 0) text += " as of " + std::to_string(entry.as_of.value);
+  for (const Event& event : entry.events) {
+    text += "; " + std::string{name_of(event)} + " " + to_string(subject_of(event)) + " " + summary_of(event);
+  }
+  if (folded.refusal) return text + " -> " + (folded.duplicate ? "twin" : "refused: " + folded.refusal->reason);
+  return text + " -> revision " + std::to_string(folded.revision.value);
+}
+
+void Reference::on_sent(const EntryId& id, const std::string& bytes) { sent_[id] = siphash128(bytes); }
+
+void Reference::on_stored(const SimLog::Stored& stored) {
+  const auto decoded = decode(stored.bytes);
+  if (!decoded) return trace_.broken("codec", decoded.error().message);
+  const Entry& entry = decoded.value();
+  const Lease lease = state_.lease(entry.fence.service);
+  const Folded folded = fold(state_, entry);
+  points_[stored.offset] = {entry.id, folded.revision, state_.hash(), folded.refusal.has_value(), folded.duplicate};
+  events_ += entry.events.size();
+  trace_.line(stored.author, "@" + std::to_string(stored.offset.value) + " " + described(entry, folded));
+  if (folded.stop) trace_.broken("hash", "the fold stops: " + *folded.stop);
+  check_origin(stored, entry);
+  if (folded.refusal) {
+    ++refused_;
+    if (!folded.changes.empty()) trace_.broken("fold", "a refused entry has changed something");
+    const std::string by = entry.fence.service.empty() ? "api" : entry.fence.service;
+    ++refusals_[by + ": " + std::string{name_of(folded.refusal->code)} + (folded.duplicate ? " (twin)" : "")];
+    return;
+  }
+  ++accepted_;
+  if (!applied_.insert(entry.id).second) trace_.broken("twice", "entry " + to_string(entry.id) + " applied again");
+  if (!entry.cause.trace_id.empty() && entry.fence.service.empty()) {
+    if (++accepted_writes_[entry.cause.trace_id] > 1) trace_.broken("twice", entry.cause.trace_id + " applied again");
+  }
+  check_fence(stored, entry, lease);
+  check_quota(folded);
+}
+
+/// Nothing is in the journal that nobody wrote.
+void Reference::check_origin(const SimLog::Stored& stored, const Entry& entry) {
+  const auto sent = sent_.find(entry.id);
+  if (sent == sent_.end()) return trace_.broken("twice", "entry " + to_string(entry.id) + " was never appended");
+  if (sent->second != siphash128(stored.bytes)) {
+    trace_.broken("lost", "entry " + to_string(entry.id) + " was stored with other bytes than appended");
+  }
+}
+
+/// Accepted only under the newest lease, and from the process that holds it.
+void Reference::check_fence(const SimLog::Stored& stored, const Entry& entry, const Lease& lease) {
+  for (const Event& event : entry.events) {
+    const auto* taken = std::get_if<LeaseTaken>(&event);
+    if (taken == nullptr) continue;
+    uint64_t& newest = epochs_[taken->service];
+    if (taken->epoch != newest + 1) trace_.broken("fence", "the lease of " + taken->service + " skips an epoch");
+    newest = taken->epoch;
+  }
+  const std::string& service = entry.fence.service;
+  if (service.empty()) {
+    if (entry.request.verb == "decide") trace_.broken("fence", "a decision without a fence was accepted");
+    return;
+  }
+  if (entry.fence.epoch != epochs_[service]) trace_.broken("fence", "an older epoch of " + service + " was accepted");
+  if (lease.holder != stored.author) {
+    trace_.broken("fence", stored.author + " decides for " + service + ", whose lease is held by " + lease.holder);
+  }
+}
+
+/// No accepted entry raises a namespace's use beyond a limit. A limit that was lowered below what is used stays
+/// exceeded, but not by more.
+void Reference::check_quota(const Folded& folded) {
+  std::set<std::string> touched;
+  for (const Change& change : folded.changes) {
+    if (change.object.type == type::kResourceBinding || change.object.type == type::kFederatedResourceQuota) {
+      touched.insert(change.object.ns);
+    }
+  }
+  for (const std::string& ns : touched) {
+    ResourceList now = usage_in(state_, ns);
+    ResourceList& before = used_[ns];
+    bool limited = false;
+    for (auto at = state_.quotas().lower_bound({ns, ""}); at != state_.quotas().end() && at->first.ns == ns; ++at) {
+      limited = true;
+      for (const auto& [resource, limit] : at->second.overall) {
+        if (in(now, resource) * limit_share_ <= limit || in(now, resource) <= in(before, resource)) continue;
+        trace_.broken("quota", ns + "/" + at->first.name + ": " + resource + " is exceeded");
+      }
+    }
+    if (limited) {
+      for (const auto& [resource, amount] : now) {
+        if (in(state_.quota_usage(ns), resource) != amount) {
+          trace_.broken("quota", "the state's own sum for " + ns + " is wrong: " + resource);
+        }
+      }
+    }
+    before = std::move(now);
+  }
+}
+
+void Reference::on_folded(const std::string& who, const State& state, const DecodedRecord& record,
+                          const Folded& folded) {
+  const auto at = points_.find(record.offset);
+  if (at == points_.end()) return trace_.broken("hash", who + " folds a record that is not in the journal");
+  const Point& point = at->second;
+  if (folded.stop) trace_.broken("hash", who + " stops: " + *folded.stop);
+  if (record.entry.id == point.id && state.revision() == point.revision && state.hash() == point.hash &&
+      folded.refusal.has_value() == point.refused && folded.duplicate == point.duplicate) {
+    return;
+  }
+  trace_.broken("hash", who + " at offset " + std::to_string(record.offset.value) + ": revision " +
+                            std::to_string(state.revision().value) + ", hash " + to_string(state.hash()) +
+                            "; the journal comes to revision " + std::to_string(point.revision.value) + ", hash " +
+                            to_string(point.hash));
+}
+
+}  // namespace shiplog::simulation

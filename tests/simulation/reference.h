@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "events/fold/fold.h"
+#include "events/state/state.h"
+#include "services/runtime/replica.h"
+#include "tests/simulation/journal.h"
+#include "tests/simulation/trace.h"
+
+namespace shiplog::simulation {
+
+/// What each record of the journal comes to, folded once in the order of storing, with the rules that must hold after
+/// each entry. Every replica is compared with it.
+class Reference {
+ public:
+  /// What the records up to here have made.
+  struct Point {
+    EntryId id;
+    Revision revision;
+    Hash128 hash;
+    bool refused = false;
+    bool duplicate = false;
+  };
+
+  explicit Reference(Trace& trace) : trace_{trace} {}
+
+  void on_stored(const SimLog::Stored& stored);
+  /// A process is going to append these bytes.
+  void on_sent(const EntryId& id, const std::string& bytes);
+  /// A replica has folded a record.
+  void on_folded(const std::string& who, const State& state, const DecodedRecord& record, const Folded& folded);
+
+  /// Believes in half of each limit from now on.
+  void halve_limits() { limit_share_ = 2; }
+
+  const State& state() const { return state_; }
+  const std::map<Offset, Point>& points() const { return points_; }
+  /// Accepted entries by the trace id that a writer gave them.
+  const std::map<std::string, int>& accepted_writes() const { return accepted_writes_; }
+  uint64_t events() const { return events_; }
+  uint64_t accepted() const { return accepted_; }
+  uint64_t refused() const { return refused_; }
+  /// By "service: the reason's first words".
+  const std::map<std::string, uint64_t>& refusals() const { return refusals_; }
+
+ private:
+  void check_origin(const SimLog::Stored& stored, const Entry& entry);
+  void check_fence(const SimLog::Stored& stored, const Entry& entry, const Lease& lease);
+  void check_quota(const Folded& folded);
+
+  Trace& trace_;
+  State state_;
+  std::map<Offset, Point> points_;
+  std::map<EntryId, Hash128> sent_;
+  std::set<EntryId> applied_;
+  std::map<std::string, int> accepted_writes_;
+  std::map<std::string, uint64_t> epochs_;    // newest accepted, by service
+  std::map<std::string, ResourceList> used_;  // by namespace, as summed up here
+  std::map<std::string, uint64_t> refusals_;
+  int64_t limit_share_ = 1;
+  uint64_t events_ = 0;
+  uint64_t accepted_ = 0;
+  uint64_t refused_ = 0;
+};
+
+/// One line for people: who, what, what it came to.
+std::string described(const Entry& entry, const Folded& folded);
+
+}  // namespace shiplog::simulation

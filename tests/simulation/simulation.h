@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/hash.h"
+#include "tests/simulation/world.h"
+
+namespace shiplog::simulation {
+
+struct Report {
+  uint64_t seed = 0;
+  std::optional<std::string> failure;  ///< "rule: what is wrong"
+  std::vector<std::string> tail;       ///< the newest lines of the trace
+  Hash128 state;                       ///< hash at the end
+  Hash128 digest;                      ///< of the whole trace
+  uint64_t entries = 0;
+  uint64_t accepted = 0;
+  uint64_t events = 0;
+  uint64_t steps = 0;
+  uint64_t told = 0;
+  int64_t virtual_seconds = 0;
+  std::map<std::string, uint64_t> refusals;
+
+  /// For people, with how to run it again.
+  std::string text() const;
+};
+
+/// Runs one world from its seed: users and chaos for a while, then repair and rest, then the checks. `print` writes
+/// each line of the trace to standard output as it happens.
+Report simulate(uint64_t seed, bool print = false, Sabotage sabotage = Sabotage::kNone);
+
+/// Should a check inside the product end the process, says which seed it was.
+void name_seed_on_abort();
+
+}  // namespace shiplog::simulation

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tests/simulation/world.h"
+
+namespace shiplog::simulation {
+
+/// The users of the fleet: they create, scale, relabel and delete, put policies and quotas in place, take clusters in
+/// and let them go. Each request goes to a process of chance and is computed from what that one has folded, as an API
+/// server does it.
+class Workload {
+ public:
+  explicit Workload(World& world) : world_{world} {}
+
+  /// What every fleet begins with.
+  void begin();
+  /// One request.
+  void act();
+  /// From now on and until `until`, again and again.
+  void run(UtcMillis until);
+
+ private:
+  void create(Process& process, const ObjectKey& key, Value object);
+  void change(Process& process, const ObjectKey& key, const std::function<void(Value&)>& edit, int tries = 3);
+  void remove(Process& process, const ObjectKey& key);
+  void put(Process& process, const ObjectKey& key, Value object);
+
+  void on_template(Process& process);
+  void on_policy(Process& process);
+  void on_quota(Process& process);
+  void on_cluster(Process& process);
+  void on_namespace(Process& process);
+  void on_product(Process& process);
+
+  std::string ns();
+  std::string app();
+
+  World& world_;
+};
+
+}  // namespace shiplog::simulation

@@ -1,0 +1,112 @@
+#include "tests/simulation/world.h"
+
+#include <utility>
+
+#include "events/base/check.h"
+#include "events/codec/codec.h"
+#include "events/state/work.h"
+
+namespace shiplog::simulation {
+
+World::World(uint64_t seed, bool print, Sabotage how)
+    : sabotage{how},
+      chance{seed},
+      timeline{chance},
+      trace{timeline, print},
+      log{chance},
+      reference{trace},
+      elections{timeline, chance},
+      members{[this](Millis delay, std::function<void()> run) { timeline.after(delay, std::move(run)); }} {
+  if (sabotage == Sabotage::kHalfQuota) reference.halve_limits();
+  log.listen([this](const SimLog::Stored& stored) {
+    reference.on_stored(stored);
+    note_clusters();
+    for (const auto& process : processes) process->on_stored();
+  });
+}
+
+World::~World() = default;
+
+void World::write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
+                  std::function<void(const Outcome&)> done) {
+  Entry entry;
+  entry.id = new_entry_id(chance.random());
+  entry.actor = {.user = "user", .groups = {}, .service = "api", .source_ip = "", .user_agent = "simulation"};
+  entry.request = {verb, events.empty() ? "" : to_string(subject_of(events.front()))};
+  entry.cause.trace_id = "write-" + std::to_string(++writes);
+  entry.as_of = process.replica().state().revision();
+  entry.fold_version = process.replica().state().fold_version();
+  entry.expects = std::move(expects);
+  entry.events = std::move(events);
+  const std::string name = entry.cause.trace_id;
+  if (sabotage == Sabotage::kRetryWithNewId) {
+    Entry again = entry;
+    again.id = new_entry_id(chance.random());
+    process.replica().append(std::move(again), [](const Result<Outcome>&) {});
+  }
+  const std::string who = process.identity();
+  process.replica().append(std::move(entry), [this, who, name, done = std::move(done)](Result<Outcome> outcome) {
+    if (!outcome) {
+      SHIPLOG_CHECK(outcome.error().code != ErrorCode::kUnknownOutcome, "unknown outcomes end inside the replica");
+      told_not_stored.insert(name);
+      return trace.line(who, "tells " + name + " not stored: " + outcome.error().message);
+    }
+    told.push_back({name, outcome.value()});
+    trace.line(who, "tells " + name + (outcome.value().refusal ? " refused" : " accepted") + " at " +
+                        std::to_string(outcome.value().offset.value));
+    const Offset offset = outcome.value().offset;
+    if (sabotage == Sabotage::kLoseAcknowledged && !outcome.value().refusal && told.size() == 40) log.lose(offset);
+    if (done) done(outcome.value());
+  });
+}
+
+void World::note_created(const std::string& cluster, const Value& object) {
+  const ObjectKey work{type::kWork, std::string{annotation_of(object, annotation::kWorkNamespace)},
+                       std::string{annotation_of(object, annotation::kWorkName)}};
+  const Value& now = reference.state().value_of(work);
+  if (!now.is_null() && !deleting(now)) return;
+  trace.line(cluster, "has made something too late: " + to_string(work) + " is gone");
+  left_behind.insert(std::string{uid_of(object)});
+}
+
+/// What is still on a cluster that has left stays there, also when the cluster comes back (behaviour-fleet 1.12.3).
+void World::note_clusters() {
+  const auto& now = reference.state().clusters();
+  for (auto at = joined_.begin(); at != joined_.end();) {
+    if (now.contains(*at)) {
+      ++at;
+      continue;
+    }
+    for (const auto& [key, object] : members.member(*at).objects()) {
+      if (label_of(object, label::kManaged) == "true") left_behind.insert(std::string{uid_of(object)});
+    }
+    at = joined_.erase(at);
+  }
+  for (const auto& [name, cluster] : now) joined_.insert(name);
+}
+
+Process* World::random_process() {
+  std::vector<Process*> living;
+  for (const auto& process : processes) {
+    if (process->alive()) living.push_back(process.get());
+  }
+  return living.empty() ? nullptr : chance.one_of(living);
+}
+
+Restored World::random_restore() {
+  std::vector<const Restored*> fit;
+  for (const Restored& one : snapshots) {
+    if (one.next >= log.oldest()) fit.push_back(&one);
+  }
+  const bool must = log.oldest().value > 0;
+  if (fit.empty() || (!must && chance.permille(400))) return {};
+  return *chance.one_of(fit);
+}
+
+void World::run_for(Millis time) {
+  const UtcMillis until = timeline.now() + time;
+  while (!broken() && timeline.step(until)) {
+  }
+}
+
+}  // namespace shiplog::simulation

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "projections/runner.h"
+#include "services/runtime/replica.h"
+#include "tests/simulation/election.h"
+#include "tests/simulation/journal.h"
+#include "tests/simulation/members.h"
+#include "tests/simulation/process.h"
+#include "tests/simulation/reference.h"
+#include "tests/simulation/timeline.h"
+#include "tests/simulation/trace.h"
+#include "tests/support/fake_members.h"
+
+namespace shiplog::simulation {
+
+/// Rules broken on purpose, to show that the checks notice.
+enum class Sabotage {
+  kNone,
+  kIgnoreFence,       ///< whoever lost a lease goes on as if it had the new one
+  kSkipEntry,         ///< one replica misses one entry
+  kRetryWithNewId,    ///< a writer repeats an entry under another id
+  kForgeEntry,        ///< the journal delivers something that nobody wrote
+  kLoseAcknowledged,  ///< the journal forgets an entry after it was acknowledged
+  kChangeDecision,    ///< a placement is not what was decided
+  kIgnoreDeletes,     ///< members say yes to a deletion and do nothing
+  kNeverIdle,         ///< somebody writes for ever
+  kHalfQuota,         ///< the check is told half of each limit: shows that limits are reached at all
+};
+
+/// A whole fleet in one thread: processes, journal, members, users, and what goes wrong between them.
+class World {
+ public:
+  World(uint64_t seed, bool print, Sabotage sabotage);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Sabotage sabotage;
+  Chance chance;
+  Timeline timeline;
+  Trace trace;
+  SimLog log;
+  Reference reference;
+  Elections elections;
+  NetworkFaults network;
+  testing::FakeMembers members;
+  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<Restored> snapshots;
+  std::vector<std::string> cluster_names;  ///< of all members there are, in the fleet or not
+
+  bool preserving = false;  ///< some policies leave their objects on the members
+
+  /// What a user was told.
+  struct Told {
+    std::string write;
+    Outcome outcome;
+  };
+  std::vector<Told> told;
+  std::set<std::string> told_not_stored;
+  uint64_t writes = 0;
+
+  /// One request of a user to one process, which is alive. `done` hears the outcome, unless that process dies.
+  void write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
+             std::function<void(const Outcome&)> done = {});
+  /// A member has made an object for the fleet. When its Work is gone meanwhile, a deletion has overtaken the creation
+  /// on the network: nobody can know of that object any more, so it may stay.
+  void note_created(const std::string& cluster, const Value& object);
+  /// Uids of member objects that nobody in the fleet can be expected to take away.
+  std::set<std::string> left_behind;
+  Process* random_process();
+  /// The newest snapshot that can still be started from, or an empty one for the beginning.
+  Restored random_restore();
+
+  /// Runs until then, or until a rule is broken.
+  void run_for(Millis time);
+  bool broken() const { return trace.failure().has_value(); }
+
+ private:
+  void note_clusters();
+  std::set<std::string> joined_;
+};
+
+}  // namespace shiplog::simulation
