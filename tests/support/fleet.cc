@@ -29,7 +29,7 @@ Fleet::~Fleet() {
     names.push_back(name);
     process->kill();
   }
-  if (::testing::Test::HasFailure()) {
+  if (::testing::UnitTest::GetInstance()->Failed()) {
     for (const std::string& name : names) std::cerr << "--- log of " << name << "\n" << log_tail(name) << "\n";
   }
   if (std::getenv("SHIPLOG_KEEP") != nullptr) {
@@ -95,6 +95,14 @@ std::string Fleet::kubectl_ok(std::vector<std::string> words, const std::string&
   const Ran ran = kubectl(std::move(words), input, process);
   if (!ran.ok()) ADD_FAILURE() << ran;
   return ran.out;
+}
+
+Process& Fleet::kubectl_beside(std::vector<std::string> words) {
+  const std::string name = "kubectl-" + std::to_string(processes_.size());
+  auto& process = processes_[name];
+  process = std::make_unique<Process>(joined({"kubectl", "--cache-dir=" + path("cache-plane")}, words),
+                                      user_environment("plane"), path(name + ".log"));
+  return *process;
 }
 
 Ran Fleet::shiplogctl(std::vector<std::string> words, const std::string& process) {

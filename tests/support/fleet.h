@@ -41,6 +41,8 @@ class Fleet {
   /// The same, which must succeed; its standard output.
   std::string kubectl_ok(std::vector<std::string> words, const std::string& input = {},
                          const std::string& process = "plane");
+  /// kubectl that goes on beside the test (get -w); what it prints is in its log.
+  Process& kubectl_beside(std::vector<std::string> words);
   Ran shiplogctl(std::vector<std::string> words, const std::string& process = "plane");
   std::string shiplogctl_ok(std::vector<std::string> words, const std::string& process = "plane");
 

@@ -1,0 +1,177 @@
+// What no well-behaved client sends: a clear answer each time, and a server that goes on (kubernetes-api sections 1, 2,
+// 7).
+#include "tests/contract/contract.h"
+#include "tests/contract/raw_connection.h"
+
+namespace shiplog::e2e {
+namespace {
+
+void expect_well() { EXPECT_EQ(api().get("/readyz").status, 200); }
+
+Answer post_text(const std::string& target, const std::string& body, const std::string& type = "application/json") {
+  return api().call("POST", target, body, {{"Content-Type", type}});
+}
+
+TEST(BadInput, TextsThatDoNotParse) {
+  for (const char* body :
+       {"{", "nonsense", "[]", "42", "\"text\"", "{\"metadata\":{\"name\":\"x\"}", "{\"a\":\xff}", "{}{}"}) {
+    const Answer answer = post_text(kConfigMaps, body);
+    expect_failure(answer, 400, "BadRequest");
+  }
+  for (const char* body : {"a: [", "a: b: c", "\tx", "- a\n- b", "a: &x 1\nb: *y", "--- 1\n--- 2"}) {
+    expect_failure(post_text(kConfigMaps, body, "application/yaml"), 400, "BadRequest");
+  }
+  expect_failure(post_text(kConfigMaps, "{}", "application/xml"), 415, "UnsupportedMediaType", "application/json");
+  std::string deep;
+  for (int level = 0; level < 100'000; ++level) deep += "{\"a\":";
+  expect_failure(post_text(kConfigMaps, deep), 400, "BadRequest");
+  std::string anchors = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int level = 1; level < 12; ++level) {
+    const std::string before = std::to_string(level - 1);
+    anchors += "a" + std::to_string(level) + ": &a" + std::to_string(level) + " [";
+    for (int copy = 0; copy < 10; ++copy) anchors += (copy == 0 ? "*a" : ",*a") + before;
+    anchors += "]\n";
+  }
+  const Answer bomb = post_text(kConfigMaps, anchors, "application/yaml");
+  EXPECT_GE(bomb.status, 400) << bomb;
+  EXPECT_LT(bomb.status, 500) << bomb;
+  expect_well();
+}
+
+TEST(BadInput, ObjectsOfAnotherKindNameOrNamespaceThanThePathSays) {
+  expect_failure(api().post(kConfigMaps, deployment("wrong-kind")), 400, "BadRequest", "apps/v1");
+  Value object = config_map("elsewhere");
+  object.edit("metadata").set("namespace", "other");
+  expect_failure(api().post(kConfigMaps, object), 400, "BadRequest", "namespace");
+  ASSERT_EQ(api().post(kConfigMaps, config_map("named")).status, 201);
+  expect_failure(api().put(kConfigMaps + "/named", config_map("renamed")), 400, "BadRequest", "name");
+  Value kindless = config_map("kindless");
+  kindless.set("kind", "Nonsense");
+  expect_failure(api().post(kConfigMaps, kindless), 400, "BadRequest");
+  expect_failure(api().post(kConfigMaps, json(R"({"metadata":{"name":7}})")), 400, "BadRequest");
+  expect_failure(api().post(kConfigMaps, json(R"({"metadata":"x"})")), 400, "BadRequest");
+  expect_failure(api().post(kDeployments, json(R"({"metadata":{"name":"x"},"spec":{"replicas":"many"}})")), 400,
+                 "BadRequest", "replicas");
+  expect_failure(api().put(kConfigMaps + "/nobody", config_map("nobody")), 404, "NotFound");
+}
+
+TEST(BadInput, UnknownFieldsAreWarnedOfOrRefused) {  // CRU-6, CRU-7
+  Value object = deployment("unknown-fields");
+  object.edit("spec").set("replicaz", 3);
+  const Answer warned = api().post(kDeployments, object);
+  ASSERT_EQ(warned.status, 201) << warned;
+  EXPECT_EQ(warned.headers.get("Warning"), R"(299 - "unknown field \"spec.replicaz\"")");
+  EXPECT_FALSE(warned.json["spec"].contains("replicaz"));
+  object.edit("metadata").set("name", "unknown-strict");
+  expect_failure(api().post(kDeployments + "?fieldValidation=Strict", object), 400, "BadRequest",
+                 R"(strict decoding error: unknown field "spec.replicaz")");
+  EXPECT_EQ(api().get(kDeployments + "/unknown-strict").status, 404);
+  const Answer ignored = api().post(kDeployments + "?fieldValidation=Ignore", object);
+  EXPECT_EQ(ignored.status, 201) << ignored;
+  EXPECT_EQ(ignored.headers.get("Warning"), "");
+  EXPECT_EQ(api().post(kDeployments + "?fieldValidation=Sometimes", deployment("x")).status, 422);
+  const Answer doubled = post_text(kConfigMaps + "?fieldValidation=Strict",
+                                   R"({"metadata":{"name":"twice"},"data":{"a":"1"},"data":{"a":"2"}})");
+  expect_failure(doubled, 400, "BadRequest", "duplicate field \"data\"");
+}
+
+TEST(BadInput, BodiesOverTheLimit) {  // HTTP-9
+  const Answer answer = post_text(kConfigMaps, std::string(4 * 1024 * 1024, ' '));
+  if (answer.status != 0) expect_failure(answer, 413, "RequestEntityTooLarge");
+  // Said before the body is sent, so that nobody has to send it.
+  RawConnection raw{plane().kubeconfig("plane")};
+  raw.send("POST " + kConfigMaps +
+           " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n");
+  const std::string said = raw.read_until("RequestEntityTooLarge");
+  EXPECT_TRUE(said.starts_with("HTTP/1.1 413")) << said;
+  EXPECT_NE(said.find("RequestEntityTooLarge"), std::string::npos) << said;
+  // An object that is below the body's limit but above what is stored, as with etcd.
+  const Answer large =
+      api().post(kConfigMaps, Value::object({{"metadata", Value::object({{"name", "large"}})},
+                                             {"data", Value::object({{"a", std::string(2 * 1024 * 1024, 'x')}})}}));
+  EXPECT_GE(large.status, 400) << large.status;
+  EXPECT_LT(large.status, 500) << large;
+  EXPECT_EQ(api().get(kConfigMaps + "/large").status, 404);
+  expect_well();
+}
+
+TEST(BadInput, RequestsThatBreakOff) {
+  {
+    RawConnection raw{plane().kubeconfig("plane")};
+    raw.send("POST " + kConfigMaps +
+             " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"metadata\":{\"name\":\"half-sent\"}");
+  }
+  {
+    RawConnection raw{plane().kubeconfig("plane")};
+    raw.send("GET /api/v1/names");
+  }
+  EXPECT_EQ(api().get(kConfigMaps + "/half-sent").status, 404);
+  expect_well();
+}
+
+TEST(BadInput, RequestsThatAreNone) {
+  for (const char* text :
+       {"\r\n\r\n\r\n nonsense\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "\x16\x03\x01\x00\xff garbage\r\n\r\n", "GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /api/v1/%00 HTTP/1.1\r\nHost: x\r\n\r\n", "POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        "POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
+    RawConnection raw{plane().kubeconfig("plane")};
+    raw.send(text);
+    const std::string said = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
+    EXPECT_TRUE(said.empty() || said.starts_with("HTTP/1.1 4") || said.starts_with("HTTP/1.1 505")) << text << said;
+  }
+  expect_well();
+}
+
+TEST(BadInput, AFloodOfHeaders) {
+  RawConnection raw{plane().kubeconfig("plane")};
+  raw.send("GET /api HTTP/1.1\r\nHost: x\r\n");
+  bool accepted = true;
+  for (int number = 0; accepted && number < 20'000; ++number) {
+    accepted = raw.send("X-Header-" + std::to_string(number) + ": " + std::string(100, 'x') + "\r\n");
+  }
+  if (accepted) accepted = raw.send("\r\n");
+  const std::string said = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
+  EXPECT_TRUE(said.empty() || said.starts_with("HTTP/1.1 4")) << said;
+  expect_well();
+}
+
+TEST(BadInput, UnknownPaths) {  // PATH-6
+  for (const char* path :
+       {"/nowhere", "/api/v2", "/api/v1/sofas", "/apis/none.example.com/v1/things", "/apis/apps/v9/deployments",
+        "/apis/apps/v1/namespaces/default/deployments/x/sofa", "/shiplog/v1/nonsense"}) {
+    EXPECT_EQ(api().get(path).status, 404) << path;
+  }
+}
+
+TEST(BadInput, MethodsThatAResourceDoesNotHave) {  // PATH-4, PATH-7
+  expect_failure(api().call("PUT", kConfigMaps, "{}"), 405, "MethodNotAllowed");
+  expect_failure(api().call("POST", kConfigMaps + "/x", "{}"), 405, "MethodNotAllowed");
+  expect_failure(api().post("/api/v1/configmaps", config_map("x")), 405, "MethodNotAllowed");
+  expect_failure(api().call("BREW", kConfigMaps), 405, "MethodNotAllowed");
+  expect_failure(api().call("DELETE", "/shiplog/v1/state"), 405, "MethodNotAllowed");
+}
+
+TEST(BadInput, ParametersThatAreNone) {
+  EXPECT_EQ(api().get(kConfigMaps + "?limit=few").status, 400);
+  EXPECT_EQ(api().get(kConfigMaps + "?watch=true&resourceVersion=soon").status, 400);
+  EXPECT_EQ(api().get("/shiplog/v1/history?kind=sofa&name=x").status, 404);
+  EXPECT_EQ(api().get("/shiplog/v1/history?kind=deployment").status, 400);
+}
+
+TEST(BadInput, WithoutACertificateNobodyComesIn) {
+  std::string text = read_file(plane().kubeconfig("plane"));
+  for (const char* key : {"client-certificate-data:", "client-key-data:"}) {
+    const size_t at = text.find(key);
+    ASSERT_NE(at, std::string::npos);
+    text.erase(at, text.find('\n', at) - at);
+  }
+  write_file(plane().path("anonymous.kubeconfig"), text);
+  const ApiClient anonymous{plane().path("anonymous.kubeconfig")};
+  expect_failure(anonymous.get(kConfigMaps), 401, "Unauthorized");
+  expect_failure(anonymous.get("/shiplog/v1/audit"), 401, "Unauthorized");
+  EXPECT_EQ(anonymous.get("/readyz").status, 200);
+}
+
+}  // namespace
+}  // namespace shiplog::e2e

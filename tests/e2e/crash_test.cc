@@ -1,0 +1,132 @@
+// kill -9 in the middle of a stream of creates: what was acknowledged is there, once; and the journal alone gives the
+// same state.
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/replay.h"
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
+constexpr int kKills = 20;
+constexpr int kWriters = 4;
+
+/// What the writers know, over all rounds.
+class Ledger {
+ public:
+  std::string next_name() {
+    const std::lock_guard lock{mutex_};
+    if (!unanswered_.empty()) {
+      const std::string name = *unanswered_.begin();
+      unanswered_.erase(unanswered_.begin());
+      return name;
+    }
+    return "object-" + std::to_string(count_++);
+  }
+  void acknowledged(const std::string& name, const std::string& uid) {
+    const std::lock_guard lock{mutex_};
+    acknowledged_[name] = uid;
+  }
+  /// An attempt that got no answer may have happened or not.
+  void unanswered(const std::string& name) {
+    const std::lock_guard lock{mutex_};
+    unanswered_.insert(name);
+    uncertain_.insert(name);
+  }
+  bool was_uncertain(const std::string& name) const {
+    const std::lock_guard lock{mutex_};
+    return uncertain_.count(name) > 0;
+  }
+  size_t size() const {
+    const std::lock_guard lock{mutex_};
+    return acknowledged_.size();
+  }
+  std::map<std::string, std::string> all() const {
+    const std::lock_guard lock{mutex_};
+    return acknowledged_;
+  }
+  std::set<std::string> open() const {
+    const std::lock_guard lock{mutex_};
+    return unanswered_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  int count_ = 0;
+  std::map<std::string, std::string> acknowledged_;  // name to uid
+  std::set<std::string> unanswered_, uncertain_;
+};
+
+/// Creates objects until the server is gone.
+void write_until_it_dies(const ApiClient& api, Ledger& ledger) {
+  for (;;) {
+    const std::string name = ledger.next_name();
+    const Answer answer =
+        api.post(kConfigMaps, Value::object({{"metadata", Value::object({{"name", name}})},
+                                             {"data", Value::object({{"filler", std::string(500, 'x')}})}}));
+    if (answer.status == 0) return ledger.unanswered(name);
+    if (answer.status == 201) {
+      ledger.acknowledged(name, answer.json["metadata"]["uid"].str());
+    } else if (answer.status == 409 && ledger.was_uncertain(name)) {
+      const Answer there = api.get(kConfigMaps + "/" + name);  // the attempt without an answer did happen
+      if (there.status == 0) return ledger.unanswered(name);
+      EXPECT_EQ(there.status, 200) << there;
+      ledger.acknowledged(name, there.json["metadata"]["uid"].str());
+    } else {
+      ADD_FAILURE() << "creating " << name << ": " << answer;
+      return;
+    }
+  }
+}
+
+TEST(Crash, NothingAcknowledgedIsLostOrDoubledByTwentyKillsInAStreamOfCreates) {
+  Fleet fleet;
+  Ledger ledger;
+  for (int round = 0; round < kKills; ++round) {
+    fleet.serve("plane", {"--hash-every=50", "--snapshot-every=400"});
+    const ApiClient api = fleet.api();
+    const size_t before = ledger.size();
+    std::vector<std::thread> writers;
+    for (int writer = 0; writer < kWriters; ++writer) {
+      writers.emplace_back([&] { write_until_it_dies(api, ledger); });
+    }
+    // Later in each round, so that the kill meets the journal in other moments.
+    const size_t enough = before + 3 + static_cast<size_t>(round) * 5;
+    EXPECT_TRUE(eventually([&] { return ledger.size() >= enough || ::testing::Test::HasFailure(); }));
+    fleet.kill("plane");
+    for (std::thread& writer : writers) writer.join();
+    if (::testing::Test::HasFailure()) return;
+  }
+
+  Process& last = fleet.serve();
+  const Value list = fleet.api().get(kConfigMaps).json;
+  std::map<std::string, std::string> there;
+  std::set<std::string> uids;
+  for (const Value& item : list["items"].items()) {
+    const std::string name = item["metadata"]["name"].str();
+    EXPECT_TRUE(there.emplace(name, item["metadata"]["uid"].str()).second) << name << " is listed twice";
+    EXPECT_TRUE(uids.insert(item["metadata"]["uid"].str()).second) << name;
+  }
+  const std::map<std::string, std::string> acknowledged = ledger.all();
+  const std::set<std::string> open = ledger.open();
+  for (const auto& [name, uid] : acknowledged) {
+    ASSERT_TRUE(there.count(name)) << name << " was acknowledged and is lost";
+    EXPECT_EQ(there[name], uid) << name;
+  }
+  for (const auto& [name, uid] : there) {
+    if (!name.starts_with("object-")) continue;
+    EXPECT_TRUE(acknowledged.count(name) || open.count(name)) << name;
+  }
+  expect_replay_equals(fleet, "plane", fleet.path("plane/journal.db"));
+  EXPECT_EQ(last.terminate(), 0) << fleet.log_tail("plane");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e

@@ -1,0 +1,85 @@
+// The projection is derived: without its file the journal gives the same answers again, about the past too.
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+/// Everything the control plane can be asked: all objects of all kinds, histories, decisions, the audit trail.
+std::map<std::string, std::string> everything(const ApiClient& api) {
+  std::vector<std::string> versions = {"/api/v1"};
+  const Value groups = api.get("/apis").json["groups"];
+  for (const Value& group : groups.items()) {
+    for (const Value& version : group["versions"].items()) {
+      versions.push_back("/apis/" + version["groupVersion"].str());
+    }
+  }
+  std::map<std::string, std::string> answers;
+  const auto ask = [&](const std::string& path) {
+    const Answer answer = api.get(path);
+    EXPECT_EQ(answer.status, 200) << path << ": " << answer;
+    answers[path] = answer.body;
+  };
+  for (const std::string& version : versions) {
+    const Value resources = api.get(version).json["resources"];
+    for (const Value& resource : resources.items()) {
+      const auto verbs = resource["verbs"].items();
+      if (std::ranges::none_of(verbs, [](const Value& verb) { return verb.as_string() == "list"; })) continue;
+      ask(version + "/" + resource["name"].str());
+    }
+  }
+  const std::string history = "/shiplog/v1/history?limit=0&kind=";
+  ask(history + "deployment&name=nginx");
+  ask(history + "deployment&name=gone");
+  ask(history + "resourcebinding&name=nginx-deployment");
+  ask(history + "cluster&name=member1");
+  ask("/shiplog/v1/chain?kind=deployment&name=nginx");
+  ask("/shiplog/v1/decisions?kind=resourcebinding&name=nginx-deployment");
+  ask("/shiplog/v1/audit?limit=0");
+  ask("/shiplog/v1/events");
+  return answers;
+}
+
+TEST(Rebuild, WithoutItsProjectionTheControlPlaneAnswersTheSame) {
+  Fleet fleet;
+  fleet.serve();
+  for (const char* name : {"member1", "member2", "member3"}) fleet.join(name);
+  fleet.kubectl_ok({"apply", "-f", SHIPLOG_EXAMPLES "/nginx"});
+  fleet.kubectl_ok({"rollout", "status", "deployment/nginx", "--timeout=50s"});
+  fleet.kubectl_ok({"scale", "deployment", "nginx", "--replicas=9"});
+  fleet.kubectl_ok({"create", "deployment", "gone", "--image=nginx:1.27"});
+  fleet.kubectl_ok({"delete", "deployment", "gone", "--timeout=50s"});
+  fleet.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=value=s3cret"});
+  EXPECT_EQ(fleet.process("plane").terminate(), 0);
+
+  // Only the API from now on, so that nobody goes on writing the journal.
+  fleet.serve("plane", {"--roles=api"});
+  const auto before = everything(fleet.api());
+  EXPECT_EQ(fleet.process("plane").terminate(), 0);
+  EXPECT_GT(before.size(), 50u);
+
+  size_t removed = 0;
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator{fleet.path("plane")}) {
+    const std::string name = file.path().filename().string();
+    if (name.find("projection") != std::string::npos || name == "snapshots") files.push_back(file.path());
+  }
+  for (const auto& file : files) removed += std::filesystem::remove_all(file);
+  EXPECT_GT(removed, 0u);
+
+  fleet.serve("plane", {"--roles=api"});
+  const auto after = everything(fleet.api());
+  EXPECT_EQ(before.size(), after.size());
+  for (const auto& [path, body] : before) {
+    const auto found = after.find(path);
+    ASSERT_NE(found, after.end()) << path;
+    EXPECT_EQ(body, found->second) << path;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
