@@ -30,8 +30,8 @@ enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 
 struct WireField {
   uint32_t number = 0;
   Wire wire = Wire::kVarint;
-  uint64_t bits = 0;       // of kVarint, kFixed64 and kFixed32
-  std::string_view bytes;  // of kBytes
+  uint64_t bits = 0;            // of kVarint, kFixed64 and kFixed32
+  std::string_view bytes = "";  // of kBytes
 };
 
 /// Takes a message apart, field by field. Groups, which Kubernetes never wrote, count as malformed.
@@ -133,7 +133,7 @@ Result<Value> integer(const Schema& schema, uint64_t bits, const Place& place) {
 struct Small {
   std::optional<WireField> fields[4];
   uint64_t bits(size_t number) const { return fields[number] ? fields[number]->bits : 0; }
-  std::string_view bytes(size_t number) const { return fields[number] ? fields[number]->bytes : std::string_view{}; }
+  std::string_view bytes(size_t number) const { return fields[number] ? fields[number]->bytes : ""; }
 };
 
 Result<Small> read_small(std::string_view bytes, std::initializer_list<Wire> wires, const Place& place) {
@@ -265,9 +265,9 @@ Result<Value> single(const Schema& schema, const WireField& field, const Place& 
 
 Result<Value::Member> map_entry(const Schema& of, const WireField& entry, const Place& place, int depth) {
   SHIPLOG_TRY(expect(entry, Wire::kBytes, place));
-  std::string_view key;
+  std::string_view key = "";
   // The value of an entry that has none is the zero value: an empty string or message.
-  WireField value{.number = 2, .wire = Wire::kBytes, .bits = 0, .bytes = {}};
+  WireField value{.number = 2, .wire = Wire::kBytes, .bits = 0, .bytes = ""};
   for (WireReader reader{entry.bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     if (field.number == 1) {
