@@ -46,6 +46,8 @@ class Program {
         app_{"Looks after a shiplog control plane: its member clusters, and what its journal tells.", std::move(name)} {
     app_.require_subcommand(1);
     app_.fallthrough();
+    app_.footer(
+        "Every command also takes --kubeconfig FILE, --context NAME and -n NS: the control plane, as for kubectl.");
     app_.set_version_flag("--version", backing.version);
     app_.add_option("--kubeconfig", access_.kubeconfig,
                     "Kubeconfig of the control plane (default: $KUBECONFIG, then ~/.kube/config)")
