@@ -41,7 +41,7 @@ Value::Value(std::string_view text) : kind_{Kind::kString} {
   static_assert(offsetof(Value, tail_) == 8, "a short string runs on from payload_ into tail_");
   if (text.size() <= kInline) {
     length_ = static_cast<uint8_t>(text.size());
-    std::memcpy(reinterpret_cast<char*>(this), text.data(), text.size());
+    if (!text.empty()) std::memcpy(reinterpret_cast<char*>(this), text.data(), text.size());
     return;
   }
   length_ = kHeap;

@@ -33,17 +33,19 @@ struct History {
   Folded put(std::vector<Event> events) { return fold(state, entry(std::move(events))); }
   static History with_namespace() {
     History history;
-    history.put({ObjectCreated{kNamespaceKey, json(R"({"metadata":{"name":"default"},"spec":{"finalizers":["kubernetes"]}})")}});
+    history.put({ObjectCreated{kNamespaceKey,
+                               json(R"({"metadata":{"name":"default"},"spec":{"finalizers":["kubernetes"]}})")}});
     return history;
   }
   void create_config() { put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"1"}})")}}); }
   void create_binding(const char* cpu = "1") {
-    put({BindingPut{kBindingKey,
-                    Value::object({{"metadata", json(R"({"name":"web-deployment"})")},
-                                   {"spec", Value::object({{"replicaRequirements",
-                                                            Value::object({{"resourceRequest",
-                                                                            Value::object({{"cpu", cpu}})}})}})}}),
-                    {}}});
+    put({BindingPut{
+        kBindingKey,
+        Value::object(
+            {{"metadata", json(R"({"name":"web-deployment"})")},
+             {"spec", Value::object({{"replicaRequirements",
+                                      Value::object({{"resourceRequest", Value::object({{"cpu", cpu}})}})}})}}),
+        {}}});
   }
   Folded place(std::vector<Target> targets) {
     return put({PlacementDecided{.binding = kBindingKey,
@@ -84,6 +86,12 @@ TEST(Fold, NothingIsCreatedInAMissingOrTerminatingNamespace) {
   history.put({DeletionRequested{.object = kNamespaceKey}});
   EXPECT_EQ(history.state.value_of(kNamespaceKey)["status"]["phase"].as_string(), "Terminating");
   EXPECT_EQ(create().refusal->code, ErrorCode::kForbidden);
+}
+
+TEST(Fold, EphemeralKindsNeedNoNamespaceOfTheirOwnJournal) {
+  History history;
+  const ObjectKey lease{"leases.coordination.k8s.io", "kube-system", "leader"};
+  EXPECT_FALSE(history.put({ObjectCreated{lease, json(R"({"metadata":{"name":"leader"}})")}}).refusal);
 }
 
 TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
@@ -209,14 +217,24 @@ TEST(Fold, EvictionMovesTheTargetToATask) {  // behaviour-fleet 2.6
   History history = History::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
-  history.put({EvictionStarted{.binding = kBindingKey, .cluster = "m1", .reason = "TaintUntolerated", .message = "",
-                               .producer = "TaintManager", .grace_seconds = 600}});
+  history.put({EvictionStarted{.binding = kBindingKey,
+                               .cluster = "m1",
+                               .reason = "TaintUntolerated",
+                               .message = "",
+                               .producer = "TaintManager",
+                               .grace_seconds = 600}});
   const Value& spec = history.state.value_of(kBindingKey)["spec"];
   EXPECT_EQ(spec["clusters"].size(), 1u);
   EXPECT_EQ(spec["gracefulEvictionTasks"][0]["fromCluster"].as_string(), "m1");
   EXPECT_EQ(spec["gracefulEvictionTasks"][0]["replicas"].as_int(), 2);
-  EXPECT_TRUE(history.put({EvictionStarted{.binding = kBindingKey, .cluster = "m1", .reason = "", .message = "",
-                                           .producer = "", .grace_seconds = 0}}).refusal);
+  EXPECT_TRUE(history
+                  .put({EvictionStarted{.binding = kBindingKey,
+                                        .cluster = "m1",
+                                        .reason = "",
+                                        .message = "",
+                                        .producer = "",
+                                        .grace_seconds = 0}})
+                  .refusal);
   history.put({EvictionFinished{kBindingKey, "m1", "done"}});
   EXPECT_FALSE(history.state.value_of(kBindingKey)["spec"].contains("gracefulEvictionTasks"));
 }
@@ -273,7 +291,8 @@ TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
     for (size_t at = 0; at < cut; ++at) fold(state, entries[at]);
     std::vector<std::pair<ObjectKey, Value>> objects;
     for (const std::string& of_type : state.types()) {
-      for (const auto& [name, object] : state.objects(of_type)) objects.push_back({{of_type, name.ns, name.name}, object.value});
+      for (const auto& [name, object] : state.objects(of_type))
+        objects.push_back({{of_type, name.ns, name.name}, object.value});
     }
     std::vector<EntryId> seen;
     for (size_t at = 0; at < cut; ++at) seen.push_back(entries[at].id);

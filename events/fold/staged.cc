@@ -9,6 +9,9 @@
 namespace shiplog {
 namespace {
 
+/// The ephemera journal has no namespaces: who appends to it has looked in the record.
+bool lives_in_ephemera(std::string_view type) { return type == "events" || type == "leases.coordination.k8s.io"; }
+
 bool finalizers_left(const ObjectKey& key, const Value& object) {
   if (object["metadata"]["finalizers"].size() > 0) return true;
   return key.type == type::kNamespace && object["spec"]["finalizers"].size() > 0;
@@ -61,7 +64,7 @@ const Value* Staged::find(const ObjectKey& key) const {
 
 Applied Staged::create(const ObjectKey& key, Value value) {
   if (find(key) != nullptr) return Refusal{ErrorCode::kAlreadyExists, to_string(key) + " already exists"};
-  if (!key.ns.empty()) {
+  if (!key.ns.empty() && !lives_in_ephemera(key.type)) {
     const Value* ns = find({type::kNamespace, "", key.ns});
     if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found"};
     if (deleting(*ns)) {

@@ -77,16 +77,22 @@ bool answers_object(const Kind& kind) {
   return false;
 }
 
-/// Removing a definition removes its objects; that is not done behind the user's back while there are any.
-Result<void> no_instances(Server& server, const Context& context, const Value& crd) {
-  if (context.kind->type() != type::kCustomResourceDefinition) return ok();
+/// Removing a definition removes its objects, in the same entry: there is no moment in which they have no kind.
+/// Error: kConflict, some have finalizers, and who holds them would not find them any more.
+Result<std::vector<Event>> instances_go_first(Server& server, const Context& context, const Value& crd) {
+  std::vector<Event> events;
+  if (context.kind->type() != type::kCustomResourceDefinition) return events;
   const std::string type = crd["spec"]["names"]["plural"].str() + "." + crd["spec"]["group"].str();
-  SHIPLOG_TRY(const auto count, server.options.record->read([&](const View& view) {
-    return ObjectQuery{view}.count(ObjectList{.type = type});
-  }));
-  if (count == 0) return ok();
-  return conflict(context.subject(), "there are still " + std::to_string(count) + " " + type +
-                                         ": delete them first (kubectl delete " + type + " --all -A)");
+  SHIPLOG_TRY(const auto rows, server.options.record->read(
+                                   [&](const View& view) { return ObjectQuery{view}.list(ObjectList{.type = type}); }));
+  for (const ObjectRow& row : rows) {
+    SHIPLOG_TRY(const Value instance, parse_stored_json(row.json));
+    if (instance["metadata"]["finalizers"].size() > 0) {
+      return conflict(context.subject(), to_string(row.key) + " has finalizers: delete it and wait for it to go first");
+    }
+    events.emplace_back(DeletionRequested{row.key, 0, "Background"});
+  }
+  return events;
 }
 
 using Deleted = std::function<void(Result<Value>, bool gone)>;
@@ -110,12 +116,14 @@ void delete_one(const ServerPtr& server, const ContextPtr& context, const Delete
     server->record_denial(context, allowed.error());
     return deleted(allowed.error(), false);
   }
-  if (auto empty = no_instances(*server, *context, old); !empty) return deleted(empty.error(), false);
+  auto events = instances_go_first(*server, *context, old);
+  if (!events) return deleted(events.error(), false);
   if (options.dry_run) return deleted(old, old["metadata"]["finalizers"].size() == 0);
 
   Entry entry = server->entry_for(*context, "delete");
   if (!options.resource_version.empty()) entry.expects = {{key, Revision{std::stoull(version)}}};
-  entry.events = {DeletionRequested{key, 0, options.propagation}};
+  entry.events = std::move(events).value();
+  entry.events.emplace_back(DeletionRequested{key, 0, options.propagation});
   server->store(*context->kind)
       .replica()
       .append(std::move(entry), [context, key, old, deleted = std::move(deleted)](Result<Outcome> outcome) {

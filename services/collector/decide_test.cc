@@ -185,6 +185,9 @@ TEST(CollectorFacts, HealthFromTheProbe_1_14_3) {
   for (const int status : {0, 302, 401, 404, 500})
     EXPECT_EQ(collector::health_from(status).reason, "ClusterNotReachable");
   EXPECT_EQ(collector::health_from(Error{ErrorCode::kTimeout, "slow"}).reason, "ClusterNotReachable");
+  EXPECT_EQ(collector::health_from(Error{ErrorCode::kUnavailable, "the certificate is not trusted"}).message,
+            "cluster is not reachable: the certificate is not trusted");
+  EXPECT_EQ(collector::health_from(500).message, "cluster is not reachable: it answers HTTP 500");
   EXPECT_EQ(collector::health_from(Error{ErrorCode::kNotFound, "no secret"}).message,
             "failed to create a ClusterClient: no secret");
 }

@@ -100,11 +100,15 @@ Health health_from(int http_status) {
   if (http_status > 200 && http_status < 300) {
     return {"False", "ClusterNotReady", "cluster is reachable but health endpoint responded without ok"};
   }
-  return {"False", "ClusterNotReachable", "cluster is not reachable"};
+  return {"False", "ClusterNotReachable", "cluster is not reachable: it answers HTTP " + std::to_string(http_status)};
 }
 
+// The condition is where a user looks first, so it says the cause as well: a name not found, a connection refused, a
+// certificate not trusted.
 Health health_from(const Error& error) {
-  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid) return health_from(0);
+  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid) {
+    return {"False", "ClusterNotReachable", "cluster is not reachable: " + error.message};
+  }
   return {"False", "StatusCollectionFailed", "failed to create a ClusterClient: " + error.message};
 }
 

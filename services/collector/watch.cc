@@ -1,6 +1,7 @@
 #include "services/collector/watch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <utility>
 
@@ -17,6 +18,8 @@ constexpr Millis kLookAfterWatch{2000};
 constexpr Millis kKindMissing{30'000};
 /// A stream that has died without a word is found out by then.
 constexpr Millis kListAgain{600'000};
+/// How far this replica may be behind the one that dispatches.
+constexpr Millis kLongestLag{60'000};
 constexpr size_t kMostAtOnce = 128;
 /// So long after Applied an object must have been seen; before that its first event may still be on its way.
 constexpr Millis kSettled{5000};
@@ -37,6 +40,7 @@ struct Watches::Watch {
   std::unique_ptr<MemberWatch> stream;
   bool ended = false;
   UtcMillis since;
+  bool doubtful = false;  // its list missed something that may have been on its way, or may have vanished before
 };
 
 /// A list under way, page by page.
@@ -93,7 +97,9 @@ void Watches::reconcile_watch(const TaskPtr& task) {
   }
   const auto running = watches_.find(key);
   const bool alive = running != watches_.end() && !running->second->ended;
-  if (alive && task->now() - running->second->since < kListAgain) return task->done(kLookAfterWatch);
+  if (alive && task->now() - running->second->since < (running->second->doubtful ? kSettled : kListAgain)) {
+    return task->done(kLookAfterWatch);
+  }
   watches_.erase(key);
   auto listing = std::make_shared<Listing>();
   listing->cluster = key.name;
@@ -168,10 +174,16 @@ void Watches::flush(const TaskPtr& task) {
   if (wanted_.empty()) return task->done();
   const State& state = task->state();
   // All of it: an object that is gone and there again within one inbox has not vanished.
+  std::deque<Arrived> waiting;
   while (!inbox_->empty()) {
-    take_in(state, inbox_->front(), task->now());
+    if (too_early(state, inbox_->front(), task->now())) {
+      waiting.push_back(std::move(inbox_->front()));
+    } else {
+      take_in(state, inbox_->front(), task->now());
+    }
     inbox_->pop_front();
   }
+  *inbox_ = std::move(waiting);
   Decision seen;
   for (auto at = pending_.begin(); at != pending_.end() && seen.events.size() < kMostAtOnce;) {
     const Value& work = state.value_of(at->first);
@@ -187,6 +199,19 @@ void Watches::flush(const TaskPtr& task) {
   // turn sees that too.
   task->append_observation(std::move(seen),
                            [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
+}
+
+/// Written for a revision that this replica has not folded yet: another process dispatches, and the member was faster
+/// than the journal. Judged by what is known here it would be lost. Not for ever, as a number may be of another fleet.
+bool Watches::too_early(const State& state, Arrived& arrived, UtcMillis now) {
+  if (arrived.what == Arrived::What::kListed) return false;
+  if (cluster_of_space(annotation_of(arrived.object, annotation::kWorkNamespace)) != arrived.cluster) return false;
+  const auto text = annotation_of(arrived.object, annotation::kRevision);
+  uint64_t revision = 0;
+  std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (revision <= state.revision().value) return false;
+  if (arrived.since == UtcMillis{}) arrived.since = now;
+  return now - arrived.since < kLongestLag;
 }
 
 void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now) {
@@ -225,7 +250,11 @@ void Watches::take_in_list(const State& state, const Arrived& arrived, UtcMillis
       const ObjectKey key{type::kWork, name.ns, name.name};
       const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
       const bool settled = since && now - since.value() > kSettled;
-      if (work.value["status"].contains("manifestStatuses") || settled) gone(state, key, manifest);
+      if (work.value["status"].contains("manifestStatuses") || settled) {
+        gone(state, key, manifest);
+      } else if (const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster}); watch != watches_.end()) {
+        watch->second->doubtful = true;
+      }
     }
   }
 }

@@ -53,6 +53,7 @@ class Watches {
     enum class What { kPresent, kGone, kListed } what;
     Value object;                                          // kPresent, kGone
     std::set<std::pair<std::string, std::string>> listed;  // kListed: namespace and name of all there are
+    UtcMillis since = {};                                  // first looked at; set for what had to wait
   };
   /// What an object was when it was last written by the dispatcher, to tell later changes by others.
   struct Baseline {
@@ -64,6 +65,7 @@ class Watches {
 
   void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
   void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
+  static bool too_early(const State& state, Arrived& arrived, UtcMillis now);
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);

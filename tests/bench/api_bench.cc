@@ -36,8 +36,9 @@ struct Load {
     request.method = "POST";
     request.target = "/api/v1/namespaces/default/configmaps";
     request.headers.set("Content-Type", "application/json");
-    request.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + prefix + "-" + std::to_string(worker) +
-                   "-" + std::to_string(number) + R"("},"data":{"text":")" + std::string(1400, 'x') + "\"}}";
+    request.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + prefix + "-" +
+                   std::to_string(worker) + "-" + std::to_string(number) + R"("},"data":{"text":")" +
+                   std::string(1400, 'x') + "\"}}";
     const auto began = Steady::now();
     client->request(std::move(request), Millis{30'000}, [=, this](Result<HttpResponse> answer) {
       const double ms = std::chrono::duration<double, std::milli>(Steady::now() - began).count();
@@ -45,8 +46,7 @@ struct Load {
         ++accepted;
       } else {
         if (refused++ == 0) {
-          std::fprintf(stderr, "refused: %s\n",
-                       answer ? answer.value().body.c_str() : answer.error().message.c_str());
+          std::fprintf(stderr, "refused: %s\n", answer ? answer.value().body.c_str() : answer.error().message.c_str());
         }
       }
       {
@@ -96,7 +96,9 @@ int main(int argc, char** argv) {
   const double took = std::chrono::duration<double>(Steady::now() - began).count();
   std::sort(load.latencies_ms.begin(), load.latencies_ms.end());
   const auto at = [&](double share) {
-    return load.latencies_ms.empty() ? 0 : load.latencies_ms[static_cast<size_t>(share * static_cast<double>(load.latencies_ms.size() - 1))];
+    return load.latencies_ms.empty()
+               ? 0
+               : load.latencies_ms[static_cast<size_t>(share * static_cast<double>(load.latencies_ms.size() - 1))];
   };
   std::printf("%d clients: %.0f mutations/s, p50 %.1f ms, p99 %.1f ms, %llu refused\n", clients,
               static_cast<double>(load.accepted) / took, at(0.5), at(0.99),

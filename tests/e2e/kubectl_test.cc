@@ -88,7 +88,7 @@ TEST_F(Kubectl, ShowsObjectsInAllItsForms) {
               {"deployment.apps/nginx", "propagationpolicy.policy.karmada.io/nginx", "namespace/default"});
   expect_says(
       fleet_.kubectl_ok({"describe", "deployment", "nginx"}),
-      {"Replicas:               6 desired", "Image:         nginx:1.27", "StrategyType:           RollingUpdate"});
+      {"Replicas:               6 desired", "nginx:1.27", "StrategyType:           RollingUpdate"});
   expect_says(fleet_.kubectl_ok({"describe", "propagationpolicy", "nginx"}), {"Cluster Names:", "member1"});
   expect_says(fleet_.kubectl_ok({"describe", "namespace", "default"}), {"Status:", "Active"});
   expect_says(fleet_.kubectl_ok({"api-resources"}),

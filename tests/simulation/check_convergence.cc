@@ -201,8 +201,10 @@ void check_status(World& world) {
     const Value& resource = object.value["spec"]["resource"];
     if (resource["kind"].as_string() != "Deployment" || object.value["spec"]["clusters"].size() == 0) continue;
     int64_t ready = 0;
-    for (const Value& target : object.value["spec"]["clusters"].items()) {
-      const auto& member = world.members.member(target["name"].str());
+    // Where it has a Work: also on clusters that it is only just leaving.
+    for (const ObjectKey& key : state.labelled(label::kBindingId, label_of(object.value, label::kBindingId))) {
+      if (key.type != type::kWork) continue;
+      const auto& member = world.members.member(cluster_of_space(key.ns));
       ready += member.find({kDeployments, name.ns, resource["name"].str()})["status"]["readyReplicas"].as_int();
     }
     const Value& deployment = state.value_of({kDeployments, name.ns, resource["name"].str()});
