@@ -81,10 +81,6 @@ TEST(Definitions, AKindThatAUserDefinesIsServedLikeAnyOther) {  // CRD-1 to CRD-
   EXPECT_EQ(table.json["rows"][0]["cells"][1].as_int(), 3);
   EXPECT_NE(plane().kubectl_ok({"get", "so"}).find("one"), std::string::npos);
 
-  // Not what Kubernetes does (CRD-13): objects are not removed behind the user's back.
-  expect_failure(api().remove(kDefinitions + "/sofas.example.com"), 409, "Conflict",
-                 "there are still 1 sofas.example.com: delete them first");
-  EXPECT_EQ(api().remove(sofas + "/one").status, 200);
   EXPECT_EQ(api().remove(kDefinitions + "/sofas.example.com").status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(kDefinitions + "/sofas.example.com").status == 404; }))
       << api().get(kDefinitions + "/sofas.example.com");

@@ -86,9 +86,8 @@ TEST_F(Kubectl, ShowsObjectsInAllItsForms) {
   EXPECT_EQ(json(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "json"}))["spec"]["replicas"].as_int(), 6);
   expect_says(fleet_.kubectl_ok({"get", "deployments,propagationpolicies,ns", "-A"}),
               {"deployment.apps/nginx", "propagationpolicy.policy.karmada.io/nginx", "namespace/default"});
-  expect_says(
-      fleet_.kubectl_ok({"describe", "deployment", "nginx"}),
-      {"Replicas:               6 desired", "nginx:1.27", "StrategyType:           RollingUpdate"});
+  expect_says(fleet_.kubectl_ok({"describe", "deployment", "nginx"}),
+              {"Replicas:               6 desired", "nginx:1.27", "StrategyType:           RollingUpdate"});
   expect_says(fleet_.kubectl_ok({"describe", "propagationpolicy", "nginx"}), {"Cluster Names:", "member1"});
   expect_says(fleet_.kubectl_ok({"describe", "namespace", "default"}), {"Status:", "Active"});
   expect_says(fleet_.kubectl_ok({"api-resources"}),
@@ -113,7 +112,8 @@ spec:
 )");
   expect_says(fleet_.kubectl_ok({"rollout", "status", "deployment/web", "--timeout=50s"}),
               {"deployment \"web\" successfully rolled out"});
-  EXPECT_TRUE(fleet_.kubectl({"wait", "--for=condition=Available", "deployment/web", "--timeout=20s"}).ok());
+  // As upstream, a template's status has the sum of the numbers, no conditions.
+  fleet_.kubectl_ok({"wait", "--for=jsonpath={.status.availableReplicas}=2", "deployment/web", "--timeout=20s"});
   EXPECT_TRUE(fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/member1", "--timeout=20s"}).ok());
   expect_says(fleet_.kubectl_ok({"get", "clusters"}), {"NAME", "VERSION", "MODE", "READY", "member1", "Push", "True"});
   expect_says(fleet_.kubectl_ok({"get", "rb"}), {"NAME", "SCHEDULED", "FULLYAPPLIED", "web-deployment", "True"});
