@@ -219,6 +219,23 @@ void try_update(const ServerPtr& server, const ContextPtr& context, const WriteO
   });
 }
 
+/// Goes on when there is such a namespace; answers NotFound when there is none.
+void in_namespace(const ServerPtr& server, const ContextPtr& context, const std::string& name,
+                  std::function<void()> then) {
+  const Kind* namespaces = context->kinds->find_type(type::kNamespace);
+  server->options.record->when_current([=](Result<void> current) mutable {
+    if (!current) return server->fail(context, current.error());
+    server->workers->post([=]() mutable {
+      auto ns = server->options.record->read([&](const View& view) {
+        return ObjectQuery{view}.get({namespaces->type(), "", name});
+      });
+      if (!ns) return server->fail(context, ns.error());
+      if (!ns.value()) return server->fail(context, not_found({"", "Namespace", "namespaces", name}));
+      then();
+    });
+  });
+}
+
 }  // namespace
 
 void create_object(const ServerPtr& server, const ContextPtr& context) {
@@ -238,7 +255,8 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   if (options.value().dry_run) {
     return server->when_current(context, [server, context, key, object = std::move(admitted).value()] {
       if (server->current(*context, key)) return server->fail(context, already_exists(context->subject(key.name)));
-      server->answer(context, 201, object);
+      if (key.ns.empty()) return server->answer(context, 201, object);
+      in_namespace(server, context, key.ns, [server, context, object] { server->answer(context, 201, object); });
     });
   }
   const Write write{.verb = "create", .success = 201, .status = false, .on_conflict = {}};
@@ -247,18 +265,7 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   };
   if (!context->kind->ephemeral || key.ns.empty()) return create();
   // Namespaces live in the other journal: what is ephemeral is checked here, as the fold cannot.
-  const Kind* namespaces = context->kinds->find_type(type::kNamespace);
-  server->options.record->when_current([=](Result<void> current) mutable {
-    if (!current) return server->fail(context, current.error());
-    server->workers->post([=]() mutable {
-      auto ns = server->options.record->read([&](const View& view) {
-        return ObjectQuery{view}.get({namespaces->type(), "", key.ns});
-      });
-      if (!ns) return server->fail(context, ns.error());
-      if (!ns.value()) return server->fail(context, not_found({"", "Namespace", "namespaces", key.ns}));
-      create();
-    });
-  });
+  in_namespace(server, context, key.ns, create);
 }
 
 void update_object(const ServerPtr& server, const ContextPtr& context) {

@@ -68,12 +68,13 @@ TEST(Objects, NamesAreGenerated) {
 }
 
 TEST(Objects, ADryRunLeavesNothingBehind) {  // CRU-4
-  const Answer before = api().get("/shiplog/v1/state");
   const Answer made = api().post(kDeployments + "?dryRun=All", deployment("dry"));
   EXPECT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["spec"]["revisionHistoryLimit"].as_int(), 10);
   EXPECT_EQ(api().get(kDeployments + "/dry").status, 404);
   EXPECT_EQ(api().post(kDeployments + "?dryRun=Some", deployment("dry")).status, 422);
+  expect_failure(api().post("/api/v1/namespaces/nowhere/configmaps?dryRun=All", config_map("dry")), 404, "NotFound",
+                 R"(namespaces "nowhere" not found)");
   ASSERT_EQ(api().post(kConfigMaps, config_map("dry")).status, 201);
   EXPECT_EQ(
       api().call("PUT", kConfigMaps + "/dry?dryRun=All", R"({"metadata":{"name":"dry"},"data":{"a":"1"}})").status,
