@@ -23,7 +23,8 @@ struct Change {
   Revision revision;
   Value before;  ///< null: it was not there
   Value after;   ///< null: it is gone
-  /// Canonical JSON of `after`; of a removed object its last state with resourceVersion = `revision`, as watchers get it.
+  /// Canonical JSON of `after`; of a removed object its last state with resourceVersion = `revision`, as watchers get
+  /// it.
   std::shared_ptr<const std::string> json;
 
   bool created() const { return before.is_null(); }

@@ -1,7 +1,5 @@
 // Reads every #include of the tree and compares it with the layers: schemas <- events <- projections <- services, and
 // with what pure code may know. Header-only libraries and include paths would let slips through otherwise.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 namespace {
 
 namespace fs = std::filesystem;
 
 struct Include {
-  std::string file;    // from the root
+  std::string file;  // from the root
   int line = 0;
   std::string target;  // as written, without quotes
   bool quoted = false;
@@ -82,7 +82,8 @@ std::vector<std::string> violations(const std::function<bool(const Include&)>& w
 /// decide and its rules, and everything that folds: no clock, no chance, no I/O.
 bool is_pure(const std::string& file) {
   if (is_test(file)) return false;
-  if (file.starts_with("events/fold/") || file.starts_with("events/state/") || file.starts_with("events/kinds/")) return true;
+  if (file.starts_with("events/fold/") || file.starts_with("events/state/") || file.starts_with("events/kinds/"))
+    return true;
   if (!file.starts_with("services/")) return false;
   const std::string name = fs::path{file}.filename().string();
   if (name.starts_with("decide")) return true;
@@ -103,9 +104,7 @@ TEST(Layering, IncludesPointToTheLeft) {
 }
 
 TEST(Layering, OwnHeadersAreNamedFromTheRoot) {
-  EXPECT_EQ(violations([](const Include& include) {
-              return include.quoted && layer_of(include.target) < 0;
-            }),
+  EXPECT_EQ(violations([](const Include& include) { return include.quoted && layer_of(include.target) < 0; }),
             std::vector<std::string>{});
 }
 
@@ -141,10 +140,10 @@ TEST(Layering, OnlyProgramsNameJournalBackends) {
 TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
   EXPECT_EQ(violations([](const Include& include) {
               if (!include.file.ends_with(".h")) return false;
-              for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/", "spdlog/",
-                                        "yaml-cpp/", "CLI/", "librdkafka", "prometheus/"}) {
-                if (include.target.starts_with(heavy) && !include.file.starts_with("services/runtime/http/") && !include.file.starts_with("events/codec/") &&
-                    !is_test(include.file)) {
+              for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/",
+                                        "spdlog/", "yaml-cpp/", "CLI/", "librdkafka", "prometheus/"}) {
+                if (include.target.starts_with(heavy) && !include.file.starts_with("services/runtime/http/") &&
+                    !include.file.starts_with("events/codec/") && !is_test(include.file)) {
                   return true;
                 }
               }
@@ -164,9 +163,9 @@ TEST(Layering, GeneratedMessagesAreKnownToTheCodecAlone) {
 TEST(Purity, WhatDecidesKnowsNoClockChanceOrDevice) {
   EXPECT_EQ(violations([](const Include& include) {
               if (!is_pure(include.file)) return false;
-              for (const char* impure : {"chrono", "random", "thread", "fstream", "iostream", "filesystem",
-                                         "unistd.h", "ctime", "time.h", "unordered_map", "unordered_set", "sqlite3.h",
-                                         "events/base/system.h", "events/base/random.h"}) {
+              for (const char* impure :
+                   {"chrono", "random", "thread", "fstream", "iostream", "filesystem", "unistd.h", "ctime", "time.h",
+                    "unordered_map", "unordered_set", "sqlite3.h", "events/base/system.h", "events/base/random.h"}) {
                 if (include.target == impure) return true;
               }
               return include.target.starts_with("projections/") || include.target.starts_with("services/runtime/") ||
@@ -176,8 +175,8 @@ TEST(Purity, WhatDecidesKnowsNoClockChanceOrDevice) {
 }
 
 TEST(Purity, NoClockOrChanceIsCalledEither) {
-  const std::vector<std::string> words = {"system_clock", "steady_clock", "random_device", "mt19937", "getenv(", "std::rand",
-                                          "std::unordered_"};
+  const std::vector<std::string> words = {"system_clock", "steady_clock", "random_device",  "mt19937",
+                                          "getenv(",      "std::rand",    "std::unordered_"};
   std::vector<std::string> found;
   std::set<std::string> seen;
   for (const Include& include : includes()) {
@@ -186,7 +185,8 @@ TEST(Purity, NoClockOrChanceIsCalledEither) {
     std::string line;
     for (int number = 1; std::getline(in, line); ++number) {
       for (const std::string& word : words) {
-        if (line.find(word) != std::string::npos) found.push_back(include.file + ":" + std::to_string(number) + " " + word);
+        if (line.find(word) != std::string::npos)
+          found.push_back(include.file + ":" + std::to_string(number) + " " + word);
       }
     }
   }

@@ -64,6 +64,7 @@ void check_nothing_to_decide(World& world) {
       for (const Event& event : decided.value()->events) {
         what += " " + std::string{name_of(event)} + " " + to_string(subject_of(event)) + " " + summary_of(event);
       }
+      world.trace.line("object", to_json(state.value_of(key)));
       world.trace.broken("idle", name + " has not seen to " + to_string(key) + ":" + what);
     }
   }
@@ -148,18 +149,21 @@ void check_placements(World& world) {
   }
 }
 
-/// D-39: a binding whose policy has gone stays as it is, for ever, and a cluster does not leave under a binding.
-bool held_by_unclaimed(const State& state, const std::string& cluster) {
+/// A cluster does not leave under a binding; and one whose policy has gone stays as it is, for ever (D-39).
+void check_leaving(World& world, const std::string& cluster) {
+  const State& state = world.reference.state();
+  std::string held_by;
   for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
     for (const auto& [name, object] : state.objects(type)) {
-      const Value& binding = object.value;
-      if (!unclaimed(binding)) continue;
-      for (const Value& target : binding["spec"]["clusters"].items()) {
-        if (target["name"].as_string() == cluster) return true;
+      for (const Value& target : object.value["spec"]["clusters"].items()) {
+        if (target["name"].as_string() != cluster) continue;
+        if (unclaimed(object.value)) return;
+        held_by += " " + to_string(ObjectKey{type, name.ns, name.name});
+        world.trace.line("object", to_json(object.value));
       }
     }
   }
-  return false;
+  world.trace.broken("converge", "cluster " + cluster + " is leaving for ever, held by" + held_by);
 }
 
 void check_member(World& world, const std::string& cluster) {
@@ -223,10 +227,8 @@ void check_convergence(World& world) {
   check_bindings(world);
   check_placements(world);
   for (const auto& [name, cluster] : world.reference.state().clusters()) {
-    if (cluster.deleting && held_by_unclaimed(world.reference.state(), name)) {
-      continue;
-    } else if (cluster.deleting) {
-      world.trace.broken("converge", "cluster " + name + " is leaving for ever");
+    if (cluster.deleting) {
+      check_leaving(world, name);
     } else if (!cluster.ready()) {
       world.trace.broken("converge", "cluster " + name + " is not Ready");
     } else {

@@ -30,15 +30,16 @@ struct Admission {
 };
 
 /// Makes a client's object into what is stored: identity checked against the path, unknown fields dropped (or refused),
-/// defaults, what clients may not set removed, metadata.generation set where the kind has one, the kind's own defaulting
-/// and validation. All that is wrong is reported at once. Errors: kBadRequest (wrong kind, name differs from the path,
-/// strict decoding), kInvalid with causes, kForbidden.
+/// defaults, what clients may not set removed, metadata.generation set where the kind has one, the kind's own
+/// defaulting and validation. All that is wrong is reported at once. Errors: kBadRequest (wrong kind, name differs from
+/// the path, strict decoding), kInvalid with causes, kForbidden.
 Result<Value> admit_create(Admission& admission, Value object);
 
 /// The same for a replacement of `old`; `old` is as stored. Keeps status where the kind has a status subresource.
 Result<Value> admit_update(Admission& admission, const Value& old, Value object);
 
-/// A write to the status subresource: takes status (and metadata that is no identity) from `object`, the rest from `old`.
+/// A write to the status subresource: takes status (and metadata that is no identity) from `object`, the rest from
+/// `old`.
 Result<Value> admit_status_update(Admission& admission, const Value& old, Value object);
 
 /// Whether the object may be deleted (behaviour-core D-41). Error: kForbidden.
