@@ -253,7 +253,10 @@ ObjectKey subject_of(const Event& event) {
         } else if constexpr (requires { one.quota; }) {
           return one.quota;
         } else {
-          static_assert(facts(std::decay_t<decltype(one)>{}).family == Family::kControl, "only control has no subject");
+          using E = std::decay_t<decltype(one)>;
+          static_assert(std::is_same_v<E, LeaseTaken> || std::is_same_v<E, FoldVersionActivated> ||
+                            std::is_same_v<E, StateHashed> || std::is_same_v<E, SnapshotTaken>,
+                        "only control has no subject");
           return {};
         }
       },

@@ -33,7 +33,7 @@ std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod
 class Steps {
  public:
   Steps(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
-      : state_{state}, key_{key}, object_{object}, set_{object.value}, now_{now} {
+      : key_{key}, object_{object}, set_{object.value}, now_{now} {
     const Value& spec = set_["spec"];
     first_ = spec["ordinals"]["start"].as_int();
     end_ = first_ + std::max<int64_t>(0, spec["replicas"].as_int(1));
@@ -153,7 +153,6 @@ class Steps {
     changes_.update_status(key_, object_, std::move(seen));
   }
 
-  const State& state_;
   const ObjectKey& key_;
   const Object& object_;
   const Value& set_;
