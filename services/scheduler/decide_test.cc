@@ -337,6 +337,30 @@ TEST(SchedulerFilter, CountsReasonsInOrder) {  // S-21
       "not have the API resource.");
 }
 
+TEST(SchedulerFilter, ALimitedTolerationLetsStayButNotCome) {
+  const auto taint = [](Value& value) {
+    value.edit("spec").set("taints", json(R"([{"key": "k", "effect": "NoExecute"}])"));
+  };
+  const char* placement = R"({"clusterTolerations": [{"key": "k", "operator": "Exists", "tolerationSeconds": 5}]})";
+  EXPECT_EQ(fit(taint, placement),
+            "NoClusterFit: 0/1 clusters are available: 1 cluster(s) had untolerated taint "
+            "{k:NoExecute}.")
+      << "it would be evicted after 5 seconds, and come back, and be evicted";
+  History history = history_of({2, kDuplicated, {{"m1", 10}}, {{"m1", 2}}, "", false, placement});
+  history.edit(cluster_key("m1"), taint);
+  EXPECT_EQ(answer(history), "m1:2");
+}
+
+TEST(SchedulerFilter, WhatFitsNowhereStaysRefusedAlsoWithoutReplicas) {
+  History history =
+      history_of({0, kDynamic, {{"m1", 10}}, {}, "", false, R"({"clusterAffinity": {"clusterNames": ["m2"]}})"});
+  history.settle(decide, kBinding);
+  history.put(cluster_key("m3"), cluster("m3"));
+  EXPECT_EQ(answer(history).substr(0, 12), "NoClusterFit");
+  history.put(cluster_key("m2"), cluster("m2"));
+  EXPECT_EQ(answer(history).find("NoClusterFit"), std::string::npos);
+}
+
 TEST(SchedulerFilter, CurrentTargetsPassTaintsAndApisButNotEvictions) {  // S-19, S-79
   History history = history_of({3, kDuplicated, {{"a", 1}, {"b", 1}}, {{"a", 2}, {"b", 2}}});
   history.edit(cluster_key("a"), [](Value& value) {

@@ -65,6 +65,8 @@ std::optional<Trigger> trigger_of(const State& state, const Binding& binding, co
   if (placement_changed(binding)) return Trigger{"its placement is new or has changed", fresh};
   if (replicas_changed(binding, placement)) return Trigger{"its number of replicas is not the one placed", fresh};
   if (fresh) return Trigger{"rescheduling was asked for", true};
+  // Without replicas nothing else tells that it was never placed.
+  if (binding.scheduled_status == "False" && binding.targets.empty()) return Trigger{"it was refused before", false};
   if (!binding.workload || placement.strategy == Strategy::kDuplicated) {
     return Trigger{"objects without replicas, and duplicated ones, always follow the clusters", false};
   }

@@ -158,6 +158,8 @@ void check_leaving(World& world, const std::string& cluster) {
       for (const Value& target : object.value["spec"]["clusters"].items()) {
         if (target["name"].as_string() != cluster) continue;
         if (unclaimed(object.value)) return;
+        // The scheduler has said that there is no other place, or no quota for one: that is for people to solve.
+        if (condition_of(object.value, "Scheduled")["status"].as_string() == "False") return;
         held_by += " " + to_string(ObjectKey{type, name.ns, name.name});
         world.trace.line("object", to_json(object.value));
       }
