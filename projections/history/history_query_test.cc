@@ -87,8 +87,8 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
 
   for (const bool one_namespace : {false, true}) {
     for (const Revision start : {Revision{0}, Revision{1}, Revision{40}, fleet.revision()}) {
-      ChangeList which{.type = "configmaps", .after = start, .limit = 3, .with_previous = true};
-      if (one_namespace) which.ns = "default";
+      const auto ns = one_namespace ? std::optional<std::string>{"default"} : std::nullopt;
+      ChangeList which{.type = "configmaps", .ns = ns, .after = start, .limit = 3, .with_previous = true};
       // A watcher's picture: the list at the start, and then every change put on top of it.
       std::map<ObjectKey, std::string> picture;
       for (const ObjectRow& row : must(objects.list({.type = "configmaps", .ns = which.ns, .at = start}))) {
