@@ -214,6 +214,51 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+template <class Fact>
+  requires kIsAlternative<Fact, EventVariant>
+Event::Event(Fact fact) : EventVariant{std::move(fact)} {}
+
+Event::Event(const Event& other) = default;
+Event::Event(Event&& other) noexcept = default;
+Event& Event::operator=(const Event& other) = default;
+Event& Event::operator=(Event&& other) noexcept = default;
+Event::~Event() = default;
+
+bool Event::operator==(const Event& other) const {
+  return static_cast<const EventVariant&>(*this) == static_cast<const EventVariant&>(other);
+}
+
+template Event::Event(ObjectCreated);
+template Event::Event(ObjectUpdated);
+template Event::Event(StatusUpdated);
+template Event::Event(DeletionRequested);
+template Event::Event(ObjectRemoved);
+template Event::Event(RequestDenied);
+template Event::Event(BindingPut);
+template Event::Event(PlacementDecided);
+template Event::Event(PlacementRefused);
+template Event::Event(ReschedulingTriggered);
+template Event::Event(WorkRendered);
+template Event::Event(WorkRemoved);
+template Event::Event(WorkApplied);
+template Event::Event(WorkApplyFailed);
+template Event::Event(WorkStatusObserved);
+template Event::Event(StatusAggregated);
+template Event::Event(TaintAdded);
+template Event::Event(TaintRemoved);
+template Event::Event(EvictionStarted);
+template Event::Event(EvictionFinished);
+template Event::Event(QuotaUsageChanged);
+template Event::Event(QuotaRefused);
+template Event::Event(ClusterJoined);
+template Event::Event(ClusterObserved);
+template Event::Event(ClusterConditionChanged);
+template Event::Event(ClusterLeft);
+template Event::Event(LeaseTaken);
+template Event::Event(FoldVersionActivated);
+template Event::Event(StateHashed);
+template Event::Event(SnapshotTaken);
+
 Family family_of(const Event& event) { return facts_of(event).family; }
 
 std::string_view name_of(Family family) {

@@ -56,7 +56,7 @@ TEST(Event, SummarisesEveryKind) {
 TEST(Event, NamesEveryKindDifferently) {
   std::set<std::string_view> names;
   for (const Event& event : samples::every_kind()) names.insert(name_of(event));
-  EXPECT_EQ(names.size(), std::variant_size_v<Event>);
+  EXPECT_EQ(names.size(), std::variant_size_v<EventVariant>);
 }
 
 TEST(Event, KnowsTheSubjectOfAllButControlEvents) {

@@ -174,13 +174,13 @@ Event sample(Of<SnapshotTaken>, int) {
 
 template <size_t... Index>
 std::vector<Event> all(int generation, std::index_sequence<Index...>) {
-  return {sample(Of<std::variant_alternative_t<Index, Event>>{}, generation)...};
+  return {sample(Of<std::variant_alternative_t<Index, EventVariant>>{}, generation)...};
 }
 
 }  // namespace
 
 std::vector<Event> every_kind(int generation) {
-  return all(generation, std::make_index_sequence<std::variant_size_v<Event>>{});
+  return all(generation, std::make_index_sequence<std::variant_size_v<EventVariant>>{});
 }
 
 Entry entry_of(std::vector<Event> events, int /*generation*/) {

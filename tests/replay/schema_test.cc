@@ -126,7 +126,7 @@ TEST(Schema, NamesTheFamilyByTheHundredsOfAKindsNumber) {
   const std::map<int, std::string> files = {{1, "api"},   {2, "scheduling"}, {3, "dispatch"}, {4, "taint"},
                                             {5, "quota"}, {6, "cluster"},    {7, "control"}};
   const Descriptor* event = schema.message("Event");
-  ASSERT_EQ(event->field_count(), static_cast<int>(std::variant_size_v<Event>));
+  ASSERT_EQ(event->field_count(), static_cast<int>(std::variant_size_v<EventVariant>));
   for (int at = 0; at < event->field_count(); ++at) {
     const FieldDescriptor* kind = event->field(at);
     EXPECT_EQ(kind->message_type()->file()->name(), "schemas/events/v1/" + files.at(kind->number() / 100) + ".proto");
