@@ -1,5 +1,7 @@
-// Prints what the embedded journal does on this machine, with the machine's own figures beside it.
+// Prints what a journal does on this machine: the embedded one, with the machine's own figures beside it, or one on a
+// Kafka broker, in a topic of its own.
 //   journal_bench [DIRECTORY [SECONDS]]
+//   journal_bench kafka:BROKER[,BROKER...] [SECONDS [SETTING=VALUE...]]
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "events/journal/embedded/sqlite_journal.h"
+#include "events/journal/kafka/kafka_journal.h"
 
 namespace shiplog {
 namespace {
@@ -185,16 +188,46 @@ void measure(const std::string& directory, double seconds) {
   read_rate(*journal);
 }
 
+void measure_kafka(const std::string& brokers, double seconds, const std::vector<std::string>& settings) {
+  KafkaJournalOptions options;
+  options.brokers = brokers;
+  options.topic = "bench-" + std::to_string(::getpid()) + ".journal";
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    options.settings[setting.substr(0, equals)] = equals == std::string::npos ? "" : setting.substr(equals + 1);
+  }
+  const auto journal = or_exit(open_kafka_journal(options));
+  std::printf("%s\n", journal->describe().c_str());
+  Load(*journal, seconds / 3).run(nullptr, 64);  // the broker compiles itself meanwhile
+  Load(*journal, seconds).run("journal: 1 client, 1500 bytes", 1);
+  Load(*journal, seconds).run("journal: 64 clients, 1500 bytes", 64);
+  Load(*journal, seconds).run("journal: 1000 clients, 1500 bytes", 1000);
+  read_rate(*journal);
+  std::vector<double> millis;
+  for (int i = 0; i < 200; ++i) {
+    const auto asked = Clock::now();
+    or_exit(journal->head());
+    millis.push_back(seconds_since(asked) * 1000);
+  }
+  std::sort(millis.begin(), millis.end());
+  std::printf("%-46s p50 %.2f ms, p99 %.2f ms\n", "head()", millis[100], millis[198]);
+}
+
 }  // namespace
 }  // namespace shiplog
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const double seconds = argc > 2 ? std::strtod(argv[2], nullptr) : 3.0;
+  if (argc > 1 && std::string_view{argv[1]}.starts_with("kafka:")) {
+    shiplog::measure_kafka(argv[1] + 6, seconds, {argv + std::min(argc, 3), argv + argc});
+    return 0;
+  }
   std::string directory = std::string(argc > 1 ? argv[1] : ".") + "/journal-bench-XXXXXX";
   if (::mkdtemp(directory.data()) == nullptr) {
     std::perror(directory.c_str());
     return 1;
   }
-  shiplog::measure(directory, argc > 2 ? std::strtod(argv[2], nullptr) : 3.0);
+  shiplog::measure(directory, seconds);
   std::filesystem::remove_all(directory);
 }

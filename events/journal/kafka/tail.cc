@@ -1,0 +1,145 @@
+#include "events/journal/kafka/tail.h"
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+#include <utility>
+
+#include <librdkafka/rdkafka.h>
+
+#include "events/journal/limits.h"
+
+namespace shiplog::kafka {
+namespace {
+
+bool one_of(rd_kafka_resp_err_t error, std::initializer_list<rd_kafka_resp_err_t> some) {
+  return std::ranges::find(some, error) != some.end();
+}
+
+using Steady = std::chrono::steady_clock;
+using Message = std::unique_ptr<rd_kafka_message_t, void (*)(rd_kafka_message_t*)>;
+
+// A record that is known to be stored comes within this, or something is wrong.
+constexpr std::chrono::seconds kFetchPatience{10};
+// So long may a read find nothing before the broker is asked whether it is still there.
+constexpr std::chrono::milliseconds kQuiet{900};
+constexpr Millis kAskTimeout{500};
+
+int ms_until(Steady::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 24 * 3600 * 1000));
+}
+
+}  // namespace
+
+KafkaTail::KafkaTail(std::unique_ptr<Client> client, KafkaJournalOptions options, int64_t from,
+                     std::shared_ptr<std::atomic<int64_t>> stored)
+    : client_{std::move(client)},
+      options_{std::move(options)},
+      queue_{*client_},
+      stored_{std::move(stored)},
+      from_{from} {}
+
+KafkaTail::~KafkaTail() {
+  if (reading_) rd_kafka_consume_stop(client_->topic(), 0);
+}
+
+void KafkaTail::stop() {
+  stopped_ = true;
+  rd_kafka_queue_yield(queue_.get());
+}
+
+Result<void> KafkaTail::find_position() {
+  if (resolved_) return ok();
+  SHIPLOG_TRY(const Bounds bounds, client_->bounds(options_.answer_timeout));
+  position_ = from_ <= 0 ? bounds.oldest : from_;
+  end_found_ = bounds.next;
+  resolved_ = true;
+  return ok();
+}
+
+void KafkaTail::fetch_from(int64_t offset) {
+  if (reading_) rd_kafka_consume_stop(client_->topic(), 0);
+  reading_ = rd_kafka_consume_start_queue(client_->topic(), 0, offset, queue_.get()) == 0;
+}
+
+Result<std::vector<JournalRecord>> KafkaTail::next(size_t max_records, Millis timeout) {
+  std::vector<JournalRecord> records;
+  const auto asked = Steady::now();
+  const auto deadline = asked + longest_wait(timeout);
+  if (max_records == 0 || stopped_) return records;
+  if (failed_) return *failed_;
+  SHIPLOG_TRY(find_position());
+  // From a future offset: what is before it is read and left out.
+  if (!reading_) fetch_from(std::min(position_, end_found_));
+  while (!stopped_) {
+    const bool on_its_way = std::max(position_, end_seen_) < stored_->load();
+    const auto until = on_its_way ? std::max(deadline, asked + kFetchPatience) : deadline;
+    // The first one is waited for; whatever else is there already comes along.
+    const Message message{rd_kafka_consume_queue(queue_.get(), records.empty() ? ms_until(until) : 0),
+                          rd_kafka_message_destroy};
+    if (!message) {
+      if (!records.empty()) return records;
+      if (stopped_) return records;
+      if (Steady::now() < until) continue;
+      if (on_its_way)
+        return client_->unavailable("the record at offset " + std::to_string(position_) + " does not come");
+      // Nothing for that long is either a quiet journal or no broker.
+      if (Steady::now() - asked >= kQuiet) {
+        SHIPLOG_TRY([[maybe_unused]] const Bounds bounds, client_->bounds(kAskTimeout));
+      }
+      return records;
+    }
+    if (auto taken = take(*message, records); !taken) {
+      if (records.empty()) return taken.error();
+      return records;  // a lasting error is told the next time
+    }
+    if (records.size() == max_records) return records;
+  }
+  return records;
+}
+
+Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records) {
+  const auto error = message.err;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (message.offset < position_) return ok();
+    records.push_back({Offset{message.offset}, {static_cast<const char*>(message.payload), message.len}});
+    position_ = message.offset + 1;
+    return ok();
+  }
+  if (error == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+    end_seen_ = std::max(end_seen_, message.offset);
+    return ok();
+  }
+  if (one_of(error, {RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE})) {
+    return explain_missing_offset();
+  }
+  if (one_of(error, {RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION, RD_KAFKA_RESP_ERR_INVALID_MSG})) {
+    failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": the record at offset " +
+                                             std::to_string(std::max(position_, message.offset)) +
+                                             " is damaged: " + rd_kafka_message_errstr(&message) +
+                                             "; restore the topic from another replica or a backup"};
+    return *failed_;
+  }
+  // The library tries on by itself; the caller is told, and asks again.
+  return client_->unavailable(std::string{"reading fails: "} + rd_kafka_message_errstr(&message));
+}
+
+// The broker has no record where we read: trimmed, or cut off at its end.
+Result<void> KafkaTail::explain_missing_offset() {
+  SHIPLOG_TRY(const Bounds bounds, client_->bounds(options_.answer_timeout));
+  if (position_ < bounds.oldest) {
+    failed_ = gone(client_->name(), Offset{position_}, Offset{bounds.oldest});
+    return *failed_;
+  }
+  if (position_ > bounds.next) {
+    failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": it ends at offset " + std::to_string(bounds.next) +
+                                             ", but records up to offset " + std::to_string(position_ - 1) +
+                                             " were read from it: the brokers have lost acknowledged entries"};
+    return *failed_;
+  }
+  fetch_from(position_);
+  return ok();
+}
+
+}  // namespace shiplog::kafka

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "events/journal/kafka/client.h"
+
+namespace shiplog::kafka {
+
+/// Reads the partition on from one offset, with a reader of its own: no group, no committed offsets.
+///
+///   resolving ──bounds known──▶ resting ──next()──▶ reading ──gone, damaged or cut short──▶ failed (for good)
+///
+/// What is known to be stored (`stored`: acknowledged here, or counted by head()) is waited for even when the caller's
+/// time is over: it is on its way.
+class KafkaTail final : public Journal::Tail {
+ public:
+  KafkaTail(std::unique_ptr<Client> client, KafkaJournalOptions options, int64_t from,
+            std::shared_ptr<std::atomic<int64_t>> stored);
+  ~KafkaTail() override;
+
+  /// Asks where the journal begins and ends, if a broker answers; else next() will. Nothing is fetched before next().
+  void resolve() { (void)find_position(); }
+
+  Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) override;
+  void stop() override;
+
+ private:
+  Result<void> find_position();
+  void fetch_from(int64_t offset);
+  /// Takes one message of the library's over. Errors that last are kept in failed_.
+  Result<void> take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records);
+  Result<void> explain_missing_offset();
+
+  std::unique_ptr<Client> client_;
+  KafkaJournalOptions options_;
+  Queue queue_;
+  std::shared_ptr<std::atomic<int64_t>> stored_;
+  std::atomic<bool> stopped_{false};
+
+  int64_t from_;
+  bool resolved_ = false;
+  bool reading_ = false;
+  int64_t position_ = 0;  // the next record is there or later
+  int64_t end_found_ = 0;
+  int64_t end_seen_ = 0;  // the partition ended there, once
+  std::optional<Error> failed_;
+};
+
+}  // namespace shiplog::kafka

@@ -1,0 +1,158 @@
+#include "tests/kafka/cluster.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <librdkafka/rdkafka.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace shiplog::kafka_test {
+namespace {
+
+[[noreturn]] void give_up(const std::string& why) {
+  std::cerr << "\nThe tests on a real Kafka broker cannot run: " << why << "\n" << std::flush;
+  std::_Exit(1);
+}
+
+/// A port that was free a moment ago. Kafka has to be told its ports before it starts.
+int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    give_up("no free port");
+  }
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+int brokers_that_answer(const std::string& bootstrap) {
+  rd_kafka_conf_t* conf = rd_kafka_conf_new();
+  rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap.c_str(), nullptr, 0);
+  rd_kafka_conf_set(conf, "reconnect.backoff.max.ms", "100", nullptr, 0);
+  rd_kafka_conf_set_log_cb(conf, nullptr);
+  char why[256];
+  rd_kafka_t* handle = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof why);
+  if (handle == nullptr) give_up(why);
+  const rd_kafka_metadata_t* metadata = nullptr;
+  int count = 0;
+  if (rd_kafka_metadata(handle, 1, nullptr, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    count = metadata->broker_cnt;
+    rd_kafka_metadata_destroy(metadata);
+  }
+  rd_kafka_destroy(handle);
+  return count;
+}
+
+}  // namespace
+
+Cluster::Cluster(int brokers) {
+  // Fetched first, once and by one: what Maven says is seen, and takes minutes at most.
+  const e2e::Ran fetched = e2e::run({SHIPLOG_KAFKA_SCRIPT, "fetch"}, {}, "", std::chrono::minutes{6});
+  if (!fetched.ok()) give_up("\n" + fetched.err);
+  std::string pattern = (std::filesystem::temp_directory_path() / "shiplog-kafka-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) give_up("no temporary folder " + pattern);
+  folder_ = pattern;
+  for (int node = 1; node <= brokers; ++node) {
+    nodes_.push_back({free_port(), free_port(), nullptr});
+    const std::string comma = node == 1 ? "" : ",";
+    bootstrap_ += comma + "127.0.0.1:" + std::to_string(nodes_.back().port);
+    voters_ += comma + std::to_string(node) + "@127.0.0.1:" + std::to_string(nodes_.back().controller_port);
+  }
+  for (int node = 0; node < brokers; ++node) start(node);
+  wait_ready(brokers);
+}
+
+Cluster::~Cluster() {
+  for (Node& node : nodes_) {
+    if (node.process) node.process->kill();
+  }
+  if (::testing::UnitTest::GetInstance()->Failed()) print_logs();
+  if (std::getenv("SHIPLOG_KEEP") != nullptr) {
+    std::cerr << "kept: " << folder_ << "\n";
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void Cluster::start(int broker) {
+  Node& node = nodes_.at(static_cast<size_t>(broker));
+  const std::string folder = this->folder(static_cast<size_t>(broker));
+  node.process = std::make_unique<e2e::Process>(
+      std::vector<std::string>{SHIPLOG_KAFKA_SCRIPT, "run", folder, std::to_string(broker + 1),
+                               std::to_string(node.port), voters_},
+      e2e::Environment{}, folder + ".log");
+}
+
+void Cluster::kill(int broker) { nodes_.at(static_cast<size_t>(broker)).process->kill(); }
+
+void Cluster::wait_ready(int brokers) {
+  const bool ready = e2e::eventually(
+      [&] {
+        for (Node& node : nodes_) {
+          if (node.process && !node.process->running() && brokers == static_cast<int>(nodes_.size())) return true;
+        }
+        return brokers_that_answer(bootstrap_) >= brokers;
+      },
+      std::chrono::minutes{2});
+  if (ready && brokers_that_answer(bootstrap_) >= brokers) return;
+  print_logs();
+  for (Node& node : nodes_) {
+    if (node.process) node.process->kill();
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  give_up("the broker does not start; what it said is above");
+}
+
+std::string Cluster::segment(const std::string& topic, int broker) const {
+  return folder(static_cast<size_t>(broker)) + "/data/" + topic + "-0/00000000000000000000.log";
+}
+
+void Cluster::print_logs() const {
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    const std::string text = e2e::read_file(folder(node) + ".log");
+    constexpr size_t kEnd = 4000;
+    std::cerr << "--- log of broker " << node + 1 << "\n" << text.substr(text.size() - std::min(text.size(), kEnd));
+  }
+}
+
+namespace {
+
+std::unique_ptr<Cluster>& the_shared_one() {
+  static std::unique_ptr<Cluster> cluster;
+  return cluster;
+}
+
+class StopAtTheEnd final : public ::testing::Environment {
+ public:
+  void TearDown() override { the_shared_one().reset(); }
+};
+
+// Registered before main() reads any flag, so that TearDown runs however the program is started.
+[[maybe_unused]] const auto* const kStopAtTheEnd = ::testing::AddGlobalTestEnvironment(new StopAtTheEnd);
+
+}  // namespace
+
+Cluster& shared_cluster() {
+  auto& cluster = the_shared_one();
+  if (!cluster) cluster = std::make_unique<Cluster>();
+  return *cluster;
+}
+
+std::string new_fleet() {
+  static std::atomic<int> number{0};
+  return "fleet" + std::to_string(++number);
+}
+
+}  // namespace shiplog::kafka_test

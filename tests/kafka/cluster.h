@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.h"
+
+namespace shiplog::kafka_test {
+
+/// Apache Kafka, for real: one broker (or more, each also a controller) in a temporary folder and on free ports.
+/// Everything is killed and removed at the end; after a failed test the ends of the brokers' logs are printed first.
+/// A cluster that cannot be had fails the test and ends the program with a sentence: nothing is skipped.
+/// Threads: the main one.
+class Cluster {
+ public:
+  explicit Cluster(int brokers = 1);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// "127.0.0.1:34567,127.0.0.1:34568"
+  const std::string& bootstrap() const { return bootstrap_; }
+  /// kill -9 of one of them; and starting it again with the same data, without waiting.
+  void kill(int broker);
+  void start(int broker);
+  /// Until every broker that runs answers.
+  void wait_ready(int brokers);
+  /// The file that holds the first records of a topic's only partition.
+  std::string segment(const std::string& topic, int broker = 0) const;
+
+ private:
+  struct Node {
+    int port = 0;
+    int controller_port = 0;
+    std::unique_ptr<e2e::Process> process;
+  };
+  std::string folder(size_t node) const { return folder_ + "/broker" + std::to_string(node + 1); }
+  void print_logs() const;
+
+  std::string folder_;
+  std::string bootstrap_;
+  std::string voters_;
+  std::vector<Node> nodes_;
+};
+
+/// One broker for the whole test program, started by the first who asks and stopped at the program's end.
+Cluster& shared_cluster();
+/// A fleet name that no other test of this program has had.
+std::string new_fleet();
+
+}  // namespace shiplog::kafka_test
