@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+size_t padding_of(std::string_view text) { return text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0; }
+
 }  // namespace
 
 std::string base64_encode(std::string_view bytes) {
@@ -23,9 +25,13 @@ std::string base64_encode(std::string_view bytes) {
   return text;
 }
 
+size_t base64_decoded_size(std::string_view text) {
+  return text.size() < 4 ? 0 : text.size() / 4 * 3 - padding_of(text);
+}
+
 std::optional<std::string> base64_decode(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  const size_t padding = padding_of(text);
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   for (size_t i = 0; i < text.size(); i += 4) {

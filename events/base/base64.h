@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,5 +11,7 @@ namespace shiplog {
 std::string base64_encode(std::string_view bytes);
 /// nullopt: no well-formed base64 (padding is required, as Go's standard encoding does).
 std::optional<std::string> base64_decode(std::string_view text);
+/// How many bytes well-formed base64 stands for.
+size_t base64_decoded_size(std::string_view text);
 
 }  // namespace shiplog

@@ -16,6 +16,7 @@ TEST(Base64, WritesTheExamplesOfItsStandard) {  // RFC 4648 section 10
   for (const auto& [bytes, text] : pairs) {
     EXPECT_EQ(base64_encode(bytes), text);
     EXPECT_EQ(base64_decode(text), std::string{bytes});
+    EXPECT_EQ(base64_decoded_size(text), std::string_view{bytes}.size());
   }
 }
 

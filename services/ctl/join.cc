@@ -5,7 +5,7 @@
 #include <ostream>
 #include <thread>
 
-#include "services/ctl/base64.h"
+#include "events/base/base64.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -153,12 +153,12 @@ Result<void> check_cluster_name(const std::string& name) {
 
 Result<Value> credentials_secret(const JoinOptions& options, const ClientTarget& member) {
   Value data = Value::object();
-  if (!member.ca_pem.empty()) data.set("caBundle", base64(member.ca_pem));
+  if (!member.ca_pem.empty()) data.set("caBundle", base64_encode(member.ca_pem));
   if (!member.bearer_token.empty()) {
-    data.set("token", base64(member.bearer_token));
+    data.set("token", base64_encode(member.bearer_token));
   } else if (!member.certificate_pem.empty()) {
-    data.set("client-certificate-data", base64(member.certificate_pem));
-    data.set("client-key-data", base64(member.key_pem));
+    data.set("client-certificate-data", base64_encode(member.certificate_pem));
+    data.set("client-key-data", base64_encode(member.key_pem));
   } else {
     return Error{
         ErrorCode::kInvalid,

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/base64.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
-#include "services/api/admission/base64.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
@@ -62,7 +62,7 @@ void check_config_map(const Value& object, const Write& write, Causes& causes) {
   size_t size = 0;
   for (const auto& entry : object["data"].members()) size += entry.value.as_string().size();
   for (const auto& entry : object["binaryData"].members()) {
-    size += base64_bytes(entry.value.as_string());
+    size += base64_decoded_size(entry.value.as_string());
     if (object["data"].contains(entry.key())) {
       causes.invalid("data[" + std::string{entry.key()} + "]", Value{entry.key()},
                      "duplicate of key present in binaryData");
@@ -74,7 +74,8 @@ void check_config_map(const Value& object, const Write& write, Causes& causes) {
 
 void fill_secret(Value& object, const Write&) {
   const Value plain = object["stringData"];
-  for (const auto& entry : plain.members()) object.edit("data").set(entry.key(), base64(entry.value.as_string()));
+  for (const auto& entry : plain.members())
+    object.edit("data").set(entry.key(), base64_encode(entry.value.as_string()));
   object.erase("stringData");
 }
 
@@ -82,7 +83,7 @@ void check_secret(const Value& object, const Write& write, Causes& causes) {
   const Value& data = object["data"];
   check_keys(data, "data", causes);
   size_t size = 0;
-  for (const auto& entry : data.members()) size += base64_bytes(entry.value.as_string());
+  for (const auto& entry : data.members()) size += base64_decoded_size(entry.value.as_string());
   if (size > kMostData) causes.too_long("data", kMostData);
   const auto needs = [&](const char* key) {
     if (!data.contains(key)) causes.required(std::string{"data["} + key + "]");

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "services/api/admission/base64.h"
 
 namespace shiplog::api {
 namespace {
@@ -37,18 +36,6 @@ TEST(Names, KeysOfData) {
 TEST(Names, PathSegments) {
   EXPECT_FALSE(path_segment_problem("system:node:X"));
   for (const char* bad : {".", "..", "a/b", "a%b", "a\nb"}) EXPECT_TRUE(path_segment_problem(bad)) << bad;
-}
-
-TEST(Base64, IsThatOfTheRfc) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64("\xff\xfe"), "//4=");
-  EXPECT_EQ(base64_bytes("Zg=="), 1U);
-  EXPECT_EQ(base64_bytes("Zm9v"), 3U);
-  EXPECT_EQ(base64_bytes(""), 0U);
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <openssl/evp.h>
-
+#include "events/base/base64.h"
 #include "events/base/value.h"
 #include "events/base/yaml.h"
 #include "services/runtime/http/private_file.h"
@@ -11,26 +10,12 @@
 namespace shiplog {
 namespace {
 
-std::string to_base64(const std::string& bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size =
-      ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                        reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(size));
-  return text;
-}
-
 Result<std::string> from_base64(std::string_view given, const std::string& field) {
   std::string text;
   std::copy_if(given.begin(), given.end(), std::back_inserter(text), [](char c) { return c > ' '; });  // folded lines
-  std::string bytes(text.size() / 4 * 3 + 3, '\0');
-  const int size =
-      ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (size < 0) return Error{ErrorCode::kBadRequest, field + " is not base64"};
-  bytes.resize(static_cast<size_t>(size));
-  for (size_t i = text.size(); i > 0 && text[i - 1] == '=' && !bytes.empty(); --i) bytes.pop_back();
-  return bytes;
+  auto bytes = base64_decode(text);
+  if (!bytes) return Error{ErrorCode::kBadRequest, field + " is not base64"};
+  return *std::move(bytes);
 }
 
 std::string folder_of(const std::string& path) {
@@ -210,12 +195,12 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
 
 std::string kubeconfig_text(const std::string& name, const ClientTarget& target, const std::string& ns) {
   Value cluster = Value::object({{"server", target.url}});
-  if (!target.ca_pem.empty()) cluster.set("certificate-authority-data", to_base64(target.ca_pem));
+  if (!target.ca_pem.empty()) cluster.set("certificate-authority-data", base64_encode(target.ca_pem));
   if (target.insecure) cluster.set("insecure-skip-tls-verify", true);
   if (!target.server_name.empty()) cluster.set("tls-server-name", target.server_name);
   Value user = Value::object();
-  if (!target.certificate_pem.empty()) user.set("client-certificate-data", to_base64(target.certificate_pem));
-  if (!target.key_pem.empty()) user.set("client-key-data", to_base64(target.key_pem));
+  if (!target.certificate_pem.empty()) user.set("client-certificate-data", base64_encode(target.certificate_pem));
+  if (!target.key_pem.empty()) user.set("client-key-data", base64_encode(target.key_pem));
   if (!target.bearer_token.empty()) user.set("token", target.bearer_token);
   Value context = Value::object({{"cluster", name}, {"user", name}});
   if (!ns.empty()) context.set("namespace", ns);

@@ -3,8 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <openssl/evp.h>
-
+#include "events/base/base64.h"
 #include "events/base/json.h"
 
 namespace shiplog {
@@ -12,16 +11,6 @@ namespace {
 
 /// More under way at once would only queue up in the member.
 constexpr size_t kRequestsPerMember = 8;
-
-Result<std::string> decode_base64(std::string_view text, const std::string& what) {
-  std::vector<unsigned char> bytes(text.size() / 4 * 3 + 3);
-  const int length =
-      EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (length < 0) return Error{ErrorCode::kInvalid, what + " is not base64"};
-  size_t size = static_cast<size_t>(length);
-  for (size_t at = text.size(); at > 0 && text[at - 1] == '=' && size > 0; --at) --size;
-  return std::string{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
-}
 
 MemberResponse response_from(HttpResponse answer) {
   MemberResponse response;
@@ -124,7 +113,9 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   for (const auto& [name, into] : fields) {
     const Value& field = opened["data"][name];
     if (field.is_empty()) continue;
-    SHIPLOG_TRY(*into, decode_base64(field.as_string(), "cluster " + cluster + ": the secret's " + name));
+    auto bytes = base64_decode(field.as_string());
+    if (!bytes) return Error{ErrorCode::kInvalid, "cluster " + cluster + ": the secret's " + name + " is not base64"};
+    *into = *std::move(bytes);
   }
   HttpClient::Options options;
   options.max_connections = kRequestsPerMember;
