@@ -253,7 +253,11 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   warn_of_idle_parts(*context, admitted.value());
   const ObjectKey key = key_for(*context, admitted.value());
   if (options.value().dry_run) {
-    return server->when_current(context, [server, context, key, object = std::move(admitted).value()] {
+    Value object = std::move(admitted).value();
+    // What the fold would have filled in; clients rely on finding it.
+    object.edit("metadata").set("uid", uid_from(new_entry_id(*server->options.random), 0));
+    object.edit("metadata").set("creationTimestamp", rfc3339(server->options.clock->now()));
+    return server->when_current(context, [server, context, key, object = std::move(object)] {
       if (server->current(*context, key)) return server->fail(context, already_exists(context->subject(key.name)));
       if (key.ns.empty()) return server->answer(context, 201, object);
       in_namespace(server, context, key.ns, [server, context, object] { server->answer(context, 201, object); });

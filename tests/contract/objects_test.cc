@@ -71,6 +71,8 @@ TEST(Objects, ADryRunLeavesNothingBehind) {  // CRU-4
   const Answer made = api().post(kDeployments + "?dryRun=All", deployment("dry"));
   EXPECT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["spec"]["revisionHistoryLimit"].as_int(), 10);
+  EXPECT_EQ(made.json["metadata"]["uid"].str().size(), 36u) << made;
+  EXPECT_TRUE(made.json["metadata"].contains("creationTimestamp")) << made;
   EXPECT_EQ(api().get(kDeployments + "/dry").status, 404);
   EXPECT_EQ(api().post(kDeployments + "?dryRun=Some", deployment("dry")).status, 422);
   expect_failure(api().post("/api/v1/namespaces/nowhere/configmaps?dryRun=All", config_map("dry")), 404, "NotFound",
