@@ -1,169 +1,14 @@
 #include "events/base/json.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-
-#include <nlohmann/json.hpp>
 
 #include "events/base/check.h"
-#include "events/base/utf8.h"
 
 namespace shiplog {
 namespace {
-
-using Sax = nlohmann::json_sax<nlohmann::json>;
-
-Error error_at(std::string_view text, size_t position, const std::string& what) {
-  const std::string_view before = text.substr(0, std::min(position, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t newline = before.rfind('\n');
-  const size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  return {ErrorCode::kBadRequest,
-          "invalid JSON at line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + what};
-}
-
-// The library's sentence without its code and place. What it quotes of the input is made fit to be printed.
-std::string plain_reason(std::string what) {
-  if (const size_t place = what.find("column "); place != std::string::npos) {
-    if (const size_t colon = what.find(": ", place); colon != std::string::npos) what.erase(0, colon + 2);
-  } else if (const size_t code = what.find("] "); code != std::string::npos) {
-    what.erase(0, code + 2);
-  }
-  return printable(what, 200);
-}
-
-// Where nesting first exceeds the limit. Everything before that place has been read as valid JSON.
-size_t position_too_deep(std::string_view text, int most) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (in_string) {
-      if (c == '\\') ++at;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > most) return at;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return text.size();
-}
-
-// Builds the Value from the parser's events, without a tree of the library's own in between.
-class Builder final : public Sax {
- public:
-  Builder(std::string_view text, std::vector<std::string>* duplicates, int max_depth)
-      : text_{text}, duplicates_{duplicates}, max_depth_{max_depth} {}
-
-  Result<Value> take(bool parsed) {
-    if (!parsed) return std::move(error_);
-    return std::move(root_);
-  }
-
-  bool null() override { return add(Value{}); }
-  bool boolean(bool value) override { return add(Value{value}); }
-  bool number_integer(int64_t value) override { return add(Value{value}); }
-  bool number_unsigned(uint64_t value) override {
-    // Above int64 a whole number is kept as a double, as Kubernetes' own reader does.
-    if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-      return add(Value{static_cast<double>(value)});
-    return add(Value{static_cast<int64_t>(value)});
-  }
-  bool number_float(double value, const std::string&) override { return add(Value{value}); }
-  bool string(std::string& value) override { return add(Value{value}); }
-  bool binary(nlohmann::json::binary_t&) override { return false; }  // no such thing in JSON text
-
-  bool start_object(size_t) override { return open(true); }
-  bool start_array(size_t) override { return open(false); }
-  bool key(std::string& name) override {
-    open_.back().members.push_back({Value{name}, Value{}});
-    return true;
-  }
-  bool end_object() override {
-    if (duplicates_ != nullptr) note_duplicates();
-    Value made = Value::object(std::move(open_.back().members));
-    open_.pop_back();
-    return add(std::move(made));
-  }
-  bool end_array() override {
-    Value made = Value::array(std::move(open_.back().items));
-    open_.pop_back();
-    return add(std::move(made));
-  }
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& error) override {
-    // The library counts the byte it stumbled over as read.
-    error_ = error_at(text_, position == 0 ? 0 : position - 1, plain_reason(error.what()));
-    return false;
-  }
-
- private:
-  struct Open {
-    bool is_object;
-    Value::Object members;  // the last one waits for its value
-    Value::Array items;
-  };
-
-  bool open(bool is_object) {
-    if (open_.size() == static_cast<size_t>(max_depth_)) {
-      error_ = error_at(text_, position_too_deep(text_, max_depth_),
-                        "nested deeper than " + std::to_string(max_depth_) + " objects and arrays");
-      return false;
-    }
-    open_.push_back({is_object, {}, {}});
-    return true;
-  }
-
-  bool add(Value value) {
-    if (open_.empty()) {
-      root_ = std::move(value);
-    } else if (open_.back().is_object) {
-      open_.back().members.back().value = std::move(value);
-    } else {
-      open_.back().items.push_back(std::move(value));
-    }
-    return true;
-  }
-
-  // "spec.containers[0]." for the object that is open now.
-  std::string path_prefix() const {
-    std::string path;
-    for (size_t level = 0; level + 1 < open_.size(); ++level) {
-      const Open& parent = open_[level];
-      if (parent.is_object) {
-        if (!path.empty()) path += '.';
-        path += parent.members.back().key();
-      } else {
-        path += '[' + std::to_string(parent.items.size()) + ']';
-      }
-    }
-    return path.empty() ? path : path + '.';
-  }
-
-  void note_duplicates() {
-    std::vector<std::string_view> keys;
-    for (const Value::Member& member : open_.back().members) keys.push_back(member.key());
-    std::sort(keys.begin(), keys.end());
-    for (auto at = std::adjacent_find(keys.begin(), keys.end()); at != keys.end();) {
-      duplicates_->push_back(path_prefix() + std::string{*at});
-      at = std::upper_bound(at, keys.end(), *at);
-      at = std::adjacent_find(at, keys.end());
-    }
-  }
-
-  std::string_view text_;
-  std::vector<std::string>* duplicates_;
-  int max_depth_;
-  std::vector<Open> open_;
-  Value root_;
-  Error error_{ErrorCode::kBadRequest, "invalid JSON"};
-};
 
 void append_int(int64_t value, std::string& out) {
   std::array<char, 24> digits;
@@ -252,26 +97,6 @@ constexpr std::array<char, 256> kEscapes = [] {
 }();
 
 }  // namespace
-
-namespace {
-
-Result<Value> parse(std::string_view text, std::vector<std::string>* duplicates, int max_depth) {
-  // The library takes a NUL for the end of the text and would not see what follows.
-  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    return error_at(text, nul, "a NUL byte");
-  }
-  Builder builder{text, duplicates, max_depth};
-  const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), static_cast<Sax*>(&builder));
-  return builder.take(parsed);
-}
-
-}  // namespace
-
-Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates) {
-  return parse(text, duplicates, kMaxJsonDepth);
-}
-
-Result<Value> parse_stored_json(std::string_view text) { return parse(text, nullptr, kMaxStoredJsonDepth); }
 
 std::string to_json(const Value& value) {
   std::string out;

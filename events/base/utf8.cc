@@ -29,6 +29,10 @@ size_t sequence_length(const unsigned char* at, size_t left) {
 
 }  // namespace
 
+size_t utf8_sequence_length(std::string_view text) {
+  return text.empty() ? 0 : sequence_length(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
 bool is_utf8(std::string_view text) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   size_t at = 0;

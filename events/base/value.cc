@@ -50,11 +50,10 @@ Value::Value(std::string_view text) : kind_{Kind::kString} {
   std::memcpy(payload_.text->data(), text.data(), text.size());
 }
 
-Value::Value(const Value& other) noexcept {
-  std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(Value));
+void Value::share() noexcept {
   switch (kind_) {
     case Kind::kString:
-      if (length_ == kHeap) payload_.text->refs.fetch_add(1, std::memory_order_relaxed);
+      payload_.text->refs.fetch_add(1, std::memory_order_relaxed);
       break;
     case Kind::kArray:
       payload_.array->refs.fetch_add(1, std::memory_order_relaxed);
@@ -69,28 +68,6 @@ Value::Value(const Value& other) noexcept {
       break;
   }
 }
-
-Value::Value(Value&& other) noexcept {
-  std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(Value));
-  other.kind_ = Kind::kNull;
-}
-
-Value& Value::operator=(const Value& other) noexcept {
-  Value copy{other};
-  return *this = std::move(copy);
-}
-
-Value& Value::operator=(Value&& other) noexcept {
-  if (this == &other) return *this;
-  // What is released may hold `other` (`v = std::move(v.edit("child"))`): move out first.
-  Value held{std::move(other)};
-  release();
-  std::memcpy(static_cast<void*>(this), static_cast<const void*>(&held), sizeof(Value));
-  held.kind_ = Kind::kNull;
-  return *this;
-}
-
-Value::~Value() { release(); }
 
 void Value::release() noexcept {
   switch (kind_) {

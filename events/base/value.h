@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -40,11 +41,30 @@ class Value {
   Value(std::string_view text);                                      // NOLINT(google-explicit-constructor)
   Value(const char* text) : Value(std::string_view{text}) {}         // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
-  Value(const Value& other) noexcept;
-  Value(Value&& other) noexcept;
-  Value& operator=(const Value& other) noexcept;
-  Value& operator=(Value&& other) noexcept;
-  ~Value();
+  Value(const Value& other) noexcept {
+    take_bytes(other);
+    if (counted()) share();
+  }
+  Value(Value&& other) noexcept {
+    take_bytes(other);
+    other.kind_ = Kind::kNull;
+  }
+  Value& operator=(const Value& other) noexcept {
+    Value copy{other};
+    return *this = std::move(copy);
+  }
+  Value& operator=(Value&& other) noexcept {
+    if (this == &other) return *this;
+    // What is released may hold `other` (`v = std::move(v.edit("child"))`): move out first.
+    Value held{std::move(other)};
+    if (counted()) release();
+    take_bytes(held);
+    held.kind_ = Kind::kNull;
+    return *this;
+  }
+  ~Value() {
+    if (counted()) release();
+  }
 
   /// `Value::object({{"name", "nginx"}, {"replicas", 3}})`
   static Value object(std::initializer_list<std::pair<std::string_view, Value>> members = {});
@@ -110,6 +130,13 @@ class Value {
   static constexpr uint8_t kHeap = 15;
 
   const Value& item(size_t index) const noexcept;
+  // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
+  // inline.
+  bool counted() const noexcept { return kind_ > Kind::kString || (kind_ == Kind::kString && length_ == kHeap); }
+  void take_bytes(const Value& other) noexcept {
+    std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(Value));
+  }
+  void share() noexcept;
   void release() noexcept;
   Object& edit_members();
 
