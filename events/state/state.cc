@@ -53,7 +53,7 @@ StateMeta State::meta() const { return meta_; }
 const Object* State::find(const ObjectKey& key) const {
   const auto type = objects_.find(key.type);
   if (type == objects_.end()) return nullptr;
-  const auto object = type->second.find(Name{key.ns, key.name});
+  const auto object = type->second.find(NameLess::Views{key.ns, key.name});
   return object == type->second.end() ? nullptr : &object->second;
 }
 
@@ -122,7 +122,9 @@ const Lease& State::lease(std::string_view service) const {
 void State::put(const ObjectKey& key, Object object) {
   auto type = objects_.find(key.type);
   if (type == objects_.end()) type = objects_.emplace(key.type, Objects{}).first;
-  auto [at, inserted] = type->second.try_emplace(Name{key.ns, key.name});
+  const auto place = type->second.lower_bound(NameLess::Views{key.ns, key.name});
+  const bool inserted = place == type->second.end() || place->first.ns != key.ns || place->first.name != key.name;
+  const auto at = inserted ? type->second.try_emplace(place, Name{key.ns, key.name}) : place;
   meta_.hash += object.hash;
   if (!inserted) meta_.hash -= at->second.hash;
   const Value before = inserted ? Value{} : at->second.value;
@@ -133,7 +135,7 @@ void State::put(const ObjectKey& key, Object object) {
 void State::erase(const ObjectKey& key) {
   const auto type = objects_.find(key.type);
   SHIPLOG_CHECK(type != objects_.end(), "an object that is erased exists");
-  const auto at = type->second.find(Name{key.ns, key.name});
+  const auto at = type->second.find(NameLess::Views{key.ns, key.name});
   SHIPLOG_CHECK(at != type->second.end(), "an object that is erased exists");
   meta_.hash -= at->second.hash;
   const Value before = std::move(at->second.value);
@@ -164,6 +166,13 @@ void State::reindex(const ObjectKey& key, const Value& before, const Value& afte
       if (!new_value.empty()) labelled_[{indexed, std::string{new_value}}].insert(key);
     }
   }
+  reindex_views(key, before, after);
+}
+
+void State::reindex_views(const ObjectKey& key, const Value& before, const Value& after) {
+  // Most objects have no view.
+  const bool viewed = key.type.ends_with(".karmada.io");
+  if (!viewed) return;
   const Name name{key.ns, key.name};
   if (key.type == type::kCluster) {
     if (after.is_null()) {
@@ -172,10 +181,14 @@ void State::reindex(const ObjectKey& key, const Value& before, const Value& afte
       clusters_[key.name] = cluster_from(after);
     }
   } else if (key.type == type::kPropagationPolicy || key.type == type::kClusterPropagationPolicy) {
+    if (const auto known = policies_.find(name); known != policies_.end()) {
+      policy_index_.remove(key.ns, key.name, known->second);
+    }
     if (after.is_null()) {
       policies_.erase(name);
     } else {
-      policies_[name] = policy_from(after);
+      Policy& policy = policies_[name] = policy_from(after);
+      policy_index_.add(key.ns, key.name, policy);
     }
   } else if (key.type == type::kFederatedResourceQuota) {
     if (after.is_null()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "events/base/hash.h"
@@ -18,6 +20,7 @@
 #include "events/state/cluster.h"
 #include "events/state/object.h"
 #include "events/state/policy.h"
+#include "events/state/policy_index.h"
 #include "events/state/quota.h"
 
 namespace shiplog {
@@ -48,7 +51,18 @@ class State {
     std::string name;
     auto operator<=>(const Name&) const = default;
   };
-  using Objects = std::map<Name, Object>;
+  /// A Name, or a pair of views for looking one up without making it.
+  struct NameLess {
+    using is_transparent = void;
+    using Views = std::pair<std::string_view, std::string_view>;
+    static Views views(const Name& name) { return {name.ns, name.name}; }
+    static Views views(const Views& name) { return name; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return views(a) < views(b);
+    }
+  };
+  using Objects = std::map<Name, Object, NameLess>;
 
   /// Entry ids are remembered for this many entries: a retry later than that is not recognised as a twin.
   static constexpr size_t kSeenWindow = 65536;
@@ -85,6 +99,8 @@ class State {
   /// Typed views, kept up to date by the fold. By name; policies by "namespace/name" or, cluster-scoped, "name".
   const std::map<std::string, Cluster>& clusters() const { return clusters_; }
   const std::map<State::Name, Policy>& policies() const { return policies_; }
+  /// Finds those of them that may select an object.
+  const PolicyIndex& policy_index() const { return policy_index_; }
   const std::map<State::Name, Quota>& quotas() const { return quotas_; }
   const Cluster* cluster(std::string_view name) const;
   /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
@@ -103,9 +119,19 @@ class State {
   friend class Staged;
   friend class Folder;
 
+  // Ids are random: any of their bytes will do.
+  struct EntryIdHash {
+    size_t operator()(const EntryId& id) const {
+      size_t bytes = 0;
+      std::memcpy(&bytes, id.bytes.data(), sizeof bytes);
+      return bytes;
+    }
+  };
+
   void put(const ObjectKey& key, Object object);
   void erase(const ObjectKey& key);
   void reindex(const ObjectKey& key, const Value& before, const Value& after);
+  void reindex_views(const ObjectKey& key, const Value& before, const Value& after);
   void remember(const EntryId& id);
   void remember_hash();
 
@@ -115,10 +141,11 @@ class State {
   std::map<std::pair<std::string, std::string>, std::set<ObjectKey>> labelled_;
   std::map<std::string, Cluster> clusters_;
   std::map<Name, Policy> policies_;
+  PolicyIndex policy_index_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
   std::deque<EntryId> seen_order_;
-  std::set<EntryId> seen_ids_;
+  std::unordered_set<EntryId, EntryIdHash> seen_ids_;  // only ever asked for one id: its order decides nothing
   std::deque<std::pair<Revision, Hash128>> recent_hashes_;
 };
 

@@ -46,9 +46,8 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
                             size_t& considered) {
   Candidate best;
   const auto& policies = state.policies();
-  const auto end = policies.lower_bound({ns + '\0', ""});  // the next namespace
-  for (auto at = policies.lower_bound({ns, ""}); at != end; ++at) {
-    const Policy& policy = at->second;
+  for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
+    const Policy& policy = policies.at({ns, std::string{name}});
     if (policy.deleting || !subject.may_match(policy)) continue;
     const SelectorMatch how = match(policy, object);
     if (how == SelectorMatch::kNone) continue;

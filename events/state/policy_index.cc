@@ -1,0 +1,38 @@
+#include "events/state/policy_index.h"
+
+#include <algorithm>
+
+namespace shiplog {
+
+void PolicyIndex::add(const std::string& ns, const std::string& name, const Policy& policy) {
+  for (const ResourceSelector& selector : policy.selectors) {
+    policies_[{ns, selector.kind, selector.ns, selector.name}].insert(name);
+  }
+}
+
+void PolicyIndex::remove(const std::string& ns, const std::string& name, const Policy& policy) {
+  for (const ResourceSelector& selector : policy.selectors) {
+    const auto at = policies_.find(Key<std::string_view>{ns, selector.kind, selector.ns, selector.name});
+    if (at == policies_.end()) continue;  // the policy asks for the same twice
+    at->second.erase(name);
+    if (at->second.empty()) policies_.erase(at);
+  }
+}
+
+std::vector<std::string_view> PolicyIndex::candidates(std::string_view policy_ns, std::string_view kind,
+                                                      std::string_view ns, std::string_view name) const {
+  std::vector<std::string_view> names;
+  const auto collect = [&](std::string_view asked_ns, std::string_view asked_name) {
+    const auto at = policies_.find(Key<std::string_view>{policy_ns, kind, asked_ns, asked_name});
+    if (at != policies_.end()) names.insert(names.end(), at->second.begin(), at->second.end());
+  };
+  collect("", "");
+  if (!name.empty()) collect("", name);
+  if (!ns.empty()) collect(ns, "");
+  if (!ns.empty() && !name.empty()) collect(ns, name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace shiplog
