@@ -157,15 +157,16 @@ std::vector<Change> Staged::commit(State& state) {
 
     const Revision revision{state.meta_.revision.value + 1};
     state.meta_.revision = revision;
-    Change change{staged.key, revision, before, after, nullptr};
-    Value latest = after.is_null() ? before : after;
+    Change change{staged.key, revision, before, Value{}, nullptr};
+    const bool removed = after.is_null();
+    Value latest = removed ? before : std::move(after);  // moved: what is shared is copied when it is edited
     latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     text = to_string(staged.key);
     text += '\n';
     const size_t prefix = text.size();
     append_json(latest, text);
     change.json = std::make_shared<const std::string>(text, prefix);
-    if (after.is_null()) {
+    if (removed) {
       state.erase(staged.key);
     } else {
       change.after = latest;

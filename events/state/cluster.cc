@@ -25,6 +25,11 @@ std::vector<std::string> zones_of(const Value& spec) {
   return zones;
 }
 
+Quantity amount(const std::map<std::string, Quantity>& list, const std::string& name) {
+  const auto found = list.find(name);
+  return found == list.end() ? Quantity{} : found->second;
+}
+
 Cluster::Condition condition_from(const Value& value) {
   const auto since = parse_rfc3339(value["lastTransitionTime"].as_string());
   return {value["type"].str(), value["status"].str(), value["reason"].str(), value["message"].str(),
@@ -87,11 +92,21 @@ Cluster cluster_from(const Value& object) {
   }
   std::sort(cluster.api_enablements.begin(), cluster.api_enablements.end());
   const Value& summary = status["resourceSummary"];
-  cluster.allocatable = resource_list_from(summary["allocatable"]);
-  cluster.allocated = resource_list_from(summary["allocated"]);
-  cluster.allocating = resource_list_from(summary["allocating"]);
+  cluster.room = room_of(resource_list_from(summary["allocatable"]), resource_list_from(summary["allocated"]),
+                         resource_list_from(summary["allocating"]));
   cluster.deleting = deleting(object);
   return cluster;
+}
+
+std::map<std::string, Cluster::Room> room_of(const std::map<std::string, Quantity>& allocatable,
+                                             const std::map<std::string, Quantity>& allocated,
+                                             const std::map<std::string, Quantity>& allocating) {
+  std::map<std::string, Cluster::Room> room;
+  for (const auto& [name, all] : allocatable) {
+    const Quantity left = all - amount(allocated, name) - amount(allocating, name);
+    room.emplace(name, Cluster::Room{left.units(), left.milli()});
+  }
+  return room;
 }
 
 }  // namespace shiplog

@@ -34,8 +34,14 @@ struct Cluster {
   std::vector<Condition> conditions;
   /// status.apiEnablements as "group/version, Kind=kind"; core as "v1, Kind=Pod". Sorted.
   std::vector<std::string> api_enablements;
-  /// status.resourceSummary; allocatable minus allocated minus allocating is what is left.
-  std::map<std::string, Quantity> allocatable, allocated, allocating;
+  /// What is left of each resource, by status.resourceSummary, in the units that estimates count in: they ask for it of
+  /// every cluster for every placement.
+  struct Room {
+    int64_t units = 0;  ///< rounded up
+    int64_t milli = 0;
+    bool operator==(const Room&) const = default;
+  };
+  std::map<std::string, Room> room;
   bool deleting = false;
 
   const Condition* condition(std::string_view type) const;
@@ -45,5 +51,10 @@ struct Cluster {
 };
 
 Cluster cluster_from(const Value& object);
+
+/// For each resource that is allocatable: allocatable minus allocated minus allocating.
+std::map<std::string, Cluster::Room> room_of(const std::map<std::string, Quantity>& allocatable,
+                                             const std::map<std::string, Quantity>& allocated,
+                                             const std::map<std::string, Quantity>& allocating);
 
 }  // namespace shiplog

@@ -77,14 +77,16 @@ TEST(ClusterView, ReadsWhatServicesDecideOn) {
     "status": {"conditions": [{"type": "Ready", "status": "True"}],
                "apiEnablements": [{"groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod"}]},
                                   {"groupVersion": "apps/v1", "resources": [{"name": "d", "kind": "Deployment"}]}],
-               "resourceSummary": {"allocatable": {"cpu": "2", "pods": 110}}}})"));
+               "resourceSummary": {"allocatable": {"cpu": "2", "pods": 110}, "allocated": {"cpu": "1500m"},
+                                   "allocating": {"cpu": "100m", "memory": "1Gi"}}}})"));
   EXPECT_TRUE(cluster.ready());
   EXPECT_TRUE(cluster.enables("apps/v1", "Deployment"));
   EXPECT_TRUE(cluster.enables("v1", "Pod"));
   EXPECT_FALSE(cluster.enables("apps/v1", "Pod"));
   EXPECT_EQ(cluster.zones, std::vector<std::string>{"z1"});
   EXPECT_EQ(cluster.taints, (std::vector<Taint>{{"k", "", "NoSchedule"}}));
-  EXPECT_EQ(cluster.allocatable.at("pods"), Quantity::from_units(110));
+  EXPECT_EQ(cluster.room, (std::map<std::string, Cluster::Room>{{"cpu", {1, 400}},
+                                                                {"pods", {110, 110'000}}}));  // units are rounded up
 }
 
 TEST(PlacementView, ExcludeWinsAndAllGivenCriteriaMustHold) {  // S-16, S-17

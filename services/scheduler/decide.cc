@@ -51,13 +51,14 @@ bool asks_for_room(const Demand& demand) {
 
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
+  const Estimate estimate{demand.binding};
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     candidate.score = cluster_locality(demand, *candidate.cluster);
     ClusterExplanation& line = why.clusters[candidate.line];
     if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
     if (!room) continue;
-    candidate.allocatable = allocatable_replicas(demand.binding, *candidate.cluster);
+    candidate.allocatable = estimate(*candidate.cluster);
     candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
     line.available_replicas = candidate.allocatable;
   }

@@ -541,19 +541,20 @@ TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   const auto list = [](const char* text) { return resource_list_from(json(text)); };
   binding.request = list(R"({"cpu": "700m", "memory": "2Gi"})");
   Cluster cluster;
-  cluster.allocatable = list(R"({"cpu": "16", "memory": "64Gi", "pods": "110"})");
-  cluster.allocated = list(R"({"cpu": "9500m", "memory": "20Gi", "pods": "30"})");
-  cluster.allocating = list(R"({"cpu": "500m", "pods": "1"})");
-  EXPECT_EQ(allocatable_replicas(binding, cluster), 8);
+  cluster.room =
+      room_of(list(R"({"cpu": "16", "memory": "64Gi", "pods": "110"})"),
+              list(R"({"cpu": "9500m", "memory": "20Gi", "pods": "30"})"), list(R"({"cpu": "500m", "pods": "1"})"));
+  EXPECT_EQ(Estimate{binding}(cluster), 8);
   binding.request = list(R"({"nvidia.com/gpu": "1"})");
-  EXPECT_EQ(allocatable_replicas(binding, cluster), 0);
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
   binding.request = {};
-  EXPECT_EQ(allocatable_replicas(binding, cluster), 79);
-  cluster.allocatable = list(R"({"cpu": "50m", "pods": "10"})");
-  cluster.allocated = cluster.allocating = {};
+  EXPECT_EQ(Estimate{binding}(cluster), 79);
+  cluster.room = room_of(list(R"({"cpu": "50m", "pods": "10"})"), {}, {});
   binding.request = list(R"({"cpu": "100m"})");
-  EXPECT_EQ(allocatable_replicas(binding, cluster), 0);
-  EXPECT_EQ(allocatable_replicas(binding, Cluster{}), 0);
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  EXPECT_EQ(Estimate{binding}(Cluster{}), 0);
+  cluster.room = room_of(list(R"({"cpu": "16"})"), {}, {});  // no pods fit where their number is not given
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
 }
 
 /// Whatever fleet and history: totals and bounds hold, the same question has the same answer, and a placement once made

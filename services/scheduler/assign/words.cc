@@ -5,14 +5,22 @@ namespace shiplog::scheduler {
 std::string in_words(const std::vector<Target>& targets) {
   std::string words;
   for (const Target& target : targets) {
-    words += (words.empty() ? "" : " ") + target.cluster + ":" + std::to_string(target.replicas);
+    if (!words.empty()) words += ' ';
+    words += target.cluster;
+    words += ':';
+    words += std::to_string(target.replicas);
   }
   return words.empty() ? "nothing" : words;
 }
 
 std::string division_in_words(int64_t replicas, const std::vector<Weight>& weights, const std::vector<Target>& given) {
   std::string words = std::to_string(replicas) + " replicas by weights";
-  for (const Weight& weight : weights) words += " " + weight.name + ":" + std::to_string(weight.weight);
+  for (const Weight& weight : weights) {
+    words += ' ';
+    words += weight.name;
+    words += ':';
+    words += std::to_string(weight.weight);
+  }
   return words + " give " + in_words(given);
 }
 

@@ -8,35 +8,29 @@ namespace {
 
 constexpr int64_t kUnlimited = std::numeric_limits<int32_t>::max();
 
-Quantity amount(const std::map<std::string, Quantity>& list, const std::string& name) {
-  const auto found = list.find(name);
-  return found == list.end() ? Quantity{} : found->second;
-}
-
-Quantity left(const Cluster& cluster, const std::string& name) {
-  return amount(cluster.allocatable, name) - amount(cluster.allocated, name) - amount(cluster.allocating, name);
-}
-
-int64_t fitting(const Cluster& cluster, const std::string& name, const Quantity& request) {
-  if (!cluster.allocatable.contains(name)) return 0;
-  const Quantity free = left(cluster, name);
-  if (free.units() <= 0) return 0;
-  // CPU is divided in thousandths, all else in whole units, both sides rounded up.
-  if (name == "cpu") return free.milli() / request.milli();
-  return free.units() / request.units();
-}
-
 }  // namespace
 
-int64_t allocatable_replicas(const Binding& binding, const Cluster& cluster) {
-  if (binding.replicas == 0) return kUnlimited;
-  int64_t fits = left(cluster, "pods").units();
-  if (fits <= 0) return 0;
+Estimate::Estimate(const Binding& binding) : replicas_{binding.replicas} {
   for (const auto& [name, request] : binding.request) {
     if (request.is_zero() || request.negative()) continue;
-    fits = std::min(fits, fitting(cluster, name, request));
+    // CPU is divided in thousandths, all else in whole units, both sides rounded up.
+    const bool in_milli = name == "cpu";
+    requests_.push_back({name, in_milli ? request.milli() : request.units(), in_milli});
   }
-  return fits >= kUnlimited ? binding.replicas : fits;  // S-63: no bound found
+}
+
+int64_t Estimate::operator()(const Cluster& cluster) const {
+  if (replicas_ == 0) return kUnlimited;
+  static const std::string kPods = "pods";
+  const auto pods = cluster.room.find(kPods);
+  if (pods == cluster.room.end() || pods->second.units <= 0) return 0;
+  int64_t fits = pods->second.units;
+  for (const Request& request : requests_) {
+    const auto found = cluster.room.find(request.resource);
+    if (found == cluster.room.end() || found->second.units <= 0) return 0;
+    fits = std::min(fits, (request.in_milli ? found->second.milli : found->second.units) / request.amount);
+  }
+  return fits >= kUnlimited ? replicas_ : fits;  // S-63: no bound found
 }
 
 }  // namespace shiplog::scheduler

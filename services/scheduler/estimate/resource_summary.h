@@ -1,13 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "services/scheduler/demand.h"
 
 namespace shiplog::scheduler {
 
-/// How many further replicas of the binding fit on the cluster, judged by its status.resourceSummary (S-62 to S-64).
-/// Cluster resource models (S-66) are not read.
-int64_t allocatable_replicas(const Binding& binding, const Cluster& cluster);
+/// How many further replicas of a binding fit on a cluster, judged by its status.resourceSummary (S-62 to S-64).
+/// Cluster resource models (S-66) are not read. What depends on the binding alone is worked out once.
+class Estimate {
+ public:
+  explicit Estimate(const Binding& binding);
+  int64_t operator()(const Cluster& cluster) const;
+
+ private:
+  struct Request {
+    std::string resource;
+    int64_t amount = 0;
+    bool in_milli = false;
+  };
+  int64_t replicas_;
+  std::vector<Request> requests_;
+};
 
 }  // namespace shiplog::scheduler
