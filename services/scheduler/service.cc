@@ -93,8 +93,12 @@ class SchedulerService final : public Service {
     auto decided = scheduler::decide(task->state(), task->key(), task->now());
     if (!decided) return task->retry(decided.error());
     if (!decided.value()) return task->done();
-    task->append_decision(std::move(*decided.value()), [task, attempts](Result<Revision> appended) {
-      if (appended) return task->done();
+    const Event& event = decided.value()->events.front();
+    const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
+    task->append_decision(std::move(*decided.value()), [task, attempts, refusal](Result<Revision> appended) {
+      // What is refused waits for quota or room. Some may have come between the state that this was decided from and
+      // its own entry, and have woken nothing yet: so once more.
+      if (appended) return task->done(Millis{refusal ? 1 : 0});
       const ErrorCode code = appended.error().code;
       const bool again = code == ErrorCode::kConflict || code == ErrorCode::kForbidden;
       if (!again || attempts <= 1) return task->retry(appended.error());

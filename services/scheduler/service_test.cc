@@ -105,6 +105,27 @@ TEST(SchedulerService, LooksAgainWhenTheQuotaGrowsOrRoomComesFree) {
   EXPECT_EQ(woken(*service, history, {DeletionRequested{kOther}}), Keys{kBinding});
 }
 
+TEST(SchedulerService, LooksAgainAtWhatItHasRefused) {  // the quota grew before it was known who waits for it
+  History history = fleet();
+  history.object(kQuota, R"({"spec": {"overall": {"cpu": "1"}}})");
+  const auto service = make_scheduler_service();
+  Keys keys;
+  service->on_start(history.state(), keys);
+  auto task = std::make_shared<FakeTask>(history, kBinding);
+  task->before_append = [&] {
+    Value quota = history.state().value_of(kQuota);
+    quota.edit("spec").edit("overall").set("cpu", "3");
+    EXPECT_EQ(woken(*service, history, {ObjectUpdated{kQuota, quota}}), Keys{});
+  };
+  service->reconcile(task);
+  EXPECT_EQ(reason_of(history), "QuotaExceeded");
+  EXPECT_TRUE(task->looks_again);
+  auto next = std::make_shared<FakeTask>(history, kBinding);
+  service->reconcile(next);
+  EXPECT_EQ(reason_of(history), "Success");
+  EXPECT_FALSE(next->looks_again);
+}
+
 TEST(SchedulerService, ABindingsStatusWakesNothing) {  // S-2
   History history = fleet();
   const auto service = make_scheduler_service();

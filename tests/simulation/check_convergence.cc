@@ -17,6 +17,9 @@ void check_replicas(World& world) {
   for (const auto& process : world.processes) {
     const std::string& who = process->identity();
     if (process->replica().state().hash() != state.hash()) world.trace.broken("idle", who + " is behind");
+    for (const auto& [write, owing] : world.open) {
+      if (owing == who) world.trace.broken("idle", who + " never answers " + write);
+    }
     // What looks again and again may be at it just now.
     for (int looks = 0; looks < 200 && process->roles().due_or_busy() > 0; ++looks) world.run_for(Millis{7});
     if (process->roles().due_or_busy() > 0) world.trace.broken("idle", who + " still has work to do");
@@ -124,7 +127,8 @@ void check_bindings(World& world) {
       const bool divided =
           binding["spec"]["placement"]["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided";
       const int64_t replicas = binding["spec"]["replicas"].as_int();
-      if (scheduled && divided && replicas > 0 && !targets.empty() && sum != replicas) {
+      // D-39: one whose policy has gone is scheduled no more, whatever its template has come to ask for just before.
+      if (scheduled && divided && !unclaimed(binding) && replicas > 0 && !targets.empty() && sum != replicas) {
         world.trace.broken("converge", where + " places " + std::to_string(sum) + " of " + std::to_string(replicas));
       }
     }

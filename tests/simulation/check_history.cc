@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "events/codec/codec.h"
+#include "events/base/quantity.h"
+#include "events/state/placement.h"
 #include "tests/simulation/checks.h"
 
 namespace shiplog::simulation {
@@ -14,6 +16,56 @@ struct Recorded {
   Entry entry;
 };
 
+/// What fits on a cluster as it last told, reckoned here from its numbers and not with the scheduler's own means.
+int64_t room_for(const Value& binding, const Value& cluster) {
+  const Value& summary = cluster["status"]["resourceSummary"];
+  const auto amount = [&](const char* list, const std::string& name) {
+    const auto quantity = parse_quantity(summary[list][name].str());
+    return quantity ? quantity.value() : Quantity{};
+  };
+  const auto left = [&](const std::string& name) {
+    return amount("allocatable", name) - amount("allocated", name) - amount("allocating", name);
+  };
+  int64_t room = left("pods").units();
+  for (const auto& request : binding["spec"]["replicaRequirements"]["resourceRequest"].members()) {
+    const auto each = parse_quantity(std::string{request.value.as_string()});
+    if (!each || each.value().is_zero()) continue;
+    Quantity sum;
+    int64_t fits = 0;
+    while (fits < room && !(left(std::string{request.key()}) < sum + each.value())) {
+      sum = sum + each.value();
+      ++fits;
+    }
+    room = std::min(room, fits);
+  }
+  return room;
+}
+
+/// Replicas that are divided by the room there is are never given to a cluster that, to the decider's knowledge, has
+/// none for them. What is there already may stay.
+void check_capacity(World& world, const State& state, const Recorded& recorded) {
+  const auto* placed = std::get_if<PlacementDecided>(&recorded.entry.events.front());
+  if (placed == nullptr || placed->binding.type != type::kResourceBinding) return;
+  const Value& binding = state.value_of(placed->binding);
+  const Value& how = binding["spec"]["placement"]["replicaScheduling"];
+  const bool by_room = how["replicaSchedulingType"].as_string() == "Divided" &&
+                       (how["replicaDivisionPreference"].as_string() == "Aggregated" ||
+                        how["weightPreference"]["dynamicWeight"].as_string() == "AvailableReplicas");
+  if (!by_room || binding["spec"]["replicaRequirements"].is_empty()) return;
+  for (const Target& target : placed->targets) {
+    int64_t more = target.replicas;
+    for (const Value& before : binding["spec"]["clusters"].items()) {
+      if (before["name"].as_string() == target.cluster) more -= before["replicas"].as_int();
+    }
+    if (more <= 0) continue;
+    const int64_t room = room_for(binding, state.value_of({type::kCluster, "", target.cluster}));
+    if (more <= room) continue;
+    world.trace.broken("capacity", "offset " + std::to_string(recorded.offset.value) + ": " +
+                                       to_string(placed->binding) + " gets " + std::to_string(more) + " more on " +
+                                       target.cluster + ", which has room for " + std::to_string(room));
+  }
+}
+
 void repeat(World& world, const State& state, const Recorded& recorded) {
   const Entry& entry = recorded.entry;
   const std::string where = "offset " + std::to_string(recorded.offset.value) + ", " + entry.fence.service + " " +
@@ -22,6 +74,7 @@ void repeat(World& world, const State& state, const Recorded& recorded) {
   if (!decide) return world.trace.broken("replay", where + "no such service decides");
   const auto key = parse_object_key(entry.request.path);
   if (!key) return world.trace.broken("replay", where + key.error().message);
+  check_capacity(world, state, recorded);
   const auto again = decide(state, key.value(), entry.time);
   if (!again) return world.trace.broken("replay", where + "fails now: " + again.error().message);
   if (!again.value()) return world.trace.broken("replay", where + "nothing is decided now");
@@ -42,7 +95,7 @@ void check_history(World& world) {
   std::multimap<Revision, Recorded> decisions;
   std::vector<Recorded> entries;
   for (const auto& [offset, stored] : world.log.records()) {
-    entries.push_back({offset, decode(stored.bytes).value()});
+    entries.push_back({offset, *stored.entry});
     if (entries.back().entry.request.verb == "decide") {
       decisions.emplace(entries.back().entry.as_of, entries.back());
     }

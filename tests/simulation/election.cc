@@ -1,6 +1,7 @@
 #include "tests/simulation/election.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace shiplog::simulation {
@@ -35,14 +36,30 @@ void Elections::fill(const std::string& service) {
   tell(chance_.one_of(candidates), true);
 }
 
-void Elections::confuse() {
-  if (candidates_.empty()) return;
-  const auto at = std::next(candidates_.begin(), chance_.between(0, static_cast<int64_t>(candidates_.size()) - 1));
-  if (at->second.empty()) return;
-  const CandidatePtr next = chance_.one_of(at->second);
-  for (const CandidatePtr& one : at->second) {
+bool Elections::elect(const std::string& service, const std::string& candidate, Millis later) {
+  for (const CandidatePtr& one : candidates_[service]) {
+    if (!one->identity.starts_with(candidate) || one->leads) continue;
+    replace(service, one, later);
+    return true;
+  }
+  return false;
+}
+
+void Elections::depose(const std::string& identity, Millis later) {
+  for (const auto& [service, candidates] : candidates_) {
+    const auto is = [&](const CandidatePtr& one) { return one->identity == identity; };
+    const auto old = std::ranges::find_if(candidates, is);
+    if (old == candidates.end() || !(*old)->leads) continue;
+    std::vector<CandidatePtr> others;
+    std::ranges::remove_copy_if(candidates, std::back_inserter(others), is);
+    if (!others.empty()) replace(service, chance_.one_of(others), later);
+  }
+}
+
+void Elections::replace(const std::string& service, const CandidatePtr& next, Millis later) {
+  for (const CandidatePtr& one : candidates_[service]) {
     if (one == next || !one->leads) continue;
-    timeline_.after(Millis{chance_.between(0, 4000)}, [this, one, service = at->first] {
+    timeline_.after(later, [this, one, service] {
       tell(one, false);
       fill(service);
     });

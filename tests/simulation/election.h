@@ -15,10 +15,13 @@ namespace shiplog::simulation {
 /// Who is told to lead. An election may be wrong: for some time it can have told two of them, or none.
 class Elections {
  public:
-  Elections(Timeline& timeline, Chance& chance) : timeline_{timeline}, chance_{chance} {}
+  Elections(Timeline& timeline, Chance chance) : timeline_{timeline}, chance_{chance} {}
 
-  /// Tells another candidate of some service that it leads, and the one before only later.
-  void confuse();
+  /// Tells the candidate whose identity begins like this that it leads, and the one before only later. False when there
+  /// is no such candidate, or it leads already.
+  bool elect(const std::string& service, const std::string& candidate, Millis later);
+  /// All that this process leads somebody else is told to lead.
+  void depose(const std::string& identity, Millis later);
   /// From now on there is one leader for each service that has candidates.
   void settle();
 
@@ -37,10 +40,11 @@ class Elections {
   void leave(const std::shared_ptr<bool>& process);
   void fill_later(const std::string& service);
   void fill(const std::string& service);
+  void replace(const std::string& service, const CandidatePtr& next, Millis later);
   static void tell(const CandidatePtr& candidate, bool leads);
 
   Timeline& timeline_;
-  Chance& chance_;
+  Chance chance_;
   std::map<std::string, std::vector<CandidatePtr>> candidates_;  // by service
 };
 

@@ -1,16 +1,75 @@
 #include "tests/simulation/journal.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "events/codec/codec.h"
+
 namespace shiplog::simulation {
+
+void SimLog::write(std::string bytes, const std::string& author, Written done) {
+  if (down()) return done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
+  disk_.write(bytes);
+  Pending pending{author, std::move(done), Offset{}};
+  if (serve_unsynced) pending.offset = store(std::move(bytes), author);
+  pending_.push_back(std::move(pending));
+  if (std::exchange(syncing_, true)) return;
+  timeline_.after(Millis{chance_.between(0, 3)}, [this] { tears_ ? fail() : sync(); });
+}
+
+void SimLog::sync() {
+  syncing_ = false;
+  std::deque<Pending> pending = std::exchange(pending_, {});
+  for (std::string& bytes : disk_.sync()) {
+    const Pending one = std::move(pending.front());
+    pending.pop_front();
+    one.done(serve_unsynced ? one.offset : store(std::move(bytes), one.author));
+  }
+}
+
+void SimLog::fail() {
+  const auto [time, seed] = *std::exchange(tears_, std::nullopt);
+  Chance chance{seed};
+  syncing_ = false;
+  down_until_ = timeline_.now() + time;
+  disk_.tear(chance);
+  std::deque<Pending> pending = std::exchange(pending_, {});
+  // Recovered at once, read when it is back: nobody sees the difference.
+  for (std::string& bytes : disk_.recover()) {
+    if (!serve_unsynced) store(std::move(bytes), pending.front().author);
+    pending.front().done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
+    pending.pop_front();
+  }
+  ++happened["tear"];
+  torn_records_ += pending.size();
+  for (const Pending& lost : pending) {
+    if (serve_unsynced) lose(lost.offset);
+    lost.done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
+  }
+  timeline_.after(time, [this] {
+    if (!down()) come_back();
+  });
+}
+
+void SimLog::repair() {
+  down_until_ = std::min(down_until_, timeline_.now());
+  tears_.reset();
+  come_back();
+}
+
+void SimLog::come_back() {
+  for (const Listener& listener : listeners_) listener(nullptr);
+}
 
 Offset SimLog::store(std::string bytes, const std::string& author) {
   if (chance_.permille(faults.gaps)) next_.value += chance_.between(1, 3);
   const Offset offset = next_;
   next_.value += 1;
-  const auto [at, added] = records_.emplace(offset, Stored{offset, std::move(bytes), author});
-  for (const Listener& listener : listeners_) listener(at->second);
+  auto decoded = decode(bytes);
+  auto entry = decoded ? std::make_shared<const Entry>(std::move(decoded).value()) : nullptr;
+  const auto [at, added] = records_.emplace(offset, Stored{offset, std::move(bytes), author, std::move(entry)});
+  for (const Listener& listener : listeners_) listener(&at->second);
   return offset;
 }
 
@@ -23,11 +82,28 @@ struct SimJournal::Connection {
     Appended done;
   };
   Timeline& timeline;
-  Chance& chance;
+  Chance chance;
   SimLog& log;
   std::string author;
   std::deque<Sent> sent;
   bool alive = true;
+
+  Fate draw() {
+    const JournalFaults& faults = log.faults;
+    uint64_t drawn = chance.below(1000);
+    for (const auto& [often, fate, name] : {std::tuple{faults.lost_ack, Fate::kAckLost, "lost-ack"},
+                                            std::tuple{faults.lost_append, Fate::kLost, "lost-append"},
+                                            std::tuple{faults.late_append, Fate::kLate, "late"},
+                                            std::tuple{faults.refused, Fate::kRefused, "unavailable"},
+                                            std::tuple{faults.stored_twice, Fate::kStoredTwice, "stored-twice"}}) {
+      if (drawn < often) {
+        ++log.happened[name];
+        return fate;
+      }
+      drawn -= often;
+    }
+    return Fate::kStored;
+  }
 
   void answer(Appended done, Result<Offset> result, const std::shared_ptr<Connection>& self) {
     timeline.after(Millis{chance.between(0, log.faults.latency_ms)},
@@ -42,57 +118,44 @@ struct SimJournal::Connection {
     // A process that dies takes some of what it has not been told about with it.
     if (!alive && chance.permille(300)) return;
     const Error unknown{ErrorCode::kUnknownOutcome, "the connection broke before the answer"};
+    const auto again = [self, bytes = one.bytes] { self->log.write(bytes, self->author, [](const auto&) {}); };
     switch (one.fate) {
       case Fate::kRefused:
         return answer(std::move(one.done), Error{ErrorCode::kUnavailable, "the journal takes nothing now"}, self);
       case Fate::kLost:
         return answer(std::move(one.done), unknown, self);
       case Fate::kLate:
-        timeline.after(Millis{chance.between(1, 4000)},
-                       [self, bytes = std::move(one.bytes)] { self->log.store(bytes, self->author); });
+        timeline.after(Millis{chance.between(1, 4000)}, again);
         return answer(std::move(one.done), unknown, self);
       case Fate::kAckLost:
-        log.store(std::move(one.bytes), author);
+        again();
         return answer(std::move(one.done), unknown, self);
       case Fate::kStoredTwice:
-        timeline.after(Millis{chance.between(0, 2000)},
-                       [self, bytes = one.bytes] { self->log.store(bytes, self->author); });
+        timeline.after(Millis{chance.between(0, 2000)}, again);
         [[fallthrough]];
       case Fate::kStored:
-        return answer(std::move(one.done), log.store(std::move(one.bytes), author), self);
+        log.write(std::move(one.bytes), author, [self, done = std::move(one.done)](const Result<Offset>& written) {
+          self->answer(done, written, self);
+        });
     }
   }
 };
 
 SimJournal::SimJournal(Timeline& timeline, Chance& chance, SimLog& log, std::string author)
     : timeline_{timeline},
-      chance_{chance},
       log_{log},
-      connection_{std::make_shared<Connection>(Connection{timeline, chance, log, std::move(author), {}, true})} {}
+      connection_{std::make_shared<Connection>(
+          Connection{timeline, Chance{chance.random().next()}, log, std::move(author), {}, true})} {}
 
 SimJournal::~SimJournal() { connection_->alive = false; }
 
 void SimJournal::append(std::string bytes, Appended done) {
-  using Fate = Connection::Fate;
   if (bytes.size() > kMaxEntryBytes) {
     return connection_->answer(std::move(done), Error{ErrorCode::kTooLarge, "the entry is too large"}, connection_);
   }
   if (tamper) tamper(bytes);
-  const JournalFaults& faults = log_.faults;
-  Fate fate = Fate::kStored;
-  uint64_t drawn = chance_.below(1000);
-  for (const auto& [often, what] :
-       {std::pair{faults.lost_ack, Fate::kAckLost}, std::pair{faults.lost_append, Fate::kLost},
-        std::pair{faults.late_append, Fate::kLate}, std::pair{faults.refused, Fate::kRefused},
-        std::pair{faults.stored_twice, Fate::kStoredTwice}}) {
-    if (drawn < often) {
-      fate = what;
-      break;
-    }
-    drawn -= often;
-  }
-  connection_->sent.push_back({std::move(bytes), fate, std::move(done)});
-  timeline_.after(Millis{chance_.between(0, faults.latency_ms)},
+  connection_->sent.push_back({std::move(bytes), connection_->draw(), std::move(done)});
+  timeline_.after(Millis{connection_->chance.between(0, log_.faults.latency_ms)},
                   [connection = connection_] { connection->arrive(connection); });
 }
 
@@ -105,7 +168,7 @@ class SimTail final : public Journal::Tail {
   /// Waits for nothing: time does not pass inside a call.
   Result<std::vector<JournalRecord>> next(size_t max_records, Millis) override {
     std::vector<JournalRecord> read;
-    if (stopped_) return read;
+    if (stopped_ || log_.down()) return read;
     if (from_ < log_.oldest()) {
       return Error{ErrorCode::kGone, "offset " + std::to_string(from_.value) + " was trimmed"};
     }
@@ -128,6 +191,11 @@ class SimTail final : public Journal::Tail {
 Result<std::unique_ptr<Journal::Tail>> SimJournal::tail(Offset from) {
   const Offset first = from.value <= 0 ? log_.oldest() : from;
   return std::unique_ptr<Tail>(std::make_unique<SimTail>(log_, first));
+}
+
+Result<Offset> SimJournal::head() {
+  if (log_.down()) return Error{ErrorCode::kUnavailable, "the journal is away"};
+  return log_.head();
 }
 
 Result<void> SimJournal::trim(Offset before) {

@@ -5,10 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "events/entry.h"
 #include "events/journal/journal.h"
+#include "tests/simulation/disk.h"
 #include "tests/simulation/timeline.h"
 
 namespace shiplog::simulation {
@@ -24,35 +28,65 @@ struct JournalFaults {
   uint64_t gaps = 0;          ///< offsets left out
 };
 
-/// What all processes share: the records, and nothing else. Everything ever stored is kept for the checks, also what
-/// was trimmed for everybody else.
+/// What all processes share: the records, and nothing else. A record is written to the disk, then synced together with
+/// others, then seen and acknowledged. Everything ever stored is kept for the checks, also what was trimmed for
+/// everybody else.
 class SimLog {
  public:
   struct Stored {
     Offset offset;
     std::string bytes;
-    std::string author;  ///< the process, with its life: "p2.1"
+    std::string author;                  ///< the process, with its life: "p2.1"
+    std::shared_ptr<const Entry> entry;  ///< the bytes, decoded once for all; nullptr when they do not decode
   };
-  /// Told of each record as it is stored.
-  using Listener = std::function<void(const Stored&)>;
+  /// Told of each record as it is stored; of nullptr when there may be more to read, after a failure.
+  using Listener = std::function<void(const Stored*)>;
+  using Written = std::function<void(const Result<Offset>&)>;
 
-  explicit SimLog(Chance& chance) : chance_{chance} {}
+  SimLog(Timeline& timeline, Chance chance) : timeline_{timeline}, chance_{chance} {}
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
-  Offset store(std::string bytes, const std::string& author);
+  void write(std::string bytes, const std::string& author, Written done);
+  /// The journal fails as it next writes: of what is not synced a part is there, and down to some byte. When it comes
+  /// back it drops the record that was torn, and all after it.
+  void tear(Millis down, uint64_t seed) { tears_ = {down, seed}; }
+  /// Comes back at once.
+  void repair();
+  bool down() const { return timeline_.now() < down_until_; }
+
   /// Everything before is no longer read by anybody.
   void trim(Offset before) { oldest_ = std::max(oldest_, before); }
   Offset head() const { return next_; }
   Offset oldest() const { return oldest_; }
   /// By offset.
   const std::map<Offset, Stored>& records() const { return records_; }
+  uint64_t torn_records() const { return torn_records_; }
 
   JournalFaults faults;
-  /// What a broken disk does; only the tests of the checks themselves use it.
+  std::map<std::string, uint64_t> happened;  ///< by what went wrong with an append
+  /// Rules broken on purpose: what a broken disk does; and readers that see what is not synced.
   void lose(Offset offset) { records_.erase(offset); }
+  bool serve_unsynced = false;
 
  private:
-  Chance& chance_;
+  struct Pending {
+    std::string author;
+    Written done;
+    Offset offset;  // only when it was served already
+  };
+  Offset store(std::string bytes, const std::string& author);
+  void sync();
+  void fail();
+  void come_back();
+
+  Timeline& timeline_;
+  Chance chance_;
+  SimDisk disk_;
+  std::deque<Pending> pending_;  // one for each record that the disk has not synced
+  bool syncing_ = false;
+  std::optional<std::pair<Millis, uint64_t>> tears_;
+  uint64_t torn_records_ = 0;
+  UtcMillis down_until_;
   std::map<Offset, Stored> records_;
   std::vector<Listener> listeners_;
   Offset next_;
@@ -71,7 +105,7 @@ class SimJournal final : public Journal {
 
   void append(std::string bytes, Appended done) override;
   Result<std::unique_ptr<Tail>> tail(Offset from) override;
-  Result<Offset> head() override { return log_.head(); }
+  Result<Offset> head() override;
   Result<Offset> oldest() override { return log_.oldest(); }
   Result<void> trim(Offset before) override;
   std::string describe() const override { return "simulated"; }
@@ -81,7 +115,6 @@ class SimJournal final : public Journal {
  private:
   struct Connection;
   Timeline& timeline_;
-  Chance& chance_;
   SimLog& log_;
   std::shared_ptr<Connection> connection_;
 };

@@ -6,8 +6,8 @@
 
 namespace shiplog::simulation {
 
-SimMembers::SimMembers(World& world, Executor& executor, std::string who)
-    : world_{world}, executor_{executor}, who_{std::move(who)} {}
+SimMembers::SimMembers(World& world, Chance& chance, Executor& executor, std::string who)
+    : world_{world}, chance_{chance}, executor_{executor}, who_{std::move(who)} {}
 
 SimMembers::~SimMembers() { *alive_ = false; }
 
@@ -24,10 +24,17 @@ void SimMembers::request(const std::string& cluster, MemberRequest request,
       answer(Error{ErrorCode::kTimeout, "cluster " + cluster + ": no answer in time"});
     });
   };
-  if (world_.chance.permille(world_.network.lost_request)) return time_out();
-  const bool lost_answer = world_.chance.permille(world_.network.lost_answer);
-  if (lost_answer) time_out();
-  const Millis held_up{world_.chance.permille(world_.network.held_up) ? world_.chance.between(100, 5000) : 0};
+  if (chance_.permille(world_.network.lost_request)) {
+    world_.count("network lost-request");
+    return time_out();
+  }
+  const bool lost_answer = chance_.permille(world_.network.lost_answer);
+  if (lost_answer) {
+    world_.count("network lost-answer");
+    time_out();
+  }
+  const Millis held_up{chance_.permille(world_.network.held_up) ? chance_.between(100, 5000) : 0};
+  if (held_up.value > 0) world_.count("network held-up");
   if (world_.sabotage == Sabotage::kIgnoreDeletes && request.method == "DELETE") {
     return answer(MemberResponse{200, Value::object({{"status", "Success"}})});
   }
@@ -63,10 +70,14 @@ std::unique_ptr<MemberWatch> SimMembers::watch(const std::string& cluster, std::
       if (*alive && *open) run();
     });
   };
+  world_.trace.line(who_, cluster + " WATCH " + path.substr(0, path.find('?')));
   handle->inner = world_.members.watch(
       cluster, std::move(path),
       [post, on_event = std::move(on_event)](const Value& event) { post([on_event, event] { on_event(event); }); },
-      [post, on_end = std::move(on_end)](const Result<void>& end) { post([on_end, end] { on_end(end); }); });
+      [post, on_end = std::move(on_end), world = &world_, who = who_, cluster](const Result<void>& end) {
+        world->trace.line(who, "a watch on " + cluster + " ends");
+        post([on_end, end] { on_end(end); });
+      });
   return handle;
 }
 

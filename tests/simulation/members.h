@@ -6,6 +6,7 @@
 
 #include "services/runtime/executor.h"
 #include "services/runtime/members.h"
+#include "tests/simulation/timeline.h"
 
 namespace shiplog::simulation {
 
@@ -22,7 +23,7 @@ struct NetworkFaults {
 /// died still arrives.
 class SimMembers final : public Members {
  public:
-  SimMembers(World& world, Executor& executor, std::string who);
+  SimMembers(World& world, Chance& chance, Executor& executor, std::string who);
   ~SimMembers() override;
 
   void request(const std::string& cluster, MemberRequest request,
@@ -33,6 +34,7 @@ class SimMembers final : public Members {
 
  private:
   World& world_;
+  Chance& chance_;
   Executor& executor_;
   std::string who_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -56,10 +56,11 @@ Decide decide_of(const std::string& service) {
 struct Process::Life final : Observer {
   Life(World& world, const std::string& identity)
       : reference{world.reference},
-        executor{world.timeline, world.chance},
-        random{world.chance.random().next()},
-        journal{world.timeline, world.chance, world.log, identity},
-        members{world, executor, identity},
+        chance{world.stream(identity)},
+        executor{world.timeline, chance},
+        random{chance.random().next()},
+        journal{world.timeline, chance, world.log, identity},
+        members{world, chance, executor, identity},
         election{world.elections, executor, identity},
         replica{
             {.name = identity, .journal = &journal, .executor = &executor, .random = &random, .projections = nullptr}},
@@ -78,6 +79,7 @@ struct Process::Life final : Observer {
   }
 
   Reference& reference;
+  Chance chance;
   SimExecutor executor;
   SeededRandom random;
   SimJournal journal;
@@ -101,21 +103,27 @@ SimExecutor& Process::executor() { return life_->executor; }
 const std::string& Process::identity() const { return life_->election.identity(); }
 
 void Process::start(Restored from) {
+  if (world_.log.down()) {
+    return world_.timeline.after(Millis{50}, [this] {
+      if (!alive()) start(world_.restore(world_.stream("again")));
+    });
+  }
   const std::string identity = name_ + "." + std::to_string(++lives_);
   life_ = std::make_unique<Life>(world_, identity);
   const Revision revision = from.meta.revision;
   world_.trace.line(identity, "starts from revision " + std::to_string(revision.value));
-  life_->journal.tamper = [this, identity](std::string& bytes) {
-    Entry entry = decode(bytes).value();
-    if (world_.sabotage == Sabotage::kIgnoreFence && !entry.fence.service.empty()) {
-      entry.fence.epoch = world_.reference.state().lease(entry.fence.service).epoch;
-      bytes = encode(entry);
-    } else if (world_.sabotage == Sabotage::kChangeDecision && !entry.events.empty()) {
-      auto* placed = std::get_if<PlacementDecided>(&entry.events.front());
-      if (placed != nullptr && !placed->targets.empty() && placed->targets.size() > 1) placed->targets.pop_back();
+  life_->journal.tamper = [this](std::string& bytes) {
+    if (world_.sabotage == Sabotage::kIgnoreFence || world_.sabotage == Sabotage::kChangeDecision) {
+      Entry entry = decode(bytes).value();
+      auto* placed = entry.events.empty() ? nullptr : std::get_if<PlacementDecided>(&entry.events.front());
+      if (world_.sabotage == Sabotage::kIgnoreFence && !entry.fence.service.empty()) {
+        entry.fence.epoch = world_.reference.state().lease(entry.fence.service).epoch;
+      } else if (world_.sabotage == Sabotage::kChangeDecision && placed != nullptr && placed->targets.size() > 1) {
+        placed->targets.pop_back();
+      }
       bytes = encode(entry);
     }
-    world_.reference.on_sent(entry.id, bytes);
+    world_.reference.on_sent(bytes);
   };
   const auto next = life_->replica.open(std::move(from));
   if (!next) return world_.trace.broken("start", identity + ": " + next.error().message);
@@ -133,10 +141,17 @@ void Process::crash() {
   life_.reset();
 }
 
+void Process::when_current(std::function<void()> then, const std::function<void()>& away) {
+  const auto head = life_->journal.head();
+  if (head) return life_->replica.when_folded(head.value(), std::move(then));
+  if (away) away();
+}
+
 void Process::on_stored() {
   if (life_ == nullptr || std::exchange(life_->pulling, true)) return;
-  Chance& chance = world_.chance;
-  const Millis delay{chance.permille(30) ? chance.between(1, 300) : chance.between(0, 3)};
+  Chance& chance = life_->chance;
+  Millis delay{chance.permille(30) ? chance.between(1, 300) : chance.between(0, 3)};
+  if (lags_until_ > world_.timeline.now()) delay = lags_until_ - world_.timeline.now();
   world_.timeline.after(delay, [this, life = lives_] {
     if (life_ == nullptr || life != lives_) return;
     life_->executor.post([this] { pull(); });
@@ -145,7 +160,7 @@ void Process::on_stored() {
 
 void Process::pull() {
   life_->pulling = false;
-  auto records = life_->tail->next(1 + world_.chance.below(64), Millis{0});
+  auto records = life_->tail->next(1 + life_->chance.below(64), Millis{0});
   if (!records) return world_.trace.broken("start", identity() + " cannot read on: " + records.error().message);
   if (records.value().empty()) return;
   std::vector<DecodedRecord> decoded;
@@ -154,7 +169,7 @@ void Process::pull() {
         !std::exchange(life_->skipped, true)) {
       continue;
     }
-    decoded.push_back({record.offset, decode(record.bytes).value()});
+    decoded.push_back({record.offset, *world_.log.records().at(record.offset).entry});
   }
   const auto delivered = life_->replica.deliver(std::move(decoded));
   if (!delivered) return world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);

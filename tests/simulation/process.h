@@ -34,12 +34,20 @@ class Process {
 
   const std::string& name() const { return name_; }
   bool alive() const { return life_ != nullptr; }
-  /// From the journal's beginning, or from a snapshot.
+  /// From the journal's beginning, or from a snapshot; when the journal is away, once it is back.
   void start(Restored from);
   void crash();
 
   /// The journal has grown.
   void on_stored();
+  /// Reads nothing from the journal before then, but goes on with what it knows, and can append.
+  void lag(UtcMillis until) { lags_until_ = until; }
+
+  /// As an API server reads: once everything is folded here that the journal held when this was called. Never, when the
+  /// process dies before; `away` when the journal cannot be asked.
+  void when_current(std::function<void()> then, const std::function<void()>& away = {});
+  /// Tells one life from the next.
+  int life() const { return lives_; }
 
   // Only while alive:
   Replica& replica();
@@ -57,6 +65,7 @@ class Process {
   std::string name_;
   std::vector<std::string> services_;
   int lives_ = 0;
+  UtcMillis lags_until_;
   std::unique_ptr<Life> life_;
 };
 

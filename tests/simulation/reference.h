@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "events/fold/fold.h"
 #include "events/state/state.h"
@@ -30,7 +31,7 @@ class Reference {
 
   void on_stored(const SimLog::Stored& stored);
   /// A process is going to append these bytes.
-  void on_sent(const EntryId& id, const std::string& bytes);
+  void on_sent(const std::string& bytes);
   /// A replica has folded a record.
   void on_folded(const std::string& who, const State& state, const DecodedRecord& record, const Folded& folded);
 
@@ -38,6 +39,8 @@ class Reference {
   void halve_limits() { limit_share_ = 2; }
 
   const State& state() const { return state_; }
+  /// All that was ever changed, in order: what every watch has to deliver.
+  const std::vector<Change>& changes() const { return changes_; }
   const std::map<Offset, Point>& points() const { return points_; }
   /// Accepted entries by the trace id that a writer gave them.
   const std::map<std::string, int>& accepted_writes() const { return accepted_writes_; }
@@ -55,7 +58,8 @@ class Reference {
   Trace& trace_;
   State state_;
   std::map<Offset, Point> points_;
-  std::map<EntryId, Hash128> sent_;
+  std::vector<Change> changes_;
+  std::set<Hash128> sent_;
   std::set<EntryId> applied_;
   std::map<std::string, int> accepted_writes_;
   std::map<std::string, uint64_t> epochs_;    // newest accepted, by service

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "services/runtime/log.h"
-#include "tests/simulation/chaos.h"
 #include "tests/simulation/checks.h"
+#include "tests/simulation/faults.h"
+#include "tests/simulation/watchers.h"
 #include "tests/simulation/workload.h"
 
 namespace shiplog::simulation {
@@ -23,22 +24,11 @@ void on_fatal(int signal) {
   std::raise(signal);
 }
 
-/// A few shapes of a fleet: everything in one process several times over, or the services apart.
 void make_processes(World& world) {
-  const auto add = [&](const std::vector<std::string>& services) {
+  for (const auto& services : world.shape.processes) {
     const std::string name = "p" + std::to_string(world.processes.size());
     world.processes.push_back(std::make_unique<Process>(world, name, services));
-  };
-  Chance& chance = world.chance;
-  if (chance.permille(700)) {
-    for (int64_t count = chance.between(2, 3); count > 0; --count) add(all_services());
-  } else {
-    std::vector<std::string> front;
-    std::vector<std::string> back;
-    for (const std::string& service : all_services()) (chance.permille(500) ? front : back).push_back(service);
-    for (const auto& services : {front, back, front, back}) add(services);
   }
-  if (chance.permille(600)) add({});
   for (const auto& process : world.processes) process->start({});
 }
 
@@ -75,31 +65,36 @@ std::string Report::text() const {
          " events, state " + to_string(state) + ", trace " + to_string(digest);
 }
 
-Report simulate(uint64_t seed, bool print, Sabotage sabotage) {
-  std::snprintf(running, sizeof running, "FAILED seed %llu (again: simulate --seed %llu --trace)\n",
-                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed));
+Report run(const Script& script, const RunOptions& options) {
+  const auto seed = static_cast<unsigned long long>(script.seed);
+  std::snprintf(running, sizeof running, "FAILED seed %llu (again: simulate --seed %llu --trace)\n", seed, seed);
   log::configure(log::Format::kText, log::Level::kError);
-  World world{seed, print, sabotage};
-  const int64_t members = world.chance.between(2, 4);
-  for (int64_t number = 1; number <= members; ++number) world.cluster_names.push_back("m" + std::to_string(number));
-  world.preserving = world.chance.permille(200);
-  Chaos chaos{world};
+  World world{script.seed, options.print, options.sabotage};
+  Faults faults{world};
   Workload workload{world};
-  chaos.begin();
+  Watchers watchers{world};
+  faults.begin();
   make_processes(world);
   workload.begin();
-  world.run_for(Millis{world.chance.between(100, 5000)});
-  const UtcMillis until = world.timeline.now() + Millis{world.chance.between(3000, 25'000)};
-  workload.run(until);
-  chaos.run(until);
-  world.run_for(until - world.timeline.now());
-  if (!world.broken()) chaos.end();
+  watchers.begin();
+  for (const Step& step : script.steps) {
+    world.timeline.after(step.at, [&world, &workload, &faults, &step] {
+      if (step.what == "write") {
+        workload.act(step.args[0], step.seed(1));
+      } else {
+        faults.run(step);
+      }
+    });
+  }
+  world.run_for(script.until);
+  if (!world.broken()) faults.end();
   come_to_rest(world);
   if (!world.broken()) check_convergence(world);
+  if (!world.broken()) watchers.check_complete();
   if (!world.broken()) check_history(world);
 
   Report report;
-  report.seed = seed;
+  report.seed = script.seed;
   report.failure = world.trace.failure();
   report.tail = {world.trace.tail().begin(), world.trace.tail().end()};
   report.state = world.reference.state().hash();
@@ -109,9 +104,18 @@ Report simulate(uint64_t seed, bool print, Sabotage sabotage) {
   report.events = world.reference.events();
   report.steps = world.timeline.steps();
   report.told = world.told.size();
-  report.virtual_seconds = (world.timeline.now().value - 1'767'225'600'000) / 1000;
+  report.watched = world.watched;
+  report.virtual_seconds = (world.timeline.now() - Timeline::kBegin).value / 1000;
   report.refusals = world.reference.refusals();
+  report.happened = world.happened();
+  for (const auto& [what, count] : world.log.happened) report.happened[what] += count;
+  if (world.log.torn_records() > 0) report.happened["records torn off"] += world.log.torn_records();
+  if (world.reads > 0) report.happened["linearizable read"] += world.reads;
   return report;
+}
+
+Report simulate(uint64_t seed, bool print, Sabotage sabotage) {
+  return run(draw_script(seed), {.print = print, .sabotage = sabotage});
 }
 
 void name_seed_on_abort() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "events/base/hash.h"
+#include "tests/simulation/script.h"
 #include "tests/simulation/world.h"
 
 namespace shiplog::simulation {
@@ -22,15 +23,23 @@ struct Report {
   uint64_t events = 0;
   uint64_t steps = 0;
   uint64_t told = 0;
+  uint64_t watched = 0;
   int64_t virtual_seconds = 0;
   std::map<std::string, uint64_t> refusals;
+  std::map<std::string, uint64_t> happened;  ///< faults and requests that took place, by kind
 
   /// For people, with how to run it again.
   std::string text() const;
 };
 
-/// Runs one world from its seed: users and chaos for a while, then repair and rest, then the checks. `print` writes
-/// each line of the trace to standard output as it happens.
+struct RunOptions {
+  bool print = false;  ///< each line of the trace goes to standard output as it happens
+  Sabotage sabotage = Sabotage::kNone;
+};
+
+/// Runs one world: users and faults as the script says, then repair and rest, then the checks.
+Report run(const Script& script, const RunOptions& options = {});
+/// The script of a seed.
 Report simulate(uint64_t seed, bool print = false, Sabotage sabotage = Sabotage::kNone);
 
 /// Should a check inside the product end the process, says which seed it was.

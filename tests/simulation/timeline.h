@@ -32,10 +32,11 @@ class Chance {
 /// what comes first: that is the interleaving.
 class Timeline {
  public:
-  explicit Timeline(Chance& chance) : chance_{chance} {}
+  explicit Timeline(Chance chance) : chance_{chance} {}
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
+  static constexpr UtcMillis kBegin{1'767'225'600'000};  // 2026-01-01T00:00:00Z
   UtcMillis now() const { return now_; }
   uint64_t steps() const { return steps_; }
   void after(Millis delay, std::function<void()> run);
@@ -51,8 +52,8 @@ class Timeline {
   };
   static bool later(const Due& a, const Due& b);
 
-  Chance& chance_;
-  UtcMillis now_{1'767'225'600'000};  // 2026-01-01T00:00:00Z
+  Chance chance_;
+  UtcMillis now_ = kBegin;
   uint64_t sequence_ = 0;
   uint64_t steps_ = 0;
   std::vector<Due> heap_;

@@ -6,8 +6,7 @@
 namespace shiplog::simulation {
 
 void Trace::line(std::string_view actor, std::string_view text) {
-  constexpr int64_t kStart = 1'767'225'600'000;
-  const int64_t at = timeline_.now().value - kStart;
+  const int64_t at = (timeline_.now() - Timeline::kBegin).value;
   char time[32];
   std::snprintf(time, sizeof time, "%6lld.%03lld  ", static_cast<long long>(at / 1000),
                 static_cast<long long>(at % 1000));

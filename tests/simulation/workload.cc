@@ -22,37 +22,32 @@ ObjectKey any_of(Chance& chance, const State& state, const char* type) {
 
 }  // namespace
 
-std::string Workload::ns() { return world_.chance.one_of(kNamespaces); }
-std::string Workload::app() { return world_.chance.one_of(kApps); }
+std::string Workload::ns() { return chance_.one_of(kNamespaces); }
+std::string Workload::app() { return chance_.one_of(kApps); }
 
 void Workload::begin() {
-  Process& process = *world_.random_process();
+  chance_ = world_.stream("users");
+  Process& process = *world_.any_process(chance_);
   for (const char* name : {"default", "kube-system", "karmada-system", "karmada-cluster", "team-a"}) {
     create(process, {type::kNamespace, "", name}, namespace_object(name));
   }
-  for (const std::string& name : world_.cluster_names) {
-    if (world_.chance.permille(800)) {
+  for (const std::string& name : world_.shape.clusters) {
+    if (chance_.permille(800)) {
       create(process, {type::kCluster, "", name}, cluster_object(name, name < "m3" ? "north" : "south"));
     }
   }
 }
 
-void Workload::run(UtcMillis until) {
-  if (world_.timeline.now() >= until) return;
-  act();
-  const int64_t most = world_.chance.permille(50) ? 3000 : 250;
-  world_.timeline.after(Millis{world_.chance.between(1, most)}, [this, until] { run(until); });
-}
-
-void Workload::act() {
-  Process* process = world_.random_process();
+void Workload::act(const std::string& about, uint64_t seed) {
+  chance_ = Chance{seed};
+  Process* process = world_.any_process(chance_);
   if (process == nullptr) return;
-  const uint64_t what = world_.chance.below(100);
-  if (what < 52) return on_template(*process);
-  if (what < 70) return on_policy(*process);
-  if (what < 80) return on_quota(*process);
-  if (what < 90) return on_cluster(*process);
-  if (what < 96) return on_product(*process);
+  world_.count("write " + about);
+  if (about == "template") return on_template(*process);
+  if (about == "policy") return on_policy(*process);
+  if (about == "quota") return on_quota(*process);
+  if (about == "cluster") return on_cluster(*process);
+  if (about == "work") return on_work(*process);
   on_namespace(*process);
 }
 
@@ -60,22 +55,24 @@ void Workload::create(Process& process, const ObjectKey& key, Value object) {
   world_.write(process, "create", {ObjectCreated{key, std::move(object)}}, {});
 }
 
+/// As a PATCH: computed from a linearizable read, and again when somebody else was faster.
 void Workload::change(Process& process, const ObjectKey& key, const std::function<void(Value&)>& edit, int tries) {
-  const Object* object = process.replica().state().find(key);
-  if (object == nullptr) return;
-  Value value = object->value;
-  edit(value);
-  world_.write(process, "update", {ObjectUpdated{key, std::move(value)}}, {{key, object->revision}},
-               [this, &process, key, edit, tries](const Outcome& outcome) {
-                 const bool again = outcome.refusal && outcome.refusal->code == ErrorCode::kConflict && tries > 1;
-                 if (again) change(process, key, edit, tries - 1);
-               });
+  world_.read(process, [this, &process, key, edit, tries](const State& state) {
+    const Object* object = state.find(key);
+    if (object == nullptr) return;
+    Value value = object->value;
+    edit(value);
+    world_.write(process, "update", {ObjectUpdated{key, std::move(value)}}, {{key, object->revision}},
+                 [this, &process, key, edit, tries](const Outcome& outcome) {
+                   const bool again = outcome.refusal && outcome.refusal->code == ErrorCode::kConflict && tries > 1;
+                   if (again) change(process, key, edit, tries - 1);
+                 });
+  });
 }
 
 void Workload::remove(Process& process, const ObjectKey& key) {
-  Chance& chance = world_.chance;
   // Not Orphan: it leaves a binding behind that nobody owns, and that holds its name against the next template.
-  const char* propagation = chance.permille(850) ? "Background" : "Foreground";
+  const char* propagation = chance_.permille(850) ? "Background" : "Foreground";
   world_.write(process, "delete", {DeletionRequested{.object = key, .propagation = propagation}}, {});
 }
 
@@ -85,86 +82,83 @@ void Workload::put(Process& process, const ObjectKey& key, Value object) {
 }
 
 void Workload::on_template(Process& process) {
-  Chance& chance = world_.chance;
-  const std::string number = std::to_string(chance.below(5));
+  const std::string number = std::to_string(chance_.below(5));
   const ObjectKey deployments{kDeployments, ns(), "web-" + number};
   const ObjectKey config_maps{kConfigMaps, ns(), "settings-" + number};
   const ObjectKey roles{kClusterRoles, "", "role-" + number};
-  const uint64_t which = chance.below(10);
+  const uint64_t which = chance_.below(10);
   const ObjectKey key = which < 6 ? deployments : which < 9 ? config_maps : roles;
   if (process.replica().state().find(key) == nullptr) {
     if (key == deployments) {
       return create(process, key,
-                    deployment(key.ns, key.name, app(), chance.between(0, 9), chance.permille(600) ? 100 : 0));
+                    deployment(key.ns, key.name, app(), chance_.between(0, 9), chance_.permille(600) ? 100 : 0));
     }
     if (key == config_maps) return create(process, key, config_map(key.ns, key.name, app(), "first"));
     return create(process, key, cluster_role(key.name, app()));
   }
-  if (chance.permille(200)) return remove(process, key);
-  if (chance.permille(200)) {
+  if (chance_.permille(200)) return remove(process, key);
+  if (chance_.permille(200)) {
     return change(process, key,
                   [app = app()](Value& object) { object.edit("metadata").edit("labels").set("app", app); });
   }
   if (key == deployments) {
-    return change(process, key, [replicas = chance.between(0, 12), image = chance.below(4)](Value& object) {
+    return change(process, key, [replicas = chance_.between(0, 12), image = chance_.below(4)](Value& object) {
       object.edit("spec").set("replicas", replicas);
       Value& pod = object.edit("spec").edit("template").edit("spec");
       pod.edit("containers").edit_items()[0].set("image", "nginx:" + std::to_string(image));
     });
   }
   if (key == config_maps) {
-    return change(process, key,
-                  [text = chance.below(100)](Value& object) { object.edit("data").set("text", std::to_string(text)); });
+    return change(process, key, [text = chance_.below(100)](Value& object) {
+      object.edit("data").set("text", std::to_string(text));
+    });
   }
 }
 
 void Workload::on_policy(Process& process) {
-  Chance& chance = world_.chance;
-  const bool cluster_scoped = chance.permille(300);
+  const bool cluster_scoped = chance_.permille(300);
   const std::string in = cluster_scoped ? "" : ns();
   const ObjectKey key{cluster_scoped ? type::kClusterPropagationPolicy : type::kPropagationPolicy, in,
-                      "policy-" + std::to_string(chance.below(3))};
-  if (process.replica().state().find(key) != nullptr && chance.permille(200)) return remove(process, key);
+                      "policy-" + std::to_string(chance_.below(3))};
+  if (process.replica().state().find(key) != nullptr && chance_.permille(200)) return remove(process, key);
   Value selectors = Value::array();
-  const std::string label = chance.permille(500) ? app() : "";
+  const std::string label = chance_.permille(500) ? app() : "";
   selectors.push_back(selector("apps/v1", "Deployment", in, "", label));
-  if (chance.permille(700)) selectors.push_back(selector("v1", "ConfigMap", in, "", label));
+  if (chance_.permille(700)) selectors.push_back(selector("v1", "ConfigMap", in, "", label));
   if (cluster_scoped) selectors.push_back(selector("rbac.authorization.k8s.io/v1", "ClusterRole", "", "", label));
-  Value wanted = policy(in, key.name, std::move(selectors), random_placement(chance, world_.cluster_names));
+  Value wanted = policy(in, key.name, std::move(selectors), random_placement(chance_, world_.shape.clusters));
   // What was preserved can only be taken over again by force.
-  if (world_.preserving) {
+  if (world_.shape.preserving) {
     wanted.edit("spec").set("conflictResolution", "Overwrite");
-    if (chance.permille(500)) wanted.edit("spec").set("preserveResourcesOnDeletion", true);
+    if (chance_.permille(500)) wanted.edit("spec").set("preserveResourcesOnDeletion", true);
   }
   put(process, key, std::move(wanted));
 }
 
 void Workload::on_quota(Process& process) {
-  Chance& chance = world_.chance;
-  const ObjectKey key{type::kFederatedResourceQuota, ns(), "quota-" + std::to_string(chance.below(2))};
-  if (process.replica().state().find(key) != nullptr && chance.permille(250)) return remove(process, key);
-  put(process, key, federated_quota(key.ns, key.name, 100 * chance.between(1, 40)));
+  const ObjectKey key{type::kFederatedResourceQuota, ns(), "quota-" + std::to_string(chance_.below(2))};
+  if (process.replica().state().find(key) != nullptr && chance_.permille(250)) return remove(process, key);
+  put(process, key, federated_quota(key.ns, key.name, 100 * chance_.between(1, 40)));
 }
 
 void Workload::on_cluster(Process& process) {
-  Chance& chance = world_.chance;
-  if (chance.permille(250)) {
-    const ObjectKey key{"clustertaintpolicies.policy.karmada.io", "", "away-" + std::to_string(chance.below(2))};
-    if (process.replica().state().find(key) != nullptr && chance.permille(400)) return remove(process, key);
-    return put(process, key, taint_policy(key.name, chance.permille(500)));
+  if (chance_.permille(250)) {
+    const ObjectKey key{"clustertaintpolicies.policy.karmada.io", "", "away-" + std::to_string(chance_.below(2))};
+    if (process.replica().state().find(key) != nullptr && chance_.permille(400)) return remove(process, key);
+    return put(process, key, taint_policy(key.name, chance_.permille(500)));
   }
-  const std::string name = chance.one_of(world_.cluster_names);
+  const std::string name = chance_.one_of(world_.shape.clusters);
   const ObjectKey key{type::kCluster, "", name};
   if (process.replica().state().find(key) == nullptr) {
     return create(process, key, cluster_object(name, name < "m3" ? "north" : "south"));
   }
-  if (chance.permille(150)) return remove(process, key);
-  if (chance.permille(400)) {
-    return change(process, key, [tier = chance.permille(500) ? "gold" : "silver"](Value& cluster) {
+  if (chance_.permille(150)) return remove(process, key);
+  if (chance_.permille(400)) {
+    return change(process, key, [tier = chance_.permille(500) ? "gold" : "silver"](Value& cluster) {
       cluster.edit("metadata").edit("labels").set("tier", tier);
     });
   }
-  change(process, key, [add = chance.permille(400), evict = chance.permille(500)](Value& cluster) {
+  change(process, key, [add = chance_.permille(400), evict = chance_.permille(500)](Value& cluster) {
     if (!add) return void(cluster.edit("spec").erase("taints"));
     const Value taint = Value::object({{"key", "sim/user"}, {"effect", evict ? "NoExecute" : "NoSchedule"}});
     cluster.edit("spec").set("taints", Value::array({taint}));
@@ -172,14 +166,14 @@ void Workload::on_cluster(Process& process) {
 }
 
 void Workload::on_namespace(Process& process) {
-  const ObjectKey key{type::kNamespace, "", world_.chance.permille(500) ? "team-a" : "team-b"};
+  const ObjectKey key{type::kNamespace, "", chance_.permille(500) ? "team-a" : "team-b"};
   if (process.replica().state().find(key) == nullptr) return create(process, key, namespace_object(key.name));
-  if (world_.chance.permille(300)) remove(process, key);
+  if (chance_.permille(300)) remove(process, key);
 }
 
 /// Somebody takes away what only services write. It has to come back.
-void Workload::on_product(Process& process) {
-  const ObjectKey key = any_of(world_.chance, process.replica().state(), type::kWork);
+void Workload::on_work(Process& process) {
+  const ObjectKey key = any_of(chance_, process.replica().state(), type::kWork);
   if (!key.empty()) world_.write(process, "delete", {DeletionRequested{.object = key}}, {});
 }
 

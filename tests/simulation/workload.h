@@ -16,10 +16,8 @@ class Workload {
 
   /// What every fleet begins with.
   void begin();
-  /// One request.
-  void act();
-  /// From now on and until `until`, again and again.
-  void run(UtcMillis until);
+  /// One request: about a "template", "policy", "quota", "cluster", "namespace" or "work".
+  void act(const std::string& about, uint64_t seed);
 
  private:
   void create(Process& process, const ObjectKey& key, Value object);
@@ -32,12 +30,13 @@ class Workload {
   void on_quota(Process& process);
   void on_cluster(Process& process);
   void on_namespace(Process& process);
-  void on_product(Process& process);
+  void on_work(Process& process);
 
   std::string ns();
   std::string app();
 
   World& world_;
+  Chance chance_{0};  // of the request at hand
 };
 
 }  // namespace shiplog::simulation

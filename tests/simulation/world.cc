@@ -1,31 +1,41 @@
 #include "tests/simulation/world.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "events/base/check.h"
-#include "events/codec/codec.h"
+#include "events/base/hash.h"
 #include "events/state/work.h"
 
 namespace shiplog::simulation {
 
-World::World(uint64_t seed, bool print, Sabotage how)
-    : sabotage{how},
-      chance{seed},
-      timeline{chance},
+World::World(uint64_t with_seed, bool print, Sabotage how)
+    : seed{with_seed},
+      sabotage{how},
+      shape{shape_of(seed)},
+      chance{stream("world")},
+      timeline{stream("timeline")},
       trace{timeline, print},
-      log{chance},
+      log{timeline, stream("journal")},
       reference{trace},
-      elections{timeline, chance},
+      elections{timeline, stream("elections")},
       members{[this](Millis delay, std::function<void()> run) { timeline.after(delay, std::move(run)); }} {
   if (sabotage == Sabotage::kHalfQuota) reference.halve_limits();
-  log.listen([this](const SimLog::Stored& stored) {
-    reference.on_stored(stored);
-    note_clusters();
+  log.serve_unsynced = sabotage == Sabotage::kServeUnsynced;
+  log.listen([this](const SimLog::Stored* stored) {
+    if (stored != nullptr) {
+      reference.on_stored(*stored);
+      note_clusters();
+    }
     for (const auto& process : processes) process->on_stored();
   });
 }
 
 World::~World() = default;
+
+Chance World::stream(const std::string& purpose) const {
+  return Chance{siphash128(std::to_string(seed) + "/" + purpose).lo};
+}
 
 void World::write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
                   std::function<void(const Outcome&)> done) {
@@ -45,19 +55,38 @@ void World::write(Process& process, const std::string& verb, std::vector<Event> 
     process.replica().append(std::move(again), [](const Result<Outcome>&) {});
   }
   const std::string who = process.identity();
+  open[name] = who;
   process.replica().append(std::move(entry), [this, who, name, done = std::move(done)](Result<Outcome> outcome) {
+    open.erase(name);
     if (!outcome) {
       SHIPLOG_CHECK(outcome.error().code != ErrorCode::kUnknownOutcome, "unknown outcomes end inside the replica");
       told_not_stored.insert(name);
       return trace.line(who, "tells " + name + " not stored: " + outcome.error().message);
     }
     told.push_back({name, outcome.value()});
+    newest_told = std::max(newest_told, outcome.value().revision);
     trace.line(who, "tells " + name + (outcome.value().refusal ? " refused" : " accepted") + " at " +
                         std::to_string(outcome.value().offset.value));
     const Offset offset = outcome.value().offset;
     if (sabotage == Sabotage::kLoseAcknowledged && !outcome.value().refusal && told.size() == 40) log.lose(offset);
     if (done) done(outcome.value());
   });
+}
+
+void World::read(Process& process, std::function<void(const State&)> then) {
+  ++reads;
+  const Revision must = newest_told;
+  const auto look = [this, &process, must, life = process.life(), then = std::move(then)] {
+    if (!process.alive() || process.life() != life) return;
+    const State& state = process.replica().state();
+    if (state.revision() < must) {
+      return trace.broken("stale", process.identity() + " reads at revision " + std::to_string(state.revision().value) +
+                                       " after somebody was told of " + std::to_string(must.value));
+    }
+    then(state);
+  };
+  if (sabotage == Sabotage::kStaleReads) return look();
+  process.when_current(look, [this] { count("read while the journal is away"); });
 }
 
 void World::note_created(const std::string& cluster, const Value& object) {
@@ -85,22 +114,22 @@ void World::note_clusters() {
   for (const auto& [name, cluster] : now) joined_.insert(name);
 }
 
-Process* World::random_process() {
+Process* World::any_process(Chance& from) {
   std::vector<Process*> living;
   for (const auto& process : processes) {
     if (process->alive()) living.push_back(process.get());
   }
-  return living.empty() ? nullptr : chance.one_of(living);
+  return living.empty() ? nullptr : from.one_of(living);
 }
 
-Restored World::random_restore() {
+Restored World::restore(Chance from) const {
   std::vector<const Restored*> fit;
   for (const Restored& one : snapshots) {
     if (one.next >= log.oldest()) fit.push_back(&one);
   }
   const bool must = log.oldest().value > 0;
-  if (fit.empty() || (!must && chance.permille(400))) return {};
-  return *chance.one_of(fit);
+  if (fit.empty() || (!must && from.permille(400))) return {};
+  return *from.one_of(fit);
 }
 
 void World::run_for(Millis time) {

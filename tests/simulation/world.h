@@ -15,6 +15,7 @@
 #include "tests/simulation/members.h"
 #include "tests/simulation/process.h"
 #include "tests/simulation/reference.h"
+#include "tests/simulation/script.h"
 #include "tests/simulation/timeline.h"
 #include "tests/simulation/trace.h"
 #include "tests/support/fake_members.h"
@@ -32,6 +33,9 @@ enum class Sabotage {
   kChangeDecision,    ///< a placement is not what was decided
   kIgnoreDeletes,     ///< members say yes to a deletion and do nothing
   kNeverIdle,         ///< somebody writes for ever
+  kServeUnsynced,     ///< the journal shows records that are not on disk yet
+  kSkipWatched,       ///< one watch loses one change
+  kStaleReads,        ///< a read does not wait for the journal
   kHalfQuota,         ///< the check is told half of each limit: shows that limits are reached at all
 };
 
@@ -43,7 +47,13 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  Sabotage sabotage;
+  /// A chance of its own for each purpose: so what one of them draws changes nothing for the others, and a world with
+  /// fewer faults is still much like the one with more.
+  Chance stream(const std::string& purpose) const;
+
+  const uint64_t seed;
+  const Sabotage sabotage;
+  const Shape shape;
   Chance chance;
   Timeline timeline;
   Trace trace;
@@ -54,9 +64,6 @@ class World {
   testing::FakeMembers members;
   std::vector<std::unique_ptr<Process>> processes;
   std::vector<Restored> snapshots;
-  std::vector<std::string> cluster_names;  ///< of all members there are, in the fleet or not
-
-  bool preserving = false;  ///< some policies leave their objects on the members
 
   /// What a user was told.
   struct Told {
@@ -65,19 +72,30 @@ class World {
   };
   std::vector<Told> told;
   std::set<std::string> told_not_stored;
+  Revision newest_told;                     ///< what every later read has to show, wherever it is made
+  std::map<std::string, std::string> open;  ///< writes without an answer, with the life of the process that owes it
   uint64_t writes = 0;
+  uint64_t reads = 0;
+  uint64_t watched = 0;  ///< changes that watches have delivered
+
+  /// Something went wrong; for the report.
+  void count(const std::string& what) { ++happened_[what]; }
+  const std::map<std::string, uint64_t>& happened() const { return happened_; }
 
   /// One request of a user to one process, which is alive. `done` hears the outcome, unless that process dies.
   void write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
              std::function<void(const Outcome&)> done = {});
+  /// A read as an API server does it: it shows whatever anybody was told before it began.
+  void read(Process& process, std::function<void(const State&)> then);
   /// A member has made an object for the fleet. When its Work is gone meanwhile, a deletion has overtaken the creation
   /// on the network: nobody can know of that object any more, so it may stay.
   void note_created(const std::string& cluster, const Value& object);
   /// Uids of member objects that nobody in the fleet can be expected to take away.
   std::set<std::string> left_behind;
-  Process* random_process();
-  /// The newest snapshot that can still be started from, or an empty one for the beginning.
-  Restored random_restore();
+  /// One that is alive; nullptr when none is.
+  Process* any_process(Chance& from);
+  /// A snapshot that can still be started from, or an empty one for the beginning.
+  Restored restore(Chance from) const;
 
   /// Runs until then, or until a rule is broken.
   void run_for(Millis time);
@@ -86,6 +104,7 @@ class World {
  private:
   void note_clusters();
   std::set<std::string> joined_;
+  std::map<std::string, uint64_t> happened_;
 };
 
 }  // namespace shiplog::simulation

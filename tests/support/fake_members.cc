@@ -179,8 +179,10 @@ void FakeMember::emit(const ObjectKey& key, const char* event, const Value& obje
 }
 
 void FakeMember::send(const std::shared_ptr<Watcher>& watcher, const char* event, const Value& object) {
-  const Value message = Value::object({{"type", event}, {"object", object}});
-  schedule_(latency, [watcher, message] {
+  watcher->on_its_way.push_back(Value::object({{"type", event}, {"object", object}}));
+  schedule_(latency, [watcher] {
+    const Value message = std::move(watcher->on_its_way.front());
+    watcher->on_its_way.pop_front();
     if (!watcher->ended) watcher->on_event(message);
   });
 }

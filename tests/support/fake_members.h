@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,6 +54,7 @@ class FakeMember {
     std::string type, ns, selector;
     std::function<void(const Value&)> on_event;
     std::function<void(Result<void>)> on_end;
+    std::deque<Value> on_its_way;  // in order: it is one stream, however long each message takes
     bool ended = false;
   };
 

@@ -23,7 +23,10 @@ class FakeTask final : public Task {
   UtcMillis now() const override { return history_.now(); }
   void append_decision(Decision decision, Appended then) override { append(std::move(decision), then); }
   void append_observation(Decision observation, Appended then) override { append(std::move(observation), then); }
-  void done(Millis) override { ++finished; }
+  void done(Millis look_again) override {
+    ++finished;
+    looks_again = look_again.value > 0;
+  }
   void retry(const Error& error) override {
     ++finished;
     failure = error;
@@ -32,6 +35,7 @@ class FakeTask final : public Task {
   std::function<void()> before_append;
   std::vector<Folded> folded;  ///< of each append
   int finished = 0;            ///< done() and retry() together: must end at 1
+  bool looks_again = false;    ///< done() asked for another step, with nothing to wake it
   std::optional<Error> failure;
 
  private:

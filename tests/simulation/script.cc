@@ -1,0 +1,213 @@
+#include "tests/simulation/script.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "tests/simulation/process.h"
+#include "tests/simulation/timeline.h"
+
+namespace shiplog::simulation {
+namespace {
+
+/// How many words follow each kind.
+constexpr std::array<std::pair<const char*, size_t>, 23> kKinds = {{
+    {"write", 2},       {"crash", 3},  {"stall", 2},       {"deaf", 2},         {"clock", 2},   {"elect", 3},
+    {"depose", 2},      {"down", 2},   {"slow", 3},        {"refuse", 3},       {"unready", 2}, {"cut", 1},
+    {"lose", 2},        {"meddle", 2}, {"snapshot", 2},    {"hash", 1},         {"tear", 2},    {"lost-ack", 2},
+    {"lost-append", 2}, {"late", 2},   {"unavailable", 2}, {"stored-twice", 2}, {"network", 3},
+}};
+
+class Plan {
+ public:
+  explicit Plan(uint64_t seed) : chance_{seed ^ 0x706c616eULL}, shape_{shape_of(seed)} { script_.seed = seed; }
+
+  Script draw() {
+    const Millis first{chance_.between(100, 4000)};
+    script_.until = later(first, chance_.between(2000, 15'000));
+    weather();
+    users(first);
+    const int64_t pause = chance_.between(200, 2500);
+    for (Millis at = first; at < script_.until; at = later(at, chance_.between(1, 2 * pause))) fault(at);
+    std::ranges::stable_sort(script_.steps, {}, [](const Step& step) { return step.at; });
+    return std::move(script_);
+  }
+
+ private:
+  template <class... Args>
+  void add(Millis at, std::string what, Args... args) {
+    script_.steps.push_back({at, std::move(what), {text(args)...}});
+  }
+  static std::string text(const std::string& word) { return word; }
+  static std::string text(const char* word) { return word; }
+  static std::string text(int64_t number) { return std::to_string(number); }
+
+  static Millis later(Millis at, int64_t by) { return {at.value + by}; }
+  int64_t any() { return chance_.between(1, 999'999'999); }
+  std::string process() { return "p" + std::to_string(chance_.below(shape_.processes.size())); }
+  const std::string& cluster() { return chance_.one_of(shape_.clusters); }
+
+  /// Some worlds are calm in some respect, so that what one fault hides another world shows.
+  void weather() {
+    constexpr std::array<std::pair<const char*, int64_t>, 5> kJournal = {
+        {{"lost-ack", 80}, {"lost-append", 60}, {"late", 60}, {"unavailable", 20}, {"stored-twice", 60}}};
+    for (const auto& [what, most] : kJournal) {
+      if (chance_.permille(500)) window(what, chance_.between(1, most));
+    }
+    for (const char* what : {"lost-request", "lost-answer", "held-up"}) {
+      if (!chance_.permille(500)) continue;
+      const Millis at{chance_.between(0, script_.until.value)};
+      add(at, "network", what, chance_.between(1, 40), script_.until.value - at.value);
+    }
+  }
+
+  void window(const char* what, int64_t permille) {
+    const Millis at{chance_.permille(500) ? 0 : chance_.between(0, script_.until.value)};
+    add(at, what, permille, chance_.between(500, script_.until.value));
+  }
+
+  void users(Millis first) {
+    for (Millis at = first; at < script_.until; at = later(at, pause_of_users())) {
+      const uint64_t what = chance_.below(100);
+      const char* group = what < 52   ? "template"
+                          : what < 70 ? "policy"
+                          : what < 80 ? "quota"
+                          : what < 90 ? "cluster"
+                          : what < 96 ? "work"
+                                      : "namespace";
+      add(at, "write", group, any());
+    }
+  }
+  int64_t pause_of_users() { return chance_.between(1, chance_.permille(50) ? 3000 : 250); }
+
+  void fault(Millis at) {
+    const uint64_t what = chance_.below(100);
+    if (what < 16) return add(at, "crash", process(), away(), any());
+    if (what < 26) return add(at, "elect", chance_.one_of(services_), process(), chance_.between(0, 4000));
+    if (what < 36) return add(at, "clock", process(), chance_.between(-5000, 5000));
+    if (what < 46) return hold_up(at);
+    if (what < 52) return add(at, "tear", chance_.between(1, 1500), any());
+    if (what < 70) return member(at);
+    if (what < 87) return add(at, chance_.permille(400) ? "lose" : "meddle", cluster(), any());
+    if (what < 95) return add(at, "snapshot", process(), chance_.permille(200) ? int64_t{1} : int64_t{0});
+    add(at, "hash", process());
+  }
+  int64_t away() { return chance_.between(1, chance_.permille(700) ? 800 : 8000); }
+
+  void hold_up(Millis at) {
+    const std::string who = process();
+    const bool deaf = chance_.permille(500);
+    add(at, deaf ? "deaf" : "stall", who, chance_.between(10, 4000));
+    // Who does not hear that it was replaced is what fences are for.
+    if (chance_.permille(500)) add(at, "depose", who, chance_.between(0, 4000));
+  }
+
+  void member(Millis at) {
+    const int64_t time = chance_.between(100, 12'000);
+    switch (chance_.below(5)) {
+      case 0:
+        return add(at, "down", cluster(), time);
+      case 1:
+        return add(at, "slow", cluster(), chance_.between(20, 3000), time);
+      case 2: {
+        constexpr std::array<int64_t, 3> kStatus = {500, 429, 403};
+        return add(at, "refuse", cluster(), chance_.one_of(kStatus), time);
+      }
+      case 3:
+        return add(at, "unready", cluster(), time);
+      default:
+        return add(at, "cut", cluster());
+    }
+  }
+
+  Chance chance_;
+  Shape shape_;
+  Script script_;
+  std::vector<std::string> services_ = all_services();
+};
+
+}  // namespace
+
+int64_t Step::number(size_t index) const {
+  int64_t value = 0;
+  const std::string& word = args[index];
+  std::from_chars(word.data(), word.data() + word.size(), value);
+  return value;
+}
+
+Shape shape_of(uint64_t seed) {
+  Chance chance{seed ^ 0x7368617065ULL};
+  Shape shape;
+  // Everything in one process several times over, or the services apart; and API servers.
+  if (chance.permille(700)) {
+    shape.processes.resize(static_cast<size_t>(chance.between(2, 3)), all_services());
+  } else {
+    std::vector<std::string> front;
+    std::vector<std::string> back;
+    for (const std::string& service : all_services()) (chance.permille(500) ? front : back).push_back(service);
+    shape.processes = {front, back, front, back};
+  }
+  shape.processes.resize(shape.processes.size() + chance.below(3));
+  const int64_t members = chance.between(2, 4);
+  for (int64_t number = 1; number <= members; ++number) shape.clusters.push_back("m" + std::to_string(number));
+  shape.preserving = chance.permille(200);
+  return shape;
+}
+
+Script draw_script(uint64_t seed) { return Plan{seed}.draw(); }
+
+const std::vector<std::string>& step_kinds() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& [name, words] : kKinds) names.emplace_back(name);
+    return names;
+  }();
+  return kNames;
+}
+
+std::string to_text(const Script& script) {
+  std::string text = "seed " + std::to_string(script.seed) + " until " + std::to_string(script.until.value) + "\n";
+  for (const Step& step : script.steps) {
+    text += std::to_string(step.at.value) + " " + step.what;
+    for (const std::string& word : step.args) text += " " + word;
+    text += "\n";
+  }
+  return text;
+}
+
+Result<Script> parse_script(std::string_view text) {
+  Script script;
+  std::istringstream lines{std::string{text}};
+  std::string line;
+  bool begun = false;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream words{line};
+    const auto wrong = [&](const std::string& why) {
+      return Error{ErrorCode::kInvalid, "line " + std::to_string(number) + ": " + why + ": " + line};
+    };
+    if (!begun) {
+      std::string seed, until;
+      if (!(words >> seed >> script.seed >> until >> script.until.value) || seed != "seed" || until != "until") {
+        return wrong("a script begins with 'seed NUMBER until MILLISECONDS'");
+      }
+      begun = true;
+      continue;
+    }
+    Step step;
+    if (!(words >> step.at.value >> step.what)) return wrong("a step is 'MILLISECONDS WHAT ...'");
+    for (std::string word; words >> word;) step.args.push_back(word);
+    const auto kind = std::ranges::find(kKinds, step.what, [](const auto& one) { return std::string{one.first}; });
+    if (kind == kKinds.end()) return wrong("nothing is called '" + step.what + "'");
+    if (step.args.size() != kind->second) {
+      return wrong("'" + step.what + "' takes " + std::to_string(kind->second) + " words");
+    }
+    script.steps.push_back(std::move(step));
+  }
+  if (!begun) return Error{ErrorCode::kInvalid, "the script is empty"};
+  return script;
+}
+
+}  // namespace shiplog::simulation
