@@ -178,7 +178,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   why.inputs_digest = digest_of(state, *object, key.ns);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
-  const auto& targets = outcome.targets.value();
+  auto& targets = outcome.targets.value();
   if (auto refused = exceeds_quota(state, binding, targets)) {
     if (condition_is(binding, "QuotaExceeded", refused->message)) return std::nullopt;
     return one_event(std::move(*refused), binding, object->revision);
@@ -189,8 +189,8 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
                            binding.scheduler_observed_generation == binding.generation;
   if (nothing_new) return std::nullopt;
   why.summary = "placed on " + in_words(targets);
-  return one_event(PlacementDecided{key, targets, binding.generation, std::move(applied), std::move(outcome.affinity),
-                                    std::move(why)},
+  return one_event(PlacementDecided{key, std::move(targets), binding.generation, std::move(applied),
+                                    std::move(outcome.affinity), std::move(why)},
                    binding, object->revision);
 }
 

@@ -9,13 +9,15 @@ namespace {
 
 std::vector<Target> same_for_all(const std::vector<Candidate>& selected, int64_t replicas) {
   std::vector<Target> targets;
+  targets.reserve(selected.size());
   for (const Candidate& candidate : selected) targets.push_back({candidate.cluster->name, replicas});
-  std::sort(targets.begin(), targets.end());
+  if (!std::is_sorted(targets.begin(), targets.end())) std::sort(targets.begin(), targets.end());
   return targets;
 }
 
 std::vector<Share> shares_of(const std::vector<Candidate>& selected, const Demand& demand, int64_t tier) {
   std::vector<Share> shares;
+  shares.reserve(selected.size());
   for (const Candidate& candidate : selected) {
     if (tier >= 0 && candidate.tier != tier) continue;
     const Target* previous = demand.previous(candidate.cluster->name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "events/explanation.h"
@@ -15,7 +16,7 @@ Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const
 
 /// One cluster, as the dividing strategies see it, in the order of selection.
 struct Share {
-  std::string cluster;
+  std::string_view cluster;
   int64_t allocatable = 0;
   int64_t previous = 0;
 };

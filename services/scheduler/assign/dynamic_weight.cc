@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "services/scheduler/assign/assign.h"
 #include "services/scheduler/assign/webster.h"
@@ -27,13 +28,17 @@ void sort_by_weight(std::vector<Weight>& weights) {
                    [](const Weight& a, const Weight& b) { return a.weight > b.weight; });
 }
 
-void add(std::vector<Target>& targets, const Target& more) {
+void add(std::vector<Target>& targets, Target more) {
+  if (targets.empty() || targets.back().cluster < more.cluster) {  // most come in order
+    targets.push_back(std::move(more));
+    return;
+  }
   const auto at = std::lower_bound(targets.begin(), targets.end(), more.cluster,
                                    [](const Target& target, const auto& name) { return target.cluster < name; });
   if (at != targets.end() && at->cluster == more.cluster) {
     at->replicas += more.replicas;
   } else {
-    targets.insert(at, more);
+    targets.insert(at, std::move(more));
   }
 }
 
@@ -46,7 +51,7 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   int64_t assigned = 0;
   for (const Share& share : shares) {
     if (share.previous == 0) continue;
-    add(previous, {share.cluster, share.previous});
+    add(previous, {std::string{share.cluster}, share.previous});
     assigned += share.previous;
   }
   if (!demand.fresh && assigned == replicas) {
@@ -59,6 +64,7 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   const char* direction = shrinks ? "scale down" : grows ? "scale up" : "do fresh scale";
   const int64_t wanted = grows ? replicas - assigned : replicas;
   std::vector<Weight> weights;
+  weights.reserve(shares.size());
   for (const Share& share : shares) {
     if (shrinks && share.previous == 0) continue;
     weights.push_back({share.cluster, shrinks ? share.previous
@@ -79,11 +85,12 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   }
   if (aggregated) keep_shortest_prefix(weights, wanted);
 
-  const auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
+  auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
   why.steps.push_back(std::string{aggregated ? "aggregated" : "available replicas"} + ", to " + direction + ": " +
                       division_in_words(wanted, weights, given));
-  std::vector<Target> targets = grows ? previous : std::vector<Target>{};
-  for (const Target& target : given) add(targets, target);
+  if (!grows || previous.empty()) return given;
+  std::vector<Target> targets = std::move(previous);
+  for (Target& target : given) add(targets, std::move(target));
   return targets;
 }
 

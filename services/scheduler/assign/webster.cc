@@ -32,6 +32,7 @@ int64_t sure_seats(int64_t weight, Wide total, int64_t seats, size_t parties) {
 
 std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, bool names_descend) {
   std::vector<Party> table;
+  table.reserve(parties.size());
   Wide total = 0;
   for (const Weight& party : parties) {
     table.push_back({&party, std::max<int64_t>(party.weight, 0)});
@@ -51,6 +52,7 @@ std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, b
       return names_descend ? a->of->name < b->of->name : b->of->name < a->of->name;
     };
     std::vector<Party*> all;
+    all.reserve(table.size());
     for (Party& party : table) all.push_back(&party);
     std::priority_queue queue{goes_later, std::move(all)};
     for (; left > 0; --left) {
@@ -60,9 +62,11 @@ std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, b
       queue.push(next);
     }
   }
+  const auto by_name = [](const Party& a, const Party& b) { return a.of->name < b.of->name; };
+  if (!std::is_sorted(table.begin(), table.end(), by_name)) std::sort(table.begin(), table.end(), by_name);
   std::vector<Target> result;
-  for (const Party& party : table) result.push_back({party.of->name, party.seats});
-  std::sort(result.begin(), result.end());
+  result.reserve(table.size());
+  for (const Party& party : table) result.push_back({std::string{party.of->name}, party.seats});
   return result;
 }
 

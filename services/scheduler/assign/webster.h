@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/scheduling.h"
@@ -10,7 +11,7 @@ namespace shiplog::scheduler {
 
 /// A party and its weight; weights below 0 count as 0.
 struct Weight {
-  std::string name;
+  std::string_view name;  ///< of a cluster in the state, or of a target
   int64_t weight = 0;
   bool operator==(const Weight&) const = default;
 };

@@ -43,7 +43,7 @@ std::vector<Target> seat_by_seat(int64_t seats, const std::vector<Weight>& parti
   std::vector<Target> table;
   int64_t total = 0;
   for (const Weight& party : parties) {
-    table.push_back({party.name, 0});
+    table.push_back({std::string{party.name}, 0});
     total += party.weight;
   }
   for (; total > 0 && seats > 0; --seats) {
@@ -72,7 +72,8 @@ TEST(Webster, EqualsHandingOutSeatBySeatWhateverTheWeights) {
     std::vector<Weight> weights;
     const int64_t parties = 1 + next(9);
     for (int64_t at = 0; at < parties; ++at) {
-      weights.push_back({std::string(1, static_cast<char>('a' + at)), next(round % 2 == 0 ? 7 : 100000)});
+      weights.push_back({std::string_view{"abcdefghijklmnopqrstuvwxyz"}.substr(static_cast<size_t>(at), 1),
+                         next(round % 2 == 0 ? 7 : 100000)});
     }
     const int64_t seats = next(200);
     const bool descend = round % 3 == 0;

@@ -42,8 +42,12 @@ bool passes(const std::vector<const Rule*>& rules, const Demand& demand, const C
   why.verdicts.reserve(rules.size());
   for (const Rule* rule : rules) {
     auto reason = rule->rejects(demand, cluster);
-    why.verdicts.push_back({rule->name, !reason, reason ? std::move(*reason) : std::string{}});
-    if (reason) return false;
+    Verdict& verdict = why.verdicts.emplace_back();
+    verdict.rule = rule->name;
+    if (!reason) continue;
+    verdict.passed = false;
+    verdict.reason = std::move(*reason);
+    return false;
   }
   return true;
 }

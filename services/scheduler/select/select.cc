@@ -21,8 +21,8 @@ std::string names_of(const std::vector<Candidate>& candidates) {
 }  // namespace
 
 bool goes_first(const Candidate& a, const Candidate& b) {
-  return std::tie(a.tier, b.score, b.available, a.cluster->name) <
-         std::tie(b.tier, a.score, a.available, b.cluster->name);
+  // Lines are in the order of names, and cheaper to compare.
+  return std::tie(a.tier, b.score, b.available, a.line) < std::tie(b.tier, a.score, a.available, b.line);
 }
 
 Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why) {
