@@ -153,6 +153,7 @@ TEST_P(JournalContract, AcknowledgesOnAThreadOfItsOwnInTheOrderOfTheAppends) {
 }
 
 TEST_P(JournalContract, AnAcknowledgementMayAppendAndReadAndTrim) {
+  if (!GetParam().trims) GTEST_SKIP() << "this broker cannot delete records";
   const auto journal = open();
   std::promise<Result<Offset>> second;
   journal->append("first", [&](Result<Offset> stored) {
@@ -228,7 +229,12 @@ TEST_P(JournalContract, ATailGivesAtMostWhatWasAskedForAndThenGoesOn) {
   const auto journal = open();
   for (int i = 0; i < 10; ++i) append_now(*journal, std::to_string(i));
   const auto tail = journal->tail({}).value();
-  EXPECT_EQ(bytes_of(tail->next(3, kPatience).value()), (Strings{"0", "1", "2"}));
+  const auto first = tail->next(3, kPatience).value();
+  ASSERT_GE(first.size(), 1U);
+  ASSERT_LE(first.size(), 3U);
+  Strings three = bytes_of(first);
+  for (auto& bytes : bytes_of(read(*tail, 3 - first.size()))) three.push_back(std::move(bytes));
+  EXPECT_EQ(three, (Strings{"0", "1", "2"}));
   EXPECT_EQ(bytes_of(read(*tail, 4)), (Strings{"3", "4", "5", "6"}));
   EXPECT_EQ(bytes_of(read(*tail, 3)), (Strings{"7", "8", "9"}));
   EXPECT_TRUE(tail->next(3, Millis{1}).value().empty());
@@ -292,6 +298,7 @@ TEST_P(JournalContract, EveryTailSeesTheSameWhileAppendsGoOn) {
 }
 
 TEST_P(JournalContract, TrimForgetsWhatIsBeforeAndNothingElse) {
+  if (!GetParam().trims) GTEST_SKIP() << "this broker cannot delete records";
   const auto journal = open();
   std::vector<Offset> offsets;
   for (int i = 0; i < 10; ++i) offsets.push_back(append_now(*journal, std::to_string(i)));
@@ -319,6 +326,7 @@ TEST_P(JournalContract, TrimForgetsWhatIsBeforeAndNothingElse) {
 }
 
 TEST_P(JournalContract, TrimmingAllKeepsTheHeadAndOffsetsAreNotUsedAgain) {
+  if (!GetParam().trims) GTEST_SKIP() << "this broker cannot delete records";
   auto journal = open();
   Offset last;
   for (int i = 0; i < 5; ++i) last = append_now(*journal, std::to_string(i));
@@ -337,6 +345,7 @@ TEST_P(JournalContract, TrimmingAllKeepsTheHeadAndOffsetsAreNotUsedAgain) {
 }
 
 TEST_P(JournalContract, TrimWhileOthersAppendAndTail) {
+  if (!GetParam().trims) GTEST_SKIP() << "this broker cannot delete records";
   constexpr int kRecords = 3000;
   const auto journal = open();
   std::atomic<int64_t> stored{0};

@@ -29,6 +29,7 @@ struct JournalBackend {
   std::string name;
   std::function<std::unique_ptr<JournalPlace>()> make_place;
   bool durable = false;  ///< survives kill -9, and processes may share it
+  bool trims = true;     ///< false: for a pretended broker that cannot
 };
 
 inline std::string backend_name(const testing::TestParamInfo<JournalBackend>& info) { return info.param.name; }

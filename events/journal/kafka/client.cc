@@ -144,13 +144,27 @@ Client::~Client() {
 }
 
 Result<Bounds> Client::bounds(Millis timeout) const {
+  Bounds bounds;
+  SHIPLOG_TRY(bounds.oldest, ask_offset(RD_KAFKA_OFFSET_BEGINNING, timeout));
+  SHIPLOG_TRY(bounds.next, ask_offset(RD_KAFKA_OFFSET_END, timeout));
+  return bounds;
+}
+
+Result<int64_t> Client::end(Millis timeout) const { return ask_offset(RD_KAFKA_OFFSET_END, timeout); }
+
+// By way of the question for an offset at a time, whose two special times are the beginning and the end: the library's
+// own query for both (rd_kafka_query_watermark_offsets) does not come back while the leader is away.
+Result<int64_t> Client::ask_offset(int64_t which, Millis timeout) const {
   const auto deadline = Steady::now() + std::chrono::milliseconds{timeout.value};
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
-    Bounds bounds;
-    const auto failed = rd_kafka_query_watermark_offsets(handle_, topic_name_.c_str(), 0, &bounds.oldest, &bounds.next,
-                                                         static_cast<int>(std::max<int64_t>(left, 1)));
-    if (failed == RD_KAFKA_RESP_ERR_NO_ERROR) return bounds;
+    const std::unique_ptr<rd_kafka_topic_partition_list_t, void (*)(rd_kafka_topic_partition_list_t*)> list{
+        rd_kafka_topic_partition_list_new(1), rd_kafka_topic_partition_list_destroy};
+    rd_kafka_topic_partition_t* partition = rd_kafka_topic_partition_list_add(list.get(), topic_name_.c_str(), 0);
+    partition->offset = which;
+    auto failed = rd_kafka_offsets_for_times(handle_, list.get(), static_cast<int>(std::max<int64_t>(left, 1)));
+    if (failed == RD_KAFKA_RESP_ERR_NO_ERROR) failed = partition->err;
+    if (failed == RD_KAFKA_RESP_ERR_NO_ERROR && partition->offset >= 0) return partition->offset;
     if (left <= 0) {
       return unavailable("its offsets cannot be asked for (" + std::string{rd_kafka_err2str(failed)} + ")");
     }

@@ -40,6 +40,7 @@ class Client {
 
   /// Asks the partition's leader, again and again until the time is over. Error: kUnavailable.
   Result<Bounds> bounds(Millis timeout) const;
+  Result<int64_t> end(Millis timeout) const;
 
   /// "kafka b1:9092,b2:9092, topic x.journal: <what>: <the library's last complaint>"
   Error unavailable(const std::string& what) const;
@@ -52,6 +53,7 @@ class Client {
 
  private:
   Client() = default;
+  Result<int64_t> ask_offset(int64_t which, Millis timeout) const;
 
   rd_kafka_s* handle_ = nullptr;
   rd_kafka_topic_s* topic_ = nullptr;

@@ -31,13 +31,13 @@ class KafkaJournal final : public Journal {
   }
 
   Result<Offset> head() override {
-    SHIPLOG_TRY(const Bounds bounds, reader_->bounds(options_.answer_timeout));
+    SHIPLOG_TRY(const int64_t end, reader_->end(options_.answer_timeout));
     // Tails of this journal then wait for all of it.
     auto& stored = *producer_->stored();
     int64_t known = stored.load();
-    while (known < bounds.next && !stored.compare_exchange_weak(known, bounds.next)) {
+    while (known < end && !stored.compare_exchange_weak(known, end)) {
     }
-    return Offset{bounds.next};
+    return Offset{end};
   }
 
   Result<Offset> oldest() override {

@@ -86,7 +86,7 @@ Result<std::vector<JournalRecord>> KafkaTail::next(size_t max_records, Millis ti
         return client_->unavailable("the record at offset " + std::to_string(position_) + " does not come");
       // Nothing for that long is either a quiet journal or no broker.
       if (Steady::now() - asked >= kQuiet) {
-        SHIPLOG_TRY([[maybe_unused]] const Bounds bounds, client_->bounds(kAskTimeout));
+        SHIPLOG_TRY([[maybe_unused]] const int64_t end, client_->end(kAskTimeout));
       }
       return records;
     }

@@ -1,0 +1,296 @@
+// The journal on brokers that fail by order. What a caller does about an answer is what services/runtime/replica does:
+// an entry whose fate is unknown is appended again with the same bytes, and a reader drops the twin.
+#include "tests/kafka/mock.h"
+
+#include <deque>
+#include <future>
+#include <set>
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include "events/journal/contract/journal_contract.h"
+
+namespace shiplog {
+
+namespace kafka_test {
+namespace {
+
+class MockPlace final : public JournalPlace {
+ public:
+  Result<std::shared_ptr<Journal>> open() override {
+    SHIPLOG_TRY(auto journal, open_kafka_journal(options_));
+    return std::shared_ptr<Journal>{std::move(journal)};
+  }
+
+ private:
+  static Mock& mock() {
+    static Mock one;
+    return one;
+  }
+  KafkaJournalOptions options_ = mock().journal();
+};
+
+}  // namespace
+}  // namespace kafka_test
+
+INSTANTIATE_TEST_SUITE_P(
+    MockKafka, JournalContract,
+    testing::Values(JournalBackend{
+        .name = "mock", .make_place = [] { return std::make_unique<kafka_test::MockPlace>(); }, .trims = false}),
+    backend_name);
+
+namespace kafka_test {
+namespace {
+
+using Strings = std::vector<std::string>;
+constexpr int16_t kProduce = 0;  // Kafka's number for the request
+constexpr int16_t kFetch = 1;
+constexpr int32_t kLeader = 1;
+
+class KafkaFaults : public ::testing::Test {
+ protected:
+  std::unique_ptr<Journal> open() {
+    auto opened = open_kafka_journal(options_);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return std::move(opened).value();
+  }
+  void fail_next(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {
+    rd_kafka_mock_push_request_errors_array(mock_.get(), request, errors.size(), errors.data());
+  }
+  void lead(int32_t broker) { rd_kafka_mock_partition_set_leader(mock_.get(), options_.topic.c_str(), 0, broker); }
+  void all_brokers(bool up) {
+    for (int32_t broker = 1; broker <= 3; ++broker) {
+      if (up) {
+        rd_kafka_mock_broker_set_up(mock_.get(), broker);
+      } else {
+        rd_kafka_mock_broker_set_down(mock_.get(), broker);
+      }
+    }
+  }
+  void delay(int ms) {
+    for (int32_t broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(mock_.get(), broker, ms);
+  }
+
+  /// Appends them all at once and does not rest before each is stored; how many answers of each kind came.
+  std::map<std::string, int> append_until_stored(Journal& journal, const Strings& entries) {
+    std::map<std::string, int> answers;
+    std::deque<std::pair<std::string, std::future<Result<Offset>>>> waiting;
+    for (const std::string& entry : entries) waiting.emplace_back(entry, append(journal, entry));
+    while (!waiting.empty()) {
+      auto [entry, future] = std::move(waiting.front());
+      waiting.pop_front();
+      const auto answer = future.get();
+      ++answers[answer ? "stored" : name_of(answer.error().code)];
+      if (!answer) waiting.emplace_back(entry, append(journal, entry));
+    }
+    return answers;
+  }
+
+  /// What a fold would take: the first of equal records.
+  static Strings without_twins(const Strings& records) {
+    Strings kept;
+    std::set<std::string> seen;
+    for (const std::string& record : records) {
+      if (seen.insert(record).second) kept.push_back(record);
+    }
+    return kept;
+  }
+  static Strings numbered(int count) {
+    Strings all;
+    for (int i = 0; i < count; ++i) all.push_back("entry " + std::to_string(i));
+    return all;
+  }
+
+  Mock mock_;
+  KafkaJournalOptions options_ = mock_.journal();
+};
+
+TEST_F(KafkaFaults, RefusalsThatPassCostTimeButNeitherOrderNorEntries) {
+  const auto journal = open();
+  fail_next(kProduce, {RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+                       RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
+                       RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS});
+  const Strings sent = numbered(300);
+  EXPECT_EQ(append_until_stored(*journal, sent), (std::map<std::string, int>{{"stored", 300}}));
+  EXPECT_EQ(bytes_of(read_all(*journal)), sent);
+}
+
+TEST_F(KafkaFaults, ALeaderThatMovesCostsNeitherOrderNorEntries) {
+  const auto journal = open();
+  const auto tail = journal->tail({}).value();
+  Strings sent;
+  for (int round = 0; round < 6; ++round) {
+    lead(1 + round % 3);
+    std::vector<std::future<Result<Offset>>> answers;
+    for (int i = 0; i < 50; ++i) {
+      sent.push_back(std::to_string(round) + ":" + std::to_string(i));
+      answers.push_back(append(*journal, sent.back()));
+    }
+    for (auto& answer : answers) EXPECT_TRUE(answer.get());
+  }
+  EXPECT_EQ(bytes_of(read(*tail, sent.size())), sent);
+}
+
+TEST_F(KafkaFaults, ConnectionsThatBreakCostNoEntry) {
+  const auto journal = open();
+  const auto tail = journal->tail({}).value();
+  fail_next(kProduce, {RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__TRANSPORT});
+  fail_next(kFetch, {RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__TRANSPORT});
+  const Strings sent = numbered(200);
+  append_until_stored(*journal, sent);
+  Strings seen;
+  while (without_twins(seen).size() < sent.size()) {
+    const auto more = tail->next(1000, kPatience);
+    if (!more) continue;
+    for (auto& record : more.value()) seen.push_back(record.bytes);
+  }
+  EXPECT_EQ(without_twins(seen), sent);
+}
+
+TEST_F(KafkaFaults, ALostAcknowledgementIsAnUnknownOutcomeAndTheRetryATwin) {
+  options_.settings["message.timeout.ms"] = "700";
+  const auto journal = open();
+  append_now(*journal, "before");
+  delay(3'000);  // stored at once, said too late
+  const auto answer = append(*journal, "the entry").get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnknownOutcome) << answer.error().message;
+  EXPECT_NE(answer.error().message.find(options_.topic), std::string::npos) << answer.error().message;
+  delay(0);
+  append_until_stored(*journal, {"the entry", "after"});
+  const Strings stored = bytes_of(read_all(*journal));
+  EXPECT_GT(stored.size(), 3U) << "the first attempt was stored too";
+  EXPECT_EQ(without_twins(stored), (Strings{"before", "the entry", "after"}));
+}
+
+TEST_F(KafkaFaults, WithoutBrokersAppendsSayThatNothingIsStoredAndGoOnWhenTheyAreBack) {
+  options_.settings["message.timeout.ms"] = "700";
+  const auto journal = open();
+  append_now(*journal, "before");
+  all_brokers(false);
+  const auto answer = append(*journal, "meanwhile").get();
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kUnknownOutcome);
+  EXPECT_NE(answer.error().message.find(options_.brokers), std::string::npos) << answer.error().message;
+  all_brokers(true);
+  append_until_stored(*journal, numbered(20));
+  const Strings stored = without_twins(bytes_of(read_all(*journal)));
+  EXPECT_EQ(stored.front(), "before");
+  EXPECT_EQ(stored.size(), 21U + (answer.error().code == ErrorCode::kUnknownOutcome && stored[1] == "meanwhile"));
+}
+
+TEST_F(KafkaFaults, WithoutBrokersATailSaysSoAndReadsOnWhenTheyAreBack) {
+  options_.answer_timeout = Millis{500};
+  const auto journal = open();
+  append_now(*journal, "before");
+  const auto tail = journal->tail({}).value();
+  EXPECT_EQ(bytes_of(read(*tail, 1)), Strings{"before"});
+  all_brokers(false);
+  const auto nothing = tail->next(1, Millis{1'000});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(nothing.error().message.find(options_.brokers), std::string::npos) << nothing.error().message;
+  const auto head = journal->head();
+  ASSERT_FALSE(head);
+  EXPECT_EQ(head.error().code, ErrorCode::kUnavailable);
+  all_brokers(true);
+  append_until_stored(*journal, {"after"});
+  Result<std::vector<JournalRecord>> more = std::vector<JournalRecord>{};
+  do {
+    more = tail->next(1, kPatience);
+  } while (!more);
+  EXPECT_EQ(bytes_of(more.value()), Strings{"after"});
+}
+
+TEST_F(KafkaFaults, AProducerThatIsDeclaredDeadIsReplaced) {
+  const auto journal = open();
+  append_now(*journal, "before");
+  // The broker no longer knows the producer's sequence: the library gives this producer up for good.
+  fail_next(kProduce, std::vector<rd_kafka_resp_err_t>(2, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER));
+  const Strings sent = numbered(50);
+  append_until_stored(*journal, sent);
+  append_now(*journal, "after");
+  Strings stored = without_twins(bytes_of(read_all(*journal)));
+  ASSERT_EQ(stored.size(), 52U);
+  EXPECT_EQ(stored.back(), "after");
+  EXPECT_EQ(std::set<std::string>(stored.begin() + 1, stored.end() - 1),
+            std::set<std::string>(sent.begin(), sent.end()));
+}
+
+TEST_F(KafkaFaults, ASlowBrokerGetsFewerAndLargerRequests) {
+  const auto journal = open();
+  append_now(*journal, "before");
+  delay(100);
+  // One after the other they would take over half a minute.
+  EXPECT_EQ(append_until_stored(*journal, numbered(400)), (std::map<std::string, int>{{"stored", 400}}));
+  delay(0);
+  EXPECT_EQ(bytes_of(read_all(*journal)).size(), 401U);
+}
+
+TEST_F(KafkaFaults, ClosingWithoutBrokersAnswersWhatWaits) {
+  options_.close_timeout = Millis{200};
+  auto journal = open();
+  append_now(*journal, "before");
+  all_brokers(false);
+  auto answer = append(*journal, "never sent");
+  journal.reset();
+  const auto said = answer.get();
+  ASSERT_FALSE(said);
+  EXPECT_TRUE(said.error().code == ErrorCode::kUnavailable || said.error().code == ErrorCode::kUnknownOutcome);
+}
+
+TEST_F(KafkaFaults, AStoppedTailWakesAlsoWithoutBrokers) {
+  const auto journal = open();
+  const auto tail = journal->tail({}).value();
+  auto waiting = std::async(std::launch::async, [&] { return tail->next(1, kPatience); });
+  all_brokers(false);
+  tail->stop();
+  const auto woken = waiting.get();
+  EXPECT_TRUE(woken && woken.value().empty());
+}
+
+TEST(KafkaOptions, NoBrokerIsASentenceThatNamesIt) {
+  KafkaJournalOptions options;
+  options.brokers = "127.0.0.1:1";
+  options.topic = "nowhere.journal";
+  options.open_timeout = Millis{300};
+  const auto opened = open_kafka_journal(options);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(opened.error().message.find("127.0.0.1:1, topic nowhere.journal: no broker answers"), std::string::npos)
+      << opened.error().message;
+}
+
+TEST(KafkaOptions, SettingsThatAreUnknownWrongOrOursAreRefusedWithoutTheirValues) {
+  for (const auto& [name, value] : KafkaSettings{{"sasl.pasword", "hunter2"},
+                                                 {"security.protocol", "hunter2"},
+                                                 {"acks", "hunter2"},
+                                                 {"enable.idempotence", "hunter2"},
+                                                 {"group.id", "hunter2"}}) {
+    KafkaJournalOptions options;
+    options.brokers = "127.0.0.1:1";
+    options.topic = "x.journal";
+    options.settings = {{name, value}};
+    const auto opened = open_kafka_journal(options);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(opened.error().message.find(name), std::string::npos) << opened.error().message;
+    EXPECT_EQ(opened.error().message.find("hunter2"), std::string::npos) << opened.error().message;
+  }
+}
+
+TEST(KafkaOptions, ATopicOfSeveralPartitionsIsRefused) {
+  Mock mock;
+  KafkaJournalOptions options = mock.journal();
+  options.topic = "several.journal";
+  mock.make_topic(options.topic, 3);
+  const auto opened = open_kafka_journal(options);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(opened.error().message.find("it has 3 partitions"), std::string::npos) << opened.error().message;
+}
+
+}  // namespace
+}  // namespace kafka_test
+}  // namespace shiplog
