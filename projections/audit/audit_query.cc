@@ -1,7 +1,6 @@
 #include "projections/audit/audit_query.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "events/base/json.h"
 #include "projections/store/checkpoint.h"
@@ -17,7 +16,7 @@ constexpr const char* kColumns =
 
 EntryId id_in(std::string_view bytes) {
   EntryId id;
-  std::memcpy(id.bytes.data(), bytes.data(), std::min(bytes.size(), id.bytes.size()));
+  std::copy_n(bytes.begin(), std::min(bytes.size(), id.bytes.size()), id.bytes.begin());  // none: an empty id
   return id;
 }
 
