@@ -21,7 +21,7 @@ Feed::Batch Feed::since(Revision after, std::string_view type, size_t max) const
   for (auto at = begin; at != changes_.end(); ++at) {
     if (!type.empty() && (*at)->object.type != type) continue;
     if (batch.changes.size() == max) {
-      batch.upto = batch.changes.back()->revision;
+      batch.upto = max == 0 ? after : batch.changes.back()->revision;
       break;
     }
     batch.changes.push_back(*at);

@@ -47,6 +47,15 @@ TEST(FeedTest, GoesOnWhereAFullBatchEnded) {
   EXPECT_EQ(second.changes.front()->revision, Revision{3});
 }
 
+TEST(FeedTest, CanBeAskedWhetherItReachesBackWithoutBeingRead) {
+  Feed feed;
+  publish(feed, 1, 5);
+  const Feed::Batch batch = feed.since(Revision{2}, "", 0);
+  EXPECT_TRUE(batch.complete);
+  EXPECT_TRUE(batch.changes.empty());
+  EXPECT_EQ(batch.upto, Revision{2});
+}
+
 TEST(FeedTest, SaysWhenTheBeginningIsNoLongerKept) {
   Feed feed{3};
   publish(feed, 1, 10);
