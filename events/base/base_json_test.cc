@@ -110,6 +110,33 @@ TEST(Json, WritesOnlyTheEscapesItMust) {
             "\"é😀/<>&\\b\\f\\n\\r\\t\\\"\\\\\\u0000\\u001f\x7f\"");
 }
 
+TEST(Json, WritesEveryByteTheSameAtEveryPlaceOfAString) {
+  for (size_t place = 0; place < 18; ++place) {  // over the edges of blocks of eight
+    for (int byte = 0; byte < 0x80; ++byte) {
+      std::string text(18, 'x');
+      text[place] = static_cast<char>(byte);
+      const std::string written = to_json(Value{text});
+      EXPECT_EQ(parsed(written).as_string(), text);
+      const bool plain = byte >= 0x20 && byte != '"' && byte != '\\';
+      EXPECT_EQ(written == '"' + text + '"', plain) << written;
+    }
+  }
+}
+
+TEST(Json, AppendsToWhatIsThere) {
+  std::string out;
+  for (int i = 0; i < 300; ++i) {  // beyond any room kept in advance
+    append_json(Value::object({{"n", i}, {"text", std::string(static_cast<size_t>(i), 'y')}}), out);
+    append_json_string("\n", out);
+  }
+  std::string expected;
+  for (int i = 0; i < 300; ++i) {
+    expected +=
+        "{\"n\":" + std::to_string(i) + ",\"text\":\"" + std::string(static_cast<size_t>(i), 'y') + "\"}\"\\n\"";
+  }
+  EXPECT_EQ(out, expected);
+}
+
 TEST(Json, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(error_of("{\"a\": 1,\n  \"b\": }"), "invalid JSON at line 2, column 8: expected a value, found '}'");
   const std::vector<std::pair<std::string_view, std::string_view>> cases = {

@@ -1,86 +1,16 @@
 #include "events/base/json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "events/base/check.h"
 
 namespace shiplog {
 namespace {
-
-void append_int(int64_t value, std::string& out) {
-  std::array<char, 24> digits;
-  const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  out.append(digits.data(), done.ptr);
-}
-
-void append_double(double value, std::string& out) {
-  SHIPLOG_CHECK(std::isfinite(value), "JSON has no infinity and no NaN; readers refuse them");
-  std::array<char, 32> digits;
-  const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  const std::string_view written{digits.data(), static_cast<size_t>(done.ptr - digits.data())};
-  out += written;
-  // 1.0 must not come back as the integer 1: the two are different values.
-  if (written.find_first_of(".e") == std::string_view::npos) out += ".0";
-}
-
-void append_newline(int indent, std::string& out) {
-  out += '\n';
-  out.append(static_cast<size_t>(indent) * 2, ' ');
-}
-
-// `indent` is the level for people, or negative for canonical JSON.
-void append(const Value& value, int indent, std::string& out) {
-  const bool pretty = indent >= 0;
-  const int inner = pretty ? indent + 1 : indent;
-  switch (value.kind()) {
-    case Value::Kind::kNull:
-      out += "null";
-      return;
-    case Value::Kind::kBool:
-      out += value.as_bool() ? "true" : "false";
-      return;
-    case Value::Kind::kInt:
-      append_int(value.as_int(), out);
-      return;
-    case Value::Kind::kDouble:
-      append_double(value.as_double(), out);
-      return;
-    case Value::Kind::kString:
-      append_json_string(value.as_string(), out);
-      return;
-    case Value::Kind::kArray: {
-      out += '[';
-      bool first = true;
-      for (const Value& item : value.items()) {
-        if (!first) out += ',';
-        first = false;
-        if (pretty) append_newline(inner, out);
-        append(item, inner, out);
-      }
-      if (pretty && !first) append_newline(indent, out);
-      out += ']';
-      return;
-    }
-    case Value::Kind::kObject: {
-      out += '{';
-      bool first = true;
-      for (const Value::Member& member : value.members()) {
-        if (!first) out += ',';
-        first = false;
-        if (pretty) append_newline(inner, out);
-        append_json_string(member.key(), out);
-        out += pretty ? ": " : ":";
-        append(member.value, inner, out);
-      }
-      if (pretty && !first) append_newline(indent, out);
-      out += '}';
-      return;
-    }
-  }
-}
 
 // 0: as it is. 'u': \u00XX. Anything else: a backslash and this character.
 constexpr std::array<char, 256> kEscapes = [] {
@@ -96,6 +26,162 @@ constexpr std::array<char, 256> kEscapes = [] {
   return escapes;
 }();
 
+// 0x80 in some byte of `word` if one of its bytes must be escaped.
+constexpr uint64_t escaped_bytes(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101U;
+  constexpr uint64_t kHighs = 0x8080808080808080U;
+  const uint64_t quote = word ^ (kOnes * '"');
+  const uint64_t backslash = word ^ (kOnes * '\\');
+  return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
+}
+
+bool needs_escapes(std::string_view text) {
+  size_t at = 0;
+  for (uint64_t block = 0; text.size() - at >= sizeof block; at += sizeof block) {
+    std::memcpy(&block, text.data() + at, sizeof block);
+    if (escaped_bytes(block) != 0) return true;
+  }
+  for (; at < text.size(); ++at) {
+    if (kEscapes[static_cast<unsigned char>(text[at])] != 0) return true;
+  }
+  return false;
+}
+
+// Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
+// written once: for the hash, the projection and the watches.
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() { out_.resize(size_); }
+
+  // `indent` is the level for people, or negative for canonical JSON.
+  void value(const Value& value, int indent) {
+    switch (value.kind()) {
+      case Value::Kind::kNull:
+        return text("null");
+      case Value::Kind::kBool:
+        return text(value.as_bool() ? "true" : "false");
+      case Value::Kind::kInt:
+        return integer(value.as_int());
+      case Value::Kind::kDouble:
+        return real(value.as_double());
+      case Value::Kind::kString:
+        return string(value.as_string());
+      case Value::Kind::kArray: {
+        character('[');
+        bool first = true;
+        for (const Value& item : value.items()) {
+          element(first, indent);
+          this->value(item, indent < 0 ? indent : indent + 1);
+        }
+        if (!first) newline(indent);
+        return character(']');
+      }
+      case Value::Kind::kObject: {
+        character('{');
+        bool first = true;
+        for (const Value::Member& member : value.members()) {
+          element(first, indent);
+          string(member.key());
+          character(':');
+          if (indent >= 0) character(' ');
+          this->value(member.value, indent < 0 ? indent : indent + 1);
+        }
+        if (!first) newline(indent);
+        return character('}');
+      }
+    }
+  }
+
+  void string(std::string_view text) {
+    if (needs_escapes(text)) return escaped(text);
+    char* to = room(text.size() + 2);
+    *to = '"';
+    if (!text.empty()) std::memcpy(to + 1, text.data(), text.size());
+    to[text.size() + 1] = '"';
+    size_ += text.size() + 2;
+  }
+
+ private:
+  // Where the next bytes go; as many as asked for fit.
+  char* room(size_t bytes) {
+    // Spare room grows with what this writer wrote, not with what was there: it may be one object of a long list.
+    constexpr size_t kLeast = 512;
+    if (out_.size() - size_ < bytes) out_.resize(size_ + bytes + std::max(kLeast, size_ - start_));
+    return out_.data() + size_;
+  }
+
+  void character(char c) {
+    *room(1) = c;
+    ++size_;
+  }
+
+  void text(std::string_view plain) {
+    std::memcpy(room(plain.size()), plain.data(), plain.size());
+    size_ += plain.size();
+  }
+
+  void element(bool& first, int indent) {
+    if (!first) character(',');
+    first = false;
+    if (indent >= 0) newline(indent + 1);
+  }
+
+  void newline(int indent) {
+    if (indent < 0) return;
+    character('\n');
+    for (int level = 0; level < indent; ++level) text("  ");
+  }
+
+  void integer(int64_t value) {
+    constexpr size_t kLongest = 24;
+    char* const to = room(kLongest);
+    size_ += static_cast<size_t>(std::to_chars(to, to + kLongest, value).ptr - to);
+  }
+
+  void real(double value) {
+    SHIPLOG_CHECK(std::isfinite(value), "JSON has no infinity and no NaN; readers refuse them");
+    std::array<char, 32> digits;
+    const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    const std::string_view written{digits.data(), static_cast<size_t>(done.ptr - digits.data())};
+    text(written);
+    // 1.0 must not come back as the integer 1: the two are different values.
+    if (written.find_first_of(".e") == std::string_view::npos) text(".0");
+  }
+
+  void escaped(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    constexpr size_t kLongestEscape = 6;
+    char* const start = room(text.size() * kLongestEscape + 2);
+    char* to = start;
+    *to++ = '"';
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      const char escape = kEscapes[byte];
+      if (escape == 0) {
+        *to++ = c;
+        continue;
+      }
+      *to++ = '\\';
+      *to++ = escape;
+      if (escape == 'u') {
+        *to++ = '0';
+        *to++ = '0';
+        *to++ = kHex[byte >> 4U];
+        *to++ = kHex[byte & 15U];
+      }
+    }
+    *to++ = '"';
+    size_ += static_cast<size_t>(to - start);
+  }
+
+  std::string& out_;
+  size_t start_;
+  size_t size_;  // of what was written; out_ is as long or longer
+};
+
 }  // namespace
 
 std::string to_json(const Value& value) {
@@ -104,34 +190,14 @@ std::string to_json(const Value& value) {
   return out;
 }
 
-void append_json(const Value& value, std::string& out) { append(value, -1, out); }
+void append_json(const Value& value, std::string& out) { Writer{out}.value(value, -1); }
 
 std::string to_pretty_json(const Value& value) {
   std::string out;
-  append(value, 0, out);
+  Writer{out}.value(value, 0);
   return out;
 }
 
-void append_json_string(std::string_view text, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += '"';
-  size_t plain = 0;  // start of what needs no escape
-  for (size_t at = 0; at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const char escape = kEscapes[byte];
-    if (escape == 0) continue;
-    out.append(text, plain, at - plain);
-    plain = at + 1;
-    out += '\\';
-    out += escape;
-    if (escape == 'u') {
-      out += "00";
-      out += kHex[byte >> 4U];
-      out += kHex[byte & 15U];
-    }
-  }
-  out.append(text, plain, text.size() - plain);
-  out += '"';
-}
+void append_json_string(std::string_view text, std::string& out) { Writer{out}.string(text); }
 
 }  // namespace shiplog

@@ -63,7 +63,11 @@ const Value* Staged::find(const ObjectKey& key) const {
 }
 
 Applied Staged::create(const ObjectKey& key, Value value) {
-  if (find(key) != nullptr) return Refusal{ErrorCode::kAlreadyExists, to_string(key) + " already exists"};
+  Touched* staged = touched(key);
+  const Object* before = staged == nullptr ? state_.find(key) : staged->before;
+  if (staged == nullptr ? before != nullptr : !staged->value.is_null()) {
+    return Refusal{ErrorCode::kAlreadyExists, to_string(key) + " already exists"};
+  }
   if (!key.ns.empty() && !lives_in_ephemera(key.type)) {
     const Value* ns = find({type::kNamespace, "", key.ns});
     if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found"};
@@ -72,31 +76,27 @@ Applied Staged::create(const ObjectKey& key, Value value) {
                      "unable to create new content in namespace " + key.ns + " because it is being terminated"};
     }
   }
-  if (Touched* staged = touched(key)) {
-    staged->value = std::move(value);
-    staged->created = true;
-  } else {
-    touched_.push_back({key, std::move(value), true});
-  }
-  return std::nullopt;
+  return stage(staged, key, std::move(value), before);
 }
 
-Applied Staged::update(const ObjectKey& key, Value value) {
-  if (find(key) == nullptr) return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
-  if (Touched* staged = touched(key)) {
-    staged->value = std::move(value);
-  } else {
-    touched_.push_back({key, std::move(value), false});
+Applied Staged::update(const ObjectKey& key, Value value) { return replace(key, std::move(value)); }
+
+Applied Staged::remove(const ObjectKey& key) { return replace(key, Value{}); }
+
+Applied Staged::replace(const ObjectKey& key, Value value) {
+  Touched* staged = touched(key);
+  const Object* before = staged == nullptr ? state_.find(key) : staged->before;
+  if (staged == nullptr ? before == nullptr : staged->value.is_null()) {
+    return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
   }
-  return std::nullopt;
+  return stage(staged, key, std::move(value), before);
 }
 
-Applied Staged::remove(const ObjectKey& key) {
-  if (find(key) == nullptr) return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
-  if (Touched* staged = touched(key)) {
-    staged->value = Value{};
+Applied Staged::stage(Touched* staged, const ObjectKey& key, Value value, const Object* before) {
+  if (staged == nullptr) {
+    touched_.push_back({key, std::move(value), before});
   } else {
-    touched_.push_back({key, Value{}, false});
+    staged->value = std::move(value);
   }
   return std::nullopt;
 }
@@ -134,7 +134,7 @@ std::vector<Change> Staged::commit(State& state) {
   std::string text;
   for (size_t index = 0; index < touched_.size(); ++index) {
     Touched& staged = touched_[index];
-    const Value before = state.value_of(staged.key);
+    const Value before = staged.before == nullptr ? Value{} : staged.before->value;
     Value& after = staged.value;
     if (before.is_null() && after.is_null()) continue;  // made and removed by the same entry
 

@@ -43,9 +43,11 @@ class Staged {
  private:
   struct Touched {
     ObjectKey key;
-    Value value;  // null: removed
-    bool created = false;
+    Value value;                     // null: removed
+    const Object* before = nullptr;  // in the state, where it stays until commit() writes this very object
   };
+  Applied replace(const ObjectKey& key, Value value);
+  Applied stage(Touched* staged, const ObjectKey& key, Value value, const Object* before);
   Touched* touched(const ObjectKey& key);
   const Touched* touched(const ObjectKey& key) const;
 
