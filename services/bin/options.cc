@@ -8,6 +8,13 @@
 #include "events/base/yaml.h"
 
 namespace shiplog {
+namespace {
+
+constexpr std::string_view kKafkaOption = "kafka-option";
+
+std::string text_of(const Value& value) { return value.is_string() ? value.str() : to_json(value); }
+
+}  // namespace
 
 const std::vector<std::string>& all_roles() {
   static const std::vector<std::string> roles = {"api",   "binder", "scheduler", "dispatcher", "collector",
@@ -46,15 +53,24 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
   std::vector<std::string> words;
   for (const auto& member : parsed.value().members()) {
     std::string value;
+    // These are not joined by commas, which their values may hold: a word each.
+    if (member.key() == kKafkaOption) {
+      for (const Value& item : member.value.items()) words.push_back("--kafka-option=" + text_of(item));
+      for (const auto& setting : member.value.members()) {
+        words.push_back("--kafka-option=" + std::string{setting.key()} + "=" + text_of(setting.value));
+      }
+      if (member.value.is_string()) words.push_back("--kafka-option=" + member.value.str());
+      continue;
+    }
     if (member.value.is_array()) {
       for (const Value& item : member.value.items()) {
-        value += (value.empty() ? "" : ",") + (item.is_string() ? item.str() : to_json(item));
+        value += (value.empty() ? "" : ",") + text_of(item);
       }
     } else if (member.value.is_object() || member.value.is_null()) {
       return Error{ErrorCode::kBadRequest,
                    path + ": option " + std::string{member.key()} + " must be a text, a number or a list of them"};
     } else {
-      value = member.value.is_string() ? member.value.str() : to_json(member.value);
+      value = text_of(member.value);
     }
     words.push_back("--" + std::string{member.key()} + "=" + value);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/result.h"
+#include "services/bin/journals.h"
 #include "services/member/member.h"
 #include "services/runtime/log.h"
 
@@ -24,7 +25,8 @@ struct CommonOptions {
 struct ServeOptions {
   CommonOptions common;
   std::vector<std::string> roles;  ///< never empty; "all" is spelled out
-  std::string journal;             ///< "sqlite:FILE"
+  JournalOptions journal;
+  std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
   uint64_t hash_every = 1000;      ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 
@@ -10,8 +11,8 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
-#include "events/journal/embedded/sqlite_journal.h"
 #include "services/api/api_server.h"
+#include "services/bin/journals.h"
 #include "services/bin/process.h"
 #include "services/bin/snapshots.h"
 #include "services/bin/stack.h"
@@ -22,6 +23,7 @@
 #include "services/quota/service.h"
 #include "services/runtime/file_election.h"
 #include "services/runtime/http/io_threads.h"
+#include "services/runtime/journal_election.h"
 #include "services/runtime/log.h"
 #include "services/runtime/members/https_members.h"
 #include "services/runtime/roles.h"
@@ -40,12 +42,23 @@ constexpr Millis kStopDeadline{5'000};
 constexpr Millis kEventLife{3'600'000};
 constexpr Millis kExpireEvery{60'000};
 
-Result<std::string> sqlite_path(const std::string& journal) {
-  constexpr std::string_view kScheme = "sqlite:";
-  if (!journal.starts_with(kScheme) || journal.size() == kScheme.size()) {
-    return Error{ErrorCode::kInvalid, "--journal=" + journal + ": only sqlite:FILE is supported by this build"};
+/// Names the key store of a folder: a random word that is made with it. Processes of a fleet must use the same store,
+/// or one would seal what another cannot open.
+Result<std::string> key_store_name(const std::string& folder, Random& random) {
+  const std::string path = folder + "/key-store";
+  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    const std::string name = to_string(new_entry_id(random));
+    const bool written =
+        ::write(made, name.data(), name.size()) == static_cast<ssize_t>(name.size()) && ::fsync(made) == 0;
+    ::close(made);
+    if (!written) return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno)};
+    return name;
   }
-  return journal.substr(kScheme.size());
+  std::ifstream file{path};
+  std::string name;
+  if (!(file >> name)) return Error{ErrorCode::kIo, "cannot read " + path + ": is it the folder of another user?"};
+  return name;
 }
 
 /// One process for one data folder: two would write the same projection.
@@ -84,28 +97,32 @@ class ControlPlane {
   ~ControlPlane() { stop(); }
 
   Result<void> start() {
-    SHIPLOG_TRY(const std::string journal_path, sqlite_path(options_.journal));
+    SHIPLOG_TRY(const JournalAddress address, parse_journal(options_.journal.journal));
     SHIPLOG_TRY(listen_, parse_host_port(options_.common.listen));  // before anything is made
     SHIPLOG_TRY(make_folder(options_.common.data_dir));
     SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
     // What all processes of a fleet share lies beside the journal; what is this one's own, in its data folder.
-    std::string shared = std::filesystem::path{journal_path}.parent_path().string();
-    if (shared.empty()) shared = ".";
+    std::string shared = options_.common.data_dir;
+    if (!address.on_kafka()) {
+      shared = std::filesystem::path{address.sqlite_file}.parent_path().string();
+      if (shared.empty()) shared = ".";
+    }
     SHIPLOG_TRY(make_folder(shared));
-    SHIPLOG_TRY(auto journal, open_sqlite_journal(journal_path));
-    SHIPLOG_TRY(auto ephemera, open_sqlite_journal(shared + "/ephemera.db"));
-    SHIPLOG_TRY(vault_, Vault::open_folder(shared));
+    const std::string keys = options_.keys_dir.empty() ? shared : options_.keys_dir;
+    SHIPLOG_TRY(make_folder(keys));
+    SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal));
+    SHIPLOG_TRY(vault_, Vault::open_folder(keys));
 
     const std::string projection = options_.common.data_dir + "/projection.db";
     const std::string snapshots = options_.common.data_dir + "/snapshots";
     restore_newest_snapshot(snapshots, projection);
     SHIPLOG_TRY(record_, Stack::open({.name = "journal",
-                                      .journal = std::move(journal),
+                                      .journal = std::move(journals.record),
                                       .projection = projection,
                                       .executor = &loop_,
                                       .random = &random_}));
     SHIPLOG_TRY(ephemera_, Stack::open({.name = "ephemera",
-                                        .journal = std::move(ephemera),
+                                        .journal = std::move(journals.ephemera),
                                         .projection = options_.common.data_dir + "/ephemera-projection.db",
                                         .executor = &loop_,
                                         .random = &random_}));
@@ -113,7 +130,8 @@ class ControlPlane {
     record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
-    make_roles(shared);
+    SHIPLOG_TRY(make_election(shared, keys, std::move(journals.beats)));
+    make_roles();
 
     const auto failed = [](const Error& error) {
       log::error("process.stopping", {log::kv("reason", error.message)});
@@ -122,7 +140,7 @@ class ControlPlane {
     SHIPLOG_TRY(record_->start([this](const State& state) { catalogue_.load(state); }, failed));
     SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
     if (serves_api()) {
-      SHIPLOG_TRY(start_api(shared));
+      SHIPLOG_TRY(start_api(keys));
     }
     loop_.post([this] {
       roles_->start();
@@ -152,7 +170,38 @@ class ControlPlane {
  private:
   bool serves_api() const { return std::ranges::find(options_.roles, "api") != options_.roles.end(); }
 
-  void make_roles(const std::string& shared) {
+  /// Only these seal or open.
+  bool uses_keys() const {
+    return std::ranges::any_of(options_.roles, [](const std::string& role) {
+      return role == "api" || role == "dispatcher" || role == "collector";
+    });
+  }
+
+  Result<void> make_election(const std::string& shared, const std::string& keys, std::shared_ptr<Journal> beats) {
+    char host[256] = "localhost";
+    ::gethostname(host, sizeof host - 1);
+    const std::string identity =
+        std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
+    if (!beats) {
+      election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
+      return ok();
+    }
+    JournalElection::Options election{.beats = std::move(beats), .identity = identity, .executor = &loop_};
+    if (uses_keys()) {
+      SHIPLOG_TRY(election.keys, key_store_name(keys, random_));
+    }
+    election.other_keys = [keys](const std::string& other) {
+      log::error("process.stopping",
+                 {log::kv("reason", "the process " + other + " of this fleet does not use the key store in " + keys +
+                                        ": what one seals the other could not open; give all processes of a fleet the "
+                                        "same --keys-dir")});
+      stop_process();
+    };
+    election_ = std::make_unique<JournalElection>(std::move(election));
+    return ok();
+  }
+
+  void make_roles() {
     members_io_ = std::make_shared<IoThreads>(1);
     members_ = std::make_unique<HttpsMembers>(
         HttpsMembers::Options{.state = &record_->replica().state(),
@@ -160,11 +209,6 @@ class ControlPlane {
                               .io = members_io_,
                               .open = [this](Value value) { return vault_->open(std::move(value)); },
                               .user_agent = kUserAgent});
-    char host[256] = "localhost";
-    ::gethostname(host, sizeof host - 1);
-    const std::string identity =
-        std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
-    election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
                                                     .executor = &loop_,
                                                     .random = &random_,
@@ -187,9 +231,9 @@ class ControlPlane {
     }
   }
 
-  Result<void> start_api(const std::string& shared) {
+  Result<void> start_api(const std::string& keys) {
     const HostPort& listen = listen_;
-    SHIPLOG_TRY(const Identity identity, load_identity(shared, listen, options_.names));
+    SHIPLOG_TRY(const Identity identity, load_identity(keys, listen, options_.names));
     api::ApiServer::Options api;
     api.http = http_options(options_.common, listen, identity);
     api.record = &record_->store();
@@ -279,7 +323,7 @@ class ControlPlane {
   std::unique_ptr<Snapshots> snapshots_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
-  std::unique_ptr<FileElection> election_;
+  std::unique_ptr<Election> election_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;
 };

@@ -1,23 +1,17 @@
 #include <csignal>
 #include <iostream>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "events/journal/embedded/sqlite_journal.h"
 #include "services/bin/decides.h"
+#include "services/bin/journals.h"
 #include "services/ctl/ctl.h"
 
 namespace {
 
-shiplog::Result<std::shared_ptr<shiplog::Journal>> open_journal(const std::string& name) {
-  constexpr std::string_view kScheme = "sqlite:";
-  if (!name.starts_with(kScheme) || name.size() == kScheme.size()) {
-    return shiplog::Error{shiplog::ErrorCode::kInvalid, "--journal=" + name + ": say sqlite:FILE"};
-  }
-  shiplog::SqliteJournalOptions options;
-  options.create = false;
-  SHIPLOG_TRY(auto journal, shiplog::open_sqlite_journal(name.substr(kScheme.size()), options));
-  return std::shared_ptr<shiplog::Journal>{std::move(journal)};
+shiplog::Result<std::shared_ptr<shiplog::Journal>> open_journal(const std::string& name,
+                                                                const std::vector<std::string>& kafka) {
+  return shiplog::open_record({.journal = name, .kafka = kafka});
 }
 
 }  // namespace

@@ -102,10 +102,26 @@ int run(std::vector<std::string> words) {
       ->type_name("DIR")
       ->capture_default_str();
   serve_command
-      ->add_option("--journal", serving.journal,
+      ->add_option("--journal", serving.journal.journal,
                    "The fleet's journal; processes that share it form one control plane. Keys, certificates "
-                   "and the ephemera lie beside it [DATA-DIR/journal.db]")
-      ->type_name("sqlite:FILE");
+                   "and the ephemera lie beside a file [sqlite:DATA-DIR/journal.db]")
+      ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");
+  serve_command
+      ->add_option("--kafka-option", serving.journal.kafka,
+                   "A setting of librdkafka; may be given again and again. Secrets belong into the --config file, as "
+                   "others can see a command line")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("KEY=VALUE");
+  serve_command
+      ->add_option("--kafka-replicas", serving.journal.kafka_replicas,
+                   "Replicas of topics that are made; 0: three, or as many as there are brokers")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  serve_command
+      ->add_option("--keys-dir", serving.keys_dir,
+                   "The fleet's key, keys of Secrets, certificates: the same folder for all processes of a fleet "
+                   "[beside a journal file; on Kafka DATA-DIR]")
+      ->type_name("DIR");
   serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
       ->delimiter(',')
       ->type_name("NAME,...");
@@ -160,7 +176,7 @@ int run(std::vector<std::string> words) {
       std::fprintf(stderr, "shiplogd: %s\n", wrong.c_str());
       return 2;
     }
-    if (serving.journal.empty()) serving.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
+    if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
     log::configure(serving.common.log_format, serving.common.log_level);
     return serve(serving);
   }

@@ -32,6 +32,14 @@ Result<void> Stack::start(std::function<void(const State&)> restored, std::funct
     opened.set_value(std::move(from));
   });
   SHIPLOG_TRY(const Offset from, opened.get_future().get());
+  SHIPLOG_TRY(const Offset head, options_.journal->head());
+  if (head < from) {
+    return Error{ErrorCode::kCorrupt, options_.journal->describe() + " ends at offset " + std::to_string(head.value) +
+                                          ", but this process has folded it up to offset " +
+                                          std::to_string(from.value) +
+                                          ": it is another journal, or it has lost entries. If it is the right one, "
+                                          "restore it; else give this process another --data-dir"};
+  }
   log::info("journal.opened", {log::kv("name", options_.name), log::kv("journal", options_.journal->describe()),
                                log::kv("from_offset", from.value)});
   tail_ = std::make_unique<TailThread>(*options_.journal, *replica_, *options_.executor, from, std::move(failed));

@@ -52,7 +52,8 @@ struct TailOptions {
 Result<void> tail_events(Connection& plane, const TailOptions& options, std::ostream& out);
 
 struct ReplayCommandOptions {
-  std::string journal;  ///< "sqlite:FILE"
+  std::string journal;             ///< "sqlite:FILE", "kafka:BROKERS/FLEET"
+  std::vector<std::string> kafka;  ///< settings of the Kafka client, KEY=VALUE
   std::optional<uint64_t> to;
   bool verify = false;
   std::string output;  ///< "", "json"

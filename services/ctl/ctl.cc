@@ -223,16 +223,18 @@ class Program {
   }
 
   void add_replay() {
-    auto* sub = add(app_, "replay", "Rebuild the state from a journal file, and check it", [this]() -> Result<int> {
+    auto* sub = add(app_, "replay", "Rebuild the state from a journal, and check it", [this]() -> Result<int> {
       if (to_ >= 0) replay_.to = static_cast<uint64_t>(to_);
       SHIPLOG_TRY(const bool same, replay_journal(backing_, replay_, out_, err_));
       if (same) return 0;
       err_ << "error: recorded decisions come out differently with this build; each is listed above" << std::endl;
       return 1;
     });
-    sub->add_option("--journal", replay_.journal, "The journal: sqlite:FILE (it may be in use)")
+    sub->add_option("--journal", replay_.journal, "The journal (it may be in use)")
         ->required()
-        ->type_name("sqlite:FILE");
+        ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");
+    sub->add_option("--kafka-option", replay_.kafka, "A setting of librdkafka; may be given again and again")
+        ->type_name("KEY=VALUE");
     sub->add_option("--to", to_, "Stop at this revision")->check(CLI::NonNegativeNumber)->type_name("REVISION");
     sub->add_flag("--verify", replay_.verify, "Run every recorded decision again and compare");
     add_output(*sub, replay_.output, {"json"});

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "events/base/result.h"
 #include "events/journal/journal.h"
@@ -13,8 +14,9 @@ namespace shiplog::ctl {
 
 /// What the program knows and this library must not: concrete journals, and the services.
 struct Backing {
-  /// Opens "sqlite:FILE", which must exist.
-  std::function<Result<std::shared_ptr<Journal>>(const std::string& name)> open_journal;
+  /// Opens "sqlite:FILE" or "kafka:BROKERS/FLEET", which must exist; `kafka` are KEY=VALUE settings of the client.
+  std::function<Result<std::shared_ptr<Journal>>(const std::string& name, const std::vector<std::string>& kafka)>
+      open_journal;
   Decides decides;
   std::string version;
 };

@@ -29,7 +29,7 @@ Ran run(std::vector<std::string> words, const Backing& backing) {
 }
 
 Backing with(std::shared_ptr<Journal> journal) {
-  return {[journal](const std::string& name) -> Result<std::shared_ptr<Journal>> {
+  return {[journal](const std::string& name, const std::vector<std::string>&) -> Result<std::shared_ptr<Journal>> {
             if (name == "sqlite:j") return journal;
             return Error{ErrorCode::kIo, name + ": no such file"};
           },

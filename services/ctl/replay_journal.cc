@@ -82,7 +82,7 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
 
 Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
                             std::ostream& progress) {
-  SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal));
+  SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));
   SHIPLOG_TRY(const Offset oldest, journal->oldest());
   SHIPLOG_TRY(const Offset head, journal->head());
   if (oldest.value > 1 && oldest < head) {

@@ -35,21 +35,32 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-int brokers_that_answer(const std::string& bootstrap) {
-  rd_kafka_conf_t* conf = rd_kafka_conf_new();
-  rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap.c_str(), nullptr, 0);
-  rd_kafka_conf_set(conf, "reconnect.backoff.max.ms", "100", nullptr, 0);
-  rd_kafka_conf_set_log_cb(conf, nullptr);
-  char why[256];
-  rd_kafka_t* handle = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof why);
-  if (handle == nullptr) give_up(why);
-  const rd_kafka_metadata_t* metadata = nullptr;
-  int count = 0;
-  if (rd_kafka_metadata(handle, 1, nullptr, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    count = metadata->broker_cnt;
-    rd_kafka_metadata_destroy(metadata);
+class Handle {
+ public:
+  Handle(rd_kafka_type_t type, const std::string& bootstrap) {
+    rd_kafka_conf_t* conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap.c_str(), nullptr, 0);
+    rd_kafka_conf_set(conf, "reconnect.backoff.max.ms", "100", nullptr, 0);
+    rd_kafka_conf_set_log_cb(conf, nullptr);
+    char why[256];
+    handle_ = rd_kafka_new(type, conf, why, sizeof why);
+    if (handle_ == nullptr) give_up(why);
   }
-  rd_kafka_destroy(handle);
+  ~Handle() { rd_kafka_destroy(handle_); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  rd_kafka_t* get() const { return handle_; }
+
+ private:
+  rd_kafka_t* handle_;
+};
+
+int brokers_that_answer(const std::string& bootstrap) {
+  const Handle handle{RD_KAFKA_CONSUMER, bootstrap};
+  const rd_kafka_metadata_t* metadata = nullptr;
+  if (rd_kafka_metadata(handle.get(), 1, nullptr, &metadata, 1000) != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
+  const int count = metadata->broker_cnt;
+  rd_kafka_metadata_destroy(metadata);
   return count;
 }
 
@@ -113,6 +124,48 @@ void Cluster::wait_ready(int brokers) {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
   give_up("the broker does not start; what it said is above");
+}
+
+void Cluster::make_topic(const std::string& name, int partitions, const KafkaSettings& settings) {
+  const Handle handle{RD_KAFKA_PRODUCER, bootstrap_};
+  char why[256] = "";
+  rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(name.c_str(), partitions, 1, why, sizeof why);
+  for (const auto& [key, value] : settings) rd_kafka_NewTopic_set_config(topic, key.c_str(), value.c_str());
+  rd_kafka_queue_t* queue = rd_kafka_queue_new(handle.get());
+  rd_kafka_CreateTopics(handle.get(), &topic, 1, nullptr, queue);
+  rd_kafka_event_t* event = rd_kafka_queue_poll(queue, 60'000);
+  size_t count = 0;
+  const auto* results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
+  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    ADD_FAILURE() << "topic " << name << ": "
+                  << (count == 1 ? rd_kafka_topic_result_error_string(results[0]) : rd_kafka_event_error_string(event));
+  }
+  rd_kafka_event_destroy(event);
+  rd_kafka_queue_destroy(queue);
+  rd_kafka_NewTopic_destroy(topic);
+}
+
+KafkaHeaders Cluster::headers_of_first(const std::string& topic) const {
+  const Handle handle{RD_KAFKA_CONSUMER, bootstrap_};
+  rd_kafka_topic_t* read = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
+  rd_kafka_consume_start(read, 0, RD_KAFKA_OFFSET_BEGINNING);
+  KafkaHeaders all;
+  if (rd_kafka_message_t* message = rd_kafka_consume(read, 0, 60'000)) {
+    rd_kafka_headers_t* headers = nullptr;
+    if (rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const char* name = nullptr;
+      const void* value = nullptr;
+      size_t size = 0;
+      for (size_t at = 0; rd_kafka_header_get_all(headers, at, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+           ++at) {
+        all.emplace_back(name, std::string{static_cast<const char*>(value), size});
+      }
+    }
+    rd_kafka_message_destroy(message);
+  }
+  rd_kafka_consume_stop(read, 0);
+  rd_kafka_topic_destroy(read);
+  return all;
 }
 
 std::string Cluster::segment(const std::string& topic, int broker) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "events/journal/kafka/kafka_journal.h"
 #include "tests/support/process.h"
 
 namespace shiplog::kafka_test {
@@ -26,6 +27,10 @@ class Cluster {
   void start(int broker);
   /// Until every broker that runs answers.
   void wait_ready(int brokers);
+  /// In an administrator's way, with any settings.
+  void make_topic(const std::string& name, int partitions, const KafkaSettings& settings);
+  /// What the first record of a topic carries.
+  KafkaHeaders headers_of_first(const std::string& topic) const;
   /// The file that holds the first records of a topic's only partition.
   std::string segment(const std::string& topic, int broker = 0) const;
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/event.h"
+
+namespace shiplog {
+
+/// What can be said of an entry's bytes without decoding its events: for headers and filters.
+struct Outline {
+  EntryId id;
+  std::vector<Family> families;  ///< each once, in the order of the events
+};
+
+/// Reads what encode() wrote. Of bytes that are no entry, what there is; decode() judges. Threads: any.
+Outline outline(std::string_view bytes);
+
+}  // namespace shiplog

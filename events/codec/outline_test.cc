@@ -1,0 +1,42 @@
+#include "events/codec/outline.h"
+
+#include <gtest/gtest.h>
+
+#include "events/codec/codec.h"
+#include "events/codec/samples.h"
+
+namespace shiplog {
+namespace {
+
+Entry entry_with(std::vector<Event> events) {
+  Entry entry;
+  entry.id = parse_entry_id("00112233445566778899aabbccddeeff").value();
+  entry.time = UtcMillis{1};
+  entry.actor.user = "somebody";
+  entry.events = std::move(events);
+  return entry;
+}
+
+TEST(Outline, NamesTheIdAndEachFamilyOnce) {
+  const Outline found =
+      outline(encode(entry_with({LeaseTaken{"scheduler", "a", 1}, RequestDenied{}, LeaseTaken{"binder", "a", 1}})));
+  EXPECT_EQ(found.id, parse_entry_id("00112233445566778899aabbccddeeff").value());
+  EXPECT_EQ(found.families, (std::vector<Family>{Family::kControl, Family::kApi}));
+}
+
+TEST(Outline, KnowsTheFamilyOfEveryKind) {
+  for (const Event& event : samples::every_kind()) {
+    EXPECT_EQ(outline(encode(entry_with({event}))).families, std::vector<Family>{family_of(event)}) << name_of(event);
+  }
+}
+
+TEST(Outline, OfWhatIsNoEntrySaysWhatThereIs) {
+  const std::string whole = encode(entry_with({LeaseTaken{"scheduler", "a", 1}}));
+  for (size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_LE(outline(std::string_view{whole}.substr(0, length)).families.size(), 1U);
+  }
+  EXPECT_TRUE(outline(std::string(100, '\xff')).families.empty());
+}
+
+}  // namespace
+}  // namespace shiplog

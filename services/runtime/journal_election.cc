@@ -1,0 +1,200 @@
+#include "services/runtime/journal_election.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "services/runtime/lease_table.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// So much of the past tells who leads now: some seconds' worth in a large fleet.
+constexpr int64_t kLookBack = 1'000;
+constexpr size_t kBatch = 256;
+constexpr auto kPause = std::chrono::milliseconds{200};
+// A farewell that takes longer is not worth waiting for: the others notice.
+constexpr auto kFarewell = std::chrono::seconds{1};
+
+}  // namespace
+
+struct JournalElection::Impl {
+  Options options;
+
+  std::mutex mutex;  // guards table, told and changed
+  LeaseTable table;
+  std::map<std::string, bool> told;
+  std::map<std::string, std::function<void(bool)>> changed;
+
+  std::atomic<bool> stopping{false};
+  std::shared_ptr<std::atomic<bool>> in_flight = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
+  std::unique_ptr<Journal::Tail> tail;
+  Offset caught_up_at;
+  Offset read_to;
+  bool keys_told = false;
+  int64_t first_beat = -1;
+  std::thread thread;
+
+  explicit Impl(Options all) : options{std::move(all)}, table{options.identity, options.patience} {}
+
+  void complain(const Error& error) const {
+    log::warn("election.troubled", {log::kv("journal", options.beats->describe()), log::kv("reason", error.message)});
+  }
+
+  /// Opens the tail. False: not now.
+  bool connect() {
+    const auto head = options.beats->head();
+    const auto oldest = options.beats->oldest();
+    if (!head || !oldest) {
+      complain(head ? oldest.error() : head.error());
+      return false;
+    }
+    caught_up_at = head.value();
+    read_to = Offset{std::max(oldest.value().value, head.value().value - kLookBack)};
+    auto opened = options.beats->tail(read_to);
+    if (!opened) {
+      complain(opened.error());
+      return false;
+    }
+    const std::lock_guard lock{mutex};
+    tail = std::move(opened).value();
+    if (stopping) tail->stop();
+    return true;
+  }
+
+  void beat(bool leaving, std::function<void()> then = {}) {
+    Beat next;
+    {
+      const std::lock_guard lock{mutex};
+      next = table.next_beat();
+    }
+    if (leaving) next.claims.clear();
+    next.leaving = leaving;
+    next.keys = options.keys;
+    next.since = first_beat;
+    in_flight->store(true);
+    // An answer of any kind: what counts is whether the beat comes back through the log.
+    options.beats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
+      flag->store(false);
+      if (then) then();
+    });
+  }
+
+  void fold(const std::vector<JournalRecord>& records) {
+    for (const JournalRecord& record : records) {
+      read_to = Offset{record.offset.value + 1};
+      auto beat = beat_from(record.bytes);
+      if (!beat) {
+        complain(beat.error());
+        continue;
+      }
+      if (beat.value().from == options.identity && first_beat < 0) first_beat = record.offset.value;
+      if (record.offset >= caught_up_at && !keys_told && is_stranger(beat.value())) {
+        keys_told = true;
+        options.executor->post([this, alive_then = alive, other = beat.value().from] {
+          if (*alive_then) options.other_keys(other);
+        });
+      }
+      const std::lock_guard lock{mutex};
+      table.fold(record.offset, beat.value());
+    }
+    tell();
+  }
+
+  void tell() {
+    const std::lock_guard lock{mutex};
+    for (auto& [service, leading] : told) {
+      if (table.leads(service) == leading) continue;
+      leading = !leading;
+      options.executor->post([this, alive_then = alive, name = service, now_leading = leading] {
+        if (!*alive_then) return;
+        std::function<void(bool)> call;
+        {
+          const std::lock_guard inner{mutex};
+          if (const auto at = changed.find(name); at != changed.end()) call = at->second;
+        }
+        if (call) call(now_leading);
+      });
+    }
+  }
+
+  /// Lives, was there before us, and has other keys.
+  bool is_stranger(const Beat& beat) const {
+    if (beat.keys.empty() || options.keys.empty() || !options.other_keys) return false;
+    return beat.keys != options.keys && beat.since >= 0 && (first_beat < 0 || beat.since < first_beat);
+  }
+
+  bool claims() {
+    const std::lock_guard lock{mutex};
+    return table.has_claims();
+  }
+
+  void run() {
+    while (!stopping && !connect()) std::this_thread::sleep_for(kPause);
+    auto next_beat = Steady::now();
+    while (!stopping) {
+      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_beat - Steady::now()).count();
+      auto records = tail->next(kBatch, Millis{std::max<int64_t>(wait, 0)});
+      if (stopping) return;
+      if (!records) {
+        complain(records.error());
+        // Forgotten while we looked away: the present is all that counts.
+        if (records.error().code == ErrorCode::kGone) connect();
+        std::this_thread::sleep_for(kPause);
+        continue;
+      }
+      fold(records.value());
+      if (in_flight->load() || read_to < caught_up_at) continue;
+      if (Steady::now() < next_beat && !claims()) continue;
+      beat(false);
+      next_beat = Steady::now() + std::chrono::milliseconds{options.beat_every.value};
+    }
+  }
+};
+
+JournalElection::JournalElection(Options options) : impl_{std::make_unique<Impl>(std::move(options))} {
+  impl_->thread = std::thread{[impl = impl_.get()] { impl->run(); }};
+}
+
+JournalElection::~JournalElection() {
+  impl_->stopping = true;
+  {
+    const std::lock_guard lock{impl_->mutex};
+    if (impl_->tail) impl_->tail->stop();
+  }
+  if (impl_->thread.joinable()) impl_->thread.join();
+  *impl_->alive = false;
+}
+
+const std::string& JournalElection::identity() const { return impl_->options.identity; }
+
+void JournalElection::campaign(const std::string& service, std::function<void(bool leading)> changed) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->changed[service] = std::move(changed);
+  impl_->told[service] = false;
+  impl_->table.campaign(service);
+}
+
+void JournalElection::resign() {
+  if (impl_->stopping.exchange(true)) return;
+  {
+    const std::lock_guard lock{impl_->mutex};
+    impl_->changed.clear();
+    if (impl_->tail) impl_->tail->stop();
+  }
+  // The last word: it must come after any beat of the thread's.
+  impl_->thread.join();
+  const auto said = std::make_shared<std::promise<void>>();
+  impl_->beat(true, [said] { said->set_value(); });
+  said->get_future().wait_for(kFarewell);
+}
+
+}  // namespace shiplog

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "events/base/time.h"
+#include "events/journal/journal.h"
+#include "services/runtime/election.h"
+#include "services/runtime/executor.h"
+
+namespace shiplog {
+
+/// Election among processes that share no more than a journal: one beside the record, of beats (LeaseTable), that may
+/// forget what is some minutes old. A holder that is killed is replaced once `patience` beats have gone by without it.
+/// Nothing but liveness depends on it, as with every Election: what a deposed holder still appends, the fold refuses.
+/// Threads: one that beats and reads; campaign() and resign() on the executor.
+class JournalElection final : public Election {
+ public:
+  struct Options {
+    std::shared_ptr<Journal> beats;
+    std::string identity;
+    Executor* executor = nullptr;
+    Millis beat_every{150};
+    int patience = 5;
+    /// Which key store this process uses, if any. That a process which was there first uses another one is told, once,
+    /// on the executor.
+    std::string keys = {};
+    std::function<void(const std::string& other_process)> other_keys = {};
+  };
+
+  explicit JournalElection(Options options);
+  ~JournalElection() override;
+
+  const std::string& identity() const override;
+  void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
+  void resign() override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shiplog

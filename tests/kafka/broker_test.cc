@@ -1,0 +1,145 @@
+// What only a real broker can show: which topics are refused, what a record carries, and that a broker killed in the
+// middle of a load costs nothing.
+#include <future>
+#include <set>
+
+#include <librdkafka/rdkafka.h>
+
+#include "events/journal/contract/journal_contract.h"
+#include "events/journal/kafka/kafka_journal.h"
+#include "tests/kafka/cluster.h"
+
+namespace shiplog::kafka_test {
+namespace {
+
+KafkaJournalOptions new_journal() {
+  KafkaJournalOptions options;
+  options.brokers = shared_cluster().bootstrap();
+  options.topic = new_fleet() + ".journal";
+  return options;
+}
+
+Error refusal_of(const KafkaSettings& topic_settings, int partitions = 1) {
+  const KafkaJournalOptions options = new_journal();
+  shared_cluster().make_topic(options.topic, partitions, topic_settings);
+  const auto opened = open_kafka_journal(options);
+  if (opened) {
+    ADD_FAILURE() << "this topic should be refused";
+    return {};
+  }
+  EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(opened.error().message.find(options.topic), std::string::npos) << opened.error().message;
+  return opened.error();
+}
+
+KafkaSettings sound() { return {{"retention.ms", "-1"}, {"retention.bytes", "-1"}, {"max.message.bytes", "8000000"}}; }
+KafkaSettings sound_but(const std::string& name, const std::string& value) {
+  KafkaSettings settings = sound();
+  settings[name] = value;
+  return settings;
+}
+
+TEST(KafkaTopic, OneThatKeepsEverythingIsTakenWhoeverMadeIt) {
+  const KafkaJournalOptions options = new_journal();
+  shared_cluster().make_topic(options.topic, 1, sound());
+  EXPECT_TRUE(open_kafka_journal(options));
+  EXPECT_TRUE(open_kafka_journal(options)) << "and again, as it is there";
+}
+
+TEST(KafkaTopic, OneThatLosesOrReordersIsRefusedWithTheSettingAndWhatToDo) {
+  const auto says = [](const Error& error, const std::string& words) {
+    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
+  };
+  says(refusal_of(sound(), 2), "it has 2 partitions");
+  says(refusal_of(sound_but("cleanup.policy", "compact")), "compacted topic forgets entries; set it to \"delete\"");
+  says(refusal_of(sound_but("cleanup.policy", "compact,delete")), "cleanup.policy");
+  says(refusal_of(sound_but("retention.ms", "604800000")), "its retention.ms is 604800000");
+  says(refusal_of(sound_but("retention.bytes", "1000000")), "its retention.bytes is 1000000");
+  says(refusal_of(sound_but("max.message.bytes", "1000000")), "its max.message.bytes is 1000000");
+  says(refusal_of(sound_but("unclean.leader.election.enable", "true")), "unclean.leader.election.enable is true");
+  says(refusal_of(sound_but("min.insync.replicas", "2")), "it has only 1 replicas");
+}
+
+TEST(KafkaTopic, OneThatIsMissingIsMadeOnlyWhenAskedFor) {
+  KafkaJournalOptions options = new_journal();
+  options.create = false;
+  const auto missing = open_kafka_journal(options);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  options.create = true;
+  options.replicas = 3;  // of one broker
+  const auto too_many = open_kafka_journal(options);
+  ASSERT_FALSE(too_many);
+  EXPECT_NE(too_many.error().message.find("with 3 replicas"), std::string::npos) << too_many.error().message;
+}
+
+TEST(KafkaTopic, SeveralWhoOpenAtOnceMakeItOnce) {
+  const KafkaJournalOptions options = new_journal();
+  std::vector<std::future<Result<std::unique_ptr<Journal>>>> openers;
+  for (int i = 0; i < 4; ++i) {
+    openers.push_back(std::async(std::launch::async, [&options] { return open_kafka_journal(options); }));
+  }
+  for (auto& opener : openers) {
+    const auto opened = opener.get();
+    EXPECT_TRUE(opened) << opened.error().message;
+  }
+}
+
+TEST(KafkaRecord, CarriesHeadersSoThatConsumersNeedNotDecode) {
+  KafkaJournalOptions options = new_journal();
+  options.headers = [](std::string_view entry) {
+    return KafkaHeaders{{"family", "api,taint"}, {"length", std::to_string(entry.size())}};
+  };
+  append_now(*open_kafka_journal(options).value(), "12345");
+  EXPECT_EQ(shared_cluster().headers_of_first(options.topic), (KafkaHeaders{{"family", "api,taint"}, {"length", "5"}}));
+}
+
+TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {
+  KafkaJournalOptions options = new_journal();
+  const auto journal = open_kafka_journal(options).value();
+  const auto tail = journal->tail({}).value();
+  append_now(*journal, "before");
+  constexpr int kEntries = 2'000;
+  std::vector<std::future<Result<Offset>>> answers;
+  for (int i = 0; i < kEntries; ++i) {
+    answers.push_back(append(*journal, "entry " + std::to_string(i)));
+    if (i == kEntries / 2) shared_cluster().kill(0);
+  }
+  shared_cluster().start(0);
+  std::vector<std::string> unknown;
+  std::map<int64_t, std::string> promised;
+  for (int i = 0; i < kEntries; ++i) {
+    const auto answer = answers[static_cast<size_t>(i)].get();
+    const std::string entry = "entry " + std::to_string(i);
+    if (answer) {
+      promised[answer.value().value] = entry;
+    } else {
+      unknown.push_back(entry);
+    }
+  }
+  shared_cluster().wait_ready(1);
+  append_now(*journal, "after");
+  std::map<int64_t, std::string> stored;
+  while (stored.empty() || stored.rbegin()->second != "after") {
+    const auto more = tail->next(1'000, kPatience);
+    if (!more) {
+      ASSERT_EQ(more.error().code, ErrorCode::kUnavailable) << more.error().message;
+      continue;
+    }
+    for (const auto& record : more.value()) stored[record.offset.value] = record.bytes;
+  }
+  for (const auto& [offset, entry] : promised) EXPECT_EQ(stored[offset], entry);
+  // In their order, and none twice: the producer numbers what it sends, and the broker remembers.
+  std::set<std::string> seen;
+  int last = -1;
+  for (const auto& [offset, entry] : stored) {
+    EXPECT_TRUE(seen.insert(entry).second) << entry << " twice";
+    if (!entry.starts_with("entry ")) continue;
+    EXPECT_GT(std::stoi(entry.substr(6)), last);
+    last = std::stoi(entry.substr(6));
+  }
+  EXPECT_GE(promised.size(), static_cast<size_t>(kEntries) / 4) << unknown.size() << " not acknowledged";
+}
+
+}  // namespace
+}  // namespace shiplog::kafka_test
