@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 namespace shiplog {
 namespace {
@@ -12,18 +13,27 @@ __extension__ using Wide = unsigned __int128;
 Wide wide(const Hash128& hash) { return (static_cast<Wide>(hash.hi) << 64U) | hash.lo; }
 Hash128 narrow(Wide value) { return {static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64U)}; }
 
-// Byte by byte, so that the order of bytes in memory does not matter; compilers make one load of it.
-uint64_t little_endian(const char* bytes, size_t count) {
+// Eight bytes, least significant first whatever the machine's own order. Compilers make one load of it when they see
+// the count.
+uint64_t little_endian(const char* bytes) {
+  if constexpr (std::endian::native == std::endian::little) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+  }
   uint64_t word = 0;
-  for (size_t i = 0; i < count; ++i) word |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  for (size_t i = 0; i < sizeof word; ++i) {
+    word |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
   return word;
 }
 
 struct SipState {
   uint64_t v0, v1, v2, v3;
 
-  void rounds(int count) {
-    for (int i = 0; i < count; ++i) {
+  template <int kCount>
+  void rounds() {
+    for (int i = 0; i < kCount; ++i) {
       v0 += v1;
       v1 = std::rotl(v1, 13) ^ v0;
       v0 = std::rotl(v0, 32);
@@ -38,7 +48,7 @@ struct SipState {
   }
   void absorb(uint64_t word) {
     v3 ^= word;
-    rounds(2);
+    rounds<2>();
     v0 ^= word;
   }
   uint64_t digest() const { return v0 ^ v1 ^ v2 ^ v3; }
@@ -56,15 +66,16 @@ Hash128 siphash128(std::string_view bytes) {
   SipState state{kKey0 ^ 0x736f6d6570736575, kKey1 ^ 0x646f72616e646f6d ^ 0xee, kKey0 ^ 0x6c7967656e657261,
                  kKey1 ^ 0x7465646279746573};
   const size_t whole = bytes.size() / 8 * 8;
-  for (size_t at = 0; at < whole; at += 8) state.absorb(little_endian(bytes.data() + at, 8));
-  const uint64_t length = static_cast<uint64_t>(bytes.size()) << 56U;
-  state.absorb(length | little_endian(bytes.data() + whole, bytes.size() - whole));
+  for (size_t at = 0; at < whole; at += 8) state.absorb(little_endian(bytes.data() + at));
+  char rest[8] = {};
+  if (bytes.size() > whole) std::memcpy(rest, bytes.data() + whole, bytes.size() - whole);
+  state.absorb(static_cast<uint64_t>(bytes.size()) << 56U | little_endian(rest));
   Hash128 hash;
   state.v2 ^= 0xee;
-  state.rounds(4);
+  state.rounds<4>();
   hash.lo = state.digest();
   state.v1 ^= 0xdd;
-  state.rounds(4);
+  state.rounds<4>();
   hash.hi = state.digest();
   return hash;
 }
