@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "events/base/check.h"
 #include "events/journal/embedded/change_watch.h"
+#include "events/journal/embedded/head_mark.h"
 #include "events/journal/embedded/journal_file.h"
 #include "events/journal/embedded/tail.h"
 #include "events/journal/embedded/wal_check.h"
@@ -23,6 +25,7 @@ using embedded::Bounds;
 using embedded::ChangeWatch;
 using embedded::FileReader;
 using embedded::FileWriter;
+using embedded::HeadMark;
 using embedded::Published;
 using embedded::SqliteTail;
 
@@ -41,6 +44,18 @@ struct PendingTrim {
   std::promise<Result<void>> done;
 };
 
+/// Acknowledged entries are not there: the refusal that says so.
+Error shorter(const std::string& path, int64_t next, int64_t marked) {
+  return {ErrorCode::kCorrupt,
+          "journal " + path + " is shorter than what was acknowledged: it ends before offset " + std::to_string(next) +
+              ", and entries " + std::to_string(next) + " to " + std::to_string(marked - 1) + " are missing (" +
+              HeadMark::path_of(path) + " remembers them), as when " + path +
+              "-wal was cut or left behind in a copy. Restore the file together with its -wal from "
+              "a backup. To go on without these entries for good, stop all processes of the fleet, "
+              "then delete " +
+              HeadMark::path_of(path) + " and each process's projection.db and snapshots"};
+}
+
 class SqliteJournal final : public Journal {
  public:
   /// Without a writer (the Error says why) the journal can be read only.
@@ -49,6 +64,7 @@ class SqliteJournal final : public Journal {
       : path_(std::move(path)),
         options_(options),
         writer_(std::move(writer)),
+        mark_(path_),
         end_(std::move(end)),
         reader_(std::move(reader)) {
     published_->publish(next);
@@ -95,6 +111,7 @@ class SqliteJournal final : public Journal {
   }
 
   Result<Offset> head() override {
+    if (end_) return *end_;  // where it ends now is not where it ended
     const std::lock_guard lock(reader_mutex_);
     SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
     return Offset{bounds.next};
@@ -170,7 +187,9 @@ class SqliteJournal final : public Journal {
     } else if (!entries.empty()) {
       first = writer_.value().store(entries);
       if (first) {
-        published_->publish(first.value() + static_cast<int64_t>(entries.size()));
+        const int64_t next = first.value() + static_cast<int64_t>(entries.size());
+        mark_.write(next);
+        published_->publish(next);
         embedded::announce_change(path_);
       }
     }
@@ -229,6 +248,7 @@ class SqliteJournal final : public Journal {
   bool closing_ = false;
 
   Result<FileWriter> writer_;  // the writer thread's
+  HeadMark mark_;              // the same
   const std::optional<Error> end_;
   std::shared_ptr<Published> published_ = std::make_shared<Published>();
 
@@ -244,6 +264,8 @@ class SqliteJournal final : public Journal {
 
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, SqliteJournalOptions options) {
   const std::string wal_path = path + "-wal";
+  SHIPLOG_TRY(const auto marked, HeadMark::read(path));  // before the bounds, which other processes may move
+  if (marked && !std::filesystem::exists(path)) return shorter(path, 0, *marked);
   SHIPLOG_TRY(embedded::prepare_file(path, options.create));
   SHIPLOG_TRY(const auto spoilt, embedded::find_spoilt_frame(wal_path));
   SHIPLOG_TRY(embedded::sync_wal(wal_path));
@@ -257,6 +279,9 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, Sq
                                          std::to_string(*spoilt) + ": the records from offset " +
                                          std::to_string(bounds.next) +
                                          " on are lost, all before is readable; restore both files from a backup"};
+    writer = *end;
+  } else if (marked && *marked > bounds.next) {
+    end = shorter(path, bounds.next, *marked);
     writer = *end;
   } else {
     writer = FileWriter::open(path, options.busy_timeout);

@@ -22,7 +22,8 @@ struct SqliteJournalOptions {
 /// Every record has a checksum, which is verified when it is read.
 ///
 /// A damaged file still opens as long as its head is intact: tails deliver all before the damage and then kCorrupt
-/// with the offset. When the end of the file is damaged, appends are refused with kCorrupt: they would hide the loss.
+/// with the offset. When the end of the file is damaged, or the file is shorter than what was acknowledged (a mark
+/// beside it, "-head", remembers), head() and appends are refused with kCorrupt: going on would hide the loss.
 ///
 /// Threads: one that writes and calls `done`; one that watches for appends of other processes, from the first tail()
 /// on. Not to be destroyed from one of its own acknowledgements; the destructor stores and acknowledges what waits.
