@@ -123,6 +123,13 @@ Result<void> read_objects(Connection& connection, ObjectValues& objects) {
   return ok();
 }
 
+Result<EntryId> entry_id_of(std::string_view bytes) {
+  EntryId id;
+  if (bytes.size() != id.bytes.size()) return Error{ErrorCode::kCorrupt, "an entry id is not 16 bytes"};
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(id.bytes.data()));
+  return id;
+}
+
 // Twins are not remembered a second time by the fold, nor here.
 Result<void> read_seen(Connection& connection, std::vector<EntryId>& seen) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
@@ -131,11 +138,16 @@ Result<void> read_seen(Connection& connection, std::vector<EntryId>& seen) {
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) return ok();
-    const std::string_view bytes = row.blob(0);
-    EntryId& id = seen.emplace_back();
-    if (bytes.size() != id.bytes.size()) return Error{ErrorCode::kCorrupt, "an entry id is not 16 bytes"};
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(id.bytes.data()));
+    SHIPLOG_TRY(seen.emplace_back(), entry_id_of(row.blob(0)));
   }
+}
+
+Result<std::optional<std::pair<Offset, EntryId>>> read_last(Connection& connection) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT offset, id FROM entry ORDER BY offset DESC LIMIT 1"));
+  SHIPLOG_TRY(const bool found, row.next());
+  if (!found) return std::nullopt;
+  SHIPLOG_TRY(const EntryId id, entry_id_of(row.blob(1)));
+  return std::pair{Offset{row.integer(0)}, id};
 }
 
 /// Everything a file holds for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
@@ -150,6 +162,7 @@ Result<Restored> read_all(Connection& connection) {
   restored.meta = std::move(checkpoint->meta);
   SHIPLOG_TRY(read_objects(connection, restored.objects));
   SHIPLOG_TRY(read_seen(connection, restored.seen));
+  SHIPLOG_TRY(restored.last, read_last(connection));
   return restored;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ struct Restored {
   StateMeta meta;
   std::vector<std::pair<ObjectKey, Value>> objects;  ///< in no particular order
   std::vector<EntryId> seen;                         ///< oldest first, at most State::kSeenWindow
+  std::optional<std::pair<Offset, EntryId>> last;    ///< the newest entry taken in; nullopt: none yet
   /// Why an existing file was dropped and is to be rebuilt from the journal, in a sentence; empty: it was not.
   std::string rebuilt;
 };

@@ -73,7 +73,10 @@ struct Connection::Impl {
   }
 
   Error error(int code) const {
-    return {code_of(code), "projection " + path + ": " + sqlite3_errmsg(database) + " (SQLite error " +
+    const bool full = (code & 0xff) == SQLITE_FULL;
+    return {code_of(code), "projection " + path + ": " +
+                               (full ? "the disk is full: free some space, then start this process again; " : "") +
+                               sqlite3_errmsg(database) + " (SQLite error " +
                                std::to_string(sqlite3_extended_errcode(database)) + ")"};
   }
 };

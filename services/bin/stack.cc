@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "services/bin/same_journal.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -25,6 +26,7 @@ Result<std::unique_ptr<Stack>> Stack::open(Options options) {
 }
 
 Result<void> Stack::start(std::function<void(const State&)> restored, std::function<void(const Error&)> failed) {
+  SHIPLOG_TRY(check_same_journal(*options_.journal, restored_));
   std::promise<Result<Offset>> opened;
   options_.executor->post([&] {
     auto from = replica_->open(std::move(restored_));
@@ -32,14 +34,6 @@ Result<void> Stack::start(std::function<void(const State&)> restored, std::funct
     opened.set_value(std::move(from));
   });
   SHIPLOG_TRY(const Offset from, opened.get_future().get());
-  SHIPLOG_TRY(const Offset head, options_.journal->head());
-  if (head < from) {
-    return Error{ErrorCode::kCorrupt, options_.journal->describe() + " ends at offset " + std::to_string(head.value) +
-                                          ", but this process has folded it up to offset " +
-                                          std::to_string(from.value) +
-                                          ": it is another journal, or it has lost entries. If it is the right one, "
-                                          "restore it; else give this process another --data-dir"};
-  }
   log::info("journal.opened", {log::kv("name", options_.name), log::kv("journal", options_.journal->describe()),
                                log::kv("from_offset", from.value)});
   tail_ = std::make_unique<TailThread>(*options_.journal, *replica_, *options_.executor, from, std::move(failed));
