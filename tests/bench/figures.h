@@ -44,18 +44,16 @@ class Figures {
     if (file_ != nullptr) std::fclose(file_);
   }
 
-  static void heading(const std::string& text) {
-    std::printf("\n%-58s %14s %14s\n", text.c_str(), "by the clock", "CPU us each");
-  }
+  static void heading(const std::string& text) { std::printf("\n%s\n", text.c_str()); }
 
   /// So many of something in so long. `of`: the path of design section 9 it belongs to, or "machine".
   void rate(const std::string& of, const std::string& what, size_t count, const Time& took) {
     const double number = static_cast<double>(count);
-    std::printf("%-58s %12.0f/s %14.2f\n", what.c_str(), number / took.wall, took.cpu / number * 1e6);
+    std::printf("%-58s %12.0f/s %14.2f us of CPU each\n", what.c_str(), number / took.wall, took.cpu / number * 1e6);
     write(of, what, {{"per_second", number / took.wall}, {"cpu_us_each", took.cpu / number * 1e6}});
   }
   void seconds(const std::string& of, const std::string& what, const Time& took) {
-    std::printf("%-58s %12.3f s %12.3f s\n", what.c_str(), took.wall, took.cpu);
+    std::printf("%-58s %12.3f s %14.3f s of CPU\n", what.c_str(), took.wall, took.cpu);
     write(of, what, {{"seconds", took.wall}, {"cpu_seconds", took.cpu}});
   }
   void value(const std::string& of, const std::string& what, double number, const std::string& unit) {
