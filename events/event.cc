@@ -215,8 +215,7 @@ std::string one_line(std::string text) {
 }  // namespace
 
 template <class Fact>
-  requires kIsAlternative<Fact, EventVariant>
-Event::Event(Fact fact) : EventVariant{std::move(fact)} {}
+requires kIsAlternative<Fact, EventVariant> Event::Event(Fact fact) : EventVariant{std::move(fact)} {}
 
 Event::Event(const Event& other) = default;
 Event::Event(Event&& other) noexcept = default;
