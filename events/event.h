@@ -43,8 +43,7 @@ inline constexpr bool kIsAlternative<Fact, std::variant<Facts...>> = (std::is_sa
 class Event : public EventVariant {
  public:
   template <class Fact>
-    requires kIsAlternative<Fact, EventVariant>
-  Event(Fact fact);  // implicit, as with a variant
+  requires kIsAlternative<Fact, EventVariant> Event(Fact fact);  // implicit, as with a variant
   Event(const Event& other);
   Event(Event&& other) noexcept;
   Event& operator=(const Event& other);
