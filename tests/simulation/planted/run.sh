@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plants each bug of this folder in a copy of the sources, one after the other, and asks the simulation to find it.
 #   run.sh [--seeds N] [PATCH...]      N seeds for each bug at most (default 400); all patches of this folder
+#   run.sh --check                     only sees that every patch still applies; a ctest does this
 # The copy and its build stay in build/planted: a second run compiles only what the patches touch.
 set -euo pipefail
 
@@ -19,6 +20,13 @@ patches=("$@")
 [ ${#patches[@]} -gt 0 ] || patches=("$here"/*.patch)
 
 fail() { echo "planted: $*" >&2; exit 1; }
+
+if [ "${1:-}" = --check ]; then
+  for patch in "$here"/*.patch; do
+    git -C "$root" apply --check "$patch" || fail "$(basename "$patch") no longer applies: plant that bug anew"
+  done
+  exit
+fi
 
 # Only what differs is copied, so that ninja sees what is new.
 copy_sources() {
