@@ -1,0 +1,248 @@
+// The files of the embedded journal, cut at every byte of their ends and spoilt byte by byte: each time it is the whole
+// journal, or a true beginning with a refusal that says what is missing. Never less without a word, never a crash.
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "events/journal/embedded/journal_file.h"
+#include "events/journal/embedded/sqlite_journal.h"
+#include "events/journal/embedded/test_directory.h"
+#include "tests/crash/plane.h"
+#include "tests/support/process.h"
+
+namespace shiplog::crash {
+namespace {
+
+using e2e::read_file;
+using e2e::write_file;
+
+constexpr size_t kPage = 4096;
+constexpr size_t kFrame = kPage + 24;
+constexpr int kBefore = 40;  // records in the file itself, checkpointed and synced
+constexpr int kAfter = 25;   // records in the write-ahead log only
+
+Result<Offset> append(Journal& journal, std::string bytes) {
+  std::promise<Result<Offset>> answer;
+  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
+  return answer.get_future().get();
+}
+
+/// What a journal turned out to be.
+struct Found {
+  size_t records = 0;  ///< delivered, each as it was written
+  std::optional<Error> refusal;
+};
+
+class JournalCut : public ::testing::Test {
+ protected:
+  JournalCut() {
+    store(kBefore);  // and closes, which moves everything into the file
+    auto journal = std::move(open_sqlite_journal(path_)).value();
+    for (int number = 0; number < kAfter; ++number) store_one(*journal);
+    file_ = read_file(path_);
+    wal_ = read_file(path_ + "-wal");
+    mark_ = read_file(path_ + "-head");
+    EXPECT_GT(wal_.size(), kAfter * kFrame);
+    EXPECT_FALSE(mark_.empty());
+  }
+
+  void store(int count) {
+    auto journal = std::move(open_sqlite_journal(path_)).value();
+    for (int number = 0; number < count; ++number) store_one(*journal);
+  }
+
+  void store_one(Journal& journal) {
+    const size_t number = stored_.size();
+    stored_.push_back(std::to_string(number) + " " +
+                      std::string(number * 433 % 6000, static_cast<char>('a' + number % 26)));
+    ASSERT_TRUE(append(journal, stored_.back()));
+  }
+
+  /// Opens a copy that consists of these files and reads all there is, as a server and a tail do.
+  Found open(const std::string& file, const std::string& wal, const std::string& mark) {
+    const std::string copy = directory_.file("copy.db");
+    std::filesystem::remove(copy + "-shm");
+    put(copy, file);
+    put(copy + "-wal", wal);
+    put(copy + "-head", mark);
+    Found found;
+    auto opened = open_sqlite_journal(copy);
+    if (!opened) {
+      found.refusal = opened.error();
+    } else {
+      // Hand-overs between threads are what this takes most of: tails and appends are tried now and then.
+      const bool all = opened_++ % 32 == 0;
+      all ? read_tail(*opened.value(), found) : read_file_itself(copy, found);
+      const auto head = opened.value()->head();
+      if (!head) {
+        found.refusal = head.error();
+      } else if (!found.refusal) {
+        EXPECT_EQ(head.value().value, static_cast<int64_t>(found.records));
+      }
+      if (all) {
+        const auto appended = append(*opened.value(), "one more");
+        EXPECT_TRUE(!appended || mark.empty() || found.refusal || found.records == stored_.size())
+            << "an append hides the loss";
+      }
+    }
+    if (found.refusal) {
+      EXPECT_NE(found.refusal->message.find(copy), std::string::npos) << "which file? " << found.refusal->message;
+      EXPECT_TRUE(found.refusal->code == ErrorCode::kCorrupt || found.refusal->code == ErrorCode::kInvalid)
+          << found.refusal->message;
+    }
+    return found;
+  }
+
+  /// With all the mark knows: whole, or refused.
+  void expect_whole_or_refused(const std::string& file, const std::string& wal, size_t at_least) {
+    const Found found = open(file, wal, mark_);
+    EXPECT_TRUE(found.refusal || found.records == stored_.size()) << found.records << " records without a word";
+    EXPECT_TRUE(!found.refusal || found.records == 0 || found.records >= at_least) << found.refusal->message;
+    (found.refusal ? refused_ : whole_) += 1;
+  }
+
+  static void put(const std::string& path, const std::string& bytes) {
+    if (bytes.empty()) {
+      std::filesystem::remove(path);
+    } else {
+      write_file(path, bytes);
+    }
+  }
+
+  void read_tail(Journal& journal, Found& found) {
+    const auto tail = journal.tail({});
+    if (!tail) {
+      found.refusal = tail.error();
+      return;
+    }
+    take(found, [&] { return tail.value()->next(64, Millis{0}); });
+  }
+
+  void read_file_itself(const std::string& path, Found& found) {
+    auto reader = embedded::FileReader::open(path, Millis{1000});
+    if (!reader) {
+      found.refusal = reader.error();
+      return;
+    }
+    take(found, [&] { return reader.value().read(static_cast<int64_t>(found.records), 64); });
+  }
+
+  template <class Next>
+  void take(Found& found, Next next) {
+    while (true) {
+      const auto some = next();
+      if (!some) {
+        found.refusal = some.error();
+        EXPECT_NE(some.error().message.find(std::to_string(found.records)), std::string::npos)
+            << "which offset? " << some.error().message;
+        return;
+      }
+      if (some.value().empty()) return;
+      for (const JournalRecord& record : some.value()) {
+        EXPECT_EQ(record.offset.value, static_cast<int64_t>(found.records));
+        EXPECT_TRUE(record.bytes == stored_.at(found.records)) << "wrong bytes at offset " << record.offset.value;
+        ++found.records;
+      }
+    }
+  }
+
+  TestDirectory directory_{TestDirectory::in_memory()};
+  const std::string path_ = directory_.file("journal.db");
+  std::vector<std::string> stored_;
+  std::string file_, wal_, mark_;
+  size_t whole_ = 0, refused_ = 0, opened_ = 0;
+  const size_t step_ = soak() > 1 ? 1 : 3;  // of what is not looked at byte by byte every time
+};
+
+TEST_F(JournalCut, TheWriteAheadLogCutAnywhereIsRefusedAndWhatIsMissingIsNamed) {
+  ASSERT_EQ(open(file_, wal_, mark_).records, stored_.size());
+  for (size_t kept = wal_.size() - 1; kept + kFrame + 60 > wal_.size(); --kept) {
+    SCOPED_TRACE(std::to_string(kept) + " of " + std::to_string(wal_.size()) + " bytes");
+    const Found found = open(file_, wal_.substr(0, kept), mark_);
+    ASSERT_TRUE(found.refusal) << "silent loss";
+    EXPECT_NE(found.refusal->message.find("and entries " + std::to_string(found.records) + " to " +
+                                          std::to_string(stored_.size() - 1) + " are missing"),
+              std::string::npos)
+        << found.refusal->message;
+    EXPECT_GE(found.records, static_cast<size_t>(kBefore));
+    EXPECT_EQ(std::filesystem::file_size(directory_.file("copy.db-wal")), kept) << "the evidence must stay";
+    if (HasFailure()) return;
+  }
+  for (size_t kept = 0; kept + kFrame < wal_.size() && !HasFailure(); kept += 97 * step_) {
+    SCOPED_TRACE(std::to_string(kept) + " of " + std::to_string(wal_.size()) + " bytes");
+    expect_whole_or_refused(file_, wal_.substr(0, kept), kBefore);
+  }
+  EXPECT_EQ(whole_, 0U);
+}
+
+TEST_F(JournalCut, WithoutTheMarkACutWriteAheadLogIsExactlyABeginningWithAllThatWasCheckpointed) {
+  size_t before = stored_.size();
+  for (size_t kept = wal_.size(); kept > 0 && !HasFailure(); kept -= std::min<size_t>(kept, 211 * step_)) {
+    SCOPED_TRACE(std::to_string(kept) + " of " + std::to_string(wal_.size()) + " bytes");
+    const Found found = open(file_, wal_.substr(0, kept), "");
+    EXPECT_FALSE(found.refusal) << found.refusal->message;
+    EXPECT_GE(found.records, static_cast<size_t>(kBefore));
+    EXPECT_LE(found.records, before) << "less of the log gives more of the journal";
+    before = found.records;
+  }
+  EXPECT_EQ(before, static_cast<size_t>(kBefore));
+}
+
+TEST_F(JournalCut, AnyWrongByteAtTheEndOfTheWriteAheadLogIsRefused) {
+  for (size_t at = wal_.size() - 1; at + kFrame + 60 > wal_.size() && !HasFailure(); at -= step_) {
+    SCOPED_TRACE("byte " + std::to_string(at) + " of " + std::to_string(wal_.size()));
+    std::string spoilt = wal_;
+    spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << at % 8));
+    expect_whole_or_refused(file_, spoilt, kBefore);
+  }
+  EXPECT_EQ(whole_, 0U);
+}
+
+TEST_F(JournalCut, TheFileCutAtAnyByteOfItsLastPagesIsRefused) {
+  for (size_t kept = file_.size(); kept > 0 && !HasFailure();
+       kept -= std::min(kept, kept + kPage + 60 > file_.size() ? step_ : 379 * step_)) {
+    SCOPED_TRACE(std::to_string(kept) + " of " + std::to_string(file_.size()) + " bytes");
+    expect_whole_or_refused(file_.substr(0, kept), wal_, 0);
+  }
+  EXPECT_GT(refused_, whole_);
+}
+
+TEST_F(JournalCut, AnyWrongByteOfTheFilesLastPagesIsHarmlessOrRefused) {
+  for (size_t at = file_.size() - 1; at + 2 * kPage > file_.size() && !HasFailure(); at -= 2 * step_) {
+    SCOPED_TRACE("byte " + std::to_string(at) + " of " + std::to_string(file_.size()));
+    std::string spoilt = file_;
+    spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << at % 8));
+    expect_whole_or_refused(spoilt, wal_, 0);
+  }
+  EXPECT_GT(refused_, 0U);
+}
+
+TEST_F(JournalCut, AnyDamageOfTheMarkIsHarmlessToAJournalThatIsWhole) {
+  for (size_t at = 0; at < mark_.size(); ++at) {
+    std::string spoilt = mark_;
+    spoilt[at] = static_cast<char>(spoilt[at] ^ 0x10);
+    for (const std::string& mark : {spoilt, mark_.substr(0, at)}) {
+      const Found found = open(file_, wal_, mark);
+      EXPECT_FALSE(found.refusal) << found.refusal->message;
+      EXPECT_EQ(found.records, stored_.size());
+    }
+  }
+}
+
+TEST_F(JournalCut, ALostFileIsNotTakenForANewJournal) {
+  const Found found = open("", "", mark_);
+  ASSERT_TRUE(found.refusal);
+  EXPECT_NE(found.refusal->message.find("entries 0 to " + std::to_string(stored_.size() - 1) + " are missing"),
+            std::string::npos)
+      << found.refusal->message;
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("copy.db")));
+}
+
+}  // namespace
+}  // namespace shiplog::crash

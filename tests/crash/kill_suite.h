@@ -1,0 +1,15 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "tests/crash/plane.h"
+
+namespace shiplog::crash {
+
+/// Processes that are killed and frozen, on any journal: a program names its backends with
+/// INSTANTIATE_TEST_SUITE_P(Name, Kill, ::testing::Values(...), backend_name) and lists kill_suite.cc.
+class Kill : public ::testing::TestWithParam<JournalBackend> {};
+
+inline std::string backend_name(const ::testing::TestParamInfo<JournalBackend>& info) { return info.param.name; }
+
+}  // namespace shiplog::crash

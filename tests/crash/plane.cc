@@ -1,0 +1,154 @@
+#include "tests/crash/plane.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "events/journal/embedded/sqlite_journal.h"
+#include "tests/crash/story.h"
+
+namespace shiplog::crash {
+namespace {
+
+class EmbeddedJournal final : public JournalUnderTest {
+ public:
+  explicit EmbeddedJournal(const std::string& folder) : file_{folder + "/journal.db"} {}
+  std::string address() const override { return "sqlite:" + file_; }
+  Result<std::shared_ptr<Journal>> open() const override {
+    SqliteJournalOptions options;
+    options.create = false;
+    SHIPLOG_TRY(auto journal, open_sqlite_journal(file_, options));
+    return std::shared_ptr<Journal>{std::move(journal)};
+  }
+
+ private:
+  std::string file_;
+};
+
+int64_t number_from_environment(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoll(text);
+}
+
+std::vector<Present> listed(const Value& list) {
+  std::vector<Present> present;
+  for (const Value& item : list["items"].items()) {
+    const Value& metadata = item["metadata"];
+    if (!Workload::is_own(metadata["name"].str())) continue;
+    present.push_back({metadata["name"].str(), metadata["uid"].str(), item["data"]["value"].str(),
+                       std::stoull(metadata["resourceVersion"].str())});
+  }
+  return present;
+}
+
+/// The API's own history of one object against the journal's.
+void check_history(const e2e::ApiClient& api, const std::string& object, const std::vector<uint64_t>& revisions) {
+  const e2e::Answer answer = api.get("/shiplog/v1/history?kind=cm&order=oldest&limit=0&name=" + object);
+  std::vector<uint64_t> told;
+  for (const Value& item : answer.json["items"].items())
+    told.push_back(static_cast<uint64_t>(item["revision"].as_int()));
+  EXPECT_EQ(told, revisions) << object << ": " << answer;
+}
+
+}  // namespace
+
+JournalBackend embedded_journal() {
+  return {"embedded", [](const std::string& folder) -> std::unique_ptr<JournalUnderTest> {
+            return std::make_unique<EmbeddedJournal>(folder);
+          }};
+}
+
+Plane::Shape Plane::a_process_a_role() {
+  Shape shape = {{"plane", "api"}, {"other", "api"}};
+  for (const char* role :
+       {"binder", "scheduler", "dispatcher", "collector", "taint", "quota", "lifecycle", "control"}) {
+    shape[role] = role;
+  }
+  return shape;
+}
+
+Plane::Plane(const JournalBackend& backend, Shape shape, std::vector<std::string> options)
+    : shape_{std::move(shape)}, options_{std::move(options)} {
+  const std::string shared = fleet_.path("shared");
+  std::filesystem::create_directories(shared);
+  journal_ = backend.make(shared);
+  options_.push_back("--journal=" + journal_->address());
+  std::ranges::copy(journal_->options(), std::back_inserter(options_));
+}
+
+std::vector<std::string> Plane::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, roles] : shape_) names.push_back(name);
+  return names;
+}
+
+bool Plane::serves_api(const std::string& name) const {
+  const std::string& roles = shape_.at(name);
+  return roles == "all" || roles.find("api") != std::string::npos;
+}
+
+void Plane::start(const std::string& name, Workload* workload, bool wait) {
+  std::vector<std::string> options = options_;
+  options.push_back("--roles=" + shape_.at(name));
+  const bool api = serves_api(name);
+  fleet_.serve(name, options, api && wait);
+  if (workload != nullptr && api && wait) {
+    workload->add_server(name, std::make_shared<e2e::ApiClient>(fleet_.kubeconfig(name)));
+  }
+}
+
+void Plane::start_all(Workload* workload) {
+  for (const auto& [name, roles] : shape_) start(name, workload);
+}
+
+void Plane::kill(const std::string& name, Workload* workload) {
+  if (workload != nullptr) workload->remove_server(name);
+  fleet_.kill(name);
+}
+
+void Plane::freeze(const std::string& name) { ::kill(fleet_.process(name).pid(), SIGSTOP); }
+void Plane::thaw(const std::string& name) { ::kill(fleet_.process(name).pid(), SIGCONT); }
+
+void Plane::check(const std::vector<Operation>& operations) {
+  const e2e::ApiClient api = fleet_.api();
+  const auto opened = journal_->open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  // The services may still have something to say: compare when nothing came in between.
+  Value state, list;
+  Story story;
+  e2e::Ran replay;
+  EXPECT_TRUE(e2e::eventually([&] {
+    state = api.get("/shiplog/v1/state").json;
+    list = api.get(std::string{Workload::kConfigMaps}).json;
+    auto read = read_story(*opened.value());
+    EXPECT_TRUE(read) << read.error().message;
+    if (read) story = std::move(read).value();
+    replay = fleet_.shiplogctl({"replay", "--verify", "--journal=" + journal_->address(), "-o", "json"});
+    return ::testing::Test::HasFailure() ||
+           api.get("/shiplog/v1/state").json["nextOffset"].as_int() == state["nextOffset"].as_int();
+  })) << "the journal never comes to rest";
+
+  for (const std::string& broken : broken_promises(operations, story.versions, listed(list))) ADD_FAILURE() << broken;
+  EXPECT_EQ(state["stateHash"].str(), story.state_hash);
+  ASSERT_TRUE(replay.ok()) << replay;
+  const Value replayed = e2e::json(replay.out);
+  EXPECT_EQ(replayed["stateHash"].str(), story.state_hash);
+  EXPECT_EQ(replayed["revision"].as_int(), static_cast<int64_t>(story.revision.value));
+  EXPECT_EQ(replayed["differences"].as_int(-1), 0) << replay;
+
+  std::map<std::string, std::vector<uint64_t>> revisions;
+  for (const Version& version : story.versions) revisions[version.object].push_back(version.revision);
+  for (const auto& [object, wanted] : revisions) check_history(api, object, wanted);
+}
+
+uint64_t seed_or(uint64_t fallback) {
+  return static_cast<uint64_t>(number_from_environment("SHIPLOG_CRASH_SEED", static_cast<int64_t>(fallback)));
+}
+
+int soak() { return static_cast<int>(std::max<int64_t>(1, number_from_environment("SHIPLOG_CRASH_SOAK", 1))); }
+
+}  // namespace shiplog::crash
