@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/ids.h"
+#include "events/base/newest_ids.h"
 #include "events/base/random.h"
 #include "events/base/system.h"
 
@@ -95,6 +96,20 @@ TEST(System, ClockAndChanceAreReal) {
   EXPECT_NE(new_entry_id(random), new_entry_id(random));
   const UtcMillis first = SystemClock{}.now();
   EXPECT_GT(first.value, parse_rfc3339("2020-01-01T00:00:00Z").value().value);
+}
+
+TEST(NewestIds, ForgetsTheOldestFirstAndCountsATwinOnce) {
+  const auto id = [](uint8_t number) {
+    EntryId made;
+    made.bytes[15] = number;  // all else alike: they share a bucket
+    return made;
+  };
+  NewestIds newest{3};
+  for (const uint8_t number : {1, 2, 2, 3}) newest.insert(id(number));
+  EXPECT_TRUE(newest.contains(id(1)));
+  newest.insert(id(4));
+  EXPECT_FALSE(newest.contains(id(1)));
+  for (const uint8_t number : {2, 3, 4}) EXPECT_TRUE(newest.contains(id(number))) << int{number};
 }
 
 }  // namespace

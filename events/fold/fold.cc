@@ -28,7 +28,7 @@ class Folder {
     folded.refusal = folded.duplicate ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
     if (!folded.refusal) folded.refusal = apply_all();
     if (!folded.refusal) folded.refusal = staged_.check_quotas();
-    state_.remember(entry_.id);
+    state_.seen_.insert(entry_.id);
     if (entry_.time > state_.meta_.time) state_.meta_.time = entry_.time;
     if (!folded.refusal) {
       for (const LeaseTaken* taken : leases_) state_.meta_.leases[taken->service] = {taken->holder, taken->epoch};

@@ -213,15 +213,6 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
   }
 }
 
-void State::remember(const EntryId& id) {
-  if (!seen_ids_.insert(id).second) return;
-  seen_order_.push_back(id);
-  if (seen_order_.size() > kSeenWindow) {
-    seen_ids_.erase(seen_order_.front());
-    seen_order_.pop_front();
-  }
-}
-
 void State::remember_hash() {
   recent_hashes_.emplace_back(meta_.revision, hash());
   if (recent_hashes_.size() > kRememberedHashes) recent_hashes_.pop_front();
@@ -243,7 +234,7 @@ bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Valu
   }
   const bool same = made.meta_.hash == meta.hash;
   made.meta_ = meta;
-  for (const EntryId& id : seen) made.remember(id);
+  for (const EntryId& id : seen) made.seen_.insert(id);
   into = std::move(made);
   return same;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,11 +9,11 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "events/base/hash.h"
 #include "events/base/ids.h"
+#include "events/base/newest_ids.h"
 #include "events/base/quantity.h"
 #include "events/base/time.h"
 #include "events/state/cluster.h"
@@ -108,7 +107,7 @@ class State {
 
   /// The empty lease (epoch 0) when nobody ever took it.
   const Lease& lease(std::string_view service) const;
-  bool seen(const EntryId& id) const { return seen_ids_.contains(id); }
+  bool seen(const EntryId& id) const { return seen_.contains(id); }
 
   /// Rebuilds a state from what a projection kept: its objects in any order, the meta and the newest entry ids (oldest
   /// first). False when the objects do not hash to meta.hash.
@@ -119,20 +118,10 @@ class State {
   friend class Staged;
   friend class Folder;
 
-  // Ids are random: any of their bytes will do.
-  struct EntryIdHash {
-    size_t operator()(const EntryId& id) const {
-      size_t bytes = 0;
-      std::memcpy(&bytes, id.bytes.data(), sizeof bytes);
-      return bytes;
-    }
-  };
-
   void put(const ObjectKey& key, Object object);
   void erase(const ObjectKey& key);
   void reindex(const ObjectKey& key, const Value& before, const Value& after);
   void reindex_views(const ObjectKey& key, const Value& before, const Value& after);
-  void remember(const EntryId& id);
   void remember_hash();
 
   StateMeta meta_;  // hash covers objects only; hash() adds the rest
@@ -144,8 +133,7 @@ class State {
   PolicyIndex policy_index_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
-  std::deque<EntryId> seen_order_;
-  std::unordered_set<EntryId, EntryIdHash> seen_ids_;  // only ever asked for one id: its order decides nothing
+  NewestIds seen_{kSeenWindow};
   std::deque<std::pair<Revision, Hash128>> recent_hashes_;
 };
 

@@ -87,8 +87,8 @@ bool is_pure(const std::string& file) {
   if (!file.starts_with("services/")) return false;
   const std::string name = fs::path{file}.filename().string();
   if (name.starts_with("decide")) return true;
-  return std::ranges::any_of(std::vector<std::string>{"/filter/", "/score/", "/select/", "/assign/", "/patch/",
-                                                      "/selector/", "/table/", "/admission/"},
+  return std::ranges::any_of(std::vector<std::string>{"/filter/", "/score/", "/select/", "/assign/", "/apply/",
+                                                      "/patch/", "/selector/", "/table/", "/admission/"},
                              [&](const std::string& part) { return file.find(part) != std::string::npos; });
 }
 
