@@ -70,6 +70,7 @@ TEST(JournalElection, OneThatResignsIsReplacedAndStaysQuiet) {
 TEST(JournalElection, AProcessWithOtherKeysIsTold) {
   const auto beats = std::shared_ptr<Journal>(make_memory_journal());
   Candidate first{beats, "first", "keys-1"};
+  EXPECT_TRUE(first.comes_to(true));
   Candidate second{beats, "second", "keys-2"};
   auto told = second.stranger.get_future();
   ASSERT_EQ(told.wait_for(kPatience), std::future_status::ready);
