@@ -151,5 +151,21 @@ TEST(Value, BecomesAnObjectOrAnArrayWhenEditedAsOne) {
   EXPECT_EQ(to_json(value), "[2]");
 }
 
+TEST(Value, FindsKeysOfAnyLengthInObjectsOfAnySize) {
+  for (const size_t members : {1U, 3U, 15U, 16U, 17U, 40U}) {
+    Value object = Value::object();
+    for (size_t i = 0; i < members; ++i) object.set(std::string(i, 'k'), static_cast<int64_t>(i));
+    for (size_t i = 0; i < 50; ++i) {
+      const std::string key(i, 'k');
+      ASSERT_EQ(object.contains(key), i < members) << i << " of " << members;
+      if (i < members) {
+        EXPECT_EQ(object[key].as_int(), static_cast<int64_t>(i));
+      }
+      EXPECT_FALSE(object.contains(key + "x"));
+      EXPECT_FALSE(object.contains(key + '\0')) << "a zero is a byte of the key";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shiplog
