@@ -25,6 +25,8 @@ class Cluster {
   /// kill -9 of one of them; and starting it again with the same data, without waiting.
   void kill(int broker);
   void start(int broker);
+  /// Of its process, to be sent signals.
+  pid_t pid(int broker) const { return nodes_.at(static_cast<size_t>(broker)).process->pid(); }
   /// Until every broker that runs answers.
   void wait_ready(int brokers);
   /// In an administrator's way, with any settings.
