@@ -99,17 +99,17 @@ TEST(System, ClockAndChanceAreReal) {
 }
 
 TEST(NewestIds, ForgetsTheOldestFirstAndCountsATwinOnce) {
-  const auto id = [](uint8_t number) {
+  const auto id = [](int number) {
     EntryId made;
-    made.bytes[15] = number;  // all else alike: they share a bucket
+    made.bytes[15] = static_cast<uint8_t>(number);  // all else alike: they share a bucket
     return made;
   };
   NewestIds newest{3};
-  for (const uint8_t number : {1, 2, 2, 3}) newest.insert(id(number));
+  for (const int number : {1, 2, 2, 3}) newest.insert(id(number));
   EXPECT_TRUE(newest.contains(id(1)));
   newest.insert(id(4));
   EXPECT_FALSE(newest.contains(id(1)));
-  for (const uint8_t number : {2, 3, 4}) EXPECT_TRUE(newest.contains(id(number))) << int{number};
+  for (const int number : {2, 3, 4}) EXPECT_TRUE(newest.contains(id(number))) << number;
 }
 
 }  // namespace
