@@ -68,6 +68,7 @@ class SqliteJournalDamage : public testing::Test {
   Found read(const std::string& file, const std::string& wal, bool try_append = true) {
     const std::string copy = directory_.file("copy.db");
     std::filesystem::remove(copy + "-shm");
+    std::filesystem::remove(copy + "-head");  // what the copy before this one has acknowledged
     write_file(copy, file);
     write_file(copy + "-wal", wal);
     Found found;
