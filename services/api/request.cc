@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
 
@@ -214,6 +215,7 @@ Result<ReadOptions> read_options(const HttpRequest& request) {
 
 Result<WriteOptions> write_options(const HttpRequest& request) {
   WriteOptions options;
+  options.force = flag(request, "force");
   for (const auto& [key, value] : request.query) {
     if (key == "dryRun") {
       if (value != "All") {
@@ -231,6 +233,16 @@ Result<WriteOptions> write_options(const HttpRequest& request) {
             "fieldValidation", "FieldValueNotSupported",
             "Unsupported value: \"" + value + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
       }
+    } else if (key == "fieldManager") {
+      constexpr size_t kLongest = 128;
+      if (value.size() > kLongest) {
+        return invalid_field("fieldManager", "FieldValueTooLong", "Too long: may not be more than 128 bytes");
+      }
+      if (printable(value, kLongest) != value) {
+        return invalid_field("fieldManager", "FieldValueInvalid",
+                             "Invalid value: " + quoted(value) + ": should only contain printable characters");
+      }
+      options.field_manager = value;
     }
   }
   return options;

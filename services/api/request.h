@@ -62,6 +62,8 @@ Result<ReadOptions> read_options(const HttpRequest& request);
 struct WriteOptions {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
+  std::string field_manager;  ///< empty: none named
+  bool force = false;         ///< of server-side apply
 };
 /// Error: kInvalid, a value that is not known.
 Result<WriteOptions> write_options(const HttpRequest& request);

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "services/api/apply/managed_fields.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
 
@@ -98,6 +99,9 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
   Value* at = &object;
   for (const std::string& step : steps_of(context->kind->scale->spec_replicas)) at = &at->edit(step);
   *at = replicas.as_int();
+  const FieldWriter writer{manager_of(options.field_manager, context->request.headers.get("User-Agent")),
+                           context->kind->api_version(), "scale", server->options.clock->now()};
+  object = track_update(writer, *context->kind, old.value(), std::move(object));
   if (options.dry_run) return server->answer(context, 200, scale_of(*context->kind, object));
 
   if (server->options.vault != nullptr) {

@@ -2,8 +2,10 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/base/yaml.h"
 #include "projections/objects/object_query.h"
 #include "services/api/admission/admission.h"
+#include "services/api/apply/managed_fields.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
 
@@ -31,6 +33,19 @@ Admission admission_for(Server& server, const Context& context, const WriteOptio
   admission.name = context.path.name;
   admission.now = server.options.clock->now();
   return admission;
+}
+
+FieldWriter field_writer_for(const Server& server, const Context& context, const WriteOptions& options) {
+  return {manager_of(options.field_manager, context.request.headers.get("User-Agent")), context.kind->api_version(),
+          context.path.subresource, server.options.clock->now()};
+}
+
+/// Who owns which field of `object`, now that `before` has become that. `given`: metadata.managedFields as the client
+/// sent it, which admission has set aside.
+Value tracked(const Server& server, const Context& context, const WriteOptions& options, const Value& before,
+              Value object, const Value& given) {
+  if (!given.is_null()) object.edit("metadata").set("managedFields", given);
+  return track_update(field_writer_for(server, context, options), *context.kind, before, std::move(object));
 }
 
 /// Answers and leaves a trace of what was not allowed.
@@ -132,7 +147,7 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   Entry entry = server->entry_for(*context, write.verb);
   if (expected != Revision{}) entry.expects = {{key, expected}};
   const Value sent = object;
-  if (write.verb == "create") {
+  if (expected == Revision{}) {
     entry.events = {ObjectCreated{key, std::move(object)}};
   } else if (write.status) {
     entry.events = {StatusUpdated{key, std::move(object)}};
@@ -146,7 +161,8 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
       if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
       if (const auto& refusal = outcome.value().refusal) {
         const Error error = refused(*context, *refusal, key);
-        if (error.code == ErrorCode::kConflict && write.on_conflict) return write.on_conflict(error);
+        const bool faster = error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists;
+        if (faster && write.on_conflict) return write.on_conflict(error);
         return refuse(server, context, error);
       }
       Value stored = sent;  // nothing changed, or the last finalizer went and the object with it (DEL-6)
@@ -163,8 +179,9 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   });
 }
 
+/// `applied`: the object already says who owns what.
 void update_from(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& old,
-                 Value object, const Write& write, std::vector<std::string> duplicates) {
+                 Value object, const Write& write, std::vector<std::string> duplicates, bool applied = false) {
   Admission admission = admission_for(*server, *context, options);
   admission.duplicate_fields = std::move(duplicates);
   const ObjectKey key = context->key();
@@ -173,14 +190,21 @@ void update_from(const ServerPtr& server, const ContextPtr& context, const Write
   if (stated.value() != Revision{} && stated.value() != revision_of(old)) {
     return server->fail(context, conflict(context->subject()));
   }
+  const Value managed = object["metadata"]["managedFields"];
   auto admitted = write.status ? admit_status_update(admission, old, std::move(object))
                                : admit_update(admission, old, std::move(object));
   if (!admitted) return refuse(server, context, admitted.error());
   context->warnings = admission.warnings;
   warn_of_idle_parts(*context, admitted.value());
-  if (options.dry_run) return server->answer(context, write.success, admitted.value());
+  Value wanted = std::move(admitted).value();
+  if (applied) {
+    wanted.edit("metadata").set("managedFields", managed);
+  } else {
+    wanted = tracked(*server, *context, options, old, std::move(wanted), managed);
+  }
+  if (options.dry_run || wanted == old) return server->answer(context, write.success, wanted);  // META-3
   // Always bound to what was read: the fold says who was first, and an unconditional update simply tries again.
-  append_object(server, context, write, key, revision_of(old), std::move(admitted).value());
+  append_object(server, context, write, key, revision_of(old), std::move(wanted));
 }
 
 Result<Value> patched(const Context& context, const Value& old, const std::string& type, const Value& patch) {
@@ -236,24 +260,24 @@ void in_namespace(const ServerPtr& server, const ContextPtr& context, const std:
   });
 }
 
-}  // namespace
-
-void create_object(const ServerPtr& server, const ContextPtr& context) {
-  auto options = write_options(context->request);
-  if (!options) return server->fail(context, options.error());
-  std::vector<std::string> duplicates;
-  auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
-  if (!body) return server->fail(context, body.error());
-
-  Admission admission = admission_for(*server, *context, options.value());
+/// `applied`: the object already says who owns what.
+void create_from(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, Value body,
+                 std::vector<std::string> duplicates, const Write& write, bool applied = false) {
+  Admission admission = admission_for(*server, *context, options);
   admission.duplicate_fields = std::move(duplicates);
-  auto admitted = admit_create(admission, std::move(body).value());
+  const Value managed = body["metadata"]["managedFields"];
+  auto admitted = admit_create(admission, std::move(body));
   if (!admitted) return refuse(server, context, admitted.error());
   context->warnings = admission.warnings;
   warn_of_idle_parts(*context, admitted.value());
-  const ObjectKey key = key_for(*context, admitted.value());
-  if (options.value().dry_run) {
-    Value object = std::move(admitted).value();
+  Value object = std::move(admitted).value();
+  const ObjectKey key = key_for(*context, object);
+  if (applied) {
+    object.edit("metadata").set("managedFields", managed);
+  } else {
+    object = tracked(*server, *context, options, Value{}, std::move(object), managed);
+  }
+  if (options.dry_run) {
     // What the fold would have filled in; clients rely on finding it.
     object.edit("metadata").set("uid", uid_from(new_entry_id(*server->options.random), 0));
     object.edit("metadata").set("creationTimestamp", rfc3339(server->options.clock->now()));
@@ -263,13 +287,84 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
       in_namespace(server, context, key.ns, [server, context, object] { server->answer(context, 201, object); });
     });
   }
-  const Write write{.verb = "create", .success = 201, .status = false, .on_conflict = {}};
-  const auto create = [server, context, write, key, object = std::move(admitted).value()] {
+  const auto create = [server, context, write, key, object = std::move(object)] {
     append_object(server, context, write, key, Revision{}, object);
   };
   if (!context->kind->ephemeral || key.ns.empty()) return create();
   // Namespaces live in the other journal: what is ephemeral is checked here, as the fold cannot.
   in_namespace(server, context, key.ns, create);
+}
+
+/// Server-side apply: what the patch names is put onto what is there, as far as nobody else owns it (SSA-1 to SSA-12).
+void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& patch,
+               const std::vector<std::string>& duplicates, int tries) {
+  server->when_current(context, [=] {
+    const bool status = context->path.subresource == "status";
+    auto old = server->current(*context, context->key());
+    const bool missing = !old && old.error().code == ErrorCode::kNotFound;
+    if (!old && (!missing || status)) return server->fail(context, old.error());
+    if (missing && !patch["metadata"]["uid"].is_empty()) {  // SSA-3
+      return server->fail(context, conflict(context->subject(), "uid mismatch: the provided object specified uid " +
+                                                                    patch["metadata"]["uid"].str() +
+                                                                    ", and no existing object was found"));
+    }
+    const Value live = missing ? Value{} : old.value();
+    auto applied =
+        apply_fields(field_writer_for(*server, *context, options), *context->kind, live, patch, options.force);
+    if (!applied) return server->fail(context, applied.error());
+    if (!applied.value().conflicts.empty()) return server->fail(context, conflict_error(applied.value().conflicts));
+    Write write{.verb = "patch", .success = missing ? 201 : 200, .status = status, .on_conflict = {}};
+    // Whoever names a version means that version.
+    if (tries > 1 && patch["metadata"]["resourceVersion"].is_empty()) {
+      write.on_conflict = [=](const Error&) { try_apply(server, context, options, patch, duplicates, tries - 1); };
+    }
+    Value object = std::move(applied).value().object;
+    if (missing) {
+      object.edit("metadata").set("name", context->path.name);
+      return create_from(server, context, options, std::move(object), duplicates, write, true);
+    }
+    update_from(server, context, options, live, std::move(object), write, duplicates, true);
+  });
+}
+
+/// The body of an apply, checked as far as it can be without the object (SSA-1, SSA-2).
+void apply_object(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options) {
+  if (options.field_manager.empty()) {
+    return server->fail(
+        context, invalid({"meta.k8s.io", "PatchOptions", "", ""},
+                         {{"fieldManager", "FieldValueRequired", "Required value: is required for apply patch"}}));
+  }
+  std::vector<std::string> duplicates;
+  // JSON is YAML too, but only JSON tells which key stood twice.
+  auto patch = parse_json(context->request.body, &duplicates);
+  if (!patch) patch = parse_yaml(context->request.body);
+  if (!patch) return server->fail(context, patch.error().context("error decoding YAML"));
+  const Value& name = patch.value()["metadata"]["name"];
+  if (!name.is_empty() && name.as_string() != context->path.name) {
+    return server->fail(context, Error{ErrorCode::kBadRequest, "the name of the object (" + name.str() +
+                                                                   ") does not match the name on the URL (" +
+                                                                   context->path.name + ")"});
+  }
+  const Kind& kind = *context->kind;
+  if (patch.value()["apiVersion"].as_string() != kind.api_version() || patch.value()["kind"].as_string() != kind.kind) {
+    return server->fail(context, Error{ErrorCode::kBadRequest,
+                                       "Incorrect version specified in apply patch. Specified patch version: " +
+                                           patch.value()["apiVersion"].str() + " " + patch.value()["kind"].str() +
+                                           ", expected: " + kind.api_version() + " " + kind.kind});
+  }
+  try_apply(server, context, options, patch.value(), duplicates, kPatchTries);
+}
+
+}  // namespace
+
+void create_object(const ServerPtr& server, const ContextPtr& context) {
+  auto options = write_options(context->request);
+  if (!options) return server->fail(context, options.error());
+  std::vector<std::string> duplicates;
+  auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
+  if (!body) return server->fail(context, body.error());
+  create_from(server, context, options.value(), std::move(body).value(), std::move(duplicates),
+              {.verb = "create", .success = 201, .status = false, .on_conflict = {}});
 }
 
 void update_object(const ServerPtr& server, const ContextPtr& context) {
@@ -285,10 +380,16 @@ void patch_object(const ServerPtr& server, const ContextPtr& context) {
   auto options = write_options(context->request);
   if (!options) return server->fail(context, options.error());
   const std::string type = media_type(context->request.headers.get("Content-Type"));
+  if (type == "application/apply-patch+yaml") return apply_object(server, context, options.value());
+  if (options.value().force) {
+    return server->fail(
+        context, invalid({"meta.k8s.io", "PatchOptions", "", ""},
+                         {{"force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch"}}));
+  }
   const bool strategic = type == "application/strategic-merge-patch+json";
   if (type != "application/json-patch+json" && type != "application/merge-patch+json" &&
       !(strategic && context->kind->builtin)) {
-    std::string accepted = "application/json-patch+json, application/merge-patch+json";
+    std::string accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
     if (context->kind->builtin) accepted += ", application/strategic-merge-patch+json";
     return server->fail(
         context, Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +

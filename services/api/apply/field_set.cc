@@ -1,0 +1,132 @@
+#include "services/api/apply/field_set.h"
+
+#include <algorithm>
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+enum class Keep { kEither, kBoth, kFirstOnly };
+
+bool kept(Keep keep, bool a, bool b) {
+  switch (keep) {
+    case Keep::kEither:
+      return a || b;
+    case Keep::kBoth:
+      return a && b;
+    case Keep::kFirstOnly:
+      return a && !b;
+  }
+  return false;
+}
+
+const FieldSet kNothing;
+
+FieldSet combined(const FieldSet& a, const FieldSet& b, Keep keep) {
+  FieldSet result;
+  result.owned = kept(keep, a.owned, b.owned);
+  auto left = a.children.begin();
+  auto right = b.children.begin();
+  while (left != a.children.end() || right != b.children.end()) {
+    const bool from_left = right == b.children.end() || (left != a.children.end() && left->key <= right->key);
+    const bool from_right = left == a.children.end() || (right != b.children.end() && right->key <= left->key);
+    const std::string& key = from_left ? left->key : right->key;
+    FieldSet child = combined(from_left ? left->set : kNothing, from_right ? right->set : kNothing, keep);
+    if (!child.empty()) result.children.push_back({key, std::move(child)});
+    if (from_left) ++left;
+    if (from_right) ++right;
+  }
+  return result;
+}
+
+auto position(std::vector<FieldSet::Child>& children, std::string_view key) {
+  return std::lower_bound(children.begin(), children.end(), key,
+                          [](const FieldSet::Child& child, std::string_view wanted) { return child.key < wanted; });
+}
+
+std::string step_text(const std::string& key) {
+  const std::string rest = key.substr(2);
+  if (key.starts_with("f:")) return "." + rest;
+  if (key.starts_with("v:")) return "[=" + rest + "]";
+  if (key.starts_with("i:")) return "[" + rest + "]";
+  std::string text;
+  const auto keys = parse_json(rest);
+  if (!keys) return "[" + rest + "]";
+  for (const auto& member : keys.value().members()) {
+    text += (text.empty() ? "" : ",") + std::string{member.key()} + "=" + to_json(member.value);
+  }
+  return "[" + text + "]";
+}
+
+void add_paths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& paths) {
+  if (set.owned) paths.push_back(prefix);
+  for (const auto& child : set.children) add_paths(child.set, prefix + step_text(child.key), paths);
+}
+
+}  // namespace
+
+bool FieldSet::empty() const { return !owned && children.empty(); }
+
+bool FieldSet::operator==(const FieldSet&) const = default;
+
+const FieldSet* FieldSet::find(std::string_view key) const {
+  const auto at = std::lower_bound(children.begin(), children.end(), key,
+                                   [](const Child& child, std::string_view wanted) { return child.key < wanted; });
+  return at != children.end() && at->key == key ? &at->set : nullptr;
+}
+
+FieldSet& FieldSet::edit(std::string_view key) {
+  auto at = position(children, key);
+  if (at == children.end() || at->key != key) at = children.insert(at, Child{std::string{key}, {}});
+  return at->set;
+}
+
+void FieldSet::put(std::string_view key, FieldSet child) {
+  if (!child.empty()) {
+    edit(key) = std::move(child);
+    return;
+  }
+  const auto at = position(children, key);
+  if (at != children.end() && at->key == key) children.erase(at);
+}
+
+FieldSet unite(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kEither); }
+FieldSet intersect(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kBoth); }
+FieldSet subtract(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kFirstOnly); }
+
+Value to_fields_v1(const FieldSet& set) {
+  Value fields = Value::object();
+  if (set.owned && !set.children.empty()) fields.set(".", Value::object());
+  for (const auto& child : set.children) fields.set(child.key, to_fields_v1(child.set));
+  return fields;
+}
+
+Result<FieldSet> from_fields_v1(const Value& fields) {
+  FieldSet set;
+  if (!fields.is_object()) return Error{ErrorCode::kBadRequest, "fieldsV1 must consist of objects"};
+  for (const auto& member : fields.members()) {
+    if (member.key() == ".") {
+      set.owned = true;
+      continue;
+    }
+    const bool step = member.key().size() >= 2 && member.key()[1] == ':' &&
+                      std::string_view{"fkvi"}.find(member.key()[0]) != std::string_view::npos;
+    if (!step) {
+      return Error{ErrorCode::kBadRequest,
+                   "fieldsV1 has a key that is no field, key, value or index: " + std::string{member.key()}};
+    }
+    SHIPLOG_TRY(auto child, from_fields_v1(member.value));
+    set.put(member.key(), std::move(child));
+  }
+  if (set.children.empty()) set.owned = true;
+  return set;
+}
+
+std::vector<std::string> paths_of(const FieldSet& set) {
+  std::vector<std::string> paths;
+  add_paths(set, "", paths);
+  return paths;
+}
+
+}  // namespace shiplog::api

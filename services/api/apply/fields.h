@@ -1,0 +1,31 @@
+#pragma once
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "events/kinds/schema.h"
+#include "services/api/apply/field_set.h"
+
+namespace shiplog::api {
+
+// What a value consists of, seen through its schema: objects and lists with keys are taken apart, atomic ones are whole
+// (kubernetes-api SSA-13 to SSA-15). A field that the schema does not know is taken apart like an object; lists there
+// are atomic.
+
+/// All fields of `value`. Error: kBadRequest, an element of a list twice, or one without its key (SSA-2).
+Result<FieldSet> fields_of(const Value& value, const Schema& schema);
+
+struct FieldChanges {
+  FieldSet changed;  ///< new, or with another value than before
+  FieldSet removed;
+};
+FieldChanges compare_fields(const Value& before, const Value& after, const Schema& schema);
+
+/// `live` with `wanted` put on top of it: objects and lists with keys are merged, all else is replaced. Elements that
+/// only `live` has keep their place before the element that follows them.
+Value merge_fields(const Value& live, const Value& wanted, const Schema& schema);
+
+/// `value` without `fields`. An element or object goes as a whole when it is in `fields` itself and nothing below it is
+/// in `kept`.
+Value without_fields(const Value& value, const FieldSet& fields, const FieldSet& kept, const Schema& schema);
+
+}  // namespace shiplog::api

@@ -1,0 +1,295 @@
+#include "services/api/apply/managed_fields.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "events/base/json.h"
+#include "services/api/apply/fields.h"
+
+// kubernetes-api section 14, SSA-1 to SSA-16.
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kApply = "Apply";
+constexpr const char* kUpdate = "Update";
+constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+/// SSA-7: more entries of updates than this are folded into one.
+constexpr size_t kMostUpdates = 10;
+
+struct Manager {
+  std::string name;
+  std::string operation;
+  std::string api_version;
+  std::string subresource;
+  std::string time;
+  FieldSet fields;
+
+  /// SSA-4: an Apply is known by its manager, an Update also by the version it came through.
+  bool is(const FieldWriter& writer, const char* its_operation) const {
+    return name == writer.manager && operation == its_operation && subresource == writer.subresource &&
+           (operation == kApply || api_version == writer.api_version);
+  }
+};
+using Managers = std::vector<Manager>;
+
+Result<Managers> read_managers(const Value& list) {
+  Managers managers;
+  for (const Value& entry : list.items()) {
+    if (entry["fieldsType"].as_string() != "FieldsV1") {
+      return Error{ErrorCode::kBadRequest, "metadata.managedFields: fieldsType must be FieldsV1"};
+    }
+    SHIPLOG_TRY(auto fields, from_fields_v1(entry["fieldsV1"]));
+    fields.owned = false;
+    managers.push_back({entry["manager"].str(), entry["operation"].str(), entry["apiVersion"].str(),
+                        entry["subresource"].str(), entry["time"].str(), std::move(fields)});
+  }
+  return managers;
+}
+
+Value written(Managers managers) {
+  std::erase_if(managers, [](const Manager& manager) { return manager.fields.empty(); });
+  std::ranges::sort(managers, {}, [](const Manager& manager) {
+    return std::tie(manager.operation, manager.time, manager.name, manager.api_version, manager.subresource);
+  });
+  Value list = Value::array();
+  for (const Manager& manager : managers) {
+    Value entry = Value::object({{"apiVersion", manager.api_version},
+                                 {"fieldsType", "FieldsV1"},
+                                 {"fieldsV1", to_fields_v1(manager.fields)},
+                                 {"manager", manager.name},
+                                 {"operation", manager.operation}});
+    if (!manager.time.empty()) entry.set("time", manager.time);
+    if (!manager.subresource.empty()) entry.set("subresource", manager.subresource);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// META-15: what a client sends back counts; nothing, or what cannot be read, means what is stored.
+Managers managers_of(const Value& before, const Value& after) {
+  const Value& given = after["metadata"]["managedFields"];
+  if (given.is_array()) {
+    const bool reset = given.size() == 0 || (given.size() == 1 && given[0].size() == 0);
+    if (reset) return {};
+    if (auto managers = read_managers(given)) return std::move(managers).value();
+  }
+  auto stored = read_managers(before["metadata"]["managedFields"]);
+  return stored ? std::move(stored).value() : Managers{};
+}
+
+void with_managers(Value& object, Managers managers) {
+  Value list = written(std::move(managers));
+  if (list.size() == 0) {
+    object.edit("metadata").erase("managedFields");
+  } else {
+    object.edit("metadata").set("managedFields", std::move(list));
+  }
+}
+
+/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition does not say.
+Schema schema_of(const Kind& kind) {
+  Schema schema = kind.schema == nullptr ? Schema{} : *kind.schema;
+  if (!kind.builtin) {
+    const Kind* any = Kinds::compiled().find_type("configmaps");
+    schema.properties["metadata"] = any->schema->properties.at("metadata");
+  }
+  return schema;
+}
+
+/// SSA-6.
+FieldSet ownable(FieldSet fields, const Kind& kind, const std::string& subresource) {
+  FieldSet result = std::move(fields);
+  result.owned = false;
+  if (subresource == "status") {
+    FieldSet status;
+    if (const FieldSet* found = result.find("f:status")) status.put("f:status", *found);
+    return status;
+  }
+  for (const char* step : {"f:apiVersion", "f:kind"}) result.put(step, {});
+  if (kind.has_status) result.put("f:status", {});
+  if (const FieldSet* found = result.find("f:metadata")) {
+    FieldSet metadata = *found;
+    metadata.owned = false;
+    for (const char* step : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName",
+                             "f:generation", "f:managedFields", "f:resourceVersion"}) {
+      metadata.put(step, {});
+    }
+    result.put("f:metadata", std::move(metadata));
+  }
+  return result;
+}
+
+void fold_oldest(Managers& managers) {
+  auto updates = std::ranges::count(managers, std::string{kUpdate}, &Manager::operation);
+  while (updates-- > static_cast<std::ptrdiff_t>(kMostUpdates)) {
+    auto oldest = managers.end();
+    for (auto each = managers.begin(); each != managers.end(); ++each) {
+      if (each->operation != kUpdate || each->name == "ancient-changes") continue;
+      if (oldest == managers.end() || each->time < oldest->time) oldest = each;
+    }
+    if (oldest == managers.end()) return;
+    Manager old = std::move(*oldest);
+    managers.erase(oldest);
+    auto ancient = std::ranges::find_if(managers, [&](const Manager& each) {
+      return each.name == "ancient-changes" && each.api_version == old.api_version &&
+             each.subresource == old.subresource;
+    });
+    if (ancient == managers.end()) {
+      old.name = "ancient-changes";
+      managers.push_back(std::move(old));
+    } else {
+      ancient->fields = unite(ancient->fields, old.fields);
+      ancient->time = std::max(ancient->time, old.time);
+    }
+  }
+}
+
+/// What kubectl applied on the client's side and is still so: those fields were kubectl's (SSA-12).
+FieldSet last_applied_by_client(const Value& live, const Schema& schema) {
+  const Value& text = live["metadata"]["annotations"][kLastApplied];
+  if (!text.is_string()) return {};
+  const auto last = parse_json(text.as_string());
+  if (!last) return {};
+  auto fields = fields_of(last.value(), schema);
+  if (!fields) return {};
+  return subtract(fields.value(), compare_fields(live, last.value(), schema).changed);
+}
+
+Value without_managers(const Value& object) {
+  Value rest = object;
+  rest.edit("metadata").erase("managedFields");
+  return rest;
+}
+
+}  // namespace
+
+Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after) {
+  const Schema schema = schema_of(kind);
+  Managers managers = managers_of(before, after);
+  FieldChanges changes = compare_fields(before.is_null() ? Value::object() : before, after, schema);
+  const FieldSet changed = ownable(std::move(changes.changed), kind, writer.subresource);
+  const FieldSet removed = ownable(std::move(changes.removed), kind, writer.subresource);
+  auto own = managers.end();
+  for (auto each = managers.begin(); each != managers.end(); ++each) {
+    if (each->is(writer, kUpdate)) {
+      own = each;
+    } else {
+      each->fields = subtract(each->fields, changed);
+    }
+    each->fields = subtract(each->fields, removed);
+  }
+  if (!changed.empty()) {
+    if (own == managers.end()) {
+      own = managers.insert(managers.end(),
+                            {writer.manager, kUpdate, writer.api_version, writer.subresource, "", FieldSet{}});
+    }
+    own->fields = unite(own->fields, changed);
+    own->time = rfc3339(writer.now);
+  }
+  fold_oldest(managers);
+  with_managers(after, std::move(managers));
+  return after;
+}
+
+Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const Value& live, const Value& patch,
+                             bool force) {
+  if (!patch["metadata"]["managedFields"].is_empty()) {
+    return Error{ErrorCode::kBadRequest, "metadata.managedFields must be nil"};
+  }
+  const Schema schema = schema_of(kind);
+  SHIPLOG_TRY(auto all, fields_of(patch, schema));
+  const FieldSet wanted = ownable(std::move(all), kind, writer.subresource);
+  auto stored = read_managers(live["metadata"]["managedFields"]);
+  Managers managers = stored ? std::move(stored).value() : Managers{};
+  if (!live.is_null() && managers.empty()) {
+    auto everything = fields_of(live, schema);
+    managers.push_back({"before-first-apply", kUpdate, live["apiVersion"].str(), writer.subresource,
+                        rfc3339(writer.now),
+                        everything ? ownable(std::move(everything).value(), kind, writer.subresource) : FieldSet{}});
+  }
+
+  const auto mine = [&](const Manager& manager) { return manager.is(writer, kApply); };
+  FieldSet of_others;
+  for (const Manager& manager : managers) {
+    if (!mine(manager)) of_others = unite(of_others, manager.fields);
+  }
+  auto own = std::ranges::find_if(managers, mine);
+  Applied applied;
+  applied.object = live.is_null() ? patch : merge_fields(live, patch, schema);
+  if (own != managers.end()) {
+    const FieldSet kept = unite(wanted, of_others);
+    applied.object = without_fields(applied.object, subtract(own->fields, kept), kept, schema);
+  }
+  const bool migrates = writer.manager == "kubectl" && live["metadata"]["annotations"].contains(kLastApplied);
+  if (migrates) {
+    applied.object.edit("metadata").edit("annotations").set(kLastApplied, to_json(patch) + "\n");
+  }
+
+  FieldChanges changes = compare_fields(live.is_null() ? Value::object() : live, applied.object, schema);
+  const FieldSet changed = ownable(std::move(changes.changed), kind, writer.subresource);
+  const FieldSet removed = ownable(std::move(changes.removed), kind, writer.subresource);
+  FieldSet given_up;
+  if (migrates) {
+    given_up = last_applied_by_client(live, schema);
+    given_up.edit("f:metadata").edit("f:annotations").edit(std::string{"f:"} + kLastApplied).owned = true;
+  }
+  for (Manager& manager : managers) {
+    if (mine(manager)) continue;
+    const FieldSet disputed = intersect(manager.fields, changed);
+    if (disputed.empty() && removed.empty()) continue;
+    if (!force) {
+      for (const std::string& field : paths_of(subtract(disputed, given_up))) {
+        std::string who = '"' + manager.name + '"';
+        if (!manager.subresource.empty()) who += " with subresource \"" + manager.subresource + '"';
+        applied.conflicts.push_back({who + " using " + manager.api_version, manager.api_version, field});
+      }
+    }
+    manager.fields = subtract(subtract(manager.fields, disputed), removed);
+  }
+  if (!applied.conflicts.empty()) return applied;
+
+  const bool same_fields = own != managers.end() && own->fields == wanted && own->api_version == writer.api_version;
+  if (same_fields && without_managers(applied.object) == without_managers(live)) {
+    applied.object = live;  // SSA-10: no write, whatever the clock says
+    return applied;
+  }
+  if (own == managers.end()) {
+    own = managers.insert(managers.end(), {writer.manager, kApply, "", writer.subresource, "", FieldSet{}});
+  }
+  own->fields = wanted;
+  own->api_version = writer.api_version;
+  own->time = rfc3339(writer.now);
+  with_managers(applied.object, std::move(managers));
+  return applied;
+}
+
+Error conflict_error(const std::vector<FieldConflict>& conflicts) {
+  std::map<std::string, std::vector<std::string>> by_manager;
+  Error error{ErrorCode::kConflict, "", {}};
+  for (const FieldConflict& conflict : conflicts) {
+    by_manager[conflict.manager].push_back(conflict.field);
+    error.causes.push_back({conflict.field, "FieldManagerConflict", "conflict with " + conflict.manager});
+  }
+  const bool one = conflicts.size() == 1;
+  error.message = "Apply failed with " + std::to_string(conflicts.size()) + (one ? " conflict: " : " conflicts: ");
+  bool first = true;
+  for (const auto& [manager, fields] : by_manager) {
+    error.message += std::string{first ? "" : "\n"} + (one ? "conflict" : "conflicts") + " with " + manager + ":";
+    first = false;
+    if (one) error.message += " " + fields.front();
+    for (const std::string& field : fields) {
+      if (!one) error.message += "\n- " + field;
+    }
+  }
+  return error;
+}
+
+std::string manager_of(std::string_view field_manager, std::string_view user_agent) {
+  if (!field_manager.empty()) return std::string{field_manager};
+  const std::string_view name = user_agent.substr(0, user_agent.find('/'));
+  return name.empty() ? "unknown" : std::string{name.substr(0, 128)};
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,188 @@
+#include "services/api/apply/managed_fields.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
+  return parsed ? parsed.value() : Value{};
+}
+
+const Kind& config_maps() { return *Kinds::compiled().find_type("configmaps"); }
+const Kind& deployments() { return *Kinds::compiled().find_type("deployments.apps"); }
+
+FieldWriter writer(const std::string& manager, int64_t seconds = 0, const std::string& subresource = "") {
+  return {manager, "v1", subresource, UtcMillis{1767355200000 + seconds * 1000}};
+}
+
+Value config_map(std::string_view data, std::string_view metadata = R"("name":"c")") {
+  return json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{)" + std::string{metadata} + R"(},"data":)" +
+              std::string{data} + "}");
+}
+
+/// "manager operation fields" of each entry.
+std::vector<std::string> managers(const Value& object) {
+  std::vector<std::string> lines;
+  for (const Value& entry : object["metadata"]["managedFields"].items()) {
+    lines.push_back(entry["manager"].str() + " " + entry["operation"].str() + " " + to_json(entry["fieldsV1"]));
+  }
+  return lines;
+}
+using Lines = std::vector<std::string>;
+
+Value applied(const std::string& manager, const Value& live, const Value& patch, bool force = false) {
+  auto result = apply_fields(writer(manager, 60), config_maps(), live, patch, force);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    return {};
+  }
+  for (const auto& conflict : result.value().conflicts) ADD_FAILURE() << conflict.manager << " " << conflict.field;
+  return result.value().object;
+}
+
+TEST(ManagedFields, ACreateOwnsWhatItSets) {  // SSA-6, SSA-7
+  const Value object =
+      track_update(writer("kubectl"), config_maps(), Value{}, config_map(R"({"a":"1"})", R"("name":"c","uid":"u")"));
+  EXPECT_EQ(managers(object), (Lines{R"(kubectl Update {"f:data":{".":{},"f:a":{}}})"}));
+  const Value& entry = object["metadata"]["managedFields"][0];
+  EXPECT_EQ(entry["apiVersion"].as_string(), "v1");
+  EXPECT_EQ(entry["fieldsType"].as_string(), "FieldsV1");
+  EXPECT_EQ(entry["time"].as_string(), "2026-01-02T12:00:00Z");
+}
+
+TEST(ManagedFields, AnUpdateTakesWhatItChangesAndNothingElse) {  // SSA-7
+  const Value made = track_update(writer("one"), config_maps(), Value{}, config_map(R"({"a":"1","b":"1","c":"1"})"));
+  Value next = made;
+  next.set("data", json(R"({"a":"1","b":"2"})"));
+  const Value object = track_update(writer("two", 5), config_maps(), made, next);
+  EXPECT_EQ(managers(object),
+            (Lines{R"(one Update {"f:data":{".":{},"f:a":{}}})", R"(two Update {"f:data":{"f:b":{}}})"}));
+}
+
+TEST(ManagedFields, AWriteThatChangesNothingChangesNoTime) {  // SSA-7, META-3
+  const Value made = track_update(writer("one"), config_maps(), Value{}, config_map(R"({"a":"1"})"));
+  EXPECT_EQ(track_update(writer("one", 50), config_maps(), made, made), made);
+}
+
+TEST(ManagedFields, AnEmptyListStartsOver) {  // META-15
+  const Value made = track_update(writer("one"), config_maps(), Value{}, config_map(R"({"a":"1"})"));
+  for (const char* list : {"[]", "[{}]"}) {
+    Value next = made;
+    next.edit("metadata").set("managedFields", json(list));
+    EXPECT_FALSE(track_update(writer("two"), config_maps(), made, next)["metadata"].contains("managedFields"));
+  }
+  Value silent = made;
+  silent.edit("metadata").erase("managedFields");
+  EXPECT_EQ(track_update(writer("two"), config_maps(), made, silent), made);
+}
+
+TEST(ManagedFields, AStatusBelongsToWhoWroteItThroughTheSubresource) {
+  const Value made =
+      json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1}})");
+  Value next = made;
+  next.set("status", json(R"({"replicas":1})"));
+  const Value object = track_update(writer("controller", 0, "status"), deployments(), made, next);
+  EXPECT_EQ(managers(object), (Lines{R"(controller Update {"f:status":{"f:replicas":{}}})"}));
+  EXPECT_EQ(object["metadata"]["managedFields"][0]["subresource"].as_string(), "status");
+}
+
+TEST(ManagedFields, OldUpdatesAreFoldedIntoOne) {  // SSA-7
+  Value object = config_map("{}");
+  for (int i = 0; i < 14; ++i) {
+    Value next = object;
+    next.edit("data").set("k" + std::to_string(i), "v");
+    object = track_update(writer("m" + std::to_string(i), i), config_maps(), object, next);
+  }
+  EXPECT_EQ(managers(object).size(), 10U);
+  EXPECT_TRUE(managers(object)[0].starts_with("ancient-changes Update ")) << managers(object)[0];
+  EXPECT_NE(managers(object)[0].find("f:k0"), std::string::npos);
+}
+
+TEST(Apply, MakesWhatIsNotThere) {  // SSA-3
+  const Value object = applied("one", Value{}, config_map(R"({"a":"1"})"));
+  EXPECT_EQ(object["data"], json(R"({"a":"1"})"));
+  EXPECT_EQ(managers(object), (Lines{R"(one Apply {"f:data":{"f:a":{}}})"}));
+}
+
+TEST(Apply, RemovesWhatTheManagerNoLongerNames) {  // SSA-8
+  const Value first = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
+  const Value second = applied("one", first, config_map(R"({"b":"2"})"));
+  EXPECT_EQ(second["data"], json(R"({"b":"2"})"));
+  EXPECT_EQ(managers(second), (Lines{R"(one Apply {"f:data":{"f:b":{}}})"}));
+}
+
+TEST(Apply, LeavesWhatAnotherOwnsToo) {  // SSA-8
+  const Value first = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
+  const Value both = applied("two", first, config_map(R"({"a":"1"})"));
+  const Value after = applied("one", both, config_map(R"({"b":"1"})"));
+  EXPECT_EQ(after["data"], json(R"({"a":"1","b":"1"})"));
+  EXPECT_EQ(managers(after), (Lines{R"(one Apply {"f:data":{"f:b":{}}})", R"(two Apply {"f:data":{"f:a":{}}})"}));
+}
+
+TEST(Apply, FindsConflictsAndSaysWithWhom) {  // SSA-8, SSA-9
+  const Value live = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
+  const auto single = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2"})"), false);
+  ASSERT_TRUE(single);
+  const Error one = conflict_error(single.value().conflicts);
+  EXPECT_EQ(one.message, R"(Apply failed with 1 conflict: conflict with "one" using v1: .data.a)");
+  ASSERT_EQ(one.causes.size(), 1U);
+  EXPECT_EQ(one.causes[0].field, ".data.a");
+  EXPECT_EQ(one.causes[0].reason, "FieldManagerConflict");
+  const auto twice = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2","b":"2"})"), false);
+  EXPECT_EQ(conflict_error(twice.value().conflicts).message,
+            "Apply failed with 2 conflicts: conflicts with \"one\" using v1:\n- .data.a\n- .data.b");
+}
+
+TEST(Apply, ForceTakesTheFieldsAway) {  // SSA-8
+  const Value live = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
+  const Value after = applied("two", live, config_map(R"({"a":"2"})"), true);
+  EXPECT_EQ(after["data"], json(R"({"a":"2","b":"1"})"));
+  EXPECT_EQ(managers(after), (Lines{R"(one Apply {"f:data":{"f:b":{}}})", R"(two Apply {"f:data":{"f:a":{}}})"}));
+}
+
+TEST(Apply, OfTheSameAgainIsNoWrite) {  // SSA-10
+  const Value live = applied("one", Value{}, config_map(R"({"a":"1"})"));
+  const auto again = apply_fields(writer("one", 900), config_maps(), live, config_map(R"({"a":"1"})"), false);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again.value().object, live);
+}
+
+TEST(Apply, WhatWasThereBeforeTheFirstHasAnOwner) {  // SSA-11
+  const auto result =
+      apply_fields(writer("one"), config_maps(), config_map(R"({"a":"1"})"), config_map(R"({"a":"2"})"), false);
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result.value().conflicts.size(), 1U);
+  EXPECT_EQ(result.value().conflicts[0].manager, R"("before-first-apply" using v1)");
+}
+
+TEST(Apply, TakesOverFromClientSideApplyWithoutConflict) {  // SSA-12
+  Value made = config_map(
+      R"({"a":"1","b":"1"})",
+      R"("name":"c","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"a\":\"1\"}}"})");
+  made = track_update(writer("kubectl-client-side-apply"), config_maps(), Value{}, made);
+  const Value after = applied("kubectl", made, config_map(R"({"a":"2"})"));
+  EXPECT_EQ(after["data"], json(R"({"a":"2","b":"1"})"));
+  const auto other = apply_fields(writer("kubectl"), config_maps(), made, config_map(R"({"b":"2"})"), false);
+  ASSERT_EQ(other.value().conflicts.size(), 1U) << "b was not applied by the client";
+}
+
+TEST(Apply, RefusesABodyWithManagedFields) {  // SSA-2
+  const auto result = apply_fields(writer("one"), config_maps(), Value{},
+                                   config_map("{}", R"("name":"c","managedFields":[{"manager":"x"}])"), false);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "metadata.managedFields must be nil");
+}
+
+TEST(Apply, TheManagerIsNamedByTheUserAgentWhereNothingElseDoes) {
+  EXPECT_EQ(manager_of("", "kubectl/v1.30.0 (linux/amd64)"), "kubectl");
+  EXPECT_EQ(manager_of("flux", "kubectl/v1.30.0"), "flux");
+  EXPECT_EQ(manager_of("", ""), "unknown");
+}
+
+}  // namespace
+}  // namespace shiplog::api
