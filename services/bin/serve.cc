@@ -249,15 +249,12 @@ class ControlPlane {
     std::string url = api_->url();
     if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
     log::info("api.listening", {log::kv("url", url)});
-    // Written once the API answers for real: whoever waits for the file may go on at once.
-    loop_.post([this, identity, url] {
-      record_->replica().when_caught_up([this, identity, url] {
-        if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity); !written) {
-          log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
-          stop_process();
-        }
-      });
-    });
+    ready_ = [this, identity, url] {
+      if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity); !written) {
+        log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
+        stop_process();
+      }
+    };
     return ok();
   }
 
@@ -274,7 +271,12 @@ class ControlPlane {
                    [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
   }
 
+  /// Then the API answers for real, and the kubeconfig is written: whoever waits for that file may go on at once.
   void make_system_namespaces() {
+    // Shared by the appends under way: the last one that is answered, well or not, lets go of it.
+    const std::shared_ptr<void> all{nullptr, [this](void*) {
+                                      if (ready_ && !stopped_) ready_();
+                                    }};
     for (const std::string& name : system_namespaces()) {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;
@@ -286,7 +288,7 @@ class ControlPlane {
                      .user_agent = kUserAgent};
       entry.events = {ObjectCreated{key, namespace_object(name)}};
       // Of several processes one is first; the others' are refused, which is as good.
-      record_->replica().append(std::move(entry), [](Result<Outcome>) {});
+      record_->replica().append(std::move(entry), [all](Result<Outcome>) {});
     }
   }
 
@@ -312,6 +314,7 @@ class ControlPlane {
 
   const ServeOptions& options_;
   std::atomic<bool> stopped_{false};
+  std::function<void()> ready_;  ///< set by who serves the API
   int lock_ = -1;
   HostPort listen_;
   SystemRandom random_;
