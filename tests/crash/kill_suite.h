@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ostream>
+
 #include <gtest/gtest.h>
 
 #include "tests/crash/plane.h"
@@ -10,6 +12,7 @@ namespace shiplog::crash {
 /// INSTANTIATE_TEST_SUITE_P(Name, Kill, ::testing::Values(...), backend_name) and lists kill_suite.cc.
 class Kill : public ::testing::TestWithParam<JournalBackend> {};
 
+inline void PrintTo(const JournalBackend& backend, std::ostream* stream) { *stream << backend.name; }
 inline std::string backend_name(const ::testing::TestParamInfo<JournalBackend>& info) { return info.param.name; }
 
 }  // namespace shiplog::crash
