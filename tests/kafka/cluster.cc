@@ -1,5 +1,6 @@
 #include "tests/kafka/cluster.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +67,7 @@ int brokers_that_answer(const std::string& bootstrap) {
 
 }  // namespace
 
-Cluster::Cluster(int brokers) {
+Cluster::Cluster(int brokers, std::vector<std::string> settings) : settings_{std::move(settings)} {
   // Fetched first, once and by one: what Maven says is seen, and takes minutes at most.
   const e2e::Ran fetched = e2e::run({SHIPLOG_KAFKA_SCRIPT, "fetch"}, {}, "", std::chrono::minutes{6});
   if (!fetched.ok()) give_up("\n" + fetched.err);
@@ -99,10 +100,12 @@ Cluster::~Cluster() {
 void Cluster::start(int broker) {
   Node& node = nodes_.at(static_cast<size_t>(broker));
   const std::string folder = this->folder(static_cast<size_t>(broker));
-  node.process = std::make_unique<e2e::Process>(
-      std::vector<std::string>{SHIPLOG_KAFKA_SCRIPT, "run", folder, std::to_string(broker + 1),
-                               std::to_string(node.port), voters_},
-      e2e::Environment{}, folder + ".log");
+  std::vector<std::string> command = {SHIPLOG_KAFKA_SCRIPT,      "run",  folder, std::to_string(broker + 1),
+                                      std::to_string(node.port), voters_};
+  command.insert(command.end(), settings_.begin(), settings_.end());
+  e2e::Environment extra;
+  if (nodes_.size() > 1) extra["SHIPLOG_KAFKA_HEAP"] = "256m";
+  node.process = std::make_unique<e2e::Process>(std::move(command), extra, folder + ".log");
 }
 
 void Cluster::kill(int broker) { nodes_.at(static_cast<size_t>(broker)).process->kill(); }
@@ -124,6 +127,21 @@ void Cluster::wait_ready(int brokers) {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
   give_up("the broker does not start; what it said is above");
+}
+
+int Cluster::leader(const std::string& topic) const {
+  const Handle handle{RD_KAFKA_PRODUCER, bootstrap_};
+  rd_kafka_topic_t* asked = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
+  const rd_kafka_metadata_t* metadata = nullptr;
+  int leader = -1;
+  if (rd_kafka_metadata(handle.get(), 0, asked, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (metadata->topic_cnt == 1 && metadata->topics[0].partition_cnt > 0) {
+      leader = metadata->topics[0].partitions[0].leader - 1;
+    }
+    rd_kafka_metadata_destroy(metadata);
+  }
+  rd_kafka_topic_destroy(asked);
+  return std::max(leader, -1);
 }
 
 void Cluster::make_topic(const std::string& name, int partitions, const KafkaSettings& settings) {
@@ -172,6 +190,16 @@ std::string Cluster::segment(const std::string& topic, int broker) const {
   return folder(static_cast<size_t>(broker)) + "/data/" + topic + "-0/00000000000000000000.log";
 }
 
+std::string Cluster::bytes_on_disk(const std::string& topic, int broker) const {
+  std::string all;
+  std::error_code vanished;  // the cleaner replaces files while we look
+  for (const auto& file :
+       std::filesystem::directory_iterator(folder(static_cast<size_t>(broker)) + "/data/" + topic + "-0", vanished)) {
+    all += e2e::read_file(file.path().string());
+  }
+  return all;
+}
+
 void Cluster::print_logs() const {
   for (size_t node = 0; node < nodes_.size(); ++node) {
     const std::string text = e2e::read_file(folder(node) + ".log");
@@ -199,7 +227,7 @@ class StopAtTheEnd final : public ::testing::Environment {
 
 Cluster& shared_cluster() {
   auto& cluster = the_shared_one();
-  if (!cluster) cluster = std::make_unique<Cluster>();
+  if (!cluster) cluster = std::make_unique<Cluster>(1, std::vector<std::string>{"log.cleaner.backoff.ms=200"});
   return *cluster;
 }
 

@@ -15,7 +15,8 @@ namespace shiplog::kafka_test {
 /// Threads: the main one.
 class Cluster {
  public:
-  explicit Cluster(int brokers = 1);
+  /// `settings`: "name=value" for every broker.
+  explicit Cluster(int brokers = 1, std::vector<std::string> settings = {});
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -29,12 +30,16 @@ class Cluster {
   pid_t pid(int broker) const { return nodes_.at(static_cast<size_t>(broker)).process->pid(); }
   /// Until every broker that runs answers.
   void wait_ready(int brokers);
+  /// Which broker leads the topic's first partition; -1: none.
+  int leader(const std::string& topic) const;
   /// In an administrator's way, with any settings.
   void make_topic(const std::string& name, int partitions, const KafkaSettings& settings);
   /// What the first record of a topic carries.
   KafkaHeaders headers_of_first(const std::string& topic) const;
   /// The file that holds the first records of a topic's only partition.
   std::string segment(const std::string& topic, int broker = 0) const;
+  /// Everything that a broker has on its disk for a topic's only partition.
+  std::string bytes_on_disk(const std::string& topic, int broker = 0) const;
 
  private:
   struct Node {
@@ -45,6 +50,7 @@ class Cluster {
   std::string folder(size_t node) const { return folder_ + "/broker" + std::to_string(node + 1); }
   void print_logs() const;
 
+  std::vector<std::string> settings_;
   std::string folder_;
   std::string bootstrap_;
   std::string voters_;
