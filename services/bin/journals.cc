@@ -87,7 +87,8 @@ Result<JournalAddress> parse_journal(const std::string& journal) {
                    "name, of letters, digits, \".\", \"-\" and \"_\", begins its topics' names"};
 }
 
-Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options) {
+Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options,
+                                          bool with_keys) {
   FleetJournals journals;
   if (!address.on_kafka()) {
     if (!options.kafka.empty()) {
@@ -111,6 +112,12 @@ Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const J
   beats.settings["message.timeout.ms"] = "2000";  // a late beat says nothing
   beats.close_timeout = Millis{500};
   SHIPLOG_TRY(journals.beats, open_kafka(std::move(beats)));
+  if (!with_keys) return journals;
+  SHIPLOG_TRY(auto keys, kafka_options(address, options, "keys"));
+  keys.headers = nullptr;
+  keys.keyed = true;
+  keys.settings["message.timeout.ms"] = "5000";  // whoever stores a Secret waits for it
+  SHIPLOG_TRY(journals.keys, open_kafka(std::move(keys)));
   return journals;
 }
 

@@ -31,10 +31,12 @@ struct FleetJournals {
   std::shared_ptr<Journal> record;
   std::shared_ptr<Journal> ephemera;
   std::shared_ptr<Journal> beats;  ///< who lives and leads (JournalElection); null when processes share a machine
+  std::shared_ptr<Journal> keys;   ///< of Secrets, wrapped (Vault::open_log); null as well
 };
 
-/// Opens or makes them. The folder of a file must exist. Errors: those of the backends; kInvalid.
-Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options);
+/// Opens or makes them, `keys` only when asked for. The folder of a file must exist. Errors: those of the backends;
+/// kInvalid.
+Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options, bool with_keys);
 
 /// Opens the record, which must exist: to read it.
 Result<std::shared_ptr<Journal>> open_record(const JournalOptions& options);

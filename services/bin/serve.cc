@@ -11,6 +11,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
+#include "projections/history/history_query.h"
 #include "services/api/api_server.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
@@ -41,25 +42,6 @@ constexpr Millis kStopDeadline{5'000};
 /// Events are kept for an hour, as kube-apiserver does by default.
 constexpr Millis kEventLife{3'600'000};
 constexpr Millis kExpireEvery{60'000};
-
-/// Names the key store of a folder: a random word that is made with it. Processes of a fleet must use the same store,
-/// or one would seal what another cannot open.
-Result<std::string> key_store_name(const std::string& folder, Random& random) {
-  const std::string path = folder + "/key-store";
-  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (made >= 0) {
-    const std::string name = to_string(new_entry_id(random));
-    const bool written =
-        ::write(made, name.data(), name.size()) == static_cast<ssize_t>(name.size()) && ::fsync(made) == 0;
-    ::close(made);
-    if (!written) return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno)};
-    return name;
-  }
-  std::ifstream file{path};
-  std::string name;
-  if (!(file >> name)) return Error{ErrorCode::kIo, "cannot read " + path + ": is it the folder of another user?"};
-  return name;
-}
 
 /// One process for one data folder: two would write the same projection.
 Result<int> lock_folder(const std::string& folder) {
@@ -110,8 +92,8 @@ class ControlPlane {
     SHIPLOG_TRY(make_folder(shared));
     const std::string keys = options_.keys_dir.empty() ? shared : options_.keys_dir;
     SHIPLOG_TRY(make_folder(keys));
-    SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal));
-    SHIPLOG_TRY(vault_, Vault::open_folder(keys));
+    SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
+    SHIPLOG_TRY(open_vault(address, keys, std::move(journals.keys)));
 
     const std::string projection = options_.common.data_dir + "/projection.db";
     const std::string snapshots = options_.common.data_dir + "/snapshots";
@@ -127,10 +109,10 @@ class ControlPlane {
                                         .executor = &loop_,
                                         .random = &random_}));
     record_->replica().add_observer(catalogue_);
-    record_->replica().add_observer(*vault_);
+    if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
-    SHIPLOG_TRY(make_election(shared, keys, std::move(journals.beats)));
+    SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
     make_roles();
 
     const auto failed = [](const Error& error) {
@@ -146,6 +128,7 @@ class ControlPlane {
       roles_->start();
       record_->replica().when_caught_up([this] {
         log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
+        if (vault_) vault_->look_after([this](const ObjectKey& object) { return last_states(object); });
         make_system_namespaces();
       });
       expire_ephemera();
@@ -177,7 +160,43 @@ class ControlPlane {
     });
   }
 
-  Result<void> make_election(const std::string& shared, const std::string& keys, std::shared_ptr<Journal> beats) {
+  /// On Kafka keys are in a topic, and only those processes that need them hold the fleet's key.
+  Result<void> open_vault(const JournalAddress& address, const std::string& folder, std::shared_ptr<Journal> keys) {
+    if (!address.on_kafka()) {
+      SHIPLOG_TRY(vault_, Vault::open_folder(folder));
+      return ok();
+    }
+    if (!keys) return ok();
+    if (std::filesystem::exists(folder + "/keys.db")) {
+      return Error{ErrorCode::kInvalid,
+                   folder +
+                       "/keys.db holds the keys of a fleet whose journal is a file; a fleet on Kafka keeps them in "
+                       "its topic and would not look there: give it a --keys-dir of its own"};
+    }
+    SHIPLOG_TRY(vault_, Vault::open_log(folder, std::move(keys)));
+    return ok();
+  }
+
+  Result<Value> open_sealed(Value value) {
+    if (!vault_) return Error{ErrorCode::kInternal, "this process has no role that opens Secrets"};
+    return vault_->open(std::move(value));
+  }
+
+  /// What was removed under a name, as it was last.
+  Result<std::vector<Value>> last_states(const ObjectKey& object) {
+    return record_->store().read([&](const View& view) -> Result<std::vector<Value>> {
+      SHIPLOG_TRY(const auto versions, HistoryQuery{view}.versions(object));
+      std::vector<Value> states;
+      for (const VersionRow& version : versions) {
+        if (version.operation != Operation::kRemoved) continue;
+        SHIPLOG_TRY(Value state, parse_stored_json(version.json));
+        states.push_back(std::move(state));
+      }
+      return states;
+    });
+  }
+
+  Result<void> make_election(const std::string& shared, std::shared_ptr<Journal> beats) {
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
     const std::string identity =
@@ -186,18 +205,8 @@ class ControlPlane {
       election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
       return ok();
     }
-    JournalElection::Options election{.beats = std::move(beats), .identity = identity, .executor = &loop_};
-    if (uses_keys()) {
-      SHIPLOG_TRY(election.keys, key_store_name(keys, random_));
-    }
-    election.other_keys = [keys](const std::string& other) {
-      log::error("process.stopping",
-                 {log::kv("reason", "the process " + other + " of this fleet does not use the key store in " + keys +
-                                        ": what one seals the other could not open; give all processes of a fleet the "
-                                        "same --keys-dir")});
-      stop_process();
-    };
-    election_ = std::make_unique<JournalElection>(std::move(election));
+    election_ = std::make_unique<JournalElection>(
+        JournalElection::Options{.beats = std::move(beats), .identity = identity, .executor = &loop_});
     return ok();
   }
 
@@ -207,7 +216,7 @@ class ControlPlane {
         HttpsMembers::Options{.state = &record_->replica().state(),
                               .executor = &loop_,
                               .io = members_io_,
-                              .open = [this](Value value) { return vault_->open(std::move(value)); },
+                              .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent});
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
                                                     .executor = &loop_,
@@ -219,7 +228,7 @@ class ControlPlane {
         {"scheduler", [] { return make_scheduler_service(); }},
         {"dispatcher",
          [this] {
-           return make_dispatcher_service(*members_, [this](const Value& manifest) { return vault_->open(manifest); });
+           return make_dispatcher_service(*members_, [this](const Value& manifest) { return open_sealed(manifest); });
          }},
         {"collector", [this] { return make_collector_service(*members_); }},
         {"taint", [] { return make_taint_service(); }},

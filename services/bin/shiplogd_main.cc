@@ -119,7 +119,7 @@ int run(std::vector<std::string> words) {
       ->capture_default_str();
   serve_command
       ->add_option("--keys-dir", serving.keys_dir,
-                   "The fleet's key, keys of Secrets, certificates: the same folder for all processes of a fleet "
+                   "The fleet's key and certificates, and the keys of Secrets unless the journal is on Kafka "
                    "[beside a journal file; on Kafka DATA-DIR]")
       ->type_name("DIR");
   serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")

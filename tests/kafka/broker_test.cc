@@ -94,6 +94,50 @@ TEST(KafkaRecord, CarriesHeadersSoThatConsumersNeedNotDecode) {
   EXPECT_EQ(shared_cluster().headers_of_first(options.topic), (KafkaHeaders{{"family", "api,taint"}, {"length", "5"}}));
 }
 
+TEST(KafkaKeyedTopic, WhatWasRemovedLeavesTheDisk) {
+  KafkaJournalOptions options = new_journal();
+  options.keyed = true;
+  options.forget_within = Millis{100};
+  options.settings = {{"compression.type", "none"}};  // so that the text can be looked for
+  const auto journal = open_kafka_journal(options).value();
+  append_now(*journal, "one\nto be forgotten");
+  append_now(*journal, "two\nto be kept\nwith a second line");
+  append_now(*journal, "three\n");
+  EXPECT_EQ(bytes_of(read_all(*journal)),
+            (std::vector<std::string>{"one\nto be forgotten", "two\nto be kept\nwith a second line", "three\n"}));
+  const auto on_disk = [&](const std::string& text) {
+    return shared_cluster().bytes_on_disk(options.topic).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(on_disk("to be forgotten"));
+  append_now(*journal, "one");
+  EXPECT_EQ(read_all(*journal).back().bytes, "one") << "a tombstone is read as its key alone";
+  EXPECT_TRUE(e2e::eventually([&] {
+    append_now(*journal, "roll\n{}");
+    return on_disk("to be kept") && !on_disk("to be forgotten");
+  }));
+  std::map<std::string, std::string> table;
+  for (const std::string& entry : bytes_of(read_all(*open_kafka_journal(options).value()))) {
+    table[entry.substr(0, entry.find('\n'))] = entry;
+  }
+  EXPECT_EQ(table["two"], "two\nto be kept\nwith a second line");
+  EXPECT_TRUE(table["one"].empty() || table["one"] == "one") << table["one"];
+}
+
+TEST(KafkaKeyedTopic, OneThatForgetsOtherwiseIsRefused) {
+  const auto refused_for = [](const KafkaSettings& settings, const std::string& words) {
+    KafkaJournalOptions options = new_journal();
+    options.keyed = true;
+    shared_cluster().make_topic(options.topic, 1, settings);
+    const auto opened = open_kafka_journal(options);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
+  };
+  refused_for(sound(), "set it to \"compact\"");
+  refused_for(sound_but("cleanup.policy", "compact,delete"), "set it to \"compact\"");
+  refused_for(sound_but("cleanup.policy", "compact"), "max.compaction.lag.ms");
+}
+
 TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {
   KafkaJournalOptions options = new_journal();
   const auto journal = open_kafka_journal(options).value();

@@ -1,9 +1,19 @@
-// A control plane whose roles are processes that share nothing but topics of a real broker, and the folder of keys.
+// A control plane whose roles are processes that share nothing but topics of a real broker and, some of
+// them, the fleet's key.
 #include "tests/support/fleet.h"
+
+#include <algorithm>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "events/journal/contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
+
+namespace shiplog {
+// Of the contract only its ways to append and to read are used here.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(JournalContract);
+}  // namespace shiplog
 
 namespace shiplog::e2e {
 namespace {
@@ -13,10 +23,16 @@ class OnKafka : public ::testing::Test {
   std::string journal() const { return "kafka:" + kafka_test::shared_cluster().bootstrap() + "/" + name_; }
   void serve(const std::string& name, const std::string& roles) {
     const bool api = roles.find("api") != std::string::npos;
-    fleet_.serve(name, {"--roles=" + roles, "--journal=" + journal(), "--keys-dir=" + fleet_.path("keys")}, api);
+    fleet_.serve(name, {"--roles=" + roles, "--journal=" + journal(), "--keys-dir=" + keys_of(name)}, api);
     if (!api) {
       EXPECT_TRUE(eventually([&] { return log_of(name).find("journal.caught_up") != std::string::npos; })) << name;
     }
+  }
+  std::string keys_of(const std::string& name) const { return fleet_.path(name + "-keys"); }
+  /// As an operator would, to another machine.
+  void copy_fleet_key(const std::string& from, const std::string& to) const {
+    std::filesystem::create_directories(keys_of(to));
+    std::filesystem::copy_file(keys_of(from) + "/fleet.key", keys_of(to) + "/fleet.key");
   }
   std::string log_of(const std::string& name) const { return fleet_.log_tail(name, 1 << 20); }
   std::string placed(const std::string& deployment) {
@@ -57,6 +73,8 @@ TEST_F(OnKafka, RolesInSeparateProcessesOutliveAKilledSchedulerAndAKilledBroker)
   serve("plane", "api");
   serve("deciding", "binder,quota,taint");
   serve("first", "scheduler");
+  EXPECT_FALSE(std::filesystem::exists(keys_of("first") + "/fleet.key")) << "who opens no Secret needs no key";
+  copy_fleet_key("plane", "acting");
   serve("acting", "dispatcher,collector,lifecycle,control");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   for (const char* name : {"member1", "member2", "member3"}) fleet_.join(name);
@@ -84,14 +102,39 @@ TEST_F(OnKafka, RolesInSeparateProcessesOutliveAKilledSchedulerAndAKilledBroker)
   }
 }
 
-TEST_F(OnKafka, AProcessWithAKeyStoreOfItsOwnStopsAndSaysWhy) {
+TEST_F(OnKafka, AProcessWithoutTheFleetsKeyDoesNotStartAndSaysWhatToCopy) {
+  serve("plane", "api");
+  fleet_.serve("stranger", {"--roles=dispatcher", "--journal=" + journal(), "--keys-dir=" + keys_of("stranger")},
+               false);
+  EXPECT_TRUE(eventually([&] { return !fleet_.process("stranger").running(); }));
+  EXPECT_NE(log_of("stranger").find("copy fleet.key"), std::string::npos) << log_of("stranger");
+}
+
+TEST_F(OnKafka, ASecretOutlivesARestartWithoutAKeyFileOfItsOwnAndItsKeyGoesWithIt) {
   serve("plane", "api");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
-  fleet_.serve("stranger", {"--roles=dispatcher", "--journal=" + journal()}, false);
-  EXPECT_TRUE(eventually([&] { return !fleet_.process("stranger").running(); }));
-  EXPECT_NE(log_of("stranger").find("give all processes of a fleet the same --keys-dir"), std::string::npos)
-      << log_of("stranger");
-  EXPECT_TRUE(fleet_.process("plane").running()) << "who was there first stays";
+  fleet_.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=word=hunter2"});
+  const auto word = [&] { return fleet_.kubectl({"get", "secret", "password", "-o", "jsonpath={.data.word}"}).out; };
+  EXPECT_EQ(word(), "aHVudGVyMg==");
+  fleet_.kill("plane");
+  serve("plane", "api");
+  EXPECT_TRUE(eventually([&] { return word() == "aHVudGVyMg=="; })) << word();
+  EXPECT_FALSE(std::filesystem::exists(keys_of("plane") + "/keys.db"));
+  fleet_.kubectl_ok({"delete", "secret", "password"});
+  // The topic's last word on the key is that there is none.
+  KafkaJournalOptions keys;
+  keys.brokers = kafka_test::shared_cluster().bootstrap();
+  keys.topic = name_ + ".keys";
+  keys.keyed = true;
+  const auto log = open_kafka_journal(keys).value();
+  EXPECT_TRUE(eventually([&] {
+    std::map<std::string, std::string> last;
+    for (const auto& record : read_all(*log)) last[record.bytes.substr(0, record.bytes.find('\n'))] = record.bytes;
+    return std::ranges::any_of(
+               last, [](const auto& one) { return one.first.starts_with("key/") && one.first == one.second; }) &&
+           std::ranges::none_of(
+               last, [](const auto& one) { return one.second.find("default/password") != std::string::npos; });
+  }));
 }
 
 }  // namespace

@@ -30,6 +30,12 @@ struct KafkaJournalOptions {
   bool create = true;
   /// Replicas of a topic that is made; 0: three, or as many as there are brokers when they are fewer.
   int replicas = 0;
+  /// Not a journal but a table: of the records with one key the last one counts, and the broker forgets the others
+  /// (compaction). The bytes of an entry are then "KEY\nVALUE", or "KEY" alone to remove it (a tombstone).
+  bool keyed = false;
+  /// How soon a topic that is made (`keyed`) lets go of what was overwritten or removed, give or take the broker's own
+  /// pace; but only once something is appended after that time, as a broker never compacts what it is writing to.
+  Millis forget_within{60'000};
   /// Records older than this may go: for what is not a record of anything. 0: a topic that forgets is refused.
   Millis retention{0};
   /// False for a broker that cannot be asked for a topic's settings: librdkafka's mock cluster.

@@ -97,7 +97,11 @@ void Producer::append(std::string bytes, Journal::Appended done) {
 // The caller holds the lock.
 Result<void> Producer::send(const std::string& bytes, Pending* pending) {
   const KafkaHeaders headers = options_.headers ? options_.headers(bytes) : KafkaHeaders{};
-  std::vector<rd_kafka_vu_t> parts(5 + headers.size());
+  const std::string_view all{bytes};
+  const size_t key_ends = options_.keyed ? std::min(all.find('\n'), all.size()) : 0;
+  std::string_view value = all;
+  if (options_.keyed) value = key_ends < all.size() ? all.substr(key_ends + 1) : std::string_view{};
+  std::vector<rd_kafka_vu_t> parts(6 + headers.size());
   parts[0].vtype = RD_KAFKA_VTYPE_RKT;
   parts[0].u.rkt = client_->topic();
   parts[1].vtype = RD_KAFKA_VTYPE_PARTITION;
@@ -105,15 +109,18 @@ Result<void> Producer::send(const std::string& bytes, Pending* pending) {
   parts[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
   parts[2].u.i = RD_KAFKA_MSG_F_COPY;
   parts[3].vtype = RD_KAFKA_VTYPE_VALUE;
-  parts[3].u.mem.ptr = const_cast<char*>(bytes.data());  // copied, not written to
-  parts[3].u.mem.size = bytes.size();
+  parts[3].u.mem.ptr = const_cast<char*>(value.data());  // copied, not written to; null: a tombstone
+  parts[3].u.mem.size = value.size();
   parts[4].vtype = RD_KAFKA_VTYPE_OPAQUE;
   parts[4].u.ptr = pending;
+  parts[5].vtype = RD_KAFKA_VTYPE_KEY;
+  parts[5].u.mem.ptr = options_.keyed ? const_cast<char*>(bytes.data()) : nullptr;
+  parts[5].u.mem.size = key_ends;
   for (size_t at = 0; at < headers.size(); ++at) {
-    parts[5 + at].vtype = RD_KAFKA_VTYPE_HEADER;
-    parts[5 + at].u.header.name = headers[at].first.c_str();
-    parts[5 + at].u.header.val = headers[at].second.data();
-    parts[5 + at].u.header.size = static_cast<ssize_t>(headers[at].second.size());
+    parts[6 + at].vtype = RD_KAFKA_VTYPE_HEADER;
+    parts[6 + at].u.header.name = headers[at].first.c_str();
+    parts[6 + at].u.header.val = headers[at].second.data();
+    parts[6 + at].u.header.size = static_cast<ssize_t>(headers[at].second.size());
   }
   const std::unique_ptr<rd_kafka_error_t, void (*)(rd_kafka_error_t*)> failed{
       rd_kafka_produceva(client_->handle(), parts.data(), parts.size()), rd_kafka_error_destroy};

@@ -103,7 +103,13 @@ Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<Jour
   const auto error = message.err;
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     if (message.offset < position_) return ok();
-    records.push_back({Offset{message.offset}, {static_cast<const char*>(message.payload), message.len}});
+    std::string bytes;
+    if (options_.keyed) {
+      bytes.assign(static_cast<const char*>(message.key), message.key_len);
+      if (message.payload != nullptr) bytes += '\n';
+    }
+    if (message.payload != nullptr) bytes.append(static_cast<const char*>(message.payload), message.len);
+    records.push_back({Offset{message.offset}, std::move(bytes)});
     position_ = message.offset + 1;
     return ok();
   }

@@ -18,6 +18,8 @@ using Steady = std::chrono::steady_clock;
 // A batch of one entry with its headers, as the broker counts it; above what the producer sends (client.cc).
 constexpr size_t kMaxBatchBytes = kMaxEntryBytes + 128 * 1024;
 constexpr int kUsualReplicas = 3;
+// What was removed from a keyed topic is gone from the disks by then.
+constexpr Millis kLongestLag{3'600'000};
 
 using Options = KafkaJournalOptions;
 using EventPtr = std::unique_ptr<rd_kafka_event_t, void (*)(rd_kafka_event_t*)>;
@@ -107,7 +109,7 @@ Result<void> create(const Client& reader, const Options& options, const Found& f
       rd_kafka_NewTopic_destroy};
   if (!topic) return invalid(reader, "it cannot be made: " + std::string{why.data()});
   std::vector<std::pair<std::string, std::string>> settings = {
-      {"cleanup.policy", "delete"},
+      {"cleanup.policy", options.keyed ? "compact" : "delete"},
       {"retention.ms", options.retention.value > 0 ? std::to_string(options.retention.value) : "-1"},
       {"retention.bytes", "-1"},
       {"max.message.bytes", std::to_string(kMaxBatchBytes)},
@@ -115,6 +117,14 @@ Result<void> create(const Client& reader, const Options& options, const Found& f
       {"min.insync.replicas", std::to_string(std::max(1, replicas - 1))},
       {"unclean.leader.election.enable", "false"},
   };
+  if (options.keyed) {
+    const std::string soon = std::to_string(options.forget_within.value);
+    settings.insert(settings.end(), {{"segment.ms", soon},
+                                     {"max.compaction.lag.ms", soon},
+                                     {"min.cleanable.dirty.ratio", "0.001"},
+                                     {"delete.retention.ms", "86400000"},
+                                     {"file.delete.delay.ms", "1000"}});
+  }
   if (options.retention.value > 0) {
     settings.emplace_back("segment.ms", std::to_string(std::max<int64_t>(options.retention.value, 60'000)));
   } else if (replicas == 1) {
@@ -202,11 +212,22 @@ Result<void> check(const Client& reader, const Options& options, const Found& fo
     const auto at = settings.find(name);
     return at == settings.end() ? std::string{} : at->second;
   };
-  if (const std::string policy = text("cleanup.policy"); policy != "delete") {
+  if (options.keyed) {
+    if (const std::string policy = text("cleanup.policy"); policy != "compact") {
+      return invalid(reader, "its cleanup.policy is \"" + policy +
+                                 "\": what was removed would stay, or what is needed would go; set it to \"compact\"");
+    }
+    if (const auto lag = number(settings, "max.compaction.lag.ms"); lag && *lag > kLongestLag.value) {
+      return invalid(reader, "its max.compaction.lag.ms is " + std::to_string(*lag) +
+                                 ": what was removed would stay on the brokers' disks for too long; set it to " +
+                                 std::to_string(options.forget_within.value) + " (at most " +
+                                 std::to_string(kLongestLag.value) + ")");
+    }
+  } else if (const std::string policy = text("cleanup.policy"); policy != "delete") {
     return invalid(reader, "its cleanup.policy is \"" + policy +
                                "\": a compacted topic forgets entries; set it to \"delete\", or name another fleet");
   }
-  if (options.retention.value == 0) {
+  if (options.retention.value == 0 && !options.keyed) {
     for (const char* name : {"retention.ms", "retention.bytes"}) {
       if (const auto value = number(settings, name); value && *value != -1) {
         return invalid(reader, std::string{"its "} + name + " is " + std::to_string(*value) +

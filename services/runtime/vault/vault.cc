@@ -15,8 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "projections/store/connection.h"
 #include "services/runtime/log.h"
+#include "services/runtime/vault/base64.h"
+#include "services/runtime/vault/journal_key_store.h"
+#include "services/runtime/vault/key_store.h"
 
 namespace shiplog {
 namespace {
@@ -29,27 +31,6 @@ constexpr std::string_view kPrefix = "shiplog:sealed:v1:";
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 using Key = std::array<unsigned char, kKeyBytes>;
-
-std::string base64(std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(length));
-  return text;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string bytes(text.size() / 4 * 3 + 3, '\0');
-  const int length =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (length < 0) return std::nullopt;
-  size_t size = static_cast<size_t>(length);
-  for (size_t at = text.size(); at > 0 && text[at - 1] == '=' && size > 0; --at) --size;
-  bytes.resize(size);
-  return bytes;
-}
 
 std::string hex(const unsigned char* bytes, size_t size) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -130,6 +111,18 @@ bool has_sealed(const Value& value) {
          std::ranges::any_of(value.members(), [](const auto& member) { return has_sealed(member.value); });
 }
 
+Result<Key> load_fleet_key(const std::string& path) {
+  Key key{};
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
+  const ssize_t size = ::read(fd, key.data(), key.size());
+  ::close(fd);
+  if (size != static_cast<ssize_t>(key.size())) {
+    return Error{ErrorCode::kCorrupt, path + " does not hold a key of 32 bytes: put the fleet's key back"};
+  }
+  return key;
+}
+
 Result<Key> load_or_create_fleet_key(const std::string& path) {
   Key key{};
   const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -142,33 +135,24 @@ Result<Key> load_or_create_fleet_key(const std::string& path) {
     return key;
   }
   if (errno != EEXIST) return Error{ErrorCode::kIo, "cannot make " + path + ": " + std::strerror(errno)};
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
-  const ssize_t size = ::read(fd, key.data(), key.size());
-  ::close(fd);
-  if (size != static_cast<ssize_t>(key.size())) {
-    return Error{ErrorCode::kCorrupt, path + " does not hold a key of 32 bytes: put the fleet's key back"};
-  }
-  return key;
+  return load_fleet_key(path);
 }
 
 }  // namespace
 
 struct Vault::Impl {
   std::mutex mutex;
-  std::unique_ptr<store::Connection> file;
+  std::unique_ptr<KeyStore> store;
   Key fleet{};
   std::map<std::string, Key, std::less<>> cached;
 
   Result<std::optional<Key>> find(std::string_view id) {
     if (const auto at = cached.find(id); at != cached.end()) return std::optional{at->second};
-    SHIPLOG_TRY(auto statement, file->prepare("SELECT wrapped FROM key WHERE id = ?"));
-    statement.bind_all(id);
-    SHIPLOG_TRY(const bool found, statement.next());
-    if (!found) return std::optional<Key>{};
-    const auto plain = decrypt(fleet, statement.blob(0));
+    SHIPLOG_TRY(const auto wrapped, store->find(id));
+    if (!wrapped) return std::optional<Key>{};
+    const auto plain = decrypt(fleet, *wrapped);
     if (!plain || plain->size() != kKeyBytes) {
-      return Error{ErrorCode::kCorrupt, file->path() + ": a key cannot be unwrapped: this is not the fleet's key"};
+      return Error{ErrorCode::kCorrupt, store->describe() + ": a key cannot be unwrapped: this is not the fleet's key"};
     }
     Key key{};
     std::copy(plain->begin(), plain->end(), key.begin());
@@ -186,26 +170,14 @@ struct Vault::Impl {
     const std::string id = hex(id_bytes.data(), id_bytes.size());
     const std::string wrapped =
         encrypt(fleet, {nonce.data(), nonce.size()}, {reinterpret_cast<const char*>(key.data()), key.size()});
-    const std::string name = to_string(object);
-    SHIPLOG_TRY(auto statement, file->prepare("INSERT INTO key (id, object, wrapped) VALUES (?, ?, ?)"));
-    statement.bind(1, std::string_view{id});
-    statement.bind(2, std::string_view{name});
-    statement.bind_blob(3, wrapped);
-    SHIPLOG_TRY(statement.run());
+    SHIPLOG_TRY(store->add(id, object, wrapped));
     cached.emplace(id, key);
     return std::pair{id, key};
   }
 
   /// The newest key of an object, or a new one.
   Result<std::pair<std::string, Key>> key_for(const ObjectKey& object) {
-    const std::string name = to_string(object);
-    std::string id;
-    {
-      SHIPLOG_TRY(auto statement, file->prepare("SELECT id FROM key WHERE object = ? ORDER BY rowid DESC LIMIT 1"));
-      statement.bind_all(std::string_view{name});
-      SHIPLOG_TRY(const bool found, statement.next());
-      if (found) id = statement.text(0);
-    }
+    SHIPLOG_TRY(const std::string id, store->newest_of(object));
     if (id.empty()) return make(object);
     SHIPLOG_TRY(const auto key, find(id));
     if (!key) return make(object);
@@ -213,13 +185,8 @@ struct Vault::Impl {
   }
 
   Result<void> destroy(const std::vector<std::string>& ids) {
-    for (const std::string& id : ids) {
-      cached.erase(id);
-      SHIPLOG_TRY(auto statement, file->prepare("DELETE FROM key WHERE id = ?"));
-      SHIPLOG_TRY(statement.run(std::string_view{id}));
-    }
-    // The write-ahead log still has the pages as they were: it is cut off, and secure_delete has overwritten the rest.
-    return file->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    for (const std::string& id : ids) cached.erase(id);
+    return store->destroy(ids);
   }
 
   Result<void> open_all(Value& value) {
@@ -258,13 +225,27 @@ Vault::~Vault() = default;
 Result<std::unique_ptr<Vault>> Vault::open_folder(const std::string& folder) {
   auto impl = std::make_unique<Impl>();
   SHIPLOG_TRY(impl->fleet, load_or_create_fleet_key(folder + "/fleet.key"));
-  SHIPLOG_TRY(impl->file, store::Connection::open(folder + "/keys.db", store::Connection::Mode::kWrite));
-  ::chmod((folder + "/keys.db").c_str(), 0600);
-  SHIPLOG_TRY(
-      impl->file->execute("PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
-                          "CREATE TABLE IF NOT EXISTS key (id TEXT PRIMARY KEY, object TEXT NOT NULL, "
-                          "wrapped BLOB NOT NULL);"
-                          "CREATE INDEX IF NOT EXISTS key_object ON key (object)"));
+  SHIPLOG_TRY(impl->store, open_sqlite_key_store(folder + "/keys.db"));
+  return std::unique_ptr<Vault>{new Vault{std::move(impl)}};
+}
+
+Result<std::unique_ptr<Vault>> Vault::open_log(const std::string& folder, std::shared_ptr<Journal> keys) {
+  auto impl = std::make_unique<Impl>();
+  const std::string file = folder + "/fleet.key";
+  SHIPLOG_TRY(auto store, JournalKeyStore::open(std::move(keys)));
+  if (store->is_new()) {
+    SHIPLOG_TRY(impl->fleet, load_or_create_fleet_key(file));
+  } else if (::access(file.c_str(), F_OK) == 0) {
+    SHIPLOG_TRY(impl->fleet, load_fleet_key(file));
+  } else {
+    return Error{ErrorCode::kInvalid, "there is no " + file + ", but " + store->describe() +
+                                          " holds keys that the fleet's key has wrapped: copy fleet.key from the "
+                                          "--keys-dir of another process of the fleet"};
+  }
+  // Tells which key it is, not what it is.
+  const std::string digest = hmac(impl->fleet, "shiplog: which fleet's key is it");
+  SHIPLOG_TRY(store->claim(hex(reinterpret_cast<const unsigned char*>(digest.data()), 16)));
+  impl->store = std::move(store);
   return std::unique_ptr<Vault>{new Vault{std::move(impl)}};
 }
 
@@ -301,19 +282,34 @@ Result<Value> Vault::open(Value object) {
   return object;
 }
 
+void Vault::look_after(const Removals& removals) {
+  for (const ObjectKey& object : impl_->store->to_look_after()) {
+    auto last_states = removals(object);
+    if (!last_states) {
+      log::warn("vault.look_after_failed",
+                {log::kv("object", to_string(object)), log::kv("reason", last_states.error().message)});
+      continue;
+    }
+    for (const Value& state : last_states.value()) destroy_keys_in(object, state);
+  }
+}
+
+void Vault::destroy_keys_in(const ObjectKey& object, const Value& state) {
+  std::vector<std::string> ids;
+  collect_key_ids(state, ids);
+  std::ranges::sort(ids);
+  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  if (ids.empty()) return;
+  const std::lock_guard lock{impl_->mutex};
+  if (auto destroyed = impl_->destroy(ids); !destroyed) {
+    log::error("vault.destroy_failed",
+               {log::kv("object", to_string(object)), log::kv("reason", destroyed.error().message)});
+  }
+}
+
 void Vault::on_folded(const State&, const DecodedRecord&, const Folded& folded) {
   for (const Change& change : folded.changes) {
-    if (change.object.type != type::kSecret || !change.removed()) continue;
-    std::vector<std::string> ids;
-    collect_key_ids(change.before, ids);
-    std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
-    if (ids.empty()) continue;
-    const std::lock_guard lock{impl_->mutex};
-    if (auto destroyed = impl_->destroy(ids); !destroyed) {
-      log::error("vault.destroy_failed",
-                 {log::kv("object", to_string(change.object)), log::kv("reason", destroyed.error().message)});
-    }
+    if (change.object.type == type::kSecret && change.removed()) destroy_keys_in(change.object, change.before);
   }
 }
 
