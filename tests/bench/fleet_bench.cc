@@ -2,7 +2,7 @@
 // v1.14 report measures: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of it in the journal
 // when the services start.
 //   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|latency|workload] [--json=FILE]
-//   [--directory=DIRECTORY]
+//   [--directory=DIRECTORY] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
 // It ends with code 1 when something does not arrive.
 
 #include <algorithm>
@@ -185,9 +185,13 @@ void machine(Figures& figures, const std::string& directory) {
   figures.value("machine", "machine: processors", static_cast<double>(std::thread::hardware_concurrency()), "cores");
 }
 
-void mutations(Figures& figures, Fleet& fleet, int seconds) {
-  Figures::heading("durable mutations over HTTPS, 1.5 KB objects");
-  const auto plane = fleet.start("plane", {"serve"});
+/// On a file, or on another `journal`.
+void mutations(Figures& figures, Fleet& fleet, int seconds, const std::string& journal) {
+  Figures::heading("durable mutations over HTTPS, 1.5 KB objects" + (journal.empty() ? "" : ", on " + journal));
+  std::vector<std::string> command = {"serve"};
+  if (!journal.empty()) command.push_back("--journal=" + journal);
+  const std::string of = journal.empty() ? "mutations" : "mutations on Kafka";
+  const auto plane = fleet.start("plane", command);
   for (const int clients : {1, 16, 64}) {
     const double before = cpu_seconds(plane->pid());
     const auto ran = fleet.api_bench(clients, seconds);
@@ -199,13 +203,13 @@ void mutations(Figures& figures, Fleet& fleet, int seconds) {
     }
     const double server_us = (cpu_seconds(plane->pid()) - before) / (rate * seconds) * 1e6;
     const std::string name = std::to_string(clients) + " clients";
-    figures.value("mutations", name, rate, "per_second");
-    figures.value("mutations", name + ", p50", p50, "ms");
-    figures.value("mutations", name + ", p99", p99, "ms");
-    figures.value("mutations", name + ", CPU of the server", server_us, "us each");
-    figures.value("mutations", name + ", CPU of the clients", client_us, "us each");
+    figures.value(of, name, rate, "per_second");
+    figures.value(of, name + ", p50", p50, "ms");
+    figures.value(of, name + ", p99", p99, "ms");
+    figures.value(of, name + ", CPU of the server", server_us, "us each");
+    figures.value(of, name + ", CPU of the clients", client_us, "us each");
   }
-  figures.value("mutations", "peak memory of the server", peak_memory_mb(plane->pid()), "MB");
+  figures.value(of, "peak memory of the server", peak_memory_mb(plane->pid()), "MB");
 }
 
 /// From sending an object to the control plane to finding it in a member.
@@ -329,10 +333,12 @@ int main(int argc, char** argv) {
   const std::string only = option(argc, argv, "only");
   const std::string parent = option(argc, argv, "directory", std::filesystem::temp_directory_path().string());
   std::string directory = (std::filesystem::path{parent} / "fleet-bench-XXXXXX").string();
-  if (size == 0 || seconds <= 0 || ::mkdtemp(directory.data()) == nullptr) {
+  const std::string journal = option(argc, argv, "journal");
+  if ((!journal.empty() && only != "mutations") || size == 0 || seconds <= 0 ||
+      ::mkdtemp(directory.data()) == nullptr) {
     std::fprintf(stderr,
                  "usage: fleet_bench [--workload=N] [--seconds=S] [--only=mutations|latency|workload] "
-                 "[--json=FILE] [--directory=DIRECTORY]\n");
+                 "[--json=FILE] [--directory=DIRECTORY] [--journal=kafka:BROKERS/FLEET, with --only=mutations]\n");
     return 2;
   }
   const std::string programs = std::filesystem::canonical("/proc/self/exe").parent_path().string();
@@ -344,7 +350,7 @@ int main(int argc, char** argv) {
     Fleet fleet{directory + "/" + name, programs};
     part(fleet);
   };
-  run("mutations", [&](Fleet& fleet) { mutations(figures, fleet, seconds); });
+  run("mutations", [&](Fleet& fleet) { mutations(figures, fleet, seconds, journal); });
   run("latency", [&](Fleet& fleet) { latency(figures, fleet); });
   run("workload", [&](Fleet& fleet) { workload(figures, fleet, size); });
   std::filesystem::remove_all(directory);

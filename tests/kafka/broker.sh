@@ -5,6 +5,7 @@
 #   broker.sh run DIR ID PORT ID@HOST:PORT,... [KEY=VALUE...]
 #       become broker and controller ID of the cluster whose controllers are listed (this one among them), with the data
 #       in DIR, which is formatted when it is new. Further words are broker settings.
+#   broker.sh tool CLASS [ARGUMENT...]                     become one of Kafka's own programs
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -81,5 +82,6 @@ shift || true
 case $verb in
   fetch) fetch ;;
   run) run "$@" ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  tool) become_java "$@" ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
