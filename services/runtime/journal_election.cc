@@ -39,8 +39,6 @@ struct JournalElection::Impl {
   std::unique_ptr<Journal::Tail> tail;
   Offset caught_up_at;
   Offset read_to;
-  bool keys_told = false;
-  int64_t first_beat = -1;
   std::thread thread;
 
   explicit Impl(Options all) : options{std::move(all)}, table{options.identity, options.patience} {}
@@ -78,8 +76,6 @@ struct JournalElection::Impl {
     }
     if (leaving) next.claims.clear();
     next.leaving = leaving;
-    next.keys = options.keys;
-    next.since = first_beat;
     in_flight->store(true);
     // An answer of any kind: what counts is whether the beat comes back through the log.
     options.beats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
@@ -95,13 +91,6 @@ struct JournalElection::Impl {
       if (!beat) {
         complain(beat.error());
         continue;
-      }
-      if (beat.value().from == options.identity && first_beat < 0) first_beat = record.offset.value;
-      if (record.offset >= caught_up_at && !keys_told && is_stranger(beat.value())) {
-        keys_told = true;
-        options.executor->post([this, alive_then = alive, other = beat.value().from] {
-          if (*alive_then) options.other_keys(other);
-        });
       }
       const std::lock_guard lock{mutex};
       table.fold(record.offset, beat.value());
@@ -124,12 +113,6 @@ struct JournalElection::Impl {
         if (call) call(now_leading);
       });
     }
-  }
-
-  /// Lives, was there before us, and has other keys.
-  bool is_stranger(const Beat& beat) const {
-    if (beat.keys.empty() || options.keys.empty() || !options.other_keys) return false;
-    return beat.keys != options.keys && beat.since >= 0 && (first_beat < 0 || beat.since < first_beat);
   }
 
   bool claims() {

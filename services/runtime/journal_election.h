@@ -23,10 +23,6 @@ class JournalElection final : public Election {
     Executor* executor = nullptr;
     Millis beat_every{150};
     int patience = 5;
-    /// Which key store this process uses, if any. That a process which was there first uses another one is told, once,
-    /// on the executor.
-    std::string keys = {};
-    std::function<void(const std::string& other_process)> other_keys = {};
   };
 
   explicit JournalElection(Options options);

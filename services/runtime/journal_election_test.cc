@@ -1,6 +1,5 @@
 #include "services/runtime/journal_election.h"
 
-#include <future>
 #include <mutex>
 
 #include <gtest/gtest.h>
@@ -16,15 +15,9 @@ constexpr auto kPatience = std::chrono::seconds{60};
 /// A process that wants to lead for one service.
 class Candidate {
  public:
-  Candidate(std::shared_ptr<Journal> beats, const std::string& name, const std::string& keys = {}) {
-    election = std::make_unique<JournalElection>(
-        JournalElection::Options{.beats = std::move(beats),
-                                 .identity = name,
-                                 .executor = &loop,
-                                 .beat_every = Millis{10},
-                                 .patience = 5,
-                                 .keys = keys,
-                                 .other_keys = [this](const std::string& other) { stranger.set_value(other); }});
+  Candidate(std::shared_ptr<Journal> beats, const std::string& name) {
+    election = std::make_unique<JournalElection>(JournalElection::Options{
+        .beats = std::move(beats), .identity = name, .executor = &loop, .beat_every = Millis{10}, .patience = 5});
     election->campaign("scheduler", [this](bool leading) {
       const std::lock_guard lock{mutex};
       leads = leading;
@@ -41,7 +34,6 @@ class Candidate {
   }
 
   ThreadLoop loop;
-  std::promise<std::string> stranger;
   std::mutex mutex;
   std::condition_variable changed;
   bool leads = false;
@@ -65,16 +57,6 @@ TEST(JournalElection, OneThatResignsIsReplacedAndStaysQuiet) {
   first.election->resign();
   Candidate second{beats, "second"};
   EXPECT_TRUE(second.comes_to(true));
-}
-
-TEST(JournalElection, AProcessWithOtherKeysIsTold) {
-  const auto beats = std::shared_ptr<Journal>(make_memory_journal());
-  Candidate first{beats, "first", "keys-1"};
-  EXPECT_TRUE(first.comes_to(true));
-  Candidate second{beats, "second", "keys-2"};
-  auto told = second.stranger.get_future();
-  ASSERT_EQ(told.wait_for(kPatience), std::future_status::ready);
-  EXPECT_EQ(told.get(), "first");
 }
 
 }  // namespace

@@ -22,8 +22,6 @@ std::map<std::string, int64_t> numbers(const Value& from) {
 std::string to_text(const Beat& beat) {
   Value value = Value::object({{"from", beat.from}, {"holds", numbers(beat.holds)}, {"claims", numbers(beat.claims)}});
   if (beat.leaving) value.set("leaving", true);
-  if (!beat.keys.empty()) value.set("keys", beat.keys);
-  if (beat.since >= 0) value.set("since", beat.since);
   return to_json(value);
 }
 
@@ -38,8 +36,6 @@ Result<Beat> beat_from(std::string_view text) {
   beat.holds = numbers(value["holds"]);
   beat.claims = numbers(value["claims"]);
   beat.leaving = value["leaving"].as_bool();
-  if (value["keys"].is_string()) beat.keys = value["keys"].str();
-  beat.since = value["since"].as_int(-1);
   return beat;
 }
 

@@ -17,8 +17,6 @@ struct Beat {
   std::map<std::string, int64_t> holds;   ///< by service: the offset of the beat that won it
   std::map<std::string, int64_t> claims;  ///< by service: how far the claimer had read the log
   bool leaving = false;                   ///< it ends, and lets go of everything
-  std::string keys;                       ///< which key store it uses; empty: none
-  int64_t since = -1;                     ///< the offset of its first beat, once it has read it
 
   bool operator==(const Beat&) const = default;
 };

@@ -123,7 +123,7 @@ TEST_F(Candidates, OneThatReadsOnlyTheEndOfTheLogLearnsTheHolderFromItsBeats) {
 }
 
 TEST(Beat, ComesBackFromItsTextAsItWas) {
-  const Beat beat{"host_1_ab", {{"scheduler", 17}}, {{"binder", -1}}, true, "0011", 5};
+  const Beat beat{"host_1_ab", {{"scheduler", 17}}, {{"binder", -1}}, true};
   EXPECT_EQ(beat_from(to_text(beat)).value(), beat);
   EXPECT_EQ(beat_from("{}").error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(beat_from("what").error().code, ErrorCode::kCorrupt);
