@@ -53,7 +53,11 @@ class BinderService final : public Service {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(binder::decide, task); }
+  void reconcile(TaskPtr task) override {
+    // A policy that goes takes its claims off many bindings, some at a time.
+    const bool policy = binder::is_policy(task->key().type);
+    decide_and_append(binder::decide, task, policy ? Decides::kStepByStep : Decides::kAllAtOnce);
+  }
 
  private:
   // Their coming can end a wait (D-13), but the waiting template is looked at again anyway, with backoff.

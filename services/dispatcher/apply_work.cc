@@ -26,10 +26,11 @@ Error refused(const MemberResponse& response) {
 
 class Step : public std::enable_shared_from_this<Step> {
  public:
-  Step(TaskPtr task, Members& members, const Open& open)
+  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports)
       : task_{std::move(task)},
         members_{members},
         open_{open},
+        reports_{std::move(reports)},
         key_{task_->key()},
         cluster_{cluster_of_space(key_.ns)},
         work_{task_->state().value_of(key_)},
@@ -134,7 +135,7 @@ class Step : public std::enable_shared_from_this<Step> {
     const Value& condition = condition_of(task_->state().value_of(key_), "Applied");
     if (errors_.empty()) {
       if (applied(task_->state().value_of(key_))) return task_->done();
-      return observe({WorkApplied{key_, generation, kAppliedMessage}});
+      return reports_->add(task_, WorkApplied{key_, generation, kAppliedMessage});
     }
     const std::string message = "Failed to apply all manifests (" + std::to_string(succeeded_) + "/" +
                                 std::to_string(manifests_.size()) + "): " + errors_;
@@ -249,6 +250,7 @@ class Step : public std::enable_shared_from_this<Step> {
   const TaskPtr task_;
   Members& members_;
   const Open open_;  // a copy: an answer may come when the service is gone
+  const ReportsPtr reports_;
   const ObjectKey key_;
   const std::string cluster_;
   const Value work_;         // as this step found it
@@ -277,8 +279,8 @@ bool doubtful(const Value& work) {
 
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
-void apply_work(const TaskPtr& task, Members& members, const Open& open) {
-  std::make_shared<Step>(task, members, open)->start();
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports) {
+  std::make_shared<Step>(task, members, open, reports)->start();
 }
 
 }  // namespace shiplog::dispatcher

@@ -61,9 +61,12 @@ class DispatcherService final : public Service {
     }
   }
 
+  /// Answers of members that still arrive go to the old ones, whose tasks are void.
+  void on_stop() override { reports_ = std::make_shared<dispatcher::Reports>(); }
+
   void reconcile(TaskPtr task) override {
-    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_);
-    decide_and_append(dispatcher::decide, task);
+    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_, reports_);
+    decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce);
   }
 
  private:
@@ -124,6 +127,7 @@ class DispatcherService final : public Service {
 
   Members& members_;
   const dispatcher::Open open_;
+  dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
 };
 
 }  // namespace

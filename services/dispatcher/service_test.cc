@@ -1,5 +1,7 @@
 #include "services/dispatcher/service.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -257,6 +259,46 @@ TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
   stage.run(Millis{5000});
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
   EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
+}
+
+TEST_F(Dispatcher, WhatComesWhileAReportIsUnderWayIsReportedTogether) {
+  stage.append_latency = Millis{50};
+  for (int i = 0; i < 10; ++i) {
+    const Value one = config_map("default", "settings-" + std::to_string(i), "x");
+    stage.put({"configmaps", "default", one["metadata"]["name"].str()}, one);
+    const Value made = binding(one, {{"m1", 0}, {"m2", 0}});
+    stage.put(testing::binding_key(made), made);
+  }
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.count<WorkApplied>(), 20U);
+  size_t entries = 0;
+  for (const auto& [entry, folded] : stage.history()) {
+    entries += std::holds_alternative<WorkApplied>(entry.events.front()) ? 1U : 0U;
+  }
+  EXPECT_LE(entries, 3U);
+}
+
+TEST_F(Dispatcher, OneWorkThatMovedOnKeepsBackNoOtherOfItsReport) {
+  stage.append_latency = Millis{50};
+  stage.put(map_key, map);
+  stage.put(testing::binding_key(binding(map, {{"m1", 0}, {"m2", 0}})), binding(map, {{"m1", 0}, {"m2", 0}}));
+  const Value other = config_map("default", "other", "x");
+  stage.put({"configmaps", "default", "other"}, other);
+  stage.put(testing::binding_key(binding(other, {{"m1", 0}})), binding(other, {{"m1", 0}}));
+  stage.run(Millis{110});  // two of the three wait for the entry of the first
+  Value edited = stage.state().value_of(work_key("m2", map));
+  ASSERT_TRUE(edited.is_object());
+  edited.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.write({ObjectUpdated{work_key("m2", map), edited}});
+  stage.run(Millis{5000});
+  const auto refused = std::ranges::count_if(stage.history(), [](const Stage::Folding& one) {
+    return one.entry.events.size() == 2 && std::holds_alternative<WorkApplied>(one.entry.events.front()) &&
+           one.folded.refusal.has_value();
+  });
+  EXPECT_EQ(refused, 1);
+  for (const auto& [cluster, object] : {std::pair{"m1", map}, std::pair{"m2", map}, std::pair{"m1", other}}) {
+    EXPECT_EQ(applied_condition(cluster, object)["status"], "True");
+  }
 }
 
 TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {

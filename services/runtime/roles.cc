@@ -82,7 +82,9 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
                    .source_ip = "",
                    .user_agent = roles_.options_.user_agent};
     entry.request = {verb, to_string(taken_.key)};
-    entry.cause = taken_.cause;
+    // What was seen of many objects at once has no one cause.
+    const bool decided = std::string_view{verb} == "decide";
+    if (decided || decision.events.size() == 1) entry.cause = taken_.cause;
     entry.as_of = state().revision();
     entry.fence = {role_.name(), role_.epoch};
     entry.fold_version = state().fold_version();
@@ -90,7 +92,6 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     entry.events = std::move(decision.events);
     std::string names;
     for (const Event& event : entry.events) names += (names.empty() ? "" : ",") + std::string{shiplog::name_of(event)};
-    const bool decided = std::string_view{verb} == "decide";
     roles_.options_.replica->append(
         std::move(entry), [self = shared_from_this(), names, decided, then = std::move(then)](Result<Outcome> outcome) {
           if (self->is_void()) return;
@@ -286,13 +287,13 @@ void Roles::pump(Role& role) {
   arm(role);
 }
 
-void decide_and_append(const Decide& decide, const TaskPtr& task) {
+void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how) {
   auto decided = decide(task->state(), task->key(), task->now());
   if (!decided) return task->retry(decided.error());
   if (!decided.value()) return task->done();
-  task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-    // Once more, whatever came of it: a decision may be the first of several, and a refused one is decided anew.
-    if (appended) return task->done(Millis{1});
+  task->append_decision(std::move(*decided.value()), [task, how](Result<Revision> appended) {
+    // A refused one is decided anew.
+    if (appended) return task->done(Millis{how == Decides::kStepByStep ? 1 : 0});
     task->retry(appended.error());
   });
 }

@@ -55,7 +55,10 @@ class Service {
   virtual void reconcile(TaskPtr task) = 0;
 };
 
-/// reconcile() for a service that only decides: appends what `decide` returns, decides again on kConflict.
-void decide_and_append(const Decide& decide, const TaskPtr& task);
+/// reconcile() for a service that only decides: appends what `decide` returns, decides again on kConflict. What is
+/// appended may be the first of several decisions, so the key is looked at once more; not when `decide` always says
+/// `kAllAtOnce`: then only a change wakes it.
+enum class Decides { kStepByStep, kAllAtOnce };
+void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how = Decides::kStepByStep);
 
 }  // namespace shiplog

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "events/base/json.h"
+#include "events/state/work.h"
 #include "projections/history/history_query.h"
 
 namespace shiplog::api {
@@ -17,6 +19,41 @@ bool is_request(const AuditRow& entry) { return entry.actor.service.empty() || e
 
 bool has_event(const AuditRow& entry, const std::string& kind) {
   return std::ranges::any_of(entry.events, [&](const AuditEvent& event) { return event.kind == kind; });
+}
+
+// What members say of many objects is written down together: such an entry has no cause, and most of its events belong
+// to other stories.
+bool is_gathered(const AuditRow& entry) { return entry.events.size() > 1 && entry.cause.entry_id.empty(); }
+
+bool in_story(const std::vector<ObjectKey>& story, const ObjectKey& key) {
+  return std::ranges::find(story, key) != story.end();
+}
+
+// The object is in the story, or is the Work of a binding in it.
+Result<bool> belongs(const View& view, const ObjectKey& key, Revision upto, const std::vector<ObjectKey>& story) {
+  if (in_story(story, key)) return true;
+  if (key.type != type::kWork) return false;
+  SHIPLOG_TRY(const auto versions, HistoryQuery{view}.versions(key, true, 1, upto));
+  if (versions.empty()) return false;
+  SHIPLOG_TRY(const Value work, parse_stored_json(versions.front().json));
+  return in_story(story, {type::kResourceBinding, std::string{annotation_of(work, annotation::kBindingNamespace)},
+                          std::string{annotation_of(work, annotation::kBindingName)}}) ||
+         in_story(story, {type::kClusterResourceBinding, "",
+                          std::string{annotation_of(work, annotation::kClusterBindingName)}});
+}
+
+// Adds what the entry is about; of a gathered entry only what belongs to the story so far.
+Result<void> follow(const View& view, AuditRow& entry, std::vector<ObjectKey>& story) {
+  if (is_gathered(entry)) {
+    std::vector<AuditEvent> ours;
+    for (const AuditEvent& event : entry.events) {
+      SHIPLOG_TRY(const bool belongs_here, belongs(view, event.subject, entry.revision, story));
+      if (belongs_here) ours.push_back(event);
+    }
+    if (!ours.empty()) entry.events = std::move(ours);
+  }
+  for (const AuditEvent& event : entry.events) story.push_back(event.subject);
+  return ok();
 }
 
 // What happened before to what this entry is about, in another way: the newest older version of its subject that
@@ -53,7 +90,8 @@ Result<void> add_newest(const View& view, const ObjectKey& key, Offset after, co
 }
 
 // What belongs to the story though it caused none of its steps. `chain` is newest first.
-Result<void> add_beside(const View& view, const ObjectKey& key, std::vector<AuditRow>& chain) {
+Result<void> add_beside(const View& view, const ObjectKey& key, std::vector<ObjectKey>& story,
+                        std::vector<AuditRow>& chain) {
   const std::vector<AuditRow> causes = chain;
   const AuditRow& end = causes.front();
   SHIPLOG_TRY(add_newest(view, key, Offset{-1}, end, chain, is_request));
@@ -65,6 +103,9 @@ Result<void> add_beside(const View& view, const ObjectKey& key, std::vector<Audi
       }));
     }
   }
+  for (size_t added = causes.size(); added < chain.size(); ++added) {
+    SHIPLOG_TRY(follow(view, chain[added], story));
+  }
   return ok();
 }
 
@@ -75,6 +116,8 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
   SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, 1, at));
   if (versions.empty()) return chain;
   chain.push_back(std::move(versions.front().entry));
+  std::vector<ObjectKey> story{key};
+  SHIPLOG_TRY(follow(view, chain.back(), story));
   const AuditQuery audit{view};
   while (chain.size() < kLongestChain && !is_request(chain.back())) {
     SHIPLOG_TRY(auto before, audit.cause(chain.back().cause));
@@ -84,9 +127,10 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
     }
     if (!before) break;
     chain.push_back(std::move(*before));
+    SHIPLOG_TRY(follow(view, chain.back(), story));
   }
   if (!is_request(chain.front())) {
-    SHIPLOG_TRY(add_beside(view, key, chain));
+    SHIPLOG_TRY(add_beside(view, key, story, chain));
   }
   std::ranges::sort(chain, {}, &AuditRow::offset);
   return chain;

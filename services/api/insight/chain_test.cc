@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/state/work.h"
 #include "projections/test_fleet.h"
 #include "services/api/insight/history.h"
 
@@ -73,6 +74,37 @@ TEST_F(InsightChainTest, LeadsFromTheRequestToTheStatusAcrossObjects) {
   EXPECT_EQ(kinds_of(must(chain_of(view, kTemplate))),
             (std::vector<std::string>{"ObjectCreated", "BindingPut", "PlacementDecided", "WorkRendered", "WorkApplied",
                                       "WorkStatusObserved", "StatusAggregated"}));
+}
+
+TEST_F(InsightChainTest, OfWhatMembersSayOfManyObjectsFollowsItsOwn) {
+  const ObjectKey other{type::kWork, "karmada-es-m1", "another"};
+  fleet.create({"configmaps", "default", "another"});
+  decide("dispatcher", {WorkRendered{other, object_value(other), {}}});
+  Value work = object_value(kWork);
+  work.edit("metadata").edit("annotations").set(annotation::kBindingNamespace, kBinding.ns);
+  work.edit("metadata").edit("annotations").set(annotation::kBindingName, kBinding.name);
+  Entry request;
+  request.actor = {"alice", {}, "api", "", ""};
+  request.events = {BindingPut{kBinding, object_value(kBinding, "moved"), {}}};
+  ASSERT_FALSE(fleet.write(request).refusal);
+  decide("dispatcher", {WorkRendered{kWork, work, {}}});
+  Entry gathered;
+  gathered.actor = {"system:shiplog:dispatcher", {}, "dispatcher", "", ""};
+  gathered.events = {WorkApplied{other, 1, ""}, WorkApplied{kWork, 2, "taken"}};
+  ASSERT_FALSE(fleet.write(gathered).refusal);
+  decide("collector", {StatusAggregated{kBinding, Value::array({Value::object({{"clusterName", "m1"}})}), true,
+                                        "FullyAppliedSuccess", "anew", ObjectKey{}, Value{}}});
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  for (const ObjectKey& key : {kBinding, kWork}) {
+    const auto chain = must(chain_of(view, key));
+    for (const AuditRow& entry : chain) {
+      for (const AuditEvent& event : entry.events) EXPECT_NE(event.subject, other);
+    }
+    std::vector<std::string> expected{"BindingPut", "WorkRendered", "WorkApplied"};
+    if (key == kBinding) expected.emplace_back("StatusAggregated");
+    EXPECT_EQ(kinds_of(chain), expected) << key.type;
+  }
 }
 
 TEST_F(InsightChainTest, TellsWhatWasAskedOfTheObjectThoughAPolicySetItOff) {
