@@ -1,6 +1,8 @@
 #include "services/collector/service.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "events/state/work.h"
 #include "services/collector/decide.h"
@@ -65,6 +67,7 @@ class CollectorService final : public Service {
     watches_.clear();
     damping_->clear();
     last_aggregated_.clear();
+    incomplete_since_.clear();
   }
 
   void reconcile(TaskPtr task) override {
@@ -77,14 +80,22 @@ class CollectorService final : public Service {
  private:
   /// The first report goes up at once; of a burst that follows, what it has come to.
   static constexpr Millis kAggregateEvery{100};
+  /// So long the clusters that have taken it wait for the others, so that a binding is summed up once for all of them.
+  static constexpr Millis kAwaitOthers{1000};
 
   void aggregate(const TaskPtr& task) {
     const auto last = last_aggregated_.find(task->key());
     if (last != last_aggregated_.end()) {
       const Millis since = task->now() - last->second;
-      if (since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
+      if (since.value >= 0 && since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
       last_aggregated_.erase(last);
     }
+    if (incomplete(task->state(), task->key())) {
+      const auto since = incomplete_since_.try_emplace(task->key(), task->now()).first->second;
+      const Millis waited = task->now() - since;
+      if (waited.value >= 0 && waited < kAwaitOthers) return task->done(Millis{kAwaitOthers.value - waited.value});
+    }
+    incomplete_since_.erase(task->key());
     auto decided = collector::decide(task->state(), task->key(), task->now());
     if (!decided) return task->retry(decided.error());
     if (!decided.value()) return task->done();
@@ -93,6 +104,30 @@ class CollectorService final : public Service {
       // Once more in any case: what came in meanwhile must not be forgotten, nor this key kept in memory.
       appended ? task->done(kAggregateEvery) : task->retry(appended.error());
     });
+  }
+
+  /// Some of the clusters have said what became of it, and not all: the others are probably about to.
+  static bool incomplete(const State& state, const ObjectKey& key) {
+    const Value& binding = state.value_of(key);
+    const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+    const auto id = label_of(binding, label);
+    if (id.empty()) return false;
+    bool begun = false;
+    size_t spoken = 0;
+    for (const ObjectKey& one : state.labelled(label, id)) {
+      const Value& work = state.value_of(one);
+      if (one.type != type::kWork || condition_of(work, "Applied").is_null()) continue;
+      begun = true;
+      // What took it will also say how it fares.
+      if (!applied(work) || work["status"].contains("manifestStatuses")) ++spoken;
+    }
+    // A cluster that is not ready says nothing, and may not for long.
+    const auto targets = binding["spec"]["clusters"].items();
+    const auto expected = std::ranges::count_if(targets, [&](const Value& target) {
+      const Cluster* cluster = state.cluster(target["name"].as_string());
+      return cluster != nullptr && cluster->ready();
+    });
+    return begun && std::cmp_less(spoken, expected);
   }
 
   static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
@@ -126,7 +161,7 @@ class CollectorService final : public Service {
   Members& members_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
-  std::map<ObjectKey, UtcMillis> last_aggregated_;
+  std::map<ObjectKey, UtcMillis> last_aggregated_, incomplete_since_;
 };
 
 }  // namespace

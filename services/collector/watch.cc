@@ -288,8 +288,12 @@ void Watches::gone(const State& state, const ObjectKey& work, const Value& manif
 /// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
 bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object) {
   const auto hash = annotation_of(object, annotation::kManifestHash);
-  if (hash.empty()) return true;                                       // our marks were taken off
-  if (hash != to_string(siphash128(to_json(manifest)))) return false;  // an older manifest: a write is under way
+  if (hash.empty()) return true;  // our marks were taken off
+  const auto known = baselines_.find({work, ordinal});
+  // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
+  const bool same = known != baselines_.end() && known->second.manifest == manifest;
+  const std::string manifest_hash = same ? known->second.manifest_hash : to_string(siphash128(to_json(manifest)));
+  if (hash != manifest_hash) return false;  // an older manifest: a write is under way
   const std::string revision{annotation_of(object, annotation::kRevision)};
   const Hash128 content = content_of(object);
   const bool secret = manifest["kind"].as_string() == "Secret";
@@ -298,12 +302,16 @@ bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manife
     wanted.erase("data");
     wanted.erase("stringData");
   }
-  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content});
+  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content, false, {}, {}});
   Baseline& baseline = at->second;
+  baseline.manifest = manifest;
+  baseline.manifest_hash = manifest_hash;
   if (first) {
     baseline.altered = !holds(object, wanted);
   } else if (baseline.revision != revision) {
-    baseline = {revision, content};
+    baseline.revision = revision;
+    baseline.content = content;
+    baseline.altered = false;
   } else if (baseline.content != content) {
     baseline.content = content;
     baseline.altered = secret || !holds(object, wanted);

@@ -60,6 +60,8 @@ class Watches {
     std::string revision;
     Hash128 content;
     bool altered = false;
+    Value manifest;  // of the Work then, and its hash: every report of the object asks for it
+    std::string manifest_hash;
   };
   struct Listing;
 
