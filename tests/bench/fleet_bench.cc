@@ -2,8 +2,8 @@
 // v1.14 report measures: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of it in the journal
 // when the services start.
 //   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|latency|workload] [--json=FILE]
-//   [--directory=DIRECTORY] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
-// It ends with code 1 when something does not arrive.
+//   [--directory=DIRECTORY] [--keep=yes] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
+// It ends with code 1 when something does not arrive, or when a decision of the workload does not replay to itself.
 
 #include <algorithm>
 #include <atomic>
@@ -132,6 +132,15 @@ class Fleet {
                                "--kubeconfig", kubeconfig("plane")},
                               {{"HOME", directory_}}, "", std::chrono::seconds{120});
     if (!ran.ok()) give_up("join " + name + ": " + ran.err);
+  }
+  /// Every decision in the journal of a control plane that has stopped is made again; ends the program when one
+  /// differs.
+  Value replay(const std::string& name) const {
+    const auto ran = e2e::run({programs_ + "/shiplogctl", "replay", "--journal",
+                               "sqlite:" + directory_ + "/" + name + "/journal.db", "--verify", "-o", "json"},
+                              {{"HOME", directory_}}, "", kPatience);
+    if (!ran.ok()) give_up("replay --verify: " + ran.out + ran.err);
+    return or_exit(parse_json(ran.out));
   }
   e2e::Ran api_bench(int clients, int seconds) const {
     return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds)},
@@ -321,6 +330,16 @@ void workload(Figures& figures, Fleet& fleet, size_t size) {
                 "CPU seconds");
   figures.value("workload", "peak memory of the control plane", peak_memory_mb(plane->pid()), "MB");
   figures.value("workload", "peak memory of a member", peak_memory_mb(m1->pid()), "MB");
+  plane->terminate();
+  const Value replayed = fleet.replay("plane");
+  const auto each = [&](const char* field) {
+    return static_cast<double>(replayed[field].as_int()) / static_cast<double>(size);
+  };
+  figures.value("workload", "entries in the journal", each("entries"), "of each");
+  figures.value("workload", "entries refused", each("refused"), "of each");
+  figures.value("workload", "changes of objects", each("revision"), "of each");
+  figures.value("workload", "decisions made again by replay", each("decisions"), "of each");
+  figures.value("workload", "decisions that came out differently", each("differences"), "of each");
 }
 
 }  // namespace
@@ -353,6 +372,6 @@ int main(int argc, char** argv) {
   run("mutations", [&](Fleet& fleet) { mutations(figures, fleet, seconds, journal); });
   run("latency", [&](Fleet& fleet) { latency(figures, fleet); });
   run("workload", [&](Fleet& fleet) { workload(figures, fleet, size); });
-  std::filesystem::remove_all(directory);
+  if (option(argc, argv, "keep") != "yes") std::filesystem::remove_all(directory);
   return 0;
 }
