@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "events/base/ids.h"
 #include "events/base/newest_ids.h"
@@ -96,6 +99,25 @@ TEST(System, ClockAndChanceAreReal) {
   EXPECT_NE(new_entry_id(random), new_entry_id(random));
   const UtcMillis first = SystemClock{}.now();
   EXPECT_GT(first.value, parse_rfc3339("2020-01-01T00:00:00Z").value().value);
+}
+
+TEST(System, AForkedChildDrawsNothingThatItsParentDraws) {
+  SystemRandom random;
+  random.next();  // some are drawn in advance
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const uint64_t drawn = random.next();
+    ::_exit(::write(ends[1], &drawn, sizeof drawn) == sizeof drawn ? 0 : 1);
+  }
+  uint64_t of_child = 0;
+  EXPECT_EQ(::read(ends[0], &of_child, sizeof of_child), static_cast<ssize_t>(sizeof of_child));
+  ::waitpid(child, nullptr, 0);
+  EXPECT_NE(of_child, random.next());
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(NewestIds, ForgetsTheOldestFirstAndCountsATwinOnce) {
