@@ -1,6 +1,11 @@
 #include "events/journal/crc32c.h"
 
 #include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
 
 namespace shiplog {
 namespace {
@@ -33,12 +38,27 @@ constexpr uint32_t little_endian(const char* at) {
          uint32_t{static_cast<uint8_t>(at[2])} << 16 | uint32_t{static_cast<uint8_t>(at[3])} << 24;
 }
 
-}  // namespace
+#if defined(__x86_64__)
+// The processor's own instruction, where it has it: a third of the time. Every entry is summed when it is written and
+// when it is read.
+__attribute__((target("sse4.2"))) uint32_t by_instruction(uint64_t rest, const char* at, size_t left) {
+  for (; left >= 8; left -= 8, at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    rest = _mm_crc32_u64(rest, word);
+  }
+  auto last = static_cast<uint32_t>(rest);
+  for (; left > 0; --left, ++at) last = _mm_crc32_u8(last, static_cast<uint8_t>(*at));
+  return last;
+}
 
-uint32_t crc32c(std::string_view bytes, uint32_t seed) {
-  uint32_t rest = ~seed;
-  const char* at = bytes.data();
-  size_t left = bytes.size();
+bool has_instruction() {
+  static const bool kHas = __builtin_cpu_supports("sse4.2") != 0;
+  return kHas;
+}
+#endif
+
+uint32_t by_tables(uint32_t rest, const char* at, size_t left) {
   for (; left >= 8; left -= 8, at += 8) {
     const uint32_t low = rest ^ little_endian(at);
     const uint32_t high = little_endian(at + 4);
@@ -47,7 +67,20 @@ uint32_t crc32c(std::string_view bytes, uint32_t seed) {
            kTables[1][(high >> 16) & 0xFF] ^ kTables[0][high >> 24];
   }
   for (; left > 0; --left, ++at) rest = (rest >> 8) ^ kTables[0][(rest ^ static_cast<uint8_t>(*at)) & 0xFF];
-  return ~rest;
+  return rest;
+}
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes, uint32_t seed) {
+#if defined(__x86_64__)
+  if (has_instruction()) return ~by_instruction(~seed, bytes.data(), bytes.size());
+#endif
+  return crc32c_by_tables(bytes, seed);
+}
+
+uint32_t crc32c_by_tables(std::string_view bytes, uint32_t seed) {
+  return ~by_tables(~seed, bytes.data(), bytes.size());
 }
 
 }  // namespace shiplog

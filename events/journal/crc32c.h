@@ -9,4 +9,7 @@ namespace shiplog {
 /// bytes before these, so that a checksum can be taken in pieces.
 uint32_t crc32c(std::string_view bytes, uint32_t seed = 0);
 
+/// The same without the processor's instruction for it: for machines that have none.
+uint32_t crc32c_by_tables(std::string_view bytes, uint32_t seed = 0);
+
 }  // namespace shiplog

@@ -24,5 +24,14 @@ TEST(Crc32c, TakenInPiecesIsTheSame) {
   }
 }
 
+TEST(Crc32c, IsTheSameWithTheProcessorsInstructionAndWithout) {
+  std::string bytes;
+  for (size_t size = 0; size < 300; ++size) {
+    EXPECT_EQ(crc32c(bytes), crc32c_by_tables(bytes)) << size;
+    EXPECT_EQ(crc32c(bytes, 7), crc32c_by_tables(bytes, 7)) << size;
+    bytes.push_back(static_cast<char>(size * 167));
+  }
+}
+
 }  // namespace
 }  // namespace shiplog
