@@ -84,22 +84,34 @@ FieldSet& FieldSet::edit(std::string_view key) {
 
 void FieldSet::put(std::string_view key, FieldSet child) {
   if (!child.empty()) {
-    edit(key) = std::move(child);
+    // Mostly in order, as what is walked through is sorted.
+    if (children.empty() || children.back().key < key) {
+      children.push_back({std::string{key}, std::move(child)});
+    } else {
+      edit(key) = std::move(child);
+    }
     return;
   }
   const auto at = position(children, key);
   if (at != children.end() && at->key == key) children.erase(at);
 }
 
-FieldSet unite(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kEither); }
+FieldSet unite(const FieldSet& a, const FieldSet& b) {
+  if (a.empty()) return b;
+  return b.empty() ? a : combined(a, b, Keep::kEither);
+}
 FieldSet intersect(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kBoth); }
-FieldSet subtract(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kFirstOnly); }
+FieldSet subtract(const FieldSet& a, const FieldSet& b) {
+  return a.empty() || b.empty() ? a : combined(a, b, Keep::kFirstOnly);
+}
 
 Value to_fields_v1(const FieldSet& set) {
-  Value fields = Value::object();
-  if (set.owned && !set.children.empty()) fields.set(".", Value::object());
-  for (const auto& child : set.children) fields.set(child.key, to_fields_v1(child.set));
-  return fields;
+  Value::Object fields;
+  const bool itself = set.owned && !set.children.empty();
+  fields.reserve(set.children.size() + (itself ? 1 : 0));
+  if (itself) fields.push_back({".", Value::object()});
+  for (const auto& child : set.children) fields.push_back({child.key, to_fields_v1(child.set)});
+  return Value::object(std::move(fields));
 }
 
 Result<FieldSet> from_fields_v1(const Value& fields) {

@@ -68,17 +68,29 @@ bool stands_for_itself(const Value& value, const Schema* parent, std::string_vie
   return parent == nullptr || !parent->properties.contains(key);
 }
 
-Result<FieldSet> gather(const Value& value, const Schema* schema, const std::string& path) {
+/// Where gather() stands; becomes text only when there is something to report.
+struct Path {
+  const Path* parent = nullptr;
+  std::string_view key;  // of a field, or the keys of an element
+  bool element = false;
+
+  std::string text() const {
+    if (parent == nullptr) return "";
+    return parent->text() + (element ? "[" : ".") + std::string{key} + (element ? "]" : "");
+  }
+};
+
+Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& path) {
   FieldSet set;
   const Shape shape = shape_of(value, schema);
   if (shape == Shape::kLeaf) {
     set.owned = true;
     return set;
   }
+  set.children.reserve(value.size());
   if (shape == Shape::kObject) {
     for (const auto& member : value.members()) {
-      SHIPLOG_TRY(auto child,
-                  gather(member.value, below(schema, member.key()), path + "." + std::string{member.key()}));
+      SHIPLOG_TRY(auto child, gather(member.value, below(schema, member.key()), Path{&path, member.key(), false}));
       if (stands_for_itself(member.value, schema, member.key())) child.owned = true;
       set.put(field_step(member.key()), std::move(child));
     }
@@ -89,14 +101,14 @@ Result<FieldSet> gather(const Value& value, const Schema* schema, const std::str
     if (!step) {
       std::string keys;
       for (const std::string& key : schema->list_keys) keys += (keys.empty() ? "" : ", ") + key;
-      return Error{ErrorCode::kBadRequest, path + ": an element of the list has no " + keys};
+      return Error{ErrorCode::kBadRequest, path.text() + ": an element of the list has no " + keys};
     }
     if (set.find(*step) != nullptr) {
-      return Error{ErrorCode::kBadRequest, path + ": duplicate entries for key [" + step->substr(2) + "]"};
+      return Error{ErrorCode::kBadRequest, path.text() + ": duplicate entries for key [" + step->substr(2) + "]"};
     }
     FieldSet child;
     if (shape == Shape::kKeyed) {
-      SHIPLOG_TRY(child, gather(element, items_of(schema), path + "[" + step->substr(2) + "]"));
+      SHIPLOG_TRY(child, gather(element, items_of(schema), Path{&path, std::string_view{*step}.substr(2), true}));
     }
     child.owned = true;
     set.put(*step, std::move(child));
@@ -105,7 +117,7 @@ Result<FieldSet> gather(const Value& value, const Schema* schema, const std::str
 }
 
 FieldSet all_of(const Value& value, const Schema* schema) {
-  auto set = gather(value, schema, "");
+  auto set = gather(value, schema, Path{});
   if (set) return std::move(set).value();
   FieldSet whole;  // a list that is no good by its own rules: one field
   whole.owned = true;
@@ -240,7 +252,7 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
 
 }  // namespace
 
-Result<FieldSet> fields_of(const Value& value, const Schema& schema) { return gather(value, &schema, ""); }
+Result<FieldSet> fields_of(const Value& value, const Schema& schema) { return gather(value, &schema, Path{}); }
 
 FieldChanges compare_fields(const Value& before, const Value& after, const Schema& schema) {
   FieldChanges changes;

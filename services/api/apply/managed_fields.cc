@@ -1,6 +1,7 @@
 #include "services/api/apply/managed_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -55,14 +56,16 @@ Value written(Managers managers) {
   });
   Value list = Value::array();
   for (const Manager& manager : managers) {
-    Value entry = Value::object({{"apiVersion", manager.api_version},
-                                 {"fieldsType", "FieldsV1"},
-                                 {"fieldsV1", to_fields_v1(manager.fields)},
-                                 {"manager", manager.name},
-                                 {"operation", manager.operation}});
-    if (!manager.time.empty()) entry.set("time", manager.time);
-    if (!manager.subresource.empty()) entry.set("subresource", manager.subresource);
-    list.push_back(std::move(entry));
+    Value::Object entry;
+    entry.reserve(7);
+    entry.push_back({"apiVersion", manager.api_version});
+    entry.push_back({"fieldsType", "FieldsV1"});
+    entry.push_back({"fieldsV1", to_fields_v1(manager.fields)});
+    entry.push_back({"manager", manager.name});
+    entry.push_back({"operation", manager.operation});
+    if (!manager.subresource.empty()) entry.push_back({"subresource", manager.subresource});
+    if (!manager.time.empty()) entry.push_back({"time", manager.time});
+    list.push_back(Value::object(std::move(entry)));
   }
   return list;
 }
@@ -88,14 +91,22 @@ void with_managers(Value& object, Managers managers) {
   }
 }
 
-/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition does not say.
-Schema schema_of(const Kind& kind) {
-  Schema schema = kind.schema == nullptr ? Schema{} : *kind.schema;
-  if (!kind.builtin) {
-    const Kind* any = Kinds::compiled().find_type("configmaps");
-    schema.properties["metadata"] = any->schema->properties.at("metadata");
+/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition does not say. Every write
+/// asks for it, so that of a built-in kind it is the kind's own. `made` keeps any other.
+const Schema& schema_of(const Kind& kind, std::optional<Schema>& made) {
+  if (kind.builtin && kind.schema != nullptr) return *kind.schema;
+  made.emplace();
+  if (kind.schema != nullptr) {  // of the root, what takes a value apart
+    made->properties = kind.schema->properties;
+    made->additional = kind.schema->additional;
+    made->atomic_map = kind.schema->atomic_map;
   }
-  return schema;
+  if (!kind.builtin) {
+    static const std::shared_ptr<const Schema> kMetadata =
+        Kinds::compiled().find_type("configmaps")->schema->properties.at("metadata");
+    made->properties["metadata"] = kMetadata;
+  }
+  return *made;
 }
 
 /// SSA-6.
@@ -109,13 +120,15 @@ FieldSet ownable(FieldSet fields, const Kind& kind, const std::string& subresour
   }
   for (const char* step : {"f:apiVersion", "f:kind"}) result.put(step, {});
   if (kind.has_status) result.put("f:status", {});
-  if (const FieldSet* found = result.find("f:metadata")) {
-    FieldSet metadata = *found;
+  if (result.find("f:metadata") != nullptr) {
+    FieldSet metadata = std::move(result.edit("f:metadata"));
     metadata.owned = false;
-    for (const char* step : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName",
-                             "f:generation", "f:managedFields", "f:resourceVersion"}) {
-      metadata.put(step, {});
-    }
+    constexpr std::array<std::string_view, 9> kServers = {"f:name",       "f:namespace",     "f:creationTimestamp",
+                                                          "f:selfLink",   "f:uid",           "f:clusterName",
+                                                          "f:generation", "f:managedFields", "f:resourceVersion"};
+    std::erase_if(metadata.children, [&](const FieldSet::Child& child) {
+      return std::ranges::find(kServers, child.key) != kServers.end();
+    });
     result.put("f:metadata", std::move(metadata));
   }
   return result;
@@ -166,7 +179,8 @@ Value without_managers(const Value& object) {
 }  // namespace
 
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after) {
-  const Schema schema = schema_of(kind);
+  std::optional<Schema> made;
+  const Schema& schema = schema_of(kind, made);
   Managers managers = managers_of(before, after);
   FieldChanges changes = compare_fields(before.is_null() ? Value::object() : before, after, schema);
   const FieldSet changed = ownable(std::move(changes.changed), kind, writer.subresource);
@@ -198,7 +212,8 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
   if (!patch["metadata"]["managedFields"].is_empty()) {
     return Error{ErrorCode::kBadRequest, "metadata.managedFields must be nil"};
   }
-  const Schema schema = schema_of(kind);
+  std::optional<Schema> made;
+  const Schema& schema = schema_of(kind, made);
   SHIPLOG_TRY(auto all, fields_of(patch, schema));
   const FieldSet wanted = ownable(std::move(all), kind, writer.subresource);
   auto stored = read_managers(live["metadata"]["managedFields"]);
