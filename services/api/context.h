@@ -44,6 +44,8 @@ struct Server {
 
   /// The object or list as the client asked for it (Table, PartialObjectMetadata, YAML).
   void answer(const ContextPtr& context, int status, const Value& object);
+  /// The same of an object that is JSON already, when the client asked for nothing else.
+  void answer_json(const ContextPtr& context, int status, const std::string& json);
   void answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata);
   void fail(const ContextPtr& context, const Error& error);
   void answer_status(const ContextPtr& context, int http_status, const Value& status);

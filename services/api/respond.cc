@@ -53,6 +53,14 @@ void Server::answer(const ContextPtr& context, int status, const Value& object) 
   send(context, status, "application/json", std::move(body));
 }
 
+void Server::answer_json(const ContextPtr& context, int status, const std::string& json) {
+  std::string body;
+  body.reserve(json.size() + 1);
+  body += json;
+  body += '\n';
+  send(context, status, "application/json", std::move(body));
+}
+
 void Server::answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata) {
   const Accept& accept = context->accept;
   const Kind& kind = *context->kind;

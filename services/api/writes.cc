@@ -137,6 +137,49 @@ struct Write {
   std::function<void(const Error&)> on_conflict;  // somebody was faster
 };
 
+/// A write on its way through the journal.
+struct Sent {
+  ServerPtr server;
+  ContextPtr context;
+  Write write;
+  ObjectKey key;
+  Value object;
+};
+
+/// The change whose JSON, written by the fold, is the answer as it stands; nullptr when the answer takes some work.
+const Change* shown_as_stored(const Sent& sent, const Result<Outcome>& outcome) {
+  const Accept& accept = sent.context->accept;
+  if (!outcome || outcome.value().refusal) return nullptr;
+  if (accept.form != Accept::Form::kObject || accept.yaml || accept.pretty) return nullptr;
+  for (const auto& change : outcome.value().changes) {
+    if (change->object != sent.key || change->removed() || change->json == nullptr) continue;
+    const bool sealed = sent.server->options.vault != nullptr && Vault::may_hold_sealed(*change->json);
+    return sealed ? nullptr : change.get();
+  }
+  return nullptr;
+}
+
+void answer(const Sent& sent, const Result<Outcome>& outcome) {
+  const auto& [server, context, write, key, object] = sent;
+  if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
+  if (const auto& refusal = outcome.value().refusal) {
+    const Error error = refused(*context, *refusal, key);
+    const bool faster = error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists;
+    if (faster && write.on_conflict) return write.on_conflict(error);
+    return refuse(server, context, error);
+  }
+  Value stored = object;  // nothing changed, or the last finalizer went and the object with it (DEL-6)
+  for (const auto& change : outcome.value().changes) {
+    if (change->object == key && !change->removed()) stored = change->after;
+  }
+  if (server->options.vault != nullptr) {
+    auto opened = server->options.vault->open(std::move(stored));
+    if (!opened) return server->fail(context, opened.error());
+    stored = std::move(opened).value();
+  }
+  server->answer(context, write.success, stored);
+}
+
 void append_object(const ServerPtr& server, const ContextPtr& context, const Write& write, const ObjectKey& key,
                    Revision expected, Value object) {
   if (server->options.vault != nullptr) {
@@ -155,27 +198,13 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
     entry.events = {ObjectUpdated{key, std::move(object)}};
   }
   Store& store = server->store(*context->kind);
-  store.replica().append(std::move(entry), [server, context, write, key, sent](Result<Outcome> outcome) {
+  auto sent_write = std::make_shared<const Sent>(Sent{server, context, write, key, sent});
+  store.replica().append(std::move(entry), [sent_write = std::move(sent_write)](Result<Outcome> outcome) {
+    if (const Change* stored = shown_as_stored(*sent_write, outcome)) {
+      return sent_write->server->answer_json(sent_write->context, sent_write->write.success, *stored->json);
+    }
     // Rendering may take its time: not on the fold thread.
-    server->workers->post([server, context, write, key, sent, outcome = std::move(outcome)] {
-      if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
-      if (const auto& refusal = outcome.value().refusal) {
-        const Error error = refused(*context, *refusal, key);
-        const bool faster = error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists;
-        if (faster && write.on_conflict) return write.on_conflict(error);
-        return refuse(server, context, error);
-      }
-      Value stored = sent;  // nothing changed, or the last finalizer went and the object with it (DEL-6)
-      for (const auto& change : outcome.value().changes) {
-        if (change->object == key && !change->removed()) stored = change->after;
-      }
-      if (server->options.vault != nullptr) {
-        auto opened = server->options.vault->open(std::move(stored));
-        if (!opened) return server->fail(context, opened.error());
-        stored = std::move(opened).value();
-      }
-      server->answer(context, write.success, stored);
-    });
+    sent_write->server->workers->post([sent_write, outcome = std::move(outcome)] { answer(*sent_write, outcome); });
   });
 }
 
@@ -265,6 +294,7 @@ void create_from(const ServerPtr& server, const ContextPtr& context, const Write
                  std::vector<std::string> duplicates, const Write& write, bool applied = false) {
   Admission admission = admission_for(*server, *context, options);
   admission.duplicate_fields = std::move(duplicates);
+  context->path.name = body["metadata"]["name"].str();  // what is wrong with it is said with its name
   const Value managed = body["metadata"]["managedFields"];
   auto admitted = admit_create(admission, std::move(body));
   if (!admitted) return refuse(server, context, admitted.error());

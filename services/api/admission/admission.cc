@@ -170,6 +170,17 @@ void keep_field(Value& object, const Value& old, const char* field) {
   }
 }
 
+/// Its JSON has at most so many bytes.
+size_t most_bytes(const Value& value) {
+  constexpr size_t kLongestNumber = 32, kLongestEscape = 6, kQuotes = 2, kSeparators = 2;
+  size_t bytes = kLongestNumber + value.as_string().size() * kLongestEscape + kQuotes;
+  for (const Value& item : value.items()) bytes += most_bytes(item) + kSeparators;
+  for (const auto& member : value.members()) {
+    bytes += member.key().size() * kLongestEscape + kQuotes + kSeparators + most_bytes(member.value);
+  }
+  return bytes;
+}
+
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
@@ -207,7 +218,9 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
                  "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + message,
                  own.take()};
   }
-  if (const size_t bytes = to_json(object).size(); bytes > kMostBytes) {
+  // Hardly any object comes near the limit: those that cannot reach it are not written out to be measured.
+  const size_t bytes = most_bytes(object) > kMostBytes ? to_json(object).size() : 0;
+  if (bytes > kMostBytes) {
     return Error{ErrorCode::kTooLarge, "Request entity too large: the object has " + std::to_string(bytes) +
                                            " bytes, limit is " + std::to_string(kMostBytes)};
   }

@@ -275,6 +275,10 @@ Result<Value> Vault::seal(const ObjectKey& key, Value object) {
   return object;
 }
 
+bool Vault::may_hold_sealed(std::string_view json) {
+  return ::memmem(json.data(), json.size(), kPrefix.data(), kPrefix.size()) != nullptr;
+}
+
 Result<Value> Vault::open(Value object) {
   if (!has_sealed(object)) return object;
   const std::lock_guard lock{impl_->mutex};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -34,6 +35,8 @@ class Vault final : public Observer {
   /// Before an object is served or used: opens what is sealed, at any depth (a Work carries Secrets as manifests).
   /// Text whose key is destroyed becomes empty.
   Result<Value> open(Value object);
+  /// False: open() would leave the object with this JSON as it is.
+  static bool may_hold_sealed(std::string_view json);
 
   /// The last states of an object, at each of its removals.
   using Removals = std::function<Result<std::vector<Value>>(const ObjectKey&)>;
