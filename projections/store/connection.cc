@@ -47,11 +47,12 @@ constexpr const char* kWriterPragmas =
     "PRAGMA synchronous = NORMAL;"
     "PRAGMA wal_autocheckpoint = 4096;"
     "PRAGMA journal_size_limit = 67108864;"
-    "PRAGMA cache_size = -65536;"
+    // Nearly all rows go to the ends of their tables: more than this only holds memory.
+    "PRAGMA cache_size = -16384;"
     "PRAGMA temp_store = MEMORY;";
 constexpr const char* kReaderPragmas =
     "PRAGMA query_only = ON;"
-    "PRAGMA cache_size = -8192;"
+    "PRAGMA cache_size = -4096;"
     "PRAGMA temp_store = MEMORY;";
 
 }  // namespace
@@ -178,6 +179,11 @@ Result<void> Connection::execute(const std::string& sql) {
   return ok();
 }
 
+Result<void> Connection::repeat(std::string_view sql) {
+  SHIPLOG_TRY(auto statement, prepare(sql));
+  return statement.run();
+}
+
 Result<Statement> Connection::prepare(std::string_view sql) {
   if (const auto at = impl_->idle.find(sql); at != impl_->idle.end() && !at->second.empty()) {
     sqlite3_stmt* statement = at->second.back();
@@ -211,7 +217,7 @@ void Connection::shorten_wal(int64_t bytes) {
 const std::string& Connection::path() const { return impl_->path; }
 
 Result<Transaction> Transaction::begin(Connection& connection) {
-  SHIPLOG_TRY(connection.execute("BEGIN IMMEDIATE"));
+  SHIPLOG_TRY(connection.repeat("BEGIN IMMEDIATE"));
   return Transaction{&connection};
 }
 Transaction::Transaction(Transaction&& other) noexcept : connection_{std::exchange(other.connection_, nullptr)} {}
@@ -220,7 +226,7 @@ Transaction::~Transaction() {
   if (connection_ != nullptr) static_cast<void>(connection_->execute("ROLLBACK"));
 }
 Result<void> Transaction::commit() {
-  SHIPLOG_TRY(connection_->execute("COMMIT"));
+  SHIPLOG_TRY(connection_->repeat("COMMIT"));
   connection_ = nullptr;
   return ok();
 }

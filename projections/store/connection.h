@@ -76,6 +76,8 @@ class Connection {
 
   /// Runs statements separated by semicolons.
   Result<void> execute(const std::string& sql);
+  /// Runs one statement that will be run often: it is parsed once.
+  Result<void> repeat(std::string_view sql);
   /// A statement, from the cache where possible.
   Result<Statement> prepare(std::string_view sql);
   /// Rows that the last statement inserted, updated or deleted.

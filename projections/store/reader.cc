@@ -14,7 +14,7 @@ View::View(View&& other) noexcept
     : connection_{std::exchange(other.connection_, nullptr)}, revision_{other.revision_}, next_{other.next_} {}
 View::~View() {
   // A read transaction has nothing to lose: whatever COMMIT says, it is over.
-  if (connection_ != nullptr) static_cast<void>(connection_->execute("COMMIT"));
+  if (connection_ != nullptr) static_cast<void>(connection_->repeat("COMMIT"));
 }
 
 Reader::Reader(std::unique_ptr<store::Connection> connection) : connection_{std::move(connection)} {}
@@ -34,7 +34,7 @@ Result<Reader> Reader::open(const std::string& path) {
 }
 
 Result<View> Reader::view() {
-  SHIPLOG_TRY(connection_->execute("BEGIN"));
+  SHIPLOG_TRY(connection_->repeat("BEGIN"));
   View begun{connection_.get(), Revision{}, Offset{}};
   // The read transaction begins with the first read, so all later queries answer as of this checkpoint.
   SHIPLOG_TRY(auto row, connection_->prepare("SELECT revision, next FROM checkpoint"));

@@ -167,11 +167,14 @@ Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout
                                           ", this program reads format " + std::to_string(kFormat) +
                                           "; use the version of shiplog that wrote it, or a later one"};
   }
+  SHIPLOG_TRY(auto begin, connection.prepare("BEGIN"));
+  SHIPLOG_TRY(auto end, connection.prepare("ROLLBACK"));
   SHIPLOG_TRY(auto bounds, connection.prepare(kReadBounds));
   SHIPLOG_TRY(auto records,
               connection.prepare("SELECT offset, crc, bytes FROM entry WHERE offset >= ?1 ORDER BY offset "
                                  "LIMIT ?2"));
-  FileReader reader(path, std::move(connection), std::move(bounds), std::move(records));
+  FileReader reader(path, std::move(connection), std::move(begin), std::move(end), std::move(bounds),
+                    std::move(records));
   SHIPLOG_TRY(reader.bounds());
   return reader;
 }
@@ -185,9 +188,9 @@ Error FileReader::damaged(int64_t offset, const std::string& how) const {
 
 Result<std::vector<JournalRecord>> FileReader::read(int64_t position, size_t max_records) {
   // One transaction, so that records and bounds are of one moment: else an append in between would look like a loss.
-  SHIPLOG_TRY(connection_.run("BEGIN"));
+  SHIPLOG_TRY(begin_.step());
   auto records = read_in_transaction(position, max_records);
-  connection_.roll_back();
+  if (!end_.step()) connection_.roll_back();
   return records;
 }
 

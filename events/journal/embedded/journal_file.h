@@ -32,9 +32,12 @@ class FileReader {
   Result<std::vector<JournalRecord>> read(int64_t position, size_t max_records);
 
  private:
-  FileReader(std::string path, Connection connection, Statement bounds, Statement records)
+  FileReader(std::string path, Connection connection, Statement begin, Statement end, Statement bounds,
+             Statement records)
       : path_(std::move(path)),
         connection_(std::move(connection)),
+        begin_(std::move(begin)),
+        end_(std::move(end)),
         bounds_(std::move(bounds)),
         records_(std::move(records)) {}
   Result<std::vector<JournalRecord>> read_in_transaction(int64_t position, size_t max_records);
@@ -42,6 +45,8 @@ class FileReader {
 
   std::string path_;
   Connection connection_;
+  Statement begin_;
+  Statement end_;
   Statement bounds_;
   Statement records_;
 };
