@@ -22,6 +22,8 @@ struct Demand {
   const Placement& placement;
   const AffinityTerm* term = nullptr;  ///< the one in force; nullptr: placement.affinity counts
   bool fresh = false;                  ///< asked for explicitly: where replicas are now does not bind (S-51)
+  /// The binding's kind as in Cluster::api_enablements: every cluster is asked for it.
+  std::string enablement = binding.api_version + ", Kind=" + binding.kind;
 
   /// What the binding has on the cluster now; nullptr: it is no target.
   const Target* previous(std::string_view cluster) const {

@@ -26,7 +26,10 @@ bool goes_first(const Candidate& a, const Candidate& b) {
 }
 
 Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why) {
-  std::sort(candidates.begin(), candidates.end(), goes_first);
+  // Where nothing sets clusters apart they come in order already.
+  if (!std::is_sorted(candidates.begin(), candidates.end(), goes_first)) {
+    std::sort(candidates.begin(), candidates.end(), goes_first);
+  }
   const Placement& placement = demand.placement;
   if (ignores_spread(placement)) {
     if (!placement.spread.empty()) why.steps.push_back("static weights: spread constraints are not looked at");
