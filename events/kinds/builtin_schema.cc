@@ -123,6 +123,10 @@ class TableReader {
       // Of any type, but what is an object in it is a schema, and pruned like one.
       node->format = type == "SchemaOrArray" ? "schema-or-array" : "schema-or-bool";
       references_.push_back({node, "apiextensions.JSONSchemaProps"});
+    } else if (type == "Strings") {
+      node->type = Type::kArray;
+      node->format = "strings";
+      node->items = element_of("string");
     } else if (!scalar(type, *node)) {
       node->type = Type::kObject;
       references_.push_back({node, std::string{type}});

@@ -78,6 +78,32 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
       {"clusterroles.rbac.authorization.k8s.io", "ClusterRole", false, false, false, {}, false},
       {"clusterrolebindings.rbac.authorization.k8s.io", "ClusterRoleBinding", false, false, false, {}, false},
       {"priorityclasses.scheduling.k8s.io", "PriorityClass", false, false, true, {"pc"}, false},
+      {"endpoints", "Endpoints", true, false, false, {"ep"}, false},
+      {"podtemplates", "PodTemplate", true, false, true, {}, false},
+      {"replicationcontrollers", "ReplicationController", true, true, true, {"rc"}, true},
+      {"horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler", true, true, false, {"hpa"}, true},
+      {"poddisruptionbudgets.policy", "PodDisruptionBudget", true, true, true, {"pdb"}, false},
+      {"ingressclasses.networking.k8s.io", "IngressClass", false, false, true, {}, false},
+      {"networkpolicies.networking.k8s.io", "NetworkPolicy", true, false, true, {"netpol"}, false},
+      {"endpointslices.discovery.k8s.io", "EndpointSlice", true, false, true, {}, false},
+      {"storageclasses.storage.k8s.io", "StorageClass", false, false, false, {"sc"}, false},
+      {"csidrivers.storage.k8s.io", "CSIDriver", false, false, false, {}, false},
+      {"volumeattachments.storage.k8s.io", "VolumeAttachment", false, true, false, {}, false},
+      {"certificatesigningrequests.certificates.k8s.io",
+       "CertificateSigningRequest",
+       false,
+       true,
+       false,
+       {"csr"},
+       false},
+      {"flowschemas.flowcontrol.apiserver.k8s.io", "FlowSchema", false, true, true, {}, false},
+      {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+       "PriorityLevelConfiguration",
+       false,
+       true,
+       true,
+       {},
+       false},
       {"customresourcedefinitions.apiextensions.k8s.io",
        "CustomResourceDefinition",
        false,
@@ -96,11 +122,52 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
     EXPECT_EQ(kind.short_names, row.short_names) << row.type;
     EXPECT_EQ(kind.categories, row.in_all ? std::vector<std::string>{"all"} : std::vector<std::string>{}) << row.type;
     EXPECT_EQ(kind.ephemeral, kind.kind == "Lease" || kind.kind == "Event");
-    EXPECT_EQ(kind.scale.has_value(), kind.group == "apps" && kind.kind != "DaemonSet");
+    const bool scales = kind.group == "apps" ? kind.kind != "DaemonSet" : kind.kind == "ReplicationController";
+    EXPECT_EQ(kind.scale.has_value(), scales) << row.type;
     EXPECT_TRUE(kind.builtin);
     EXPECT_TRUE(kind.storage);
   }
-  EXPECT_EQ(builtin_kinds().size(), rows.size());
+  // These stand in a category of their own.
+  const std::vector<std::pair<const char*, bool>> extensions = {
+      {"mutatingwebhookconfigurations.admissionregistration.k8s.io", false},
+      {"validatingwebhookconfigurations.admissionregistration.k8s.io", false},
+      {"apiservices.apiregistration.k8s.io", true}};
+  for (const auto& [type, has_status] : extensions) {
+    EXPECT_EQ(kind_of(type).categories, std::vector<std::string>{"api-extensions"}) << type;
+    EXPECT_EQ(kind_of(type).has_status, has_status) << type;
+    EXPECT_FALSE(kind_of(type).namespaced) << type;
+  }
+  EXPECT_EQ(builtin_kinds().size(), rows.size() + extensions.size());
+}
+
+/// All messages that a schema consists of, by their properties' addresses: copies of a message share its fields.
+void collect(const Schema& schema, std::set<const Schema*>& seen) {
+  for (const auto& [name, property] : schema.properties) {
+    if (seen.insert(property.get()).second) collect(*property, seen);
+  }
+  for (const auto& inner : {schema.additional, schema.items}) {
+    if (inner != nullptr && seen.insert(inner.get()).second) collect(*inner, seen);
+  }
+}
+
+TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
+  std::set<const Schema*> seen;
+  for (const Kind& kind : builtin_kinds()) collect(*kind.schema, seen);
+  for (const char* body : {"autoscaling.Scale", "meta.DeleteOptions"}) {
+    collect(*message_schemas().find(body)->second, seen);
+  }
+  std::set<std::string> unreached;
+  for (const auto& [name, schema] : message_schemas()) {
+    if (schema->properties.empty()) continue;
+    // A message that stands inline was copied field by field.
+    const Schema& field = *schema->properties.begin()->second;
+    if (!seen.contains(&field)) unreached.insert(name);
+  }
+  const std::set<std::string> inlined = {"admissionregistration.Rule", "core.EphemeralContainerCommon",
+                                         "core.LocalObjectReference",  "core.PersistentVolumeSource",
+                                         "core.ProbeHandler",          "core.VolumeSource",
+                                         "networking.IngressRuleValue"};
+  for (const std::string& name : unreached) EXPECT_TRUE(inlined.contains(name)) << name << " is described in vain";
 }
 
 TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {  // kubernetes-wire
@@ -118,6 +185,22 @@ TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {  // kubernetes-wire
   EXPECT_EQ(at("resourcequotas", "spec.hard").additional->format, "quantity");
   EXPECT_EQ(at("services", "spec.ports[].targetPort").format, "int-or-string");
   EXPECT_EQ(at("customresourcedefinitions.apiextensions.k8s.io", "spec.preserveUnknownFields").proto_number, 10);
+}
+
+TEST(BuiltinSchema, NumbersThatDoNotFollowTheOrderOfTheFields) {  // kubernetes-wire
+  EXPECT_EQ(at("endpointslices.discovery.k8s.io", "addressType").proto_number, 4);
+  EXPECT_EQ(at("certificatesigningrequests.certificates.k8s.io", "spec.signerName").proto_number, 7);
+  EXPECT_EQ(at("certificatesigningrequests.certificates.k8s.io", "status.conditions[].status").proto_number, 6);
+  EXPECT_EQ(at("apiservices.apiregistration.k8s.io", "spec.groupPriorityMinimum").proto_number, 7);
+  EXPECT_EQ(at("replicationcontrollers", "spec.minReadySeconds").proto_number, 4);
+  EXPECT_EQ(at("horizontalpodautoscalers.autoscaling", "spec.metrics[].containerResource").proto_number, 7);
+  EXPECT_EQ(at("poddisruptionbudgets.policy", "status.disruptedPods").additional->format, "date-time");
+  const char* webhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
+  EXPECT_EQ(at(webhooks, "webhooks[].objectSelector").proto_number, 11);
+  EXPECT_EQ(at(webhooks, "webhooks[].rules[].resources").proto_wrapper, 2);
+  EXPECT_EQ(at(webhooks, "webhooks").patch_key, "name");
+  EXPECT_EQ(at("flowschemas.flowcontrol.apiserver.k8s.io", "spec.rules[].resourceRules[].verbs").list_type,
+            Schema::ListType::kSet);
 }
 
 TEST(BuiltinSchema, InlineMessagesStandInTheirParent) {

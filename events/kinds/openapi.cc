@@ -65,7 +65,8 @@ class Writer {
                                                                 schema.format) == std::end(kPublished);
     if (schema.format == "micro-time") {
       out.set("format", "date-time");
-    } else if (!schema.format.empty() && !internal && schema.type != Type::kIntOrString) {
+    } else if (!schema.format.empty() && !internal && schema.type != Type::kIntOrString &&
+               schema.type != Type::kArray) {
       out.set("format", schema.format);
     }
   }

@@ -240,6 +240,20 @@ Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, cons
   return schema.format == "schema-or-bool" ? Value{allows} : Value{};
 }
 
+/// A list that stands where protobuf has no repeated field: a message whose field 1 it is.
+Result<Value> strings(std::string_view bytes, const Place& place) {
+  Value list = Value::array();
+  for (WireReader reader{bytes}; !reader.done();) {
+    SHIPLOG_TRY(const WireField field, next_field(reader, place));
+    if (field.number != 1) continue;
+    const Place item{place, list.size()};
+    SHIPLOG_TRY(expect(field, Wire::kBytes, item));
+    SHIPLOG_TRY(auto one, text(field.bytes, item));
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 Wire wire_of(const Schema& schema) {
   if (schema.type == Type::kBoolean || schema.type == Type::kInteger) return Wire::kVarint;
   return schema.type == Type::kNumber ? Wire::kFixed64 : Wire::kBytes;
@@ -259,6 +273,7 @@ Result<Value> single(const Schema& schema, const WireField& field, const Place& 
   if (format == "int-or-string") return int_or_string(field.bytes, place);
   if (format == "quantity") return quantity(field.bytes, place);
   if (format == "fields-v1" || format == "json") return raw_json(field.bytes, place);
+  if (format == "strings") return strings(field.bytes, place);
   if (format.starts_with("schema-or-")) return schema_or_other(schema, field.bytes, place, depth);
   return Error{ErrorCode::kInternal, place.text() + ": there is no protobuf form of format " + schema.format};
 }

@@ -121,6 +121,13 @@ Result<std::string> content(const Schema& schema, const Value& value, const Plac
     put_bytes(out, 1, to_json(value));
     return out;
   }
+  if (format == "strings" && value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (!value[i].is_string()) return no_form(Place{place, i}, value[i]);
+      put_bytes(out, 1, value[i].as_string());
+    }
+    return out;
+  }
   if (format.starts_with("schema-or-")) return schema_or_other(schema, value, place);
   if (format.empty() && schema.type == Type::kString && value.is_string()) return value.str();
   if (format.empty() && schema.type == Type::kObject && value.is_object()) return message(schema, value, place);

@@ -18,7 +18,7 @@ namespace shiplog {
 /// this. Shared and immutable once built; recursive types (JSONSchemaProps) share nodes, so a walk must follow a value.
 /// `format` of the built-in kinds tells a codec how a value looks on the wire: int32, int64, double, byte (base64 of
 /// bytes), date-time, micro-time, duration, quantity, int-or-string, fields-v1, raw-extension, json, schema-or-array,
-/// schema-or-bool, schema-or-strings; of a CustomResourceDefinition it is what the author wrote.
+/// schema-or-bool, schema-or-strings, strings; of a CustomResourceDefinition it is what the author wrote.
 struct Schema {
   enum class Type : uint8_t { kAny, kObject, kArray, kString, kInteger, kNumber, kBoolean, kIntOrString };
   enum class ListType : uint8_t { kAtomic, kSet, kMap };

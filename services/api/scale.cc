@@ -33,6 +33,9 @@ std::string selector_text(const Value& selector) {
   for (const auto& label : selector["matchLabels"].members()) {
     add(std::string{label.key()} + "=" + label.value.str());
   }
+  for (const auto& label : selector.members()) {  // of a ReplicationController: labels, without more
+    if (label.value.is_string()) add(std::string{label.key()} + "=" + label.value.str());
+  }
   for (const Value& requirement : selector["matchExpressions"].items()) {
     const std::string key = requirement["key"].str();
     const std::string_view op = requirement["operator"].as_string();

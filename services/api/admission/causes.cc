@@ -59,6 +59,11 @@ void Causes::too_long(std::string field, size_t most) {
   add({std::move(field), "FieldValueTooLong", "Too long: may not be more than " + std::to_string(most) + " bytes"});
 }
 
+void Causes::too_many(std::string field, size_t items, size_t most) {
+  add({std::move(field), "FieldValueTooMany",
+       "Too many: " + std::to_string(items) + ": must have at most " + std::to_string(most) + " items"});
+}
+
 std::string at(const std::string& field, size_t index) { return field + "[" + std::to_string(index) + "]"; }
 
 }  // namespace shiplog::api

@@ -19,6 +19,7 @@ class Causes {
   void duplicate(std::string field, const Value& value);
   void forbidden(std::string field, std::string_view detail);
   void too_long(std::string field, size_t most);
+  void too_many(std::string field, size_t items, size_t most);
   /// One that is there already is not repeated.
   void add(FieldCause cause);
 

@@ -22,7 +22,7 @@ void check_target(const Value& target, const std::string& field, Causes& causes)
   }
 }
 
-// --- FederatedHPA
+// --- FederatedHPA and HorizontalPodAutoscaler
 
 void fill_autoscaler(Value& object, const Write&) {
   if (!object["spec"].is_object()) return;
@@ -75,15 +75,18 @@ void check_behavior(const Value& rules, const std::string& field, Causes& causes
   }
 }
 
-void check_metrics(const Value& metrics, Causes& causes) {
-  static constexpr std::pair<std::string_view, const char*> kSources[] = {
-      {"Object", "object"}, {"Pods", "pods"}, {"Resource", "resource"}, {"ContainerResource", "containerResource"}};
+void check_metrics(const Value& metrics, bool external, Causes& causes) {
+  static constexpr std::pair<std::string_view, const char*> kSources[] = {{"Object", "object"},
+                                                                          {"Pods", "pods"},
+                                                                          {"Resource", "resource"},
+                                                                          {"ContainerResource", "containerResource"},
+                                                                          {"External", "external"}};
   for (size_t i = 0; i < metrics.size(); ++i) {
     const std::string field = at("spec.metrics", i);
     const std::string_view type = metrics[i]["type"].as_string();
     const auto* source =
         std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& each) { return each.first == type; });
-    if (source == std::end(kSources)) {
+    if (source == std::end(kSources) || (type == "External" && !external)) {
       causes.not_supported(field + ".type", metrics[i]["type"], {"ContainerResource", "Object", "Pods", "Resource"});
     } else if (metrics[i][source->second].is_null()) {
       causes.required(field + "." + source->second, "must populate information for the given metric source");
@@ -93,7 +96,7 @@ void check_metrics(const Value& metrics, Causes& causes) {
   }
 }
 
-void check_autoscaler(const Value& object, const Write&, Causes& causes) {
+void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_target(spec["scaleTargetRef"], "spec.scaleTargetRef", causes);
   if (spec["minReplicas"].as_int() < 1) {
@@ -105,7 +108,7 @@ void check_autoscaler(const Value& object, const Write&, Causes& causes) {
   if (spec["maxReplicas"].as_int() < spec["minReplicas"].as_int()) {
     causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than or equal to `minReplicas`");
   }
-  check_metrics(spec["metrics"], causes);
+  check_metrics(spec["metrics"], write.kind.builtin, causes);
   check_behavior(spec["behavior"]["scaleUp"], "spec.behavior.scaleUp", causes);
   check_behavior(spec["behavior"]["scaleDown"], "spec.behavior.scaleDown", causes);
 }
@@ -292,6 +295,7 @@ void check_binding(const Value& object, const Write&, Causes& causes) {
 
 const std::vector<Rules>& extension_rules() {
   static const std::vector<Rules> kRules = {
+      {.type = "horizontalpodautoscalers.autoscaling", .fill = fill_autoscaler, .check = check_autoscaler},
       {.type = "federatedhpas.autoscaling.karmada.io",
        .webhook = "federatedhpa.karmada.io",
        .fill = fill_autoscaler,

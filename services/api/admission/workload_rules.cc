@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "events/state/policy.h"
+#include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/rules.h"
 
@@ -28,27 +28,6 @@ void fill_template(Value& object, const Write&) {
 
 void check_not_negative(const Value& owner, const std::string& field, const char* name, Causes& causes) {
   if (owner[name].as_int() < 0) causes.invalid(field + "." + name, owner[name], kNotNegative);
-}
-
-void check_selector(const Value& selector, const std::string& field, Causes& causes) {
-  check_labels(selector["matchLabels"], field + ".matchLabels", causes);
-  const Value& expressions = selector["matchExpressions"];
-  for (size_t i = 0; i < expressions.size(); ++i) {
-    const std::string here = at(field + ".matchExpressions", i);
-    const std::string_view op = expressions[i]["operator"].as_string();
-    const bool some = expressions[i]["values"].size() > 0;
-    if (op == "In" || op == "NotIn") {
-      if (!some) causes.required(here + ".values", "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (op == "Exists" || op == "DoesNotExist") {
-      if (some)
-        causes.forbidden(here + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    } else {
-      causes.invalid(here + ".operator", expressions[i]["operator"], "not a valid selector operator");
-    }
-    if (const auto problem = qualified_name_problem(expressions[i]["key"].as_string())) {
-      causes.invalid(here + ".key", expressions[i]["key"], *problem);
-    }
-  }
 }
 
 /// `selector` and `template` of the apps kinds; `what`: "deployment".
@@ -80,30 +59,6 @@ void check_always_restarts(const Value& spec, Causes& causes) {
 void check_immutable(const Value& object, const Write& write, const char* name, Causes& causes) {
   if (write.old == nullptr || (*write.old)["spec"][name] == object["spec"][name]) return;
   causes.invalid(std::string{"spec."} + name, object["spec"][name], "field is immutable");
-}
-
-/// "25%" or a number; nullopt: neither.
-std::optional<int64_t> amount_of(const Value& value) {
-  if (value.is_number()) return value.as_int();
-  std::string_view text = value.as_string();
-  if (!text.ends_with('%')) return std::nullopt;
-  text.remove_suffix(1);
-  int64_t percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return percent;
-}
-
-void check_amount(const Value& owner, const std::string& field, const char* name, Causes& causes) {
-  const Value& value = owner[name];
-  if (value.is_null()) return;
-  const auto amount = amount_of(value);
-  if (!amount) {
-    causes.invalid(field + "." + name, value,
-                   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or '93%')");
-  } else if (*amount < 0) {
-    causes.invalid(field + "." + name, value, kNotNegative);
-  }
 }
 
 void fill_deployment(Value& object, const Write& write) {
@@ -357,6 +312,64 @@ void fill_pod(Value& object, const Write&) {
   }
 }
 
+/// A selector that is left out is the template's labels.
+void fill_replication_controller(Value& object, const Write& write) {
+  fill_template(object, write);
+  if (!object["spec"].is_object()) return;
+  const Value labels = object["spec"]["template"]["metadata"]["labels"];
+  if (labels.size() == 0) return;
+  if (object["spec"]["selector"].size() == 0) object.edit("spec").set("selector", labels);
+  if (object["metadata"]["labels"].size() == 0) object.edit("metadata").set("labels", labels);
+}
+
+void check_replication_controller(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_not_negative(spec, "spec", "replicas", causes);
+  check_not_negative(spec, "spec", "minReadySeconds", causes);
+  const Value& selector = spec["selector"];
+  if (selector.size() == 0) causes.required("spec.selector");
+  if (spec["template"].is_null()) return causes.required("spec.template");
+  const Value& labels = spec["template"]["metadata"]["labels"];
+  for (const auto& wanted : selector.members()) {
+    if (labels[wanted.key()] == wanted.value) continue;
+    causes.invalid("spec.template.metadata.labels", labels.is_null() ? Value::object() : labels,
+                   "`selector` does not match template `labels`");
+    break;
+  }
+  check_labels(labels, "spec.template.metadata.labels", causes);
+  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes);
+  check_always_restarts(spec, causes);
+}
+
+void fill_pod_template(Value& object, const Write&) {
+  if (object["template"]["spec"].is_object()) fill_pod_spec(object.edit("template").edit("spec"));
+}
+
+void check_pod_template(const Value& object, const Write&, Causes& causes) {
+  check_labels(object["template"]["metadata"]["labels"], "template.metadata.labels", causes);
+  check_pod_spec(object["template"]["spec"], "template.spec", causes);
+}
+
+void check_disruption_budget(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (!spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null()) {
+    causes.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set");
+  }
+  for (const char* name : {"minAvailable", "maxUnavailable"}) {
+    check_amount(spec, "spec", name, causes);
+    std::string_view percent = spec[name].as_string();
+    if (!percent.ends_with('%')) continue;
+    percent.remove_suffix(1);
+    int64_t number = 0;
+    std::from_chars(percent.data(), percent.data() + percent.size(), number);
+    if (number > 100) causes.invalid(std::string{"spec."} + name, spec[name], "Must not be more than 100%");
+  }
+  check_selector(spec["selector"], "spec.selector", causes);
+  if (const Value& policy = spec["unhealthyPodEvictionPolicy"]; !policy.is_null()) {
+    check_one_of(policy, "spec.unhealthyPodEvictionPolicy", {"AlwaysAllow", "IfHealthyBudget"}, causes);
+  }
+}
+
 void check_pod(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_pod_spec(spec, "spec", causes);
@@ -394,6 +407,9 @@ const std::vector<Rules>& workload_rules() {
       {.type = "jobs.batch", .fill = fill_job, .check = check_job},
       {.type = "cronjobs.batch", .fill = fill_cron_job, .check = check_cron_job},
       {.type = "pods", .fill = fill_pod, .check = check_pod},
+      {.type = "podtemplates", .fill = fill_pod_template, .check = check_pod_template},
+      {.type = "replicationcontrollers", .fill = fill_replication_controller, .check = check_replication_controller},
+      {.type = "poddisruptionbudgets.policy", .check = check_disruption_budget},
   };
   return kRules;
 }

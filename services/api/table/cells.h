@@ -32,6 +32,8 @@ struct Printer {
 
 const std::vector<Printer>& workload_printers();
 const std::vector<Printer>& core_printers();
+const std::vector<Printer>& network_printers();
+const std::vector<Printer>& server_printers();
 
 // Pieces of cells.
 std::string age(const Value& timestamp, UtcMillis now);  ///< "<unknown>" without a timestamp (TBL-5)

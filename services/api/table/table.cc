@@ -9,7 +9,7 @@ namespace {
 
 const Printer* printer_of(const Kind& kind) {
   const std::string type = kind.type();
-  for (const auto* printers : {&workload_printers(), &core_printers()}) {
+  for (const auto* printers : {&workload_printers(), &core_printers(), &network_printers(), &server_printers()}) {
     for (const Printer& printer : *printers) {
       if (printer.type == type) return &printer;
     }

@@ -87,6 +87,76 @@ void print_cron_job(const Value& object, UtcMillis now, Row& row) {
                             images_of(containers), selector_text(spec["jobTemplate"]["spec"]["selector"])});
 }
 
+void print_replication_controller(const Value& object, UtcMillis now, Row& row) {
+  const Value& status = object["status"];
+  row.cells =
+      Value::array({object["metadata"]["name"], object["spec"]["replicas"].as_int(1), status["replicas"].as_int(),
+                    status["readyReplicas"].as_int(), age_of(object, now), names_of(template_containers(object)),
+                    images_of(template_containers(object)), labels_text(object["spec"]["selector"])});
+}
+
+void print_pod_template(const Value& object, UtcMillis, Row& row) {
+  const Value& containers = object["template"]["spec"]["containers"];
+  row.cells = Value::array({object["metadata"]["name"], names_of(containers), images_of(containers),
+                            labels_text(object["template"]["metadata"]["labels"])});
+}
+
+/// What a metric is and what it should be: "cpu: 12%/80%".
+std::string metric_text(const Value& metric, const Value& current) {
+  static constexpr std::pair<std::string_view, const char*> kSources[] = {{"Object", "object"},
+                                                                          {"Pods", "pods"},
+                                                                          {"Resource", "resource"},
+                                                                          {"ContainerResource", "containerResource"},
+                                                                          {"External", "external"}};
+  const std::string_view type = metric["type"].as_string();
+  const auto* source =
+      std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& each) { return each.first == type; });
+  if (source == std::end(kSources)) return "<unknown type>";
+  const Value& wanted = metric[source->second];
+  const Value& target = wanted["target"];
+  const Value& now = current[source->second]["current"];
+  const bool resource = type == "Resource" || type == "ContainerResource";
+  const bool average = type == "Pods" || !target["averageValue"].is_null();
+  const auto percent = [](const Value& value, const char* none) {
+    return value.is_null() ? std::string{none} : std::to_string(value.as_int()) + "%";
+  };
+  std::string text = resource ? wanted["name"].str() + ": " : "";
+  if (resource && !average) {
+    return text + percent(now["averageUtilization"], "<unknown>") + "/" +
+           percent(target["averageUtilization"], "<auto>");
+  }
+  const char* field = average ? "averageValue" : "value";
+  text += (now[field].is_null() ? "<unknown>" : now[field].str()) + "/" + target[field].str();
+  return average && (type == "Object" || type == "External") ? text + " (avg)" : text;
+}
+
+void print_autoscaler(const Value& object, UtcMillis now, Row& row) {
+  constexpr size_t kShown = 2;
+  const Value& spec = object["spec"];
+  const Value& metrics = spec["metrics"];
+  std::vector<std::string> targets;
+  for (size_t i = 0; i < std::min(metrics.size(), kShown); ++i) {
+    targets.push_back(metric_text(metrics[i], object["status"]["currentMetrics"][i]));
+  }
+  std::string shown = or_none(joined(targets, ", "));
+  if (metrics.size() > kShown) shown += " + " + std::to_string(metrics.size() - kShown) + " more...";
+  const Value& target = spec["scaleTargetRef"];
+  row.cells = Value::array({object["metadata"]["name"], target["kind"].str() + "/" + target["name"].str(), shown,
+                            spec["minReplicas"].is_null() ? "<unset>" : std::to_string(spec["minReplicas"].as_int()),
+                            std::to_string(spec["maxReplicas"].as_int()),
+                            std::to_string(object["status"]["currentReplicas"].as_int()), age_of(object, now)});
+}
+
+void print_disruption_budget(const Value& object, UtcMillis now, Row& row) {
+  const auto amount = [](const Value& value) {
+    if (value.is_null()) return std::string{"N/A"};
+    return value.is_string() ? value.str() : std::to_string(value.as_int());
+  };
+  const Value& spec = object["spec"];
+  row.cells = Value::array({object["metadata"]["name"], amount(spec["minAvailable"]), amount(spec["maxUnavailable"]),
+                            object["status"]["disruptionsAllowed"].as_int(), age_of(object, now)});
+}
+
 constexpr Column kName{"Name", "string", 0, "name"};
 constexpr Column kAge{"Age"};
 constexpr Column kContainers{"Containers", "string", 1};
@@ -138,6 +208,23 @@ const std::vector<Printer>& workload_printers() {
       {"jobs.batch",
        {kName, {"Status"}, {"Completions"}, {"Duration"}, kAge, kContainers, kImages, kSelector},
        print_job},
+      {"replicationcontrollers",
+       {kName,
+        {"Desired", "integer"},
+        {"Current", "integer"},
+        {"Ready", "integer"},
+        kAge,
+        kContainers,
+        kImages,
+        kSelector},
+       print_replication_controller},
+      {"podtemplates", {kName, {"Containers"}, {"Images"}, {"Pod Labels"}}, print_pod_template},
+      {"horizontalpodautoscalers.autoscaling",
+       {kName, {"Reference"}, {"Targets"}, {"MinPods"}, {"MaxPods"}, {"Replicas"}, kAge},
+       print_autoscaler},
+      {"poddisruptionbudgets.policy",
+       {kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
+       print_disruption_budget},
       {"cronjobs.batch",
        {kName,
         {"Schedule"},

@@ -1,0 +1,291 @@
+// Defaults and refusals of the kinds around workloads: endpoints, scaling, networking, storage, certificates, webhooks,
+// flow control.
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/test_admit.h"
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kPod = R"("metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i:1"}]})";
+
+TEST(Endpoints, AddressesAndPortsAreChecked) {
+  const Value good = json(R"({"metadata":{"name":"e"},"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"2001:db8::1"}],
+      "ports":[{"port":80}]}]})");
+  const auto made = create("endpoints", good);
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["subsets"][0]["ports"][0]["protocol"].str(), "TCP");
+  const auto refused = create("endpoints", json(R"({"metadata":{"name":"e"},"subsets":[{},{"addresses":[{"ip":"10.0.0"},
+      {"ip":"127.0.0.1"},{"ip":"169.254.3.4"},{"ip":"0.0.0.0"},{"ip":"224.0.0.9"},{"ip":"10.0.0.1","hostname":"A_b"}],
+      "ports":[{"port":0},{"name":"b","port":80,"protocol":"ICMP"}]}]})"));
+  EXPECT_EQ(fields_of(refused),
+            "subsets[0],subsets[1].addresses[0].ip,subsets[1].addresses[1].ip,subsets[1].addresses[2].ip,"
+            "subsets[1].addresses[3].ip,subsets[1].addresses[4].ip,subsets[1].addresses[5].hostname,"
+            "subsets[1].ports[0].name,subsets[1].ports[0].port,subsets[1].ports[1].protocol");
+}
+
+TEST(EndpointSlices, AddressesHaveTheTypeOfTheSlice) {
+  const char* type = "endpointslices.discovery.k8s.io";
+  const Value good = json(R"({"metadata":{"name":"e"},"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],
+      "ports":[{"port":80}]})");
+  const auto made = create(type, good);
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(to_json(made.value()["ports"]), R"([{"name":"","port":80,"protocol":"TCP"}])");
+  EXPECT_EQ(made.value()["metadata"]["generation"].as_int(), 1);
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"e"},"addressType":"IPv4","endpoints":[{"addresses":[]},
+      {"addresses":["::1"]}],"ports":[{"port":1},{"port":99999}]})"))),
+            "endpoints[0].addresses,endpoints[1].addresses[0],ports[1].name,ports[1].port");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"e"},"addressType":"MAC"})"))), "addressType");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"e"},"addressType":"FQDN","endpoints":[{"addresses":[
+      "a.example","A_B"]}]})"))),
+            "endpoints[0].addresses[1]");
+  Value changed = stored(type, good);
+  changed.set("addressType", "IPv6");
+  EXPECT_EQ(fields_of(update(type, stored(type, good), changed)), "addressType,endpoints[0].addresses[0]");
+  Value many = good;
+  for (int i = 0; i < 101; ++i) many.edit("endpoints").edit_items()[0].edit("addresses").push_back("10.0.0.1");
+  EXPECT_NE(message_of(create(type, many)).find("Too many: 102: must have at most 100 items"), std::string::npos);
+}
+
+TEST(ReplicationControllers, TakeTheTemplatesLabels) {
+  const auto made = create("replicationcontrollers",
+                           json(R"({"metadata":{"name":"r"},"spec":{"template":{)" + std::string{kPod} + "}}}"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  const Value& spec = made.value()["spec"];
+  EXPECT_EQ(spec["replicas"].as_int(), 1);
+  EXPECT_EQ(to_json(spec["selector"]), R"({"app":"a"})");
+  EXPECT_EQ(to_json(made.value()["metadata"]["labels"]), R"({"app":"a"})");
+  EXPECT_EQ(spec["template"]["spec"]["restartPolicy"].str(), "Always");
+  EXPECT_EQ(fields_of(create("replicationcontrollers", json(R"({"metadata":{"name":"r"},"spec":{"replicas":-1}})"))),
+            "spec.replicas,spec.selector,spec.template");
+  EXPECT_EQ(fields_of(create("replicationcontrollers",
+                             json(R"({"metadata":{"name":"r"},"spec":{"selector":{"app":"b"},"template":{)" +
+                                  std::string{kPod} + "}}}"))),
+            "spec.template.metadata.labels");
+}
+
+TEST(PodTemplates, AreCheckedLikePods) {
+  const auto made = create("podtemplates", json(R"({"metadata":{"name":"t"},"template":{)" + std::string{kPod} + "}}"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["template"]["spec"]["containers"][0]["imagePullPolicy"].str(), "IfNotPresent");
+  EXPECT_EQ(fields_of(create("podtemplates", json(R"({"metadata":{"name":"t"},"template":{"spec":{"containers":[
+      {"name":"c"}]}}})"))),
+            "template.spec.containers[0].image");
+}
+
+TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
+  const char* type = "horizontalpodautoscalers.autoscaling";
+  const auto made = create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
+      "apiVersion":"apps/v1","kind":"Deployment","name":"web"},"behavior":{"scaleDown":{"selectPolicy":"Min"}}}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  const Value& spec = made.value()["spec"];
+  EXPECT_EQ(spec["minReplicas"].as_int(), 1);
+  EXPECT_EQ(
+      to_json(spec["metrics"]),
+      R"([{"resource":{"name":"cpu","target":{"averageUtilization":80,"type":"Utilization"}},"type":"Resource"}])");
+  EXPECT_EQ(to_json(spec["behavior"]["scaleDown"]),
+            R"({"policies":[{"periodSeconds":15,"type":"Percent","value":100}],"selectPolicy":"Min"})");
+  EXPECT_EQ(spec["behavior"]["scaleUp"]["policies"].size(), 2U);
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"h"},"spec":{"minReplicas":5,"maxReplicas":3,
+      "scaleTargetRef":{"kind":"Deployment"},"metrics":[{"type":"Magic"},{"type":"Pods"}]}})"))),
+            "spec.scaleTargetRef.name,spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
+  const auto external = create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
+      "kind":"Deployment","name":"web"},"metrics":[{"type":"External","external":{"metric":{"name":"q"},"target":{
+      "type":"AverageValue","averageValue":"30"}}}]}})"));
+  EXPECT_TRUE(external.has_value()) << message_of(external);
+}
+
+TEST(PodDisruptionBudgets, SayOneAmount) {
+  const char* type = "poddisruptionbudgets.policy";
+  EXPECT_TRUE(create(type, json(R"({"metadata":{"name":"p"},"spec":{"minAvailable":"50%"}})")).has_value());
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"p"},"spec":{"minAvailable":-1,"maxUnavailable":"101%",
+      "unhealthyPodEvictionPolicy":"Never","selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}})"))),
+            "spec,spec.minAvailable,spec.maxUnavailable,spec.selector.matchExpressions[0].values,"
+            "spec.unhealthyPodEvictionPolicy");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"p"},"spec":{"maxUnavailable":"some"}})"))),
+            "spec.maxUnavailable");
+}
+
+TEST(IngressClasses, KeepTheirController) {
+  const char* type = "ingressclasses.networking.k8s.io";
+  const Value good =
+      json(R"({"metadata":{"name":"i"},"spec":{"controller":"a.io/c","parameters":{"kind":"P","name":"p"}}})");
+  const auto made = create(type, good);
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["parameters"]["scope"].str(), "Cluster");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"i"},"spec":{"parameters":{"kind":"P","name":"p",
+      "scope":"Namespace"}}})"))),
+            "spec.controller,spec.parameters.namespace");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"i"},"spec":{"controller":"plain","parameters":{
+      "kind":"P","name":"p","namespace":"n"}}})"))),
+            "spec.controller,spec.parameters.namespace");
+  Value changed = stored(type, good);
+  changed.edit("spec").set("controller", "a.io/other");
+  EXPECT_EQ(fields_of(update(type, stored(type, good), changed)), "spec.controller");
+}
+
+TEST(NetworkPolicies, NamePeersAndPorts) {
+  const char* type = "networkpolicies.networking.k8s.io";
+  const auto made = create(type, json(R"({"metadata":{"name":"n"},"spec":{"podSelector":{},"egress":[{"to":[{"ipBlock":{
+      "cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}],"ports":[{"port":80,"endPort":90}]}]}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(to_json(made.value()["spec"]["policyTypes"]), R"(["Ingress","Egress"])");
+  EXPECT_EQ(made.value()["spec"]["egress"][0]["ports"][0]["protocol"].str(), "TCP");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"n"},"spec":{"podSelector":{},"ingress":[{"from":[{},
+      {"ipBlock":{"cidr":"10.0.0.0/8","except":["11.0.0.0/16","10.0.0.0/8","x"]},"podSelector":{}},{"ipBlock":{
+      "cidr":"10.0.0.0/33"}}],"ports":[{"port":70000},{"port":"UPPER"},{"port":80,"endPort":7},{"endPort":7},
+      {"port":80,"protocol":"X"}]}],"policyTypes":["Ingress","Sideways"]}})"))),
+            "spec.ingress[0].ports[0].port,spec.ingress[0].ports[1].port,spec.ingress[0].ports[2].endPort,"
+            "spec.ingress[0].ports[3].endPort,spec.ingress[0].ports[4].protocol,spec.ingress[0].from[0],"
+            "spec.ingress[0].from[1].ipBlock.except[0],spec.ingress[0].from[1].ipBlock.except[1],"
+            "spec.ingress[0].from[1].ipBlock.except[2],spec.ingress[0].from[1],spec.ingress[0].from[2].ipBlock.cidr,"
+            "spec.policyTypes[1]");
+}
+
+TEST(StorageClasses, DoNotChange) {
+  const char* type = "storageclasses.storage.k8s.io";
+  const Value good = json(R"({"metadata":{"name":"s"},"provisioner":"a.io/p","parameters":{"k":"v"}})");
+  const Value made = stored(type, good);
+  EXPECT_EQ(made["reclaimPolicy"].str(), "Delete");
+  EXPECT_EQ(made["volumeBindingMode"].str(), "Immediate");
+  Value changed = made;
+  changed.set("provisioner", "a.io/q");
+  changed.set("parameters", json(R"({"k":"w"})"));
+  changed.set("reclaimPolicy", "Retain");
+  changed.set("volumeBindingMode", "WaitForFirstConsumer");
+  const auto refused = update(type, made, changed);
+  EXPECT_EQ(fields_of(refused), "parameters,provisioner,reclaimPolicy,volumeBindingMode");
+  EXPECT_NE(message_of(refused).find("updates to provisioner are forbidden."), std::string::npos);
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"s"},"reclaimPolicy":"Recycle",
+      "allowedTopologies":[{"matchLabelExpressions":[{"key":"z"}]}]})"))),
+            "provisioner,reclaimPolicy,allowedTopologies[0].matchLabelExpressions[0].values");
+}
+
+TEST(CsiDriversAndAttachments, AreChecked) {
+  const char* driver = "csidrivers.storage.k8s.io";
+  const Value made = stored(driver, json(R"({"metadata":{"name":"d.io"}})"));
+  EXPECT_EQ(to_json(made["spec"]),
+            R"({"attachRequired":true,"fsGroupPolicy":"ReadWriteOnceWithFSType","podInfoOnMount":false,)"
+            R"("requiresRepublish":false,"seLinuxMount":false,"storageCapacity":false,)"
+            R"("volumeLifecycleModes":["Persistent"]})");
+  Value changed = made;
+  changed.edit("spec").set("attachRequired", false);
+  EXPECT_EQ(fields_of(update(driver, made, changed)), "spec.attachRequired");
+  EXPECT_EQ(fields_of(create(driver, json(R"({"metadata":{"name":"d.io"},"spec":{"volumeLifecycleModes":["Eternal"],
+      "tokenRequests":[{"audience":"a","expirationSeconds":60},{"audience":"a"}]}})"))),
+            "spec.volumeLifecycleModes[0],spec.tokenRequests[0].expirationSeconds,spec.tokenRequests[1].audience");
+  const char* attachment = "volumeattachments.storage.k8s.io";
+  EXPECT_EQ(fields_of(create(attachment, json(R"({"metadata":{"name":"v"}})"))),
+            "spec.attacher,spec.nodeName,spec.source");
+  const Value attached = stored(attachment, json(R"({"metadata":{"name":"v"},"spec":{"attacher":"d","nodeName":"n",
+      "source":{"persistentVolumeName":"p"}}})"));
+  Value moved = attached;
+  moved.edit("spec").set("nodeName", "other");
+  EXPECT_EQ(fields_of(update(attachment, attached, moved)), "spec");
+}
+
+TEST(SigningRequests, SayWhatTheyWantAndNeverWhoAsks) {
+  const char* type = "certificatesigningrequests.certificates.k8s.io";
+  const Value good = json(R"({"metadata":{"name":"c"},"spec":{"request":
+      "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUE9PQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
+      "signerName":"example.com/serving","usages":["client auth"],"username":"root","groups":["system:masters"]}})");
+  const Value made = stored(type, good);
+  EXPECT_FALSE(made["spec"].contains("username"));
+  EXPECT_FALSE(made["spec"].contains("groups"));
+  Value changed = made;
+  changed.edit("spec").set("username", "root");
+  changed.edit("spec").set("usages", json(R"(["any"])"));
+  changed.edit("metadata").set("labels", json(R"({"a":"b"})"));
+  const auto updated = update(type, made, changed);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  EXPECT_EQ(updated.value()["spec"], made["spec"]);
+  EXPECT_EQ(updated.value()["metadata"]["labels"]["a"].str(), "b");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"c"},"spec":{"request":"Zg==","signerName":"plain",
+      "usages":["server auth","magic","server auth"],"expirationSeconds":60}})"))),
+            "spec.request,spec.signerName,spec.usages[1],spec.usages[2],spec.expirationSeconds");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"c"},"spec":{}})"))),
+            "spec.request,spec.signerName,spec.usages");
+}
+
+TEST(Webhooks, AreToldApartAndReachable) {
+  for (const char* type : {"validatingwebhookconfigurations.admissionregistration.k8s.io",
+                           "mutatingwebhookconfigurations.admissionregistration.k8s.io"}) {
+    const auto made =
+        create(type, json(R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","clientConfig":{"service":{
+        "namespace":"n","name":"s"}},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"operations":["*"],
+        "apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]})"));
+    ASSERT_TRUE(made.has_value()) << message_of(made);
+    const Value& hook = made.value()["webhooks"][0];
+    EXPECT_EQ(hook["failurePolicy"].str(), "Fail");
+    EXPECT_EQ(hook["matchPolicy"].str(), "Equivalent");
+    EXPECT_EQ(hook["timeoutSeconds"].as_int(), 10);
+    EXPECT_EQ(hook["clientConfig"]["service"]["port"].as_int(), 443);
+    EXPECT_EQ(hook["rules"][0]["scope"].str(), "*");
+    EXPECT_EQ(hook["reinvocationPolicy"].str(), type[0] == 'm' ? "Never" : "");
+    EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b","clientConfig":{
+        "url":"http://x"},"sideEffects":"Some","admissionReviewVersions":["v2"],"timeoutSeconds":31,"rules":[{
+        "operations":["CREATE","*"],"apiGroups":["*"],"apiVersions":["v1"]}]}]})"))),
+              "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules[0].operations,"
+              "webhooks[0].rules[0].resources,webhooks[0].sideEffects,webhooks[0].timeoutSeconds,"
+              "webhooks[0].admissionReviewVersions");
+  }
+}
+
+TEST(ApiServices, AreNamedAfterWhatTheyServe) {
+  const char* type = "apiservices.apiregistration.k8s.io";
+  const auto made = create(type, json(R"({"metadata":{"name":"v1.a.io"},"spec":{"group":"a.io","version":"v1",
+      "groupPriorityMinimum":100,"versionPriority":10,"service":{"namespace":"n","name":"s"}}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["service"]["port"].as_int(), 443);
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"other"},"spec":{"group":"a.io","version":"v1",
+      "groupPriorityMinimum":100000,"caBundle":"Zg==","insecureSkipTLSVerify":true}})"))),
+            "metadata.name,spec.groupPriorityMinimum,spec.versionPriority,spec.caBundle,spec.insecureSkipTLSVerify");
+}
+
+TEST(FlowControl, IsCheckedThoughNothingIsQueuedYet) {
+  const char* schemas = "flowschemas.flowcontrol.apiserver.k8s.io";
+  const auto made = create(schemas, json(R"({"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{"name":"p"},
+      "rules":[{"subjects":[{"kind":"User","user":{"name":"*"}}],"nonResourceRules":[{"verbs":["*"],
+      "nonResourceURLs":["*"]}]}]}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["matchingPrecedence"].as_int(), 1000);
+  EXPECT_EQ(fields_of(create(schemas, json(R"({"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{},
+      "matchingPrecedence":10001,"distinguisherMethod":{"type":"ByMood"},"rules":[{"subjects":[{"kind":"User"}],
+      "resourceRules":[{"verbs":["get"],"apiGroups":[""]}]},{}]}})"))),
+            "spec.priorityLevelConfiguration.name,spec.matchingPrecedence,spec.distinguisherMethod.type,"
+            "spec.rules[0].subjects[0].user,spec.rules[0].resourceRules[0].resources,"
+            "spec.rules[0].resourceRules[0].namespaces,spec.rules[1].subjects,spec.rules[1]");
+  const char* levels = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io";
+  const auto level =
+      create(levels, json(R"({"metadata":{"name":"p"},"spec":{"type":"Limited","limited":{"limitResponse":{
+      "type":"Queue","queuing":{}}}}})"));
+  ASSERT_TRUE(level.has_value()) << message_of(level);
+  EXPECT_EQ(to_json(level.value()["spec"]["limited"]),
+            R"({"lendablePercent":0,"limitResponse":{"queuing":{"handSize":8,"queueLengthLimit":50,"queues":64},)"
+            R"("type":"Queue"},"nominalConcurrencyShares":30})");
+  EXPECT_EQ(fields_of(create(levels, json(R"({"metadata":{"name":"p"},"spec":{"type":"Limited"}})"))), "spec.limited");
+  EXPECT_EQ(fields_of(create(levels, json(R"({"metadata":{"name":"p"},"spec":{"type":"Limited","limited":{
+      "lendablePercent":101,"limitResponse":{"type":"Queue","queuing":{"queues":2,"handSize":3}}}}})"))),
+            "spec.limited.lendablePercent,spec.limited.limitResponse.queuing.handSize");
+  EXPECT_EQ(fields_of(create(levels, json(R"({"metadata":{"name":"p"},"spec":{"type":"Exempt","limited":{
+      "limitResponse":{"type":"Reject"}}}})"))),
+            "spec.limited");
+}
+
+TEST(FieldChecks, ReadAddressesAndNetworks) {
+  EXPECT_EQ(parse_ip("10.0.0.1")->size, 4U);
+  EXPECT_EQ(parse_ip("::ffff:1.2.3.4")->size, 16U);
+  for (const char* wrong : {"", "10.0.0", "010.0.0.1", "10.0.0.1/8", "1::2::3", " 10.0.0.1"}) {
+    EXPECT_FALSE(parse_ip(wrong).has_value()) << wrong;
+  }
+  EXPECT_EQ(parse_cidr("10.0.0.0/8")->prefix, 8U);
+  for (const char* wrong : {"10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8x", "::/129"}) {
+    EXPECT_FALSE(parse_cidr(wrong).has_value()) << wrong;
+  }
+  EXPECT_TRUE(parse_cidr("10.0.0.0/9")->contains(*parse_cidr("10.127.0.0/16")));
+  EXPECT_FALSE(parse_cidr("10.0.0.0/9")->contains(*parse_cidr("10.128.0.0/16")));
+  EXPECT_FALSE(parse_cidr("10.0.0.0/9")->contains(*parse_cidr("10.0.0.0/8")));
+  EXPECT_FALSE(parse_cidr("0.0.0.0/0")->contains(*parse_ip("::1")));
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,132 @@
+#include "services/api/admission/field_checks.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <arpa/inet.h>
+
+#include "services/api/admission/metadata.h"
+
+namespace shiplog::api {
+
+std::optional<int64_t> amount_of(const Value& value) {
+  if (value.is_number()) return value.as_int();
+  std::string_view text = value.as_string();
+  if (!text.ends_with('%')) return std::nullopt;
+  text.remove_suffix(1);
+  int64_t percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return percent;
+}
+
+void check_selector(const Value& selector, const std::string& field, Causes& causes) {
+  check_labels(selector["matchLabels"], field + ".matchLabels", causes);
+  const Value& expressions = selector["matchExpressions"];
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    const std::string here = at(field + ".matchExpressions", i);
+    const std::string_view op = expressions[i]["operator"].as_string();
+    const bool some = expressions[i]["values"].size() > 0;
+    if (op == "In" || op == "NotIn") {
+      if (!some) causes.required(here + ".values", "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (op == "Exists" || op == "DoesNotExist") {
+      if (some)
+        causes.forbidden(here + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else {
+      causes.invalid(here + ".operator", expressions[i]["operator"], "not a valid selector operator");
+    }
+    if (const auto problem = qualified_name_problem(expressions[i]["key"].as_string())) {
+      causes.invalid(here + ".key", expressions[i]["key"], *problem);
+    }
+  }
+}
+
+void check_amount(const Value& owner, const std::string& field, const char* name, Causes& causes) {
+  const Value& value = owner[name];
+  if (value.is_null()) return;
+  const auto amount = amount_of(value);
+  if (!amount) {
+    causes.invalid(field + "." + name, value,
+                   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or '93%')");
+  } else if (*amount < 0) {
+    causes.invalid(field + "." + name, value, "must be greater than or equal to 0");
+  }
+}
+
+void check_one_of(const Value& value, const std::string& field, std::initializer_list<std::string_view> words,
+                  Causes& causes) {
+  if (value.is_empty()) {
+    causes.required(field);
+  } else if (std::find(words.begin(), words.end(), value.as_string()) == words.end()) {
+    causes.not_supported(field, value, words);
+  }
+}
+
+void check_filled(const Value& value, const std::string& field, Causes& causes, std::string_view detail) {
+  if (value.is_empty()) causes.required(field, detail);
+}
+
+void check_port(const Value& port, const std::string& field, Causes& causes) {
+  if (port.as_int() < 1 || port.as_int() > 65535) {
+    causes.invalid(field, port.is_null() ? Value{0} : port, "must be between 1 and 65535, inclusive");
+  }
+}
+
+void check_protocol(const Value& protocol, const std::string& field, Causes& causes) {
+  check_one_of(protocol, field, {"SCTP", "TCP", "UDP"}, causes);
+}
+
+void check_range(const Value& number, const std::string& field, int64_t least, int64_t most, std::string_view detail,
+                 Causes& causes) {
+  if (number.is_null() || (number.as_int() >= least && number.as_int() <= most)) return;
+  causes.invalid(field, number, detail);
+}
+
+Problem port_name_problem(std::string_view text) {
+  if (text.size() > 15) return "must be no more than 15 characters";
+  const bool letter = std::any_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (!letter) return "must contain at least one letter (a-z)";
+  if (text.find("--") != std::string_view::npos) return "must not contain consecutive hyphens";
+  if (label_problem(text)) return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
+  return std::nullopt;
+}
+
+bool IpRange::contains(const IpRange& other) const {
+  if (size != other.size || prefix > other.prefix) return false;
+  for (unsigned bit = 0; bit < prefix; ++bit) {
+    const auto mask = static_cast<uint8_t>(0x80U >> (bit % 8));
+    if ((bytes[bit / 8] & mask) != (other.bytes[bit / 8] & mask)) return false;
+  }
+  return true;
+}
+
+std::optional<IpRange> parse_ip(std::string_view text) {
+  IpRange range;
+  const std::string copy{text};
+  if (copy.find('\0') != std::string::npos) return std::nullopt;
+  if (inet_pton(AF_INET, copy.c_str(), range.bytes.data()) == 1) {
+    range.size = 4;
+  } else if (inet_pton(AF_INET6, copy.c_str(), range.bytes.data()) == 1) {
+    range.size = 16;
+  } else {
+    return std::nullopt;
+  }
+  range.prefix = static_cast<unsigned>(range.size * 8);
+  return range;
+}
+
+std::optional<IpRange> parse_cidr(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto range = parse_ip(text.substr(0, slash));
+  const std::string_view digits = text.substr(slash + 1);
+  unsigned prefix = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
+  if (!range || error != std::errc{} || end != digits.data() + digits.size() || prefix > range->prefix) {
+    return std::nullopt;
+  }
+  range->prefix = prefix;
+  return range;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "events/base/value.h"
+#include "services/api/admission/causes.h"
+#include "services/api/admission/names.h"
+
+// Fields that several kinds have, checked in one way. `field` is where the value stands: "spec.ports[0].port".
+
+namespace shiplog::api {
+
+/// A LabelSelector.
+void check_selector(const Value& selector, const std::string& field, Causes& causes);
+
+/// "25%" or a number; nullopt: neither.
+std::optional<int64_t> amount_of(const Value& value);
+/// A number of pods, or a percentage of them; null is fine.
+void check_amount(const Value& owner, const std::string& field, const char* name, Causes& causes);
+
+/// Missing, or none of these words.
+void check_one_of(const Value& value, const std::string& field, std::initializer_list<std::string_view> words,
+                  Causes& causes);
+
+void check_filled(const Value& value, const std::string& field, Causes& causes, std::string_view detail = "");
+void check_port(const Value& port, const std::string& field, Causes& causes);
+void check_protocol(const Value& protocol, const std::string& field, Causes& causes);
+/// A number from `least` to `most`; null is fine.
+void check_range(const Value& number, const std::string& field, int64_t least, int64_t most, std::string_view detail,
+                 Causes& causes);
+
+/// A port's name: at most 15 characters, as in the service names of IANA.
+Problem port_name_problem(std::string_view text);
+
+/// An address or a network, as bytes: four or sixteen.
+struct IpRange {
+  std::array<uint8_t, 16> bytes{};
+  size_t size = 0;  ///< 4 or 16
+  unsigned prefix = 0;
+
+  bool contains(const IpRange& other) const;
+};
+std::optional<IpRange> parse_ip(std::string_view text);
+std::optional<IpRange> parse_cidr(std::string_view text);
+
+}  // namespace shiplog::api

@@ -1,0 +1,154 @@
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/rules.h"
+
+// IngressClass and NetworkPolicy. Source: kubernetes-api section 24.
+
+namespace shiplog::api {
+namespace {
+
+// --- IngressClass
+
+Problem controller_problem(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) {
+    return "must be a domain-prefixed path (such as \"acme.io/foo\")";
+  }
+  return subdomain_problem(text.substr(0, slash));
+}
+
+void check_ingress_class(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const Value& controller = spec["controller"];
+  constexpr size_t kMostController = 250;
+  if (controller.as_string().size() > kMostController) causes.too_long("spec.controller", kMostController);
+  if (controller.is_empty()) {
+    causes.required("spec.controller");
+  } else if (const auto problem = controller_problem(controller.as_string())) {
+    causes.invalid("spec.controller", controller, *problem);
+  }
+  if (write.old != nullptr && (*write.old)["spec"]["controller"] != controller) {
+    causes.invalid("spec.controller", controller, "field is immutable");
+  }
+  const Value& parameters = spec["parameters"];
+  if (parameters.is_null()) return;
+  for (const char* name : {"kind", "name"}) {
+    const std::string field = std::string{"spec.parameters."} + name;
+    if (parameters[name].is_empty()) {
+      causes.required(field);
+    } else if (const auto problem = path_segment_problem(parameters[name].as_string())) {
+      causes.invalid(field, parameters[name], *problem);
+    }
+  }
+  const std::string_view scope = parameters["scope"].as_string();
+  check_one_of(parameters["scope"], "spec.parameters.scope", {"Cluster", "Namespace"}, causes);
+  const Value& ns = parameters["namespace"];
+  if (scope == "Namespace" && ns.is_empty()) {
+    causes.required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'");
+  }
+  if (scope == "Cluster" && !ns.is_null()) {
+    causes.forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'");
+  }
+}
+
+// --- NetworkPolicy
+
+void fill_network_policy(Value& object, const Write&) {
+  if (!object["spec"].is_object() || object["spec"]["policyTypes"].size() > 0) return;
+  Value types = Value::array({"Ingress"});
+  if (object["spec"]["egress"].size() > 0) types.push_back("Egress");
+  object.edit("spec").set("policyTypes", std::move(types));
+}
+
+void check_policy_port(const Value& port, const std::string& field, Causes& causes) {
+  check_protocol(port["protocol"], field + ".protocol", causes);
+  const Value& which = port["port"];
+  const Value& end = port["endPort"];
+  if (which.is_string()) {
+    if (const auto problem = port_name_problem(which.as_string())) causes.invalid(field + ".port", which, *problem);
+  } else if (!which.is_null()) {
+    check_port(which, field + ".port", causes);
+  }
+  if (end.is_null()) return;
+  if (which.is_null()) {
+    causes.invalid(field + ".endPort", end, "may not be specified when `port` is not specified");
+  } else if (which.is_string()) {
+    causes.invalid(field + ".endPort", end, "may not be specified when `port` is non-numeric");
+  } else if (end.as_int() < which.as_int()) {
+    causes.invalid(field + ".endPort", end, "must be greater than or equal to `port`");
+  } else {
+    check_port(end, field + ".endPort", causes);
+  }
+}
+
+void check_ip_block(const Value& block, const std::string& field, Causes& causes) {
+  const Value& cidr = block["cidr"];
+  if (cidr.is_empty()) return causes.required(field + ".cidr");
+  const auto all = parse_cidr(cidr.as_string());
+  constexpr const char* kNoCidr = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+  if (!all) return causes.invalid(field + ".cidr", cidr, kNoCidr);
+  for (size_t i = 0; i < block["except"].size(); ++i) {
+    const Value& except = block["except"][i];
+    const auto some = parse_cidr(except.as_string());
+    const std::string here = at(field + ".except", i);
+    if (!some) {
+      causes.invalid(here, except, kNoCidr);
+    } else if (!all->contains(*some) || some->prefix == all->prefix) {
+      causes.invalid(here, except, "must be a strict subset of `cidr`");
+    }
+  }
+}
+
+void check_peer(const Value& peer, const std::string& field, Causes& causes) {
+  const bool selects = !peer["podSelector"].is_null() || !peer["namespaceSelector"].is_null();
+  for (const char* selector : {"podSelector", "namespaceSelector"}) {
+    check_selector(peer[selector], field + "." + selector, causes);
+  }
+  if (!peer["ipBlock"].is_null()) {
+    check_ip_block(peer["ipBlock"], field + ".ipBlock", causes);
+    if (selects) causes.forbidden(field, "may not specify both ipBlock and another peer");
+  } else if (!selects) {
+    causes.required(field, "must specify a peer");
+  }
+}
+
+void check_network_policy(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  check_selector(spec["podSelector"], "spec.podSelector", causes);
+  struct Direction {
+    const char* rules;
+    const char* peers;
+  };
+  for (const Direction& direction : {Direction{"ingress", "from"}, Direction{"egress", "to"}}) {
+    const Value& rules = spec[direction.rules];
+    for (size_t i = 0; i < rules.size(); ++i) {
+      const std::string field = at(std::string{"spec."} + direction.rules, i);
+      for (size_t j = 0; j < rules[i]["ports"].size(); ++j) {
+        check_policy_port(rules[i]["ports"][j], at(field + ".ports", j), causes);
+      }
+      const Value& peers = rules[i][direction.peers];
+      for (size_t j = 0; j < peers.size(); ++j) {
+        check_peer(peers[j], at(field + "." + direction.peers, j), causes);
+      }
+    }
+  }
+  const Value& types = spec["policyTypes"];
+  if (types.size() > 2) {
+    causes.invalid("spec.policyTypes", types, "may not specify more than two policyTypes");
+  } else {
+    for (size_t i = 0; i < types.size(); ++i) {
+      check_one_of(types[i], at("spec.policyTypes", i), {"Egress", "Ingress"}, causes);
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& network_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "ingressclasses.networking.k8s.io", .check = check_ingress_class},
+      {.type = "networkpolicies.networking.k8s.io", .fill = fill_network_policy, .check = check_network_policy},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

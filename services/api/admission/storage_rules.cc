@@ -1,0 +1,109 @@
+#include <set>
+
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/rules.h"
+
+// The kinds of storage.k8s.io. Source: kubernetes-api section 24.
+
+namespace shiplog::api {
+namespace {
+
+// --- StorageClass
+
+void check_storage_class(const Value& object, const Write& write, Causes& causes) {
+  const Value& provisioner = object["provisioner"];
+  if (provisioner.is_empty()) {
+    causes.required("provisioner");
+  } else if (const auto problem = qualified_name_problem(provisioner.as_string())) {
+    causes.invalid("provisioner", provisioner, *problem);
+  }
+  check_one_of(object["reclaimPolicy"], "reclaimPolicy", {"Delete", "Retain"}, causes);
+  check_one_of(object["volumeBindingMode"], "volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, causes);
+  for (const auto& parameter : object["parameters"].members()) {
+    if (parameter.key().empty()) causes.invalid("parameters", Value{parameter.key()}, "field must not be empty.");
+  }
+  const Value& topologies = object["allowedTopologies"];
+  for (size_t i = 0; i < topologies.size(); ++i) {
+    const Value& terms = topologies[i]["matchLabelExpressions"];
+    std::set<std::string> keys;
+    for (size_t j = 0; j < terms.size(); ++j) {
+      const std::string field = at(at("allowedTopologies", i) + ".matchLabelExpressions", j);
+      const Value& key = terms[j]["key"];
+      if (const auto problem = qualified_name_problem(key.as_string())) causes.invalid(field + ".key", key, *problem);
+      if (!keys.insert(key.str()).second) causes.duplicate(field + ".key", key);
+      if (terms[j]["values"].size() == 0) causes.required(field + ".values");
+    }
+  }
+  if (write.old == nullptr) return;
+  for (const char* name : {"parameters", "provisioner", "reclaimPolicy"}) {
+    if ((*write.old)[name] != object[name]) {
+      causes.forbidden(name, std::string{"updates to "} + name + " are forbidden.");
+    }
+  }
+  if ((*write.old)["volumeBindingMode"] != object["volumeBindingMode"]) {
+    causes.invalid("volumeBindingMode", object["volumeBindingMode"], "field is immutable");
+  }
+}
+
+// --- CSIDriver
+
+void check_driver(const Value& object, const Write& write, Causes& causes) {
+  constexpr size_t kMostName = 63;
+  constexpr int64_t kLeastSeconds = 600, kMostSeconds = int64_t{1} << 32;
+  const Value& spec = object["spec"];
+  if (object["metadata"]["name"].as_string().size() > kMostName) causes.too_long("metadata.name", kMostName);
+  check_one_of(spec["fsGroupPolicy"], "spec.fsGroupPolicy", {"File", "None", "ReadWriteOnceWithFSType"}, causes);
+  for (size_t i = 0; i < spec["volumeLifecycleModes"].size(); ++i) {
+    check_one_of(spec["volumeLifecycleModes"][i], at("spec.volumeLifecycleModes", i), {"Ephemeral", "Persistent"},
+                 causes);
+  }
+  std::set<std::string> audiences;
+  for (size_t i = 0; i < spec["tokenRequests"].size(); ++i) {
+    const Value& request = spec["tokenRequests"][i];
+    const std::string field = at("spec.tokenRequests", i);
+    if (!audiences.insert(request["audience"].str()).second) {
+      causes.duplicate(field + ".audience", request["audience"]);
+    }
+    const Value& seconds = request["expirationSeconds"];
+    check_range(seconds, field + ".expirationSeconds", kLeastSeconds, INT64_MAX,
+                "may not specify a duration less than 10 minutes", causes);
+    check_range(seconds, field + ".expirationSeconds", INT64_MIN, kMostSeconds,
+                "may not specify a duration larger than 2^32 seconds", causes);
+  }
+  if (write.old == nullptr) return;
+  for (const char* name : {"attachRequired", "volumeLifecycleModes"}) {
+    if ((*write.old)["spec"][name] != spec[name]) {
+      causes.invalid(std::string{"spec."} + name, spec[name], "field is immutable");
+    }
+  }
+}
+
+// --- VolumeAttachment
+
+void check_attachment(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const Value& source = spec["source"];
+  check_filled(spec["attacher"], "spec.attacher", causes);
+  check_filled(spec["nodeName"], "spec.nodeName", causes);
+  const bool inlined = !source["inlineVolumeSpec"].is_null();
+  const bool named = !source["persistentVolumeName"].is_empty();
+  if (!inlined && !named) {
+    causes.required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+  } else if (inlined && named) {
+    causes.invalid("spec.source", source, "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+  }
+  if (write.old != nullptr && (*write.old)["spec"] != spec) causes.invalid("spec", spec, "field is immutable");
+}
+
+}  // namespace
+
+const std::vector<Rules>& storage_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "storageclasses.storage.k8s.io", .check = check_storage_class},
+      {.type = "csidrivers.storage.k8s.io", .check = check_driver},
+      {.type = "volumeattachments.storage.k8s.io", .check = check_attachment},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

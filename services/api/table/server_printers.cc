@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "events/state/object.h"
+#include "services/api/table/cells.h"
+
+// Kinds that tell servers what to do: storage, certificates, webhooks, APIServices, flow control. TBL-6.
+
+namespace shiplog::api {
+namespace {
+
+/// nullptr: the object has no such condition.
+const Value* condition_of(const Value& object, std::string_view type) {
+  for (const Value& condition : object["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == type) return &condition;
+  }
+  return nullptr;
+}
+
+void print_storage_class(const Value& object, UtcMillis now, Row& row) {
+  const bool preferred = annotation_of(object, "storageclass.kubernetes.io/is-default-class") == "true" ||
+                         annotation_of(object, "storageclass.beta.kubernetes.io/is-default-class") == "true";
+  row.cells =
+      Value::array({object["metadata"]["name"].str() + (preferred ? " (default)" : ""), object["provisioner"].str(),
+                    object["reclaimPolicy"].as_string("Delete"), object["volumeBindingMode"].as_string("Immediate"),
+                    object["allowVolumeExpansion"].as_bool(), age_of(object, now)});
+}
+
+void print_driver(const Value& driver, UtcMillis now, Row& row) {
+  const Value& spec = driver["spec"];
+  std::vector<std::string> modes, audiences;
+  for (const Value& mode : spec["volumeLifecycleModes"].items()) modes.push_back(mode.str());
+  for (const Value& request : spec["tokenRequests"].items()) audiences.push_back(request["audience"].str());
+  row.cells = Value::array({driver["metadata"]["name"], spec["attachRequired"].as_bool(true),
+                            spec["podInfoOnMount"].as_bool(), spec["storageCapacity"].as_bool(),
+                            spec["tokenRequests"].size() == 0 ? "<unset>" : joined(audiences),
+                            spec["requiresRepublish"].as_bool(), or_none(joined(modes)), age_of(driver, now)});
+}
+
+void print_attachment(const Value& attachment, UtcMillis now, Row& row) {
+  const Value& spec = attachment["spec"];
+  row.cells = Value::array({attachment["metadata"]["name"], spec["attacher"].str(),
+                            spec["source"]["persistentVolumeName"].str(), spec["nodeName"].str(),
+                            attachment["status"]["attached"].as_bool(), age_of(attachment, now)});
+}
+
+void print_signing_request(const Value& request, UtcMillis now, Row& row) {
+  const Value& spec = request["spec"];
+  std::string condition = "Pending";
+  if (condition_of(request, "Approved") != nullptr) condition = "Approved";
+  if (condition_of(request, "Denied") != nullptr) condition = "Denied";
+  if (condition_of(request, "Failed") != nullptr) condition += ",Failed";
+  if (!request["status"]["certificate"].is_empty()) condition += ",Issued";
+  const Value& seconds = spec["expirationSeconds"];
+  row.cells =
+      Value::array({request["metadata"]["name"], age_of(request, now), spec["signerName"].str(), spec["username"].str(),
+                    seconds.is_null() ? "<none>" : human_duration(Millis{seconds.as_int() * 1000}), condition});
+}
+
+void print_webhooks(const Value& object, UtcMillis now, Row& row) {
+  row.cells = Value::array({object["metadata"]["name"], object["webhooks"].size(), age_of(object, now)});
+}
+
+void print_api_service(const Value& object, UtcMillis now, Row& row) {
+  const Value& service = object["spec"]["service"];
+  std::string available = "Unknown";
+  if (const Value* condition = condition_of(object, "Available")) {
+    available = (*condition)["status"].str();
+    if (available != "True") available += " (" + (*condition)["reason"].str() + ")";
+  }
+  row.cells = Value::array({object["metadata"]["name"],
+                            service.is_null() ? "Local" : service["namespace"].str() + "/" + service["name"].str(),
+                            available, age_of(object, now)});
+}
+
+void print_flow_schema(const Value& object, UtcMillis now, Row& row) {
+  const Value& spec = object["spec"];
+  const Value* dangling = condition_of(object, "Dangling");
+  row.cells =
+      Value::array({object["metadata"]["name"], spec["priorityLevelConfiguration"]["name"].str(),
+                    spec["matchingPrecedence"].as_int(), or_none(spec["distinguisherMethod"]["type"].as_string()),
+                    age_of(object, now), dangling == nullptr ? "?" : (*dangling)["status"].str()});
+}
+
+void print_priority_level(const Value& object, UtcMillis now, Row& row) {
+  const Value& spec = object["spec"];
+  const Value& shares = spec[spec["limited"].is_null() ? "exempt" : "limited"]["nominalConcurrencyShares"];
+  const Value& queuing = spec["limited"]["limitResponse"]["queuing"];
+  const auto number = [](const Value& value) { return value.is_null() ? "<none>" : std::to_string(value.as_int()); };
+  row.cells = Value::array({object["metadata"]["name"], spec["type"].str(), number(shares), number(queuing["queues"]),
+                            number(queuing["handSize"]), number(queuing["queueLengthLimit"]), age_of(object, now)});
+}
+
+constexpr Column kName{"Name", "string", 0, "name"};
+constexpr Column kAge{"Age"};
+
+}  // namespace
+
+const std::vector<Printer>& server_printers() {
+  static const std::vector<Printer> kPrinters = {
+      {"storageclasses.storage.k8s.io",
+       {kName, {"Provisioner"}, {"ReclaimPolicy"}, {"VolumeBindingMode"}, {"AllowVolumeExpansion"}, kAge},
+       print_storage_class},
+      {"csidrivers.storage.k8s.io",
+       {kName,
+        {"AttachRequired", "boolean"},
+        {"PodInfoOnMount", "boolean"},
+        {"StorageCapacity", "boolean"},
+        {"TokenRequests"},
+        {"RequiresRepublish", "boolean"},
+        {"Modes"},
+        kAge},
+       print_driver},
+      {"volumeattachments.storage.k8s.io",
+       {kName, {"Attacher"}, {"PV"}, {"Node"}, {"Attached", "boolean"}, kAge},
+       print_attachment},
+      {"certificatesigningrequests.certificates.k8s.io",
+       {kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}},
+       print_signing_request},
+      {"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+       {kName, {"Webhooks", "integer"}, kAge},
+       print_webhooks},
+      {"validatingwebhookconfigurations.admissionregistration.k8s.io",
+       {kName, {"Webhooks", "integer"}, kAge},
+       print_webhooks},
+      {"apiservices.apiregistration.k8s.io", {kName, {"Service"}, {"Available"}, kAge}, print_api_service},
+      {"flowschemas.flowcontrol.apiserver.k8s.io",
+       {kName, {"PriorityLevel"}, {"MatchingPrecedence", "integer"}, {"DistinguisherMethod"}, kAge, {"MissingPL"}},
+       print_flow_schema},
+      {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+       {kName, {"Type"}, {"NominalConcurrencyShares"}, {"Queues"}, {"HandSize"}, {"QueueLengthLimit"}, kAge},
+       print_priority_level},
+  };
+  return kPrinters;
+}
+
+}  // namespace shiplog::api
