@@ -57,6 +57,12 @@ void refuse(const ServerPtr& server, const ContextPtr& context, const Error& err
 /// Kinds and fields that are stored and served, but that no service acts on yet: whoever writes one is told so.
 void warn_of_idle_parts(Context& context, const Value& object) {
   static const std::map<std::string, const char*> kIdle = {
+      {"validatingwebhookconfigurations.admissionregistration.k8s.io", "its webhooks are not called"},
+      {"mutatingwebhookconfigurations.admissionregistration.k8s.io", "its webhooks are not called"},
+      {"apiservices.apiregistration.k8s.io", "requests are not passed on to its service"},
+      {"certificatesigningrequests.certificates.k8s.io", "no certificate is issued"},
+      {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
+      {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"overridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
       {"clusteroverridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
       {"workloadrebalancers.apps.karmada.io", "nothing is rescheduled"},
