@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -41,12 +42,13 @@ constexpr bool is_special(char c) {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::vector<std::string>* duplicates, int max_depth)
+  Parser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
       : begin_{text.data()},
         at_{text.data()},
         end_{text.data() + text.size()},
         duplicates_{duplicates},
-        max_depth_{static_cast<size_t>(max_depth)} {
+        max_depth_{static_cast<size_t>(max_depth)},
+        stored_{stored} {
     constexpr size_t kTypical = 32;
     members_.reserve(kTypical);
     open_.reserve(kTypical);
@@ -251,10 +253,29 @@ class Parser {
       text_.append(plain, at_);
       std::construct_at(&into, std::string_view{text_});
     } else {
-      std::construct_at(&into, std::string_view{plain, at_});
+      make({plain, static_cast<size_t>(at_ - plain)}, into);
     }
     ++at_;
     return true;
+  }
+
+  // The same few hundred texts (labels, kinds, owners, conditions, times) stand in every object of a fleet: those too
+  // long to lie inside a Value are kept once, as long as nothing else comes to their place. Only of what we stored:
+  // requests may hold what must not stay in memory.
+  void make(std::string_view text, Value& into) const {
+    constexpr size_t kShortest = 15, kLongest = 64, kKnown = 4096;
+    if (!stored_ || text.size() < kShortest || text.size() > kLongest) {
+      std::construct_at(&into, text);
+      return;
+    }
+    thread_local std::array<Value, kKnown> known;
+    uint64_t first = 0, last = 0;
+    std::memcpy(&first, text.data(), sizeof first);
+    std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+    const uint64_t mixed = (first * 0x9E3779B97F4A7C15U) ^ ((last + text.size()) * 0xC2B2AE3D27D4EB4FU);
+    Value& same = known[(mixed ^ (mixed >> 29U)) >> 20U & (kKnown - 1)];
+    if (same.as_string() != text) same = Value{text};
+    into = same;
   }
 
   // Stands at the backslash; appends what it stands for.
@@ -425,6 +446,7 @@ class Parser {
   const char* end_;
   std::vector<std::string>* duplicates_;
   size_t max_depth_;
+  bool stored_;
   std::vector<Value::Member> members_;  // of all open objects, innermost last
   std::vector<Value> items_;            // of all open arrays
   std::vector<Open> open_;
@@ -439,6 +461,8 @@ Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplic
   return Parser{text, duplicates, kMaxJsonDepth}.run();
 }
 
-Result<Value> parse_stored_json(std::string_view text) { return Parser{text, nullptr, kMaxStoredJsonDepth}.run(); }
+Result<Value> parse_stored_json(std::string_view text) {
+  return Parser{text, nullptr, kMaxStoredJsonDepth, true}.run();
+}
 
 }  // namespace shiplog

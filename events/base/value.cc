@@ -231,12 +231,18 @@ Value::Object& Value::edit_members() {
 }
 
 Value& Value::edit(std::string_view key) {
-  // Found first: `key` may point into what edit_members() would free.
+  // Looked up, or copied, before edit_members(): `key` may point into what that frees.
+  if (is_object()) {
+    const Object& present = payload_.object->members;
+    const auto at = lower_bound_key(present, key);
+    if (at != present.end() && at->key() == key) {
+      const auto index = static_cast<size_t>(at - present.begin());
+      return edit_members()[index].value;
+    }
+  }
   const Value key_text{key};
   Object& all = edit_members();
-  auto at = lower_bound_key(all, key_text.as_string());
-  if (at == all.end() || at->key() != key_text.as_string()) at = all.insert(at, Member{key_text, Value{}});
-  return at->value;
+  return all.insert(lower_bound_key(all, key_text.as_string()), Member{key_text, Value{}})->value;
 }
 
 bool Value::erase(std::string_view key) {

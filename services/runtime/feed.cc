@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace shiplog {
+namespace {
+
+size_t bytes_of(const Feed::ChangePtr& change) { return change->json ? change->json->size() : 0; }
+
+}  // namespace
 
 Revision Feed::revision() const {
   const std::lock_guard lock{mutex_};
@@ -43,9 +48,13 @@ void Feed::ignore(int64_t handle) {
 void Feed::publish(std::vector<ChangePtr> changes, Revision revision) {
   {
     const std::lock_guard lock{mutex_};
-    for (ChangePtr& change : changes) changes_.push_back(std::move(change));
-    while (changes_.size() > capacity_) {
+    for (ChangePtr& change : changes) {
+      bytes_ += bytes_of(change);
+      changes_.push_back(std::move(change));
+    }
+    while (changes_.size() > capacity_ || (bytes_ > most_bytes_ && changes_.size() > 1)) {
       first_ = changes_.front()->revision;
+      bytes_ -= bytes_of(changes_.front());
       changes_.pop_front();
     }
     revision_ = revision;

@@ -20,8 +20,10 @@ class Feed {
  public:
   using ChangePtr = std::shared_ptr<const Change>;
 
-  /// Keeps about this many changes.
-  explicit Feed(size_t capacity = 16384) : capacity_{capacity} {}
+  /// Keeps at most this many changes, and at most this many bytes of their JSON (but always the newest change): what a
+  /// change holds in memory beside its JSON is of the same order.
+  explicit Feed(size_t capacity = 16384, size_t json_bytes = size_t{8} << 20U)
+      : capacity_{capacity}, most_bytes_{json_bytes} {}
 
   /// Everything up to this revision is folded and visible in the projection.
   Revision revision() const;
@@ -48,7 +50,9 @@ class Feed {
   mutable std::mutex mutex_;
   std::mutex listeners_mutex_;
   size_t capacity_;
-  Revision first_;  // changes after this one are kept
+  size_t most_bytes_;
+  size_t bytes_ = 0;  // of the JSON of what is kept
+  Revision first_;    // changes after this one are kept
   Revision revision_;
   std::deque<ChangePtr> changes_;
   std::map<int64_t, std::function<void()>> listeners_;

@@ -73,6 +73,23 @@ TEST(FeedTest, KnowsNothingBeforeItsStart) {
   EXPECT_TRUE(feed.since(Revision{40}, "", 100).complete);
 }
 
+TEST(FeedTest, KeepsNoMoreBytesThanItMayButAlwaysTheNewestChange) {
+  Feed feed{100, 1000};
+  const auto with_json = [](uint64_t revision, size_t bytes) {
+    Change one;
+    one.revision = Revision{revision};
+    one.json = std::make_shared<const std::string>(bytes, 'x');
+    return std::make_shared<const Change>(std::move(one));
+  };
+  for (uint64_t revision = 1; revision <= 5; ++revision) {
+    feed.publish({with_json(revision, 400)}, Revision{revision});
+  }
+  EXPECT_FALSE(feed.since(Revision{2}, "", 100).complete);
+  EXPECT_EQ(feed.since(Revision{3}, "", 100).changes.size(), 2U);
+  feed.publish({with_json(6, 5000)}, Revision{6});
+  EXPECT_EQ(feed.since(Revision{5}, "", 100).changes.size(), 1U);
+}
+
 TEST(FeedTest, TellsListenersUntilTheyAreIgnored) {
   Feed feed;
   int told = 0;

@@ -15,6 +15,48 @@ constexpr size_t kBatchRecords = 512;
 constexpr Millis kPatience{1'000};
 constexpr auto kPause = std::chrono::milliseconds{200};
 
+/// Makes equal parts of `later` the very ones of `earlier`. True: all of it was equal.
+bool share(Value& later, const Value& earlier) {
+  if (later.kind() != earlier.kind() || (later.is_array() && later.size() != earlier.size())) return false;
+  if (later.is_array()) {
+    bool all = true;
+    Value::Array& items = later.edit_items();
+    for (size_t at = 0; at < items.size(); ++at) all = share(items[at], earlier[at]) && all;
+    if (all) later = earlier;
+    return all;
+  }
+  if (!later.is_object()) {
+    if (later != earlier) return false;
+    later = earlier;
+    return true;
+  }
+  bool all = later.size() == earlier.size();
+  for (const auto& [key, value] : earlier.members()) {
+    if (later.contains(key.as_string())) {
+      all = share(later.edit(key.as_string()), value) && all;
+    } else {
+      all = false;
+    }
+  }
+  if (all) later = earlier;
+  return all;
+}
+
+/// The Works of one binding differ in a few words, and most of a fleet's memory is Works: what is equal is kept once.
+/// Here, where nobody else holds these values yet, that copies nothing.
+void share_between_works(Entry& entry) {
+  const WorkRendered* first = nullptr;
+  for (Event& event : entry.events) {
+    auto* rendered = std::get_if<WorkRendered>(&event);
+    if (rendered == nullptr) continue;
+    if (first == nullptr) {
+      first = rendered;
+    } else {
+      share(rendered->value, first->value);
+    }
+  }
+}
+
 }  // namespace
 
 struct TailThread::Impl {
@@ -86,6 +128,7 @@ struct TailThread::Impl {
           if (!decoded.empty()) deliver(std::move(decoded));
           return fail(entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value)));
         }
+        share_between_works(entry.value());
         decoded.push_back({record.offset, std::move(entry).value()});
       }
       if (!decoded.empty() && !deliver(std::move(decoded))) return;
