@@ -88,6 +88,17 @@ TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"h"},"spec":{"minReplicas":5,"maxReplicas":3,
       "scaleTargetRef":{"kind":"Deployment"},"metrics":[{"type":"Magic"},{"type":"Pods"}]}})"))),
             "spec.scaleTargetRef.name,spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
+      "kind":"Deployment","name":"web"},"metrics":[{"type":"Resource","resource":{"target":{"type":"Utilization"}}},
+      {"type":"Pods","pods":{"metric":{},"target":{"type":"Guess"}}},{"type":"ContainerResource","containerResource":{
+      "name":"cpu","target":{"type":"Utilization","averageUtilization":0}}},{"type":"Object","object":{"metric":{
+      "name":"m"},"describedObject":{"kind":"Service"},"target":{"type":"Value","value":"-1"}}},{"type":"Resource",
+      "resource":{"name":"cpu","target":{"averageUtilization":1,"averageValue":"1"}}}]}})"))),
+            "spec.metrics[0].resource.name,spec.metrics[0].resource.target.averageUtilization,"
+            "spec.metrics[1].pods.target.type,spec.metrics[1].pods.metric.name,"
+            "spec.metrics[2].containerResource.target.averageUtilization,spec.metrics[2].containerResource.container,"
+            "spec.metrics[3].object.target.value,spec.metrics[3].object.describedObject.name,"
+            "spec.metrics[4].resource.target.type,spec.metrics[4].resource.target.averageValue");
   const auto external = create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
       "kind":"Deployment","name":"web"},"metrics":[{"type":"External","external":{"metric":{"name":"q"},"target":{
       "type":"AverageValue","averageValue":"30"}}}]}})"));
@@ -236,6 +247,9 @@ TEST(ApiServices, AreNamedAfterWhatTheyServe) {
       "groupPriorityMinimum":100,"versionPriority":10,"service":{"namespace":"n","name":"s"}}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
   EXPECT_EQ(made.value()["spec"]["service"]["port"].as_int(), 443);
+  const auto core = create(type, json(R"({"metadata":{"name":"v1."},"spec":{"version":"v1","groupPriorityMinimum":18000,
+      "versionPriority":1}})"));
+  EXPECT_TRUE(core.has_value()) << message_of(core);
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"other"},"spec":{"group":"a.io","version":"v1",
       "groupPriorityMinimum":100000,"caBundle":"Zg==","insecureSkipTLSVerify":true}})"))),
             "metadata.name,spec.groupPriorityMinimum,spec.versionPriority,spec.caBundle,spec.insecureSkipTLSVerify");

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "events/base/json.h"
+#include "events/base/quantity.h"
 #include "events/state/object.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
@@ -75,6 +76,46 @@ void check_behavior(const Value& rules, const std::string& field, Causes& causes
   }
 }
 
+/// How much of the metric there should be, in the one form that its type names.
+void check_metric_target(const Value& target, const std::string& field, Causes& causes) {
+  const std::string_view type = target["type"].as_string();
+  if (type.empty()) return causes.required(field + ".type", "must specify a metric target type");
+  if (type != "Utilization" && type != "Value" && type != "AverageValue") {
+    return causes.invalid(field + ".type", target["type"], "must be either Utilization, Value, or AverageValue");
+  }
+  const Value& utilization = target["averageUtilization"];
+  if (!utilization.is_null() && utilization.as_int() < 1) {
+    causes.invalid(field + ".averageUtilization", utilization, "must be greater than 0");
+  }
+  for (const char* amount : {"value", "averageValue"}) {
+    if (target[amount].is_null()) continue;
+    const auto quantity = parse_quantity(target[amount].str());
+    if (quantity && (quantity.value().negative() || quantity.value().is_zero())) {
+      causes.invalid(field + "." + amount, target[amount], "must be positive");
+    }
+  }
+}
+
+void check_source(std::string_view type, const Value& source, const std::string& field, Causes& causes) {
+  check_metric_target(source["target"], field + ".target", causes);
+  if (type == "Resource" || type == "ContainerResource") {
+    if (source["name"].is_empty()) causes.required(field + ".name", "must specify a resource name");
+    const Value& target = source["target"];
+    if (target["averageUtilization"].is_null() && target["averageValue"].is_null()) {
+      causes.required(field + ".target.averageUtilization",
+                      "must set either a target raw value or a target utilization");
+    } else if (!target["averageUtilization"].is_null() && !target["averageValue"].is_null()) {
+      causes.forbidden(field + ".target.averageValue", "may not set both a target raw value and a target utilization");
+    }
+  } else if (source["metric"]["name"].is_empty()) {
+    causes.required(field + ".metric.name", "must specify a metric name");
+  }
+  if (type == "ContainerResource" && source["container"].is_empty()) {
+    causes.required(field + ".container", "must specify a container");
+  }
+  if (type == "Object") check_target(source["describedObject"], field + ".describedObject", causes);
+}
+
 void check_metrics(const Value& metrics, bool external, Causes& causes) {
   static constexpr std::pair<std::string_view, const char*> kSources[] = {{"Object", "object"},
                                                                           {"Pods", "pods"},
@@ -92,6 +133,8 @@ void check_metrics(const Value& metrics, bool external, Causes& causes) {
       causes.required(field + "." + source->second, "must populate information for the given metric source");
     } else if (metrics[i].size() > 2) {
       causes.forbidden(field, "must populate the given metric source only");
+    } else {
+      check_source(type, metrics[i][source->second], field + "." + source->second, causes);
     }
   }
 }

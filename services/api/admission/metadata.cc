@@ -16,6 +16,7 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   if (type == type::kNamespace) return label_problem(name);
   if (type == "services") return service_name_problem(name);
   if (kind.builtin && kind.group == "rbac.authorization.k8s.io") return path_segment_problem(name);
+  if (type == "apiservices.apiregistration.k8s.io") return path_segment_problem(name);  // "v1." is the core group's
   return subdomain_problem(name);
 }
 
