@@ -190,9 +190,12 @@ int run(std::vector<std::string> words) {
 }
 
 /// What one thread decodes another frees. The C library would give each of our dozen threads a heap of its own, most of
-/// them half empty; more heaps than threads that can run at once only hold memory.
+/// them half empty; more heaps than threads that can run at once only hold memory. And small pieces are joined with
+/// their neighbours at once: with fast bins that is done for all of them whenever something large is freed, as every
+/// batch does.
 void bound_heaps() {
 #ifdef M_ARENA_MAX
+  ::mallopt(M_MXFAST, 0);
   ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(2U, std::thread::hardware_concurrency())));
 #endif
 }
