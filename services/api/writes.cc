@@ -174,7 +174,7 @@ void answer(const Sent& sent, const Result<Outcome>& outcome) {
     if (faster && write.on_conflict) return write.on_conflict(error);
     return refuse(server, context, error);
   }
-  Value stored = object;  // nothing changed, or the last finalizer went and the object with it (DEL-6)
+  Value stored = object;  // of an update: nothing changed, or the last finalizer went and the object with it (DEL-6)
   for (const auto& change : outcome.value().changes) {
     if (change->object == key && !change->removed()) stored = change->after;
   }
@@ -195,8 +195,11 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   }
   Entry entry = server->entry_for(*context, write.verb);
   if (expected != Revision{}) entry.expects = {{key, expected}};
-  const Value sent = object;
-  if (expected == Revision{}) {
+  // What is created always changes something, so that the answer is in the outcome: the object can be freed here, by
+  // the thread that made it, which is cheaper than by another.
+  const bool creates = expected == Revision{};
+  const Value sent = creates ? Value{} : object;
+  if (creates) {
     entry.events = {ObjectCreated{key, std::move(object)}};
   } else if (write.status) {
     entry.events = {StatusUpdated{key, std::move(object)}};
@@ -323,10 +326,12 @@ void create_from(const ServerPtr& server, const ContextPtr& context, const Write
       in_namespace(server, context, key.ns, [server, context, object] { server->answer(context, 201, object); });
     });
   }
+  if (!context->kind->ephemeral || key.ns.empty()) {
+    return append_object(server, context, write, key, Revision{}, std::move(object));
+  }
   const auto create = [server, context, write, key, object = std::move(object)] {
     append_object(server, context, write, key, Revision{}, object);
   };
-  if (!context->kind->ephemeral || key.ns.empty()) return create();
   // Namespaces live in the other journal: what is ephemeral is checked here, as the fold cannot.
   in_namespace(server, context, key.ns, create);
 }
@@ -399,6 +404,7 @@ void create_object(const ServerPtr& server, const ContextPtr& context) {
   std::vector<std::string> duplicates;
   auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
   if (!body) return server->fail(context, body.error());
+  context->request.body = std::string{};
   create_from(server, context, options.value(), std::move(body).value(), std::move(duplicates),
               {.verb = "create", .success = 201, .status = false, .on_conflict = {}});
 }
