@@ -173,5 +173,13 @@ TEST(BadInput, WithoutACertificateNobodyComesIn) {
   EXPECT_EQ(anonymous.get("/readyz").status, 200);
 }
 
+TEST(BadInput, WhatIsInvalidIsNamed) {  // ERR-3
+  Value object = deployment("misnamed");
+  object.edit("spec").set("replicas", -1);
+  const Answer answer = api().post(kDeployments, object);
+  expect_failure(answer, 422, "Invalid", "spec.replicas");
+  EXPECT_EQ(answer.json["details"]["name"].str(), "misnamed") << answer;
+}
+
 }  // namespace
 }  // namespace shiplog::e2e
