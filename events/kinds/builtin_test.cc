@@ -77,6 +77,12 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
       {"rolebindings.rbac.authorization.k8s.io", "RoleBinding", true, false, false, {}, false},
       {"clusterroles.rbac.authorization.k8s.io", "ClusterRole", false, false, false, {}, false},
       {"clusterrolebindings.rbac.authorization.k8s.io", "ClusterRoleBinding", false, false, false, {}, false},
+      {"tokenreviews.authentication.k8s.io", "TokenReview", false, false, false, {}, false},
+      {"selfsubjectreviews.authentication.k8s.io", "SelfSubjectReview", false, false, false, {}, false},
+      {"subjectaccessreviews.authorization.k8s.io", "SubjectAccessReview", false, false, false, {}, false},
+      {"localsubjectaccessreviews.authorization.k8s.io", "LocalSubjectAccessReview", true, false, false, {}, false},
+      {"selfsubjectaccessreviews.authorization.k8s.io", "SelfSubjectAccessReview", false, false, false, {}, false},
+      {"selfsubjectrulesreviews.authorization.k8s.io", "SelfSubjectRulesReview", false, false, false, {}, false},
       {"priorityclasses.scheduling.k8s.io", "PriorityClass", false, false, true, {"pc"}, false},
       {"endpoints", "Endpoints", true, false, false, {"ep"}, false},
       {"podtemplates", "PodTemplate", true, false, true, {}, false},
@@ -153,7 +159,7 @@ void collect(const Schema& schema, std::set<const Schema*>& seen) {
 TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
   std::set<const Schema*> seen;
   for (const Kind& kind : builtin_kinds()) collect(*kind.schema, seen);
-  for (const char* body : {"autoscaling.Scale", "meta.DeleteOptions"}) {
+  for (const char* body : {"authentication.TokenRequest", "autoscaling.Scale", "meta.DeleteOptions"}) {
     collect(*message_schemas().find(body)->second, seen);
   }
   std::set<std::string> unreached;

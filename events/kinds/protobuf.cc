@@ -388,6 +388,8 @@ const Schema* protobuf_message(const Kinds& kinds, std::string_view api_version,
     message = "meta.DeleteOptions";  // registered under every group and version
   } else if (kind == "Scale" && api_version == "autoscaling/v1") {
     message = "autoscaling.Scale";
+  } else if (kind == "TokenRequest" && api_version == "authentication.k8s.io/v1") {
+    message = "authentication.TokenRequest";
   } else {
     const Kind* known = kinds.find_kind(api_version, kind);
     return known != nullptr && known->builtin ? known->schema.get() : nullptr;

@@ -6,6 +6,8 @@
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
+#include "services/api/auth/gate.h"
+#include "services/api/auth/token_signer.h"
 #include "services/api/context.h"
 #include "services/api/discovery.h"
 #include "services/api/insight/insight.h"
@@ -15,10 +17,6 @@
 
 namespace shiplog::api {
 namespace {
-
-/// Certificates of this group may do everything (as in upstream's bootstrap roles). There is no finer authorization
-/// yet: everybody else is turned away.
-constexpr const char* kAdmins = "system:masters";
 
 HttpResponse plain(int status, std::string body) {
   return {
@@ -60,7 +58,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   void resource(const ContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
   HttpResponse health(const std::string& path, const HttpRequest& request);
-  std::optional<Error> authenticate(const ContextPtr& context);
+  void route(const ContextPtr& context);
 };
 
 HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest& request) {
@@ -114,6 +112,19 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   }
   if (path == "/version") {
     writer.send(json(200, version_info(server->options.version)));
+    return true;
+  }
+  if (path == "/openid/v1/jwks" || path == "/.well-known/openid-configuration") {  // AUTHN-8
+    const TokenSigner* tokens = server->options.tokens;
+    if (tokens == nullptr) return false;
+    const std::string at = "https://" + std::string{request.headers.get("Host")} + "/openid/v1/jwks";
+    writer.send(json(200, path == "/openid/v1/jwks"
+                              ? tokens->key_set()
+                              : Value::object({{"issuer", kTokenIssuer},
+                                               {"jwks_uri", at},
+                                               {"response_types_supported", Value::array({"id_token"})},
+                                               {"subject_types_supported", Value::array({"public"})},
+                                               {"id_token_signing_alg_values_supported", Value::array({"ES256"})}})));
     return true;
   }
   if (path == "/metrics") {
@@ -178,22 +189,6 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   return true;
 }
 
-std::optional<Error> ApiServer::Impl::authenticate(const ContextPtr& context) {
-  const HttpPeer& peer = context->request.peer;
-  if (!peer.certified || peer.common_name.empty()) return Error{ErrorCode::kUnauthorized, "Unauthorized"};
-  context->user = {peer.common_name, peer.organizations};
-  context->user.groups.emplace_back("system:authenticated");
-  for (const auto& [name, value] : context->request.headers.all()) {
-    // Ignoring it would do as the certificate's owner what was meant to be tried as somebody else.
-    if (name.size() >= 12 && equal_ignoring_case(std::string_view{name}.substr(0, 12), "impersonate-")) {
-      return Error{ErrorCode::kForbidden, "impersonation is not supported: leave out --as, --as-group and --as-uid"};
-    }
-  }
-  if (std::ranges::find(context->user.groups, kAdmins) != context->user.groups.end()) return std::nullopt;
-  return Error{ErrorCode::kForbidden, "User \"" + peer.common_name + "\" cannot access \"" + context->request.path +
-                                          "\": only members of the group " + kAdmins + " may"};
-}
-
 void ApiServer::Impl::resource(const ContextPtr& context) {
   const auto path = parse_resource_path(context->request.path);
   if (!path) {
@@ -218,7 +213,9 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
   context->accept.pretty = flag(context->request, "pretty");
   if (verb.empty()) return server->fail(context, method_not_allowed(context->subject(), context->request.method));
 
+  if (is_review(kind)) return serve_review(server, context);
   if (!path->subresource.empty()) {
+    if (path->subresource == "token" && kind.type() == "serviceaccounts") return serve_token_request(server, context);
     if (path->subresource == "scale") return serve_scale(server, context);
     const bool status = path->subresource == "status" && kind.has_status;
     const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
@@ -259,7 +256,11 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
   context->request = std::move(request);
   context->request.path = path;
   context->writer = std::move(writer);
-  if (const auto refused = authenticate(context)) return server->fail(context, *refused);
+  admit_request(server, context, [self = shared_from_this(), context] { self->route(context); });
+}
+
+void ApiServer::Impl::route(const ContextPtr& context) {
+  const std::string& path = context->request.path;
   if (discovery(context->request, path, *context->writer)) return;
   if (path.starts_with("/shiplog/v1/")) {
     return server->when_current(context, [self = shared_from_this(), context] {

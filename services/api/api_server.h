@@ -15,6 +15,9 @@
 
 namespace shiplog::api {
 
+class Access;
+class TokenSigner;
+
 /// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the
 /// journal's. Threads: start() and stop() from the owner's.
 class ApiServer {
@@ -25,9 +28,12 @@ class ApiServer {
     Store* ephemera = nullptr;  ///< Lease and Event; may be the same as `record`
     Catalogue* catalogue = nullptr;
     Clock* clock = nullptr;
-    Random* random = nullptr;    ///< thread-safe
-    Vault* vault = nullptr;      ///< may be nullptr: nothing is sealed
-    Metrics* metrics = nullptr;  ///< may be nullptr: none are served
+    Random* random = nullptr;       ///< thread-safe
+    Vault* vault = nullptr;         ///< may be nullptr: nothing is sealed
+    Metrics* metrics = nullptr;     ///< may be nullptr: none are served
+    Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
+    TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
+    bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
     std::string version = "0.1.0";
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;

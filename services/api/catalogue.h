@@ -8,6 +8,11 @@
 
 namespace shiplog::api {
 
+/// Kinds that are asked and answered, not stored: only create is served.
+inline bool is_review(const Kind& kind) {
+  return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
+}
+
 /// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.
 /// Threads: current() from any; the rest on the executor.
 class Catalogue final : public Observer {

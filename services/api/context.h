@@ -6,17 +6,12 @@
 
 #include "events/entry.h"
 #include "services/api/api_server.h"
+#include "services/api/auth/rbac/rule.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
 #include "services/runtime/workers.h"
 
 namespace shiplog::api {
-
-/// Who sent a request, once authenticated.
-struct User {
-  std::string name;
-  std::vector<std::string> groups;
-};
 
 /// One request on its way through the server, and how to answer it. Shared by the callbacks it waits for.
 struct Context {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "services/api/catalogue.h"
+
 namespace shiplog::api {
 namespace {
 
@@ -63,6 +65,9 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
     found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
   }
   if (kind.scale) found.push_back({"scale", "autoscaling", "v1", "Scale", Value::array({"get", "patch", "update"})});
+  if (kind.type() == "serviceaccounts") {
+    found.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", Value::array({"create"})});
+  }
   if (kind.type() == "namespaces") {
     found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
   }
@@ -71,7 +76,8 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
 
 }  // namespace
 
-Value verbs_of(const Kind&) {
+Value verbs_of(const Kind& kind) {
+  if (is_review(kind)) return Value::array({"create"});
   return Value::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
 }
 

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "services/api/catalogue.h"
+
 namespace shiplog::api {
 namespace {
 
@@ -64,8 +66,9 @@ void add_paths(Value& paths, const Kind& kind) {
   if (kind.namespaced) in_path.push_back(path_parameter("namespace"));
 
   Value many = Value::object({{"parameters", in_path}});
-  many.set("get", operation(kind, "list", Value::array(), {}));
   many.set("post", operation(kind, "post", write, body_of({"application/json", "application/yaml"}, reference)));
+  if (is_review(kind)) return paths.set(collection, many);
+  many.set("get", operation(kind, "list", Value::array(), {}));
   many.set("delete", operation(kind, "deletecollection", Value::array(), {}));
   paths.set(collection, many);
 

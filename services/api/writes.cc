@@ -6,6 +6,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/admission/admission.h"
 #include "services/api/apply/managed_fields.h"
+#include "services/api/auth/gate.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
 
@@ -94,6 +95,8 @@ void warn_of_idle_parts(Context& context, const Value& object) {
          "changes take effect at once");
     warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
   }
+  warn(type == type::kSecret && object["type"].as_string() == "kubernetes.io/service-account-token",
+       "type kubernetes.io/service-account-token", "no token is filled in; kubectl create token issues one");
   warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
        "the control plane calls the member, no agent is served");
 }
@@ -235,6 +238,7 @@ void update_from(const ServerPtr& server, const ContextPtr& context, const Write
   context->warnings = admission.warnings;
   warn_of_idle_parts(*context, admitted.value());
   Value wanted = std::move(admitted).value();
+  if (const auto denied = refuse_write(*server, *context, key, old, wanted)) return refuse(server, context, *denied);
   if (applied) {
     wanted.edit("metadata").set("managedFields", managed);
   } else {
@@ -311,6 +315,7 @@ void create_from(const ServerPtr& server, const ContextPtr& context, const Write
   warn_of_idle_parts(*context, admitted.value());
   Value object = std::move(admitted).value();
   const ObjectKey key = key_for(*context, object);
+  if (const auto denied = refuse_write(*server, *context, key, {}, object)) return refuse(server, context, *denied);
   if (applied) {
     object.edit("metadata").set("managedFields", managed);
   } else {

@@ -28,6 +28,7 @@ struct ServeOptions {
   JournalOptions journal;
   std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
+  bool anonymous = false;          ///< requests without credentials are system:anonymous's
   uint64_t hash_every = 1000;      ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
 };

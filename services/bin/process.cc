@@ -70,6 +70,8 @@ Result<Identity> load_identity(const std::string& folder, const HostPort& listen
               load_or_create_server_certificate(pki + "/server", identity.authority, "shiplog", known, now));
   SHIPLOG_TRY(identity.admin, load_or_create_client_certificate(pki + "/admin", identity.authority, "kubernetes-admin",
                                                                 {"system:masters"}, now));
+  // The same format and care as for the authority, whose key stays apart from it.
+  SHIPLOG_TRY(identity.tokens, load_or_create_authority(pki + "/service-accounts", "shiplog-service-accounts", now));
   return identity;
 }
 

@@ -23,6 +23,7 @@ bool stopped_by_failure();
 /// certificate, all kept in `<folder>/pki`.
 struct Identity {
   KeyPair authority, server, admin;
+  KeyPair tokens;  ///< only the key counts: it signs service account tokens
 };
 Result<Identity> load_identity(const std::string& folder, const HostPort& listen,
                                const std::vector<std::string>& names);

@@ -13,6 +13,8 @@
 #include "events/base/system.h"
 #include "projections/history/history_query.h"
 #include "services/api/api_server.h"
+#include "services/api/auth/access.h"
+#include "services/api/auth/token_signer.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
 #include "services/bin/snapshots.h"
@@ -109,6 +111,7 @@ class ControlPlane {
                                         .executor = &loop_,
                                         .random = &random_}));
     record_->replica().add_observer(catalogue_);
+    record_->replica().add_observer(access_);
     if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
@@ -119,7 +122,12 @@ class ControlPlane {
       log::error("process.stopping", {log::kv("reason", error.message)});
       stop_process();
     };
-    SHIPLOG_TRY(record_->start([this](const State& state) { catalogue_.load(state); }, failed));
+    SHIPLOG_TRY(record_->start(
+        [this](const State& state) {
+          catalogue_.load(state);
+          access_.load(state);
+        },
+        failed));
     SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
     if (serves_api()) {
       SHIPLOG_TRY(start_api(keys));
@@ -252,6 +260,10 @@ class ControlPlane {
     api.random = &random_;
     api.vault = vault_.get();
     api.metrics = &metrics_;
+    SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity.tokens.key_pem));
+    api.access = &access_;
+    api.tokens = tokens_.get();
+    api.anonymous = options_.anonymous;
     api.version = SHIPLOG_VERSION;
     add_gauges();
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
@@ -299,6 +311,7 @@ class ControlPlane {
       // Of several processes one is first; the others' are refused, which is as good.
       record_->replica().append(std::move(entry), [all](Result<Outcome>) {});
     }
+    if (serves_api()) access_.begin(record_->replica(), kUserAgent, [all] {});
   }
 
   /// Events and the like go after their time: they are in the ephemera for that.
@@ -329,6 +342,8 @@ class ControlPlane {
   SystemRandom random_;
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};
+  api::Access access_;
+  std::unique_ptr<api::TokenSigner> tokens_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<Stack> record_, ephemera_;

@@ -127,6 +127,8 @@ int run(std::vector<std::string> words) {
   serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
       ->delimiter(',')
       ->type_name("NAME,...");
+  serve_command->add_flag("--anonymous-auth", serving.anonymous,
+                          "Let requests without credentials in as system:anonymous, with what roles grant it");
   serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -7,6 +7,8 @@
 #include "events/base/system.h"
 #include "events/journal/memory_journal.h"
 #include "services/api/api_server.h"
+#include "services/api/auth/access.h"
+#include "services/api/auth/token_signer.h"
 #include "services/bin/process.h"
 #include "services/bin/stack.h"
 #include "services/lifecycle/service.h"
@@ -72,6 +74,7 @@ class TrialMember {
                                      .executor = &loop_,
                                      .random = &random_}));
     stack_->replica().add_observer(catalogue_);
+    stack_->replica().add_observer(access_);
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
                                                     .executor = &loop_,
                                                     .random = &random_,
@@ -100,6 +103,9 @@ class TrialMember {
     api.clock = &loop_;
     api.random = &random_;
     api.metrics = &metrics_;
+    SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity_.tokens.key_pem));
+    api.access = &access_;
+    api.tokens = tokens_.get();
     api.version = SHIPLOG_VERSION;
     api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
       return switches->intercept(request, writer);
@@ -146,6 +152,7 @@ class TrialMember {
         return stop_process();
       }
       roles_->start();
+      access_.begin(stack_->replica(), kUserAgent, [] {});
       if (auto written =
               write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
           !written) {
@@ -162,6 +169,8 @@ class TrialMember {
   SystemRandom random_;
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};
+  api::Access access_;
+  std::unique_ptr<api::TokenSigner> tokens_;
   ThreadLoop loop_;
   std::shared_ptr<Switches> switches_;
   Alone election_{"member", loop_};

@@ -88,7 +88,7 @@ bool is_pure(const std::string& file) {
   const std::string name = fs::path{file}.filename().string();
   if (name.starts_with("decide")) return true;
   return std::ranges::any_of(std::vector<std::string>{"/filter/", "/score/", "/select/", "/assign/", "/apply/",
-                                                      "/patch/", "/selector/", "/table/", "/admission/"},
+                                                      "/patch/", "/selector/", "/table/", "/admission/", "/auth/rbac/"},
                              [&](const std::string& part) { return file.find(part) != std::string::npos; });
 }
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/base/error.h"
+#include "services/api/auth/rbac/policy.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog::api {
+
+/// Who may do what, now: the roles and bindings in the state. Asked on any thread, kept up to date on the fold thread,
+/// so that whoever was answered that a binding is gone is held to it at once.
+/// Threads: decide(), held() and escalation() from any; the rest on the executor.
+class Access final : public Observer {
+ public:
+  /// AUTHZ-1 to AUTHZ-3.
+  RbacPolicy::Decision decide(const User& user, const Attributes& wanted) const;
+  RbacPolicy::Held held(const User& user, const std::string& ns) const;
+  /// See rbac/escalation.h.
+  std::optional<Error> escalation(const User& user, const ObjectKey& key, const Value& old, const Value& object) const;
+
+  /// Takes in what a restored state holds.
+  void load(const State& state);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+  /// Writes the roles and bindings that every control plane has and this one lacks; then keeps the rules of aggregating
+  /// ClusterRoles up to date, through `replica`, which must outlive this and be caught up. `then` is called when the
+  /// first is durable or failed.
+  void begin(Replica& replica, std::string user_agent, std::function<void()> then);
+
+ private:
+  void update_aggregates(const State& state, const Cause& cause);
+  Entry entry_of(std::vector<Event> events) const;
+
+  mutable std::shared_mutex mutex_;
+  RbacPolicy policy_;
+  Replica* replica_ = nullptr;  // set by begin()
+  std::string user_agent_;
+};
+
+}  // namespace shiplog::api

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "services/api/auth/rbac/rule.h"
+
+namespace shiplog::api {
+
+/// Who issues the fleet's tokens, and whom they are for when nothing else is asked (AUTHN-4).
+inline constexpr const char* kTokenIssuer = "https://kubernetes.default.svc.cluster.local";
+
+/// Names an object that a token depends on.
+struct TokenObject {
+  std::string kind;  ///< "ServiceAccount", "Pod", "Secret", "Node"
+  ObjectKey key;
+  std::string uid;
+};
+
+/// What a token is to say.
+struct TokenTerms {
+  TokenObject account;
+  std::optional<TokenObject> bound;  ///< the token ends with this object
+  std::vector<std::string> audiences;
+  UtcMillis issued;
+  int64_t seconds = 3600;
+  std::string id;
+};
+Value claims_of(const TokenTerms& terms);
+
+/// What valid claims come to.
+struct TokenIdentity {
+  User user;
+  std::vector<TokenObject> depends_on;  ///< valid only while each of these exists with this uid
+  std::vector<std::string> audiences;   ///< those of the wanted ones that the token is for
+};
+/// Checks issuer, times and audiences of a signed token's claims, and says whose they are. `audiences`: any one of them
+/// will do. Error: kUnauthorized, saying why.
+Result<TokenIdentity> identity_from(const Value& claims, UtcMillis now, const std::vector<std::string>& audiences);
+
+/// AUTHN-6: {id, secret} of a bootstrap token; nullopt: it has not that form.
+std::optional<std::pair<std::string, std::string>> bootstrap_token_parts(std::string_view token);
+/// Who a bootstrap token with this secret part is, by the Secret that describes it. Error: kUnauthorized, saying why.
+Result<User> bootstrap_user(const Value& secret, const std::string& id, const std::string& token_secret, UtcMillis now);
+
+/// authentication.k8s.io UserInfo; empty fields are left out.
+Value user_info(const User& user);
+
+}  // namespace shiplog::api

@@ -1,0 +1,84 @@
+#include "services/api/auth/rbac/escalation.h"
+
+#include <string>
+
+#include "events/base/json.h"
+#include "services/api/status.h"
+
+namespace shiplog::api {
+namespace {
+
+/// "clusterroles" of "clusterroles.rbac.authorization.k8s.io".
+std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
+
+bool may(const RbacPolicy& policy, const User& user, const char* verb, std::string_view type, const std::string& ns,
+         const std::string& name) {
+  Attributes wanted;
+  wanted.verb = verb;
+  wanted.group = rbac::kGroup;
+  wanted.resource = resource_of(type);
+  wanted.ns = ns;
+  wanted.name = name;
+  return policy.decide(user, wanted).allowed;
+}
+
+/// Why not; empty: the user holds all of `rules` in the namespace.
+std::string granting_too_much(const RbacPolicy& policy, const User& user, const std::string& ns, const Rules& rules) {
+  const RbacPolicy::Held held = policy.held(user, ns);
+  const Rules missing = not_held(held.rules, rules);
+  if (missing.empty()) return {};
+  std::string groups;
+  for (const std::string& group : user.groups) groups += (groups.empty() ? "" : " ") + to_json(Value{group});
+  std::string why = "user " + to_json(Value{user.name}) + " (groups=[" + groups +
+                    "]) is attempting to grant RBAC permissions not currently held:";
+  for (const Rule& rule : missing) why += "\n" + to_string(rule);
+  if (!held.missing.empty()) {
+    why += "; resolution errors: [";
+    for (size_t i = 0; i < held.missing.size(); ++i) why += (i == 0 ? "" : ", ") + held.missing[i];
+    why += "]";
+  }
+  return why;
+}
+
+std::optional<Error> refused(const ObjectKey& key, const std::string& why) {
+  if (why.empty()) return std::nullopt;
+  return forbidden(Subject{rbac::kGroup, "", resource_of(key.type), key.name}, why);
+}
+
+std::optional<Error> role_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
+                                  const Value& object) {
+  const bool same =
+      !old.is_null() && old["rules"] == object["rules"] && old["aggregationRule"] == object["aggregationRule"];
+  if (same || may(policy, user, "escalate", key.type, key.ns, key.name)) return std::nullopt;
+  const Rules everything = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+  const bool gathers = object["aggregationRule"]["clusterRoleSelectors"].size() > 0 ||
+                       old["aggregationRule"]["clusterRoleSelectors"].size() > 0;
+  if (gathers && !granting_too_much(policy, user, key.ns, everything).empty()) {
+    return refused(key, "must have cluster-admin privileges to use an aggregationRule");
+  }
+  return refused(key, granting_too_much(policy, user, key.ns, rules_from(object["rules"])));
+}
+
+std::optional<Error> binding_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
+                                     const Value& object) {
+  if (!old.is_null() && old["roleRef"] == object["roleRef"] && old["subjects"] == object["subjects"]) {
+    return std::nullopt;
+  }
+  const char* type = object["roleRef"]["kind"].as_string() == "Role" ? rbac::kRole : rbac::kClusterRole;
+  const std::string name = object["roleRef"]["name"].str();
+  if (may(policy, user, "bind", type, key.ns, name)) return std::nullopt;
+  const Rules* rules = policy.role(type, key.ns, name);
+  if (rules == nullptr) return not_found(Subject{rbac::kGroup, "", resource_of(type), name});
+  return refused(key, granting_too_much(policy, user, key.ns, *rules));
+}
+
+}  // namespace
+
+std::optional<Error> escalation(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
+                                const Value& object) {
+  if (!rbac::is_rbac(key.type) || in_group(user, kMastersGroup)) return std::nullopt;
+  const bool role = key.type == rbac::kRole || key.type == rbac::kClusterRole;
+  return role ? role_written(policy, user, key, old, object) : binding_written(policy, user, key, old, object);
+}
+
+}  // namespace shiplog::api

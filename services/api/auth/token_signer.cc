@@ -1,0 +1,177 @@
+#include "services/api/auth/token_signer.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+constexpr size_t kHalf = 32;  // bytes of r and of s, and of each coordinate
+
+template <auto Free>
+struct Freed {
+  template <class T>
+  void operator()(T* what) const {
+    Free(what);
+  }
+};
+using Bio = std::unique_ptr<BIO, Freed<&::BIO_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Freed<&::EVP_PKEY_free>>;
+using Digest = std::unique_ptr<EVP_MD_CTX, Freed<&::EVP_MD_CTX_free>>;
+using Signature = std::unique_ptr<ECDSA_SIG, Freed<&::ECDSA_SIG_free>>;
+using Number = std::unique_ptr<BIGNUM, Freed<&::BN_free>>;
+
+std::string base64url(std::string_view bytes) {
+  std::string text = base64_encode(bytes);
+  while (text.ends_with('=')) text.pop_back();
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
+  return text;
+}
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  // The other alphabet is no second way to write a token.
+  if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
+  std::string padded{text};
+  std::ranges::replace(padded, '-', '+');
+  std::ranges::replace(padded, '_', '/');
+  while (padded.size() % 4 != 0) padded += '=';
+  return base64_decode(padded);
+}
+
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+Error unauthorized(const char* why) { return {ErrorCode::kUnauthorized, why}; }
+
+std::string number_bytes(const BIGNUM* number) {
+  std::array<unsigned char, kHalf> bytes = {};
+  ::BN_bn2binpad(number, bytes.data(), kHalf);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string coordinate(const EVP_PKEY* key, const char* name) {
+  BIGNUM* number = nullptr;
+  ::EVP_PKEY_get_bn_param(key, name, &number);
+  const Number held{number};
+  return number == nullptr ? "" : number_bytes(number);
+}
+
+/// Names the public key: the SHA-256 of its DER form.
+std::string key_id(EVP_PKEY* key) {
+  unsigned char* der = nullptr;
+  const int size = ::i2d_PUBKEY(key, &der);
+  if (size <= 0) return "";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
+  unsigned int length = 0;
+  ::EVP_Digest(der, static_cast<size_t>(size), digest.data(), &length, ::EVP_sha256(), nullptr);
+  ::OPENSSL_free(der);
+  return base64url({reinterpret_cast<const char*>(digest.data()), length});
+}
+
+}  // namespace
+
+struct TokenSigner::Impl {
+  Key key;
+  std::string id;
+  std::string header;  // encoded: the same for every token
+};
+
+TokenSigner::TokenSigner(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+TokenSigner::~TokenSigner() = default;
+
+Result<std::unique_ptr<TokenSigner>> TokenSigner::from_key(const std::string& key_pem) {
+  const Bio bio{::BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size()))};
+  auto impl = std::make_unique<Impl>();
+  impl->key.reset(::PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
+  ::ERR_clear_error();
+  std::array<char, 64> curve = {};
+  size_t length = 0;
+  if (!impl->key || ::EVP_PKEY_get_base_id(impl->key.get()) != EVP_PKEY_EC ||
+      ::EVP_PKEY_get_group_name(impl->key.get(), curve.data(), curve.size(), &length) != 1 ||
+      std::string_view(curve.data(), length) != "prime256v1") {
+    return Error{ErrorCode::kBadRequest, "the key for tokens is no private key on the curve P-256 in PEM form"};
+  }
+  impl->id = key_id(impl->key.get());
+  impl->header = base64url(to_json(Value::object({{"alg", "ES256"}, {"kid", impl->id}, {"typ", "JWT"}})));
+  return std::unique_ptr<TokenSigner>{new TokenSigner{std::move(impl)}};
+}
+
+Result<std::string> TokenSigner::sign(const Value& claims) const {
+  std::string token = impl_->header + "." + base64url(to_json(claims));
+  const Digest digest{::EVP_MD_CTX_new()};
+  std::vector<unsigned char> der(static_cast<size_t>(::EVP_PKEY_get_size(impl_->key.get())));
+  size_t size = der.size();
+  if (::EVP_DigestSignInit(digest.get(), nullptr, ::EVP_sha256(), nullptr, impl_->key.get()) != 1 ||
+      ::EVP_DigestSign(digest.get(), der.data(), &size, bytes_of(token), token.size()) != 1) {
+    ::ERR_clear_error();
+    return Error{ErrorCode::kInternal, "OpenSSL could not sign a token"};
+  }
+  const unsigned char* at = der.data();
+  const Signature signature{::d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(size))};
+  const std::string raw =
+      number_bytes(::ECDSA_SIG_get0_r(signature.get())) + number_bytes(::ECDSA_SIG_get0_s(signature.get()));
+  return token + "." + base64url(raw);
+}
+
+Result<Value> TokenSigner::verify(std::string_view token) const {
+  const size_t first = token.find('.');
+  const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
+  if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos) {
+    return unauthorized("the token is no JSON web token");
+  }
+  const auto header_text = from_base64url(token.substr(0, first));
+  const auto claims_text = from_base64url(token.substr(first + 1, second - first - 1));
+  const auto raw = from_base64url(token.substr(second + 1));
+  if (!header_text || !claims_text || !raw) return unauthorized("the token is no JSON web token");
+  const auto header = parse_json(*header_text);
+  // Only what we sign with: whoever sent the token has no say in how it is checked.
+  if (!header || header.value()["alg"].as_string() != "ES256" || header.value()["kid"].as_string() != impl_->id) {
+    return unauthorized("the token was not signed by this fleet's key");
+  }
+  if (raw->size() != 2 * kHalf) return unauthorized("the token's signature is malformed");
+  const Signature signature{::ECDSA_SIG_new()};
+  if (::ECDSA_SIG_set0(signature.get(), ::BN_bin2bn(bytes_of(*raw), kHalf, nullptr),
+                       ::BN_bin2bn(bytes_of(*raw) + kHalf, kHalf, nullptr)) != 1) {
+    return unauthorized("the token's signature is malformed");
+  }
+  unsigned char* der = nullptr;
+  const int size = ::i2d_ECDSA_SIG(signature.get(), &der);
+  const Digest digest{::EVP_MD_CTX_new()};
+  const std::string_view signed_part = token.substr(0, second);
+  const bool genuine =
+      size > 0 && ::EVP_DigestVerifyInit(digest.get(), nullptr, ::EVP_sha256(), nullptr, impl_->key.get()) == 1 &&
+      ::EVP_DigestVerify(digest.get(), der, static_cast<size_t>(size), bytes_of(signed_part), signed_part.size()) == 1;
+  ::OPENSSL_free(der);
+  ::ERR_clear_error();
+  if (!genuine) return unauthorized("the token's signature is not valid");
+  auto claims = parse_json(*claims_text);
+  if (!claims || !claims.value().is_object()) return unauthorized("the token's claims are no JSON object");
+  return std::move(claims).value();
+}
+
+Value TokenSigner::key_set() const {
+  return Value::object(
+      {{"keys",
+        Value::array({Value::object({{"kty", "EC"},
+                                     {"crv", "P-256"},
+                                     {"use", "sig"},
+                                     {"alg", "ES256"},
+                                     {"kid", impl_->id},
+                                     {"x", base64url(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_X))},
+                                     {"y", base64url(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_Y))}})})}});
+}
+
+}  // namespace shiplog::api

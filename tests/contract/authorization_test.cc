@@ -1,0 +1,339 @@
+// Who is let in, and what they may do (kubernetes-api sections 19 and 20), asked as real clients ask.
+#include "events/base/json.h"
+#include "services/runtime/http/kubeconfig.h"
+#include "tests/contract/contract.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kSelfReview = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const std::string kRbac = "/apis/rbac.authorization.k8s.io/v1";
+const std::string kAccounts = "/api/v1/namespaces/default/serviceaccounts";
+
+/// As the administrator, who may be anybody.
+Answer as(const std::string& user, const std::string& method, const std::string& target, const std::string& body = {},
+          HttpHeaders more = {}) {
+  more.add("Impersonate-User", user);
+  return api().call(method, target, body, std::move(more));
+}
+
+Value role(const std::string& name, const std::string& rules) {
+  return json(R"({"metadata":{"name":")" + name + R"("},"rules":)" + rules + "}");
+}
+
+Value binding(const std::string& name, const std::string& role_kind, const std::string& role, const std::string& user) {
+  return json(R"({"metadata":{"name":")" + name + R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":")" +
+              role_kind + R"(","name":")" + role +
+              R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":")" + user + R"("}]})");
+}
+
+/// A kubeconfig with this token, or none, in the place of the certificate.
+std::string kubeconfig_with(const std::string& token, const std::string& name) {
+  const auto config = read_kubeconfig({plane().kubeconfig("plane")});
+  EXPECT_TRUE(config);
+  ClientTarget target = context_of(config.value()).value().target;
+  target.certificate_pem.clear();
+  target.key_pem.clear();
+  target.bearer_token = token;
+  const std::string path = plane().path(name + ".kubeconfig");
+  EXPECT_TRUE(write_kubeconfig(path, name, target));
+  return path;
+}
+
+std::string token_for(const std::string& account, const std::string& spec = "{}") {
+  const Answer issued = api().post(kAccounts + "/" + account + "/token", json(R"({"spec":)" + spec + "}"));
+  EXPECT_EQ(issued.status, 201) << issued;
+  EXPECT_EQ(issued.json["kind"].str(), "TokenRequest");
+  return issued.json["status"]["token"].str();
+}
+
+TEST(Authentication, WithoutCredentialsNobodyIsLetIn) {  // AUTHN-1
+  const ApiClient nobody{kubeconfig_with("", "nobody")};
+  expect_failure(nobody.get("/api/v1/namespaces"), 401, "Unauthorized", "Unauthorized");
+  EXPECT_EQ(nobody.get("/healthz").status, 200);
+  const ApiClient guesser{kubeconfig_with("guessed", "guesser")};
+  expect_failure(guesser.get("/api"), 401, "Unauthorized", "Unauthorized");
+}
+
+TEST(Authentication, CertificatesGiveNameAndGroups) {  // AUTHN-2, AUTHN-3
+  const Answer who = api().post(kSelfReview, json("{}"));
+  ASSERT_EQ(who.status, 201) << who;
+  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "kubernetes-admin");
+  EXPECT_EQ(who.json["status"]["userInfo"]["groups"], json(R"(["system:masters","system:authenticated"])"));
+}
+
+TEST(Authentication, ServiceAccountTokensAreGoodWhileTheirAccountIsThere) {  // AUTHN-4, AUTHN-5
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"robot"}})")).status, 201);
+  const std::string token = token_for("robot");
+  const ApiClient robot{kubeconfig_with(token, "robot")};
+  const Answer who = robot.post(kSelfReview, json("{}"));
+  ASSERT_EQ(who.status, 201) << who;
+  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:robot");
+  EXPECT_EQ(who.json["status"]["userInfo"]["groups"],
+            json(R"(["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"])"));
+  expect_failure(robot.get(kConfigMaps), 403, "Forbidden",
+                 "User \"system:serviceaccount:default:robot\" cannot list resource \"configmaps\" in API group \"\" "
+                 "in the namespace \"default\"");
+  ASSERT_EQ(api()
+                .post(kRbac + "/namespaces/default/rolebindings", json(R"({"metadata":{"name":"robot-views"},
+      "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"},
+      "subjects":[{"kind":"ServiceAccount","name":"robot","namespace":"default"}]})"))
+                .status,
+            201);
+  EXPECT_EQ(robot.get(kConfigMaps).status, 200);
+  EXPECT_EQ(robot.get("/api/v1/namespaces/kube-system/configmaps").status, 403);
+  EXPECT_EQ(robot.post(kConfigMaps, config_map("by-robot")).status, 403);
+
+  ASSERT_EQ(api().remove(kAccounts + "/robot").status, 200);
+  EXPECT_EQ(robot.get(kConfigMaps).status, 401);
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"robot"}})")).status, 201);
+  EXPECT_EQ(robot.get(kConfigMaps).status, 401) << "the new account of that name is another one";
+}
+
+TEST(Authentication, TokensEndWithWhatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"bound"}})")).status, 201);
+  ASSERT_EQ(api().post("/api/v1/namespaces/default/secrets", json(R"({"metadata":{"name":"binds"}})")).status, 201);
+  const ApiClient bound{kubeconfig_with(
+      token_for("bound", R"({"boundObjectRef":{"kind":"Secret","apiVersion":"v1","name":"binds"}})"), "bound")};
+  EXPECT_EQ(bound.get("/version").status, 200);
+  ASSERT_EQ(api().remove("/api/v1/namespaces/default/secrets/binds").status, 200);
+  EXPECT_EQ(bound.get("/version").status, 401);
+  expect_failure(
+      api().post(kAccounts + "/bound/token", json(R"({"spec":{"boundObjectRef":{"kind":"Secret","name":"none"}}})")),
+      404, "NotFound");
+}
+
+TEST(Authentication, TokenRequestsAreChecked) {  // AUTHN-5
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"asks"}})")).status, 201);
+  expect_failure(api().post(kAccounts + "/asks/token", json(R"({"spec":{"expirationSeconds":60}})")), 422, "Invalid",
+                 "may not specify a duration less than 10 minutes");
+  expect_failure(api().post(kAccounts + "/nobody/token", json("{}")), 404, "NotFound");
+  EXPECT_EQ(api().get(kAccounts + "/asks/token").status, 405);
+  const Answer issued = api().post(kAccounts + "/asks/token", json(R"({"spec":{"audiences":["elsewhere"]}})"));
+  ASSERT_EQ(issued.status, 201) << issued;
+  EXPECT_EQ(issued.json["spec"]["expirationSeconds"].as_int(), 3600);
+  EXPECT_FALSE(issued.json["status"]["expirationTimestamp"].str().empty());
+  const ApiClient elsewhere{kubeconfig_with(issued.json["status"]["token"].str(), "elsewhere")};
+  EXPECT_EQ(elsewhere.get("/version").status, 401) << "it is for another audience";
+}
+
+TEST(Authentication, TokenReviewsSayWhose) {  // AUTHZ-8
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"reviewed"}})")).status, 201);
+  const std::string reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+  const auto review = [&](const std::string& token, const std::string& audiences) {
+    return api().post(reviews, json(R"({"spec":{"token":")" + token + R"(","audiences":)" + audiences + "}}"));
+  };
+  const Answer good = review(token_for("reviewed", R"({"audiences":["one","two"]})"), R"(["two","three"])");
+  ASSERT_EQ(good.status, 201) << good;
+  EXPECT_TRUE(good.json["status"]["authenticated"].as_bool());
+  EXPECT_EQ(good.json["status"]["user"]["username"].str(), "system:serviceaccount:default:reviewed");
+  EXPECT_EQ(good.json["status"]["audiences"], json(R"(["two"])"));
+  const Answer bad = review("no.such.token", "[]");
+  EXPECT_EQ(bad.status, 201) << bad;
+  EXPECT_FALSE(bad.json["status"]["authenticated"].as_bool());
+  EXPECT_FALSE(bad.json["status"]["error"].str().empty());
+}
+
+TEST(Authentication, BootstrapTokensAreReadFromKubeSystem) {  // AUTHN-6
+  ASSERT_EQ(api()
+                .post("/api/v1/namespaces/kube-system/secrets", json(R"({"metadata":{"name":"bootstrap-token-abcdef"},
+      "type":"bootstrap.kubernetes.io/token","stringData":{"token-id":"abcdef","token-secret":"0123456789abcdef",
+      "usage-bootstrap-authentication":"true","auth-extra-groups":"system:bootstrappers:new"}})"))
+                .status,
+            201);
+  const ApiClient joining{kubeconfig_with("abcdef.0123456789abcdef", "joining")};
+  const Answer who = joining.post(kSelfReview, json("{}"));
+  ASSERT_EQ(who.status, 201) << who;
+  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:bootstrap:abcdef");
+  const ApiClient wrong{kubeconfig_with("abcdef.0123456789abcdee", "wrong")};
+  EXPECT_EQ(wrong.get("/version").status, 401);
+  ASSERT_EQ(api().remove("/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef").status, 200);
+  EXPECT_EQ(joining.get("/version").status, 401);
+}
+
+TEST(Authentication, TheKeySetIsPublishedToWhoMayReadIt) {  // AUTHN-8
+  const Answer keys = api().get("/openid/v1/jwks");
+  ASSERT_EQ(keys.status, 200) << keys;
+  EXPECT_EQ(keys.json["keys"][0]["crv"].str(), "P-256");
+  EXPECT_EQ(api().get("/.well-known/openid-configuration").json["issuer"].str(),
+            "https://kubernetes.default.svc.cluster.local");
+  EXPECT_EQ(as("jane", "GET", "/openid/v1/jwks").status, 403);
+}
+
+TEST(Authorization, RefusesInKubernetesWordsAndRemembersIt) {  // AUTHZ-1
+  const Answer refused = as("jane", "GET", kDeployments);
+  expect_failure(refused, 403, "Forbidden");
+  EXPECT_EQ(
+      refused.message(),
+      "deployments.apps is forbidden: User \"jane\" cannot list resource \"deployments\" in API group \"apps\" in "
+      "the namespace \"default\"");
+  EXPECT_EQ(refused.json["details"], json(R"({"group":"apps","kind":"deployments"})"));
+  EXPECT_EQ(as("jane", "GET", "/metrics").message(), "forbidden: User \"jane\" cannot get path \"/metrics\"");
+  EXPECT_EQ(as("jane", "GET", "/api/v1/unheardofs").status, 403) << "what exists is not told to whom it is not shown";
+  EXPECT_EQ(as("jane", "GET", "/shiplog/v1/audit").status, 403);
+  EXPECT_EQ(as("jane", "GET", "/apis").status, 200) << "discovery is for all who are known";
+  EXPECT_TRUE(eventually([] {
+    const std::string told = api().get("/shiplog/v1/audit?user=jane").body;
+    return told.find("cannot list resource") != std::string::npos && told.find("cannot get path") != std::string::npos;
+  })) << api().get("/shiplog/v1/audit?user=jane");
+}
+
+TEST(Authorization, RolesAndBindingsTakeEffectAtOnce) {  // AUTHZ-2, AUTHZ-3
+  const std::string roles = kRbac + "/namespaces/default/roles";
+  const std::string bindings = kRbac + "/namespaces/default/rolebindings";
+  ASSERT_EQ(api().post(bindings, binding("ann-keeps", "Role", "keeper", "ann")).status, 201);
+  const Answer dangling = as("ann", "GET", kConfigMaps);
+  EXPECT_EQ(dangling.status, 403);
+  EXPECT_NE(dangling.message().find(R"(: RBAC: role.rbac.authorization.k8s.io "keeper" not found)"), std::string::npos)
+      << dangling;
+  ASSERT_EQ(api()
+                .post(roles, role("keeper", R"([{"verbs":["get","create","patch"],"apiGroups":[""],
+      "resources":["configmaps"]},{"verbs":["delete"],"apiGroups":[""],"resources":["configmaps"],
+      "resourceNames":["kept"]}])"))
+                .status,
+            201);
+  EXPECT_EQ(as("ann", "POST", kConfigMaps, R"({"metadata":{"name":"kept"}})").status, 201);
+  EXPECT_EQ(as("ann", "GET", kConfigMaps + "/kept").status, 200);
+  EXPECT_EQ(as("ann", "GET", kConfigMaps).status, 403);
+  EXPECT_EQ(as("ann", "PUT", kConfigMaps + "/kept", R"({"metadata":{"name":"kept"}})").status, 403);
+  EXPECT_EQ(as("ann", "DELETE", kConfigMaps + "/other").status, 403);
+  EXPECT_EQ(as("ann", "DELETE", kConfigMaps + "/kept").status, 200);
+  ASSERT_EQ(api().remove(bindings + "/ann-keeps").status, 200);
+  EXPECT_EQ(as("ann", "GET", kConfigMaps + "/kept").status, 403);
+}
+
+TEST(Authorization, AppliedIntoBeingNeedsCreate) {  // AUTHZ-1
+  ASSERT_EQ(api()
+                .post(kRbac + "/namespaces/default/roles", role("patcher", R"([{"verbs":["patch"],"apiGroups":[""],
+      "resources":["configmaps"]}])"))
+                .status,
+            201);
+  ASSERT_EQ(api().post(kRbac + "/namespaces/default/rolebindings", binding("pat", "Role", "patcher", "pat")).status,
+            201);
+  const auto apply = [](const std::string& name) {
+    return as("pat", "PATCH", kConfigMaps + "/" + name + "?fieldManager=pat",
+              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"a":"1"}})",
+              {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  expect_failure(apply("unmade"), 403, "Forbidden", "cannot create resource \"configmaps\"");
+  ASSERT_EQ(api().post(kConfigMaps, config_map("made")).status, 201);
+  EXPECT_EQ(apply("made").status, 200);
+}
+
+TEST(Authorization, AggregatedRolesFollowTheirParts) {  // AUTHZ-4, AUTHZ-6
+  ASSERT_EQ(api().post(kRbac + "/rolebindings", json("{}")).status, 405);
+  ASSERT_EQ(api().post(kRbac + "/clusterrolebindings", binding("vera-views", "ClusterRole", "view", "vera")).status,
+            201);
+  const std::string widgets = "/apis/example.org/v1/widgets";
+  EXPECT_EQ(as("vera", "GET", widgets).status, 403);
+  Value more = role("widget-views", R"([{"verbs":["list"],"apiGroups":["example.org"],"resources":["widgets"]}])");
+  more.edit("metadata").edit("labels").set("rbac.authorization.k8s.io/aggregate-to-view", "true");
+  ASSERT_EQ(api().post(kRbac + "/clusterroles", more).status, 201);
+  EXPECT_TRUE(eventually([&] { return as("vera", "GET", widgets).status == 404; })) << as("vera", "GET", widgets);
+  const auto holds = [](const char* name) {
+    return api().get(kRbac + "/clusterroles/" + name).body.find("widgets") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually([&] { return holds("view") && holds("edit") && holds("admin"); }));
+  ASSERT_EQ(api().remove(kRbac + "/clusterroles/widget-views").status, 200);
+  EXPECT_TRUE(eventually([&] { return as("vera", "GET", widgets).status == 403; }));
+}
+
+TEST(Authorization, NobodyGrantsMoreThanTheyHold) {  // AUTHZ-5
+  ASSERT_EQ(
+      api().post(kRbac + "/namespaces/default/rolebindings", binding("adam", "ClusterRole", "admin", "adam")).status,
+      201);
+  const std::string roles = kRbac + "/namespaces/default/roles";
+  const std::string held = to_json(role("adams", R"([{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}])"));
+  const std::string more = to_json(role("adams", R"([{"verbs":["get"],"apiGroups":[""],"resources":["nodes"]}])"));
+  expect_failure(as("adam", "POST", roles, more), 403, "Forbidden",
+                 "is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], "
+                 "Resources:[\"nodes\"], Verbs:[\"get\"]}");
+  EXPECT_EQ(as("adam", "POST", roles, held).status, 201);
+  EXPECT_EQ(as("adam", "PUT", roles + "/adams", more).status, 403);
+  const std::string bindings = kRbac + "/namespaces/default/rolebindings";
+  EXPECT_EQ(as("adam", "POST", bindings, to_json(binding("e", "ClusterRole", "edit", "eve"))).status, 201);
+  EXPECT_EQ(as("adam", "POST", bindings, to_json(binding("r", "ClusterRole", "cluster-admin", "eve"))).status, 403);
+}
+
+TEST(Authorization, AccessReviewsAnswerForOneselfAndOthers) {  // AUTHZ-7
+  const std::string group = "/apis/authorization.k8s.io/v1";
+  ASSERT_EQ(api().post(kRbac + "/namespaces/default/rolebindings", binding("rev", "ClusterRole", "view", "rev")).status,
+            201);
+  const auto self = [&](const std::string& spec) {
+    return as("rev", "POST", group + "/selfsubjectaccessreviews", R"({"spec":)" + spec + "}");
+  };
+  const Answer yes = self(R"({"resourceAttributes":{"namespace":"default","verb":"list","resource":"pods"}})");
+  ASSERT_EQ(yes.status, 201) << yes;
+  EXPECT_TRUE(yes.json["status"]["allowed"].as_bool());
+  EXPECT_EQ(yes.json["status"]["reason"].str(),
+            R"(RBAC: allowed by RoleBinding "rev/default" of ClusterRole "view" to User "rev")");
+  const Answer no = self(R"({"resourceAttributes":{"namespace":"default","verb":"delete","resource":"pods"}})");
+  EXPECT_EQ(no.json["status"], json(R"({"allowed":false})")) << no;
+  EXPECT_TRUE(
+      self(R"({"nonResourceAttributes":{"verb":"get","path":"/version"}})").json["status"]["allowed"].as_bool());
+  EXPECT_EQ(self("{}").status, 422);
+  const Answer other = api().post(group + "/subjectaccessreviews", json(R"({"spec":{"user":"rev","resourceAttributes":
+      {"namespace":"default","verb":"get","group":"apps","resource":"deployments"}}})"));
+  EXPECT_TRUE(other.json["status"]["allowed"].as_bool()) << other;
+  EXPECT_EQ(as("rev", "POST", group + "/subjectaccessreviews", "{}").status, 403);
+  const std::string local = group + "/namespaces/default/localsubjectaccessreviews";
+  EXPECT_TRUE(api()
+                  .post(local, json(R"({"spec":{"user":"rev","resourceAttributes":{"namespace":"default","verb":"get",
+      "resource":"pods"}}})"))
+                  .json["status"]["allowed"]
+                  .as_bool());
+  EXPECT_EQ(api()
+                .post(local, json(R"({"spec":{"user":"rev","resourceAttributes":{"verb":"get","resource":"pods"}}})"))
+                .status,
+            422);
+  EXPECT_EQ(api().get(group + "/selfsubjectaccessreviews").status, 405);
+}
+
+TEST(Authorization, RulesReviewsListWhatIsHeld) {  // AUTHZ-8
+  ASSERT_EQ(api().post(kRbac + "/namespaces/default/rolebindings", binding("lis", "ClusterRole", "view", "lis")).status,
+            201);
+  const Answer rules =
+      as("lis", "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", R"({"spec":{"namespace":"default"}})");
+  ASSERT_EQ(rules.status, 201) << rules;
+  EXPECT_FALSE(rules.json["status"]["incomplete"].as_bool());
+  EXPECT_NE(to_json(rules.json["status"]["resourceRules"]).find("propagationpolicies"), std::string::npos);
+  EXPECT_NE(to_json(rules.json["status"]["nonResourceRules"]).find("/openapi/*"), std::string::npos);
+}
+
+TEST(Authorization, ImpersonationNeedsItsVerb) {  // AUTHZ-9
+  const Answer who = api().call("POST", kSelfReview, "{}",
+                                {{"Impersonate-User", "joe"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}});
+  EXPECT_EQ(who.json["status"]["userInfo"], json(R"({"username":"joe","groups":["a","b","system:authenticated"]})"))
+      << who;
+  EXPECT_EQ(api().call("POST", kSelfReview, "{}", {{"Impersonate-Group", "a"}}).status, 400);
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"actor"}})")).status, 201);
+  const ApiClient actor{kubeconfig_with(token_for("actor"), "actor")};
+  expect_failure(actor.call("GET", kConfigMaps, {}, {{"Impersonate-User", "joe"}}), 403, "Forbidden",
+                 "users \"joe\" is forbidden: User \"system:serviceaccount:default:actor\" cannot impersonate resource "
+                 "\"users\" in API group \"\" at the cluster scope");
+  ASSERT_EQ(api()
+                .post(kRbac + "/clusterroles", role("acts", R"([{"verbs":["impersonate"],"apiGroups":[""],
+      "resources":["users"],"resourceNames":["joe"]}])"))
+                .status,
+            201);
+  ASSERT_EQ(api()
+                .post(kRbac + "/clusterrolebindings",
+                      binding("acts", "ClusterRole", "acts", "system:serviceaccount:default:actor"))
+                .status,
+            201);
+  EXPECT_EQ(actor.call("GET", "/apis", {}, {{"Impersonate-User", "joe"}}).status, 200);
+  EXPECT_EQ(actor.call("GET", "/apis", {}, {{"Impersonate-User", "jim"}}).status, 403);
+  EXPECT_EQ(
+      actor.call("GET", "/apis", {}, {{"Impersonate-User", "joe"}, {"Impersonate-Group", "system:masters"}}).status,
+      403);
+}
+
+TEST(Authorization, ReviewsAreDiscoveredAsWhatTheyAre) {  // DISC-4
+  const Answer list = api().get("/apis/authorization.k8s.io/v1");
+  ASSERT_EQ(list.status, 200) << list;
+  EXPECT_EQ(list.json["resources"].size(), 4u);
+  for (const Value& resource : list.json["resources"].items()) EXPECT_EQ(resource["verbs"], json(R"(["create"])"));
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
