@@ -51,12 +51,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
     changed_.notify_one();
   }
 
+  void leave_store() {
+    const std::lock_guard lock{store_mutex_};
+    if (store_ != nullptr) store_->feed().ignore(listening_);
+    store_ = nullptr;
+  }
+
   void close() {
-    {
-      const std::lock_guard lock{store_mutex_};
-      if (store_ != nullptr) store_->feed().ignore(listening_);
-      store_ = nullptr;
-    }
+    leave_store();
     {
       const std::lock_guard lock{mutex_};
       over_ = true;
@@ -77,6 +79,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     wake();
     while (wait()) {
       auto pulled = pull();
+      // Before the client sees the end: whoever waits for it may take the store away.
+      if (!pulled || pulled.value().last) leave_store();
       if (!pulled) {
         // The header is out: all that is left is to say it in the client's own terms.
         write(to_json(failure_status(pulled.error())) + "\n", true);
