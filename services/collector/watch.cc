@@ -34,6 +34,12 @@ Hash128 content_of(Value object) {
   return siphash128(to_json(object));
 }
 
+/// Nobody has said yet whether the member took it, and it is not old.
+bool on_its_way(const Value& work, UtcMillis now) {
+  const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
+  return condition_of(work, "Applied").is_null() && made && now - made.value() < kLongestLag;
+}
+
 }  // namespace
 
 struct Watches::Watch {
@@ -232,6 +238,7 @@ void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now)
     if (arrived.what == Arrived::What::kGone) {
       baselines_.erase({work, ordinal});
       gone(state, work, manifest);
+      if (!applied(value)) doubt(arrived);
     } else {
       present(state, work, ordinal, arrived.object);
     }
@@ -241,22 +248,29 @@ void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now)
 /// Whatever a Work says is there, and the list does not have, has vanished while nobody watched.
 void Watches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
-    if (deleting(work.value) || !applied(work.value)) continue;
+    const ObjectKey key{type::kWork, name.ns, name.name};
+    const bool taken = applied(work.value);
+    if (deleting(work.value) || (!taken && !on_its_way(work.value, now))) continue;
     for (const Value& manifest : manifests_of(work.value).items()) {
       const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
       if (!served || served->type() != arrived.type) continue;
       if (arrived.listed.contains({manifest["metadata"]["namespace"].str(), manifest["metadata"]["name"].str()}))
         continue;
-      const ObjectKey key{type::kWork, name.ns, name.name};
       const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
       const bool settled = since && now - since.value() > kSettled;
-      if (work.value["status"].contains("manifestStatuses") || settled) {
+      if (taken && (work.value["status"].contains("manifestStatuses") || settled)) {
         gone(state, key, manifest);
-      } else if (const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster}); watch != watches_.end()) {
-        watch->second->doubtful = true;
+      } else {
+        doubt(arrived);
       }
     }
   }
+}
+
+/// What was missing, or went, may have been written by us without our knowing yet: the member is listed once more.
+void Watches::doubt(const Arrived& arrived) {
+  const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster});
+  if (watch != watches_.end()) watch->second->doubtful = true;
 }
 
 const Value& Watches::statuses_of(const State& state, const ObjectKey& work) const {
@@ -302,16 +316,22 @@ bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manife
     wanted.erase("data");
     wanted.erase("stringData");
   }
-  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content, false, {}, {}});
+  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content, false, false, {}, {}});
   Baseline& baseline = at->second;
   baseline.manifest = manifest;
   baseline.manifest_hash = manifest_hash;
   if (first) {
-    baseline.altered = !holds(object, wanted);
+    baseline.literal = holds(object, wanted);
+    baseline.altered = !baseline.literal;
   } else if (baseline.revision != revision) {
+    // Written anew. Where the member has spelled it as we do so far, a difference is an alteration that came before the
+    // first sight of what we wrote; written once more at the most, as from then on it is taken for the member's
+    // spelling.
+    const bool kept = secret || holds(object, wanted);
     baseline.revision = revision;
     baseline.content = content;
-    baseline.altered = false;
+    baseline.altered = baseline.literal && !kept;
+    baseline.literal = kept;
   } else if (baseline.content != content) {
     baseline.content = content;
     baseline.altered = secret || !holds(object, wanted);

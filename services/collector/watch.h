@@ -60,7 +60,8 @@ class Watches {
     std::string revision;
     Hash128 content;
     bool altered = false;
-    Value manifest;  // of the Work then, and its hash: every report of the object asks for it
+    bool literal = false;  // the member spells it as the manifest does
+    Value manifest;        // of the Work then, and its hash: every report of the object asks for it
     std::string manifest_hash;
   };
   struct Listing;
@@ -70,6 +71,7 @@ class Watches {
   static bool too_early(const State& state, Arrived& arrived, UtcMillis now);
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
+  void doubt(const Arrived& arrived);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);

@@ -115,10 +115,8 @@ class SchedulerService final : public Service {
     // S-2: what the status says is the scheduler's own doing. Labels tell whether the binding is claimed.
     const Value& before = change.before["metadata"];
     const Value& after = change.after["metadata"];
-    // A new generation whose only news is the placement has been seen by the scheduler that made it.
-    const bool news = before["generation"] != after["generation"] &&
-                      change.after["status"]["schedulerObservedGeneration"] != after["generation"];
-    if (!change.removed() && (news || before["labels"] != after["labels"])) {
+    // A placement wakes too: it may be that of a scheduler that was deposed, made of older clusters than we have seen.
+    if (!change.removed() && (before["generation"] != after["generation"] || before["labels"] != after["labels"])) {
       wake.push_back(change.object);
     }
     // Room in a quota may have come free.
