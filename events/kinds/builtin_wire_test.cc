@@ -77,8 +77,7 @@ std::vector<Sample> samples() {
        "[{type: Pods, value: 4, periodSeconds: 60}], stabilizationWindowSeconds: 0}}}, status: {currentReplicas: 2, "
        "desiredReplicas: 3}}"},
       {"policy/v1", "PodDisruptionBudget",
-       named("x") +
-           bytes(2, bytes(1, varint(1, 1) + bytes(3, "50%")) + bytes(2, app) + bytes(4, "AlwaysAllow")) +
+       named("x") + bytes(2, bytes(1, varint(1, 1) + bytes(3, "50%")) + bytes(2, app) + bytes(4, "AlwaysAllow")) +
            bytes(3, varint(3, 1) + varint(4, 2) + varint(5, 3) + varint(6, 4)),
        "{metadata: {name: x}, spec: {minAvailable: 50%, selector: {matchLabels: {app: a}}, "
        "unhealthyPodEvictionPolicy: AlwaysAllow}, status: {disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: "
@@ -119,7 +118,8 @@ std::vector<Sample> samples() {
       {"storage.k8s.io/v1", "VolumeAttachment",
        named("x") + bytes(2, bytes(1, "d") + bytes(2, bytes(1, "pv")) + bytes(3, "n1")) +
            bytes(3, varint(1, 1) + bytes(2, pair("k", "v")) + bytes(3, bytes(2, "why") + varint(3, 5))),
-       "{metadata: {name: x}, spec: {attacher: d, source: {persistentVolumeName: pv}, nodeName: n1}, status: {attached: "
+       "{metadata: {name: x}, spec: {attacher: d, source: {persistentVolumeName: pv}, nodeName: n1}, status: "
+       "{attached: "
        "true, attachmentMetadata: {k: v}, attachError: {message: why, errorCode: 5}}}"},
       {"certificates.k8s.io/v1", "CertificateSigningRequest",
        named("x") +
