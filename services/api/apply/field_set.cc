@@ -68,7 +68,7 @@ void add_paths(const FieldSet& set, const std::string& prefix, std::vector<std::
 
 bool FieldSet::empty() const { return !owned && children.empty(); }
 
-bool FieldSet::operator==(const FieldSet&) const = default;
+bool FieldSet::operator==(const FieldSet& other) const { return owned == other.owned && children == other.children; }
 
 const FieldSet* FieldSet::find(std::string_view key) const {
   const auto at = std::lower_bound(children.begin(), children.end(), key,

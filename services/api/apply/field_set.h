@@ -26,13 +26,13 @@ class FieldSet {
   FieldSet& edit(std::string_view key);
   /// The child goes when it is empty.
   void put(std::string_view key, FieldSet child);
-  bool operator==(const FieldSet&) const;
+  bool operator==(const FieldSet& other) const;
 };
 
 struct FieldSet::Child {
   std::string key;
   FieldSet set;
-  bool operator==(const Child&) const = default;
+  bool operator==(const Child& other) const { return key == other.key && set == other.set; }
 };
 
 FieldSet unite(const FieldSet& a, const FieldSet& b);
