@@ -123,19 +123,23 @@ Result<Key> load_fleet_key(const std::string& path) {
   return key;
 }
 
+/// Processes that start together make one key: it gets its name once it is whole, and the first name stays.
 Result<Key> load_or_create_fleet_key(const std::string& path) {
+  if (::access(path.c_str(), F_OK) == 0) return load_fleet_key(path);
+  const std::string draft = path + "." + std::to_string(::getpid());
+  ::unlink(draft.c_str());  // of a process that was killed here
+  const int made = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made < 0) return Error{ErrorCode::kIo, "cannot make " + path + ": " + std::strerror(errno)};
   Key key{};
-  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (made >= 0) {
-    RAND_bytes(key.data(), static_cast<int>(key.size()));
-    const bool written =
-        ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
-    ::close(made);
-    if (!written) return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno)};
-    return key;
-  }
-  if (errno != EEXIST) return Error{ErrorCode::kIo, "cannot make " + path + ": " + std::strerror(errno)};
-  return load_fleet_key(path);
+  RAND_bytes(key.data(), static_cast<int>(key.size()));
+  const bool written = ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
+  ::close(made);
+  const bool named = written && ::link(draft.c_str(), path.c_str()) == 0;
+  const int cause = errno;
+  ::unlink(draft.c_str());
+  if (named) return key;
+  if (written && cause == EEXIST) return load_fleet_key(path);
+  return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(cause)};
 }
 
 }  // namespace
