@@ -63,10 +63,15 @@ function(shiplog_test name)
 endfunction()
 
 # shiplog_program(NAME SOURCES main.cc DEPS ...): lands in build/bin.
+# A sanitizer brings an allocator of its own, which sees more.
+if(NOT SHIPLOG_SANITIZE)
+  find_library(SHIPLOG_ALLOCATOR libtcmalloc_minimal.a REQUIRED)
+endif()
+
 function(shiplog_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE shiplog_warnings ${ARG_DEPS})
+  target_link_libraries(${name} PRIVATE shiplog_warnings ${ARG_DEPS} ${SHIPLOG_ALLOCATOR})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_precompile_headers(${name} REUSE_FROM shiplog_precompiled)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)

@@ -251,7 +251,7 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
     return std::move(next).error();
   }
   impl_->next = next.value();
-  impl_->connection->shorten_wal(kLongWalBytes);
+  impl_->connection->tend_wal(kLongWalBytes);
   return ok();
 }
 

@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <sqlite3.h>
 
 #include "events/base/check.h"
+#include "events/sqlite/wal_mover.h"
 
 namespace shiplog::store {
 namespace {
@@ -37,6 +39,7 @@ ErrorCode code_of(int sqlite_code) {
 constexpr int kBusyTimeoutMs = 10'000;
 // How long the writer stands still for readers when the WAL is to start over.
 constexpr int kShortenTimeoutMs = 100;
+constexpr int kLongLogFrames = 4096;  // of 8 KiB
 
 // Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
 constexpr const char* kWriterPragmas =
@@ -45,7 +48,7 @@ constexpr const char* kWriterPragmas =
     // Commits do not wait for the disk, checkpoints do: after a power cut the file is whole, though perhaps some
     // batches behind, and these are folded again from the journal. OFF could leave a damaged file that looks whole.
     "PRAGMA synchronous = NORMAL;"
-    "PRAGMA wal_autocheckpoint = 4096;"
+    "PRAGMA wal_autocheckpoint = 0;"  // WalMover's
     "PRAGMA journal_size_limit = 67108864;"
     // Nearly all rows go to the ends of their tables: more than this only holds memory.
     "PRAGMA cache_size = -16384;"
@@ -61,12 +64,14 @@ struct Connection::Impl {
   std::string path;
   sqlite3* database = nullptr;
   std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> idle;
-  int64_t wal_tried_at = 0;  // its size when it last could not be started over
+  std::optional<WalMover> mover;  // the writer's
+  int64_t wal_tried_at = 0;       // its size when it last could not be started over
 
   Impl(std::string file, sqlite3* opened) : path{std::move(file)}, database{opened} {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
+    mover.reset();
     for (auto& [sql, statements] : idle) {
       for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
     }
@@ -170,6 +175,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mo
   if (code != SQLITE_OK) return connection->impl_->error(code);
   sqlite3_busy_timeout(database, kBusyTimeoutMs);
   SHIPLOG_TRY(connection->execute(mode == Mode::kWrite ? kWriterPragmas : kReaderPragmas));
+  if (mode == Mode::kWrite) connection->impl_->mover.emplace(database, path, kLongLogFrames);
   return connection;
 }
 
@@ -198,7 +204,9 @@ Result<Statement> Connection::prepare(std::string_view sql) {
 }
 
 int64_t Connection::changed() const { return sqlite3_changes64(impl_->database); }
-void Connection::shorten_wal(int64_t bytes) {
+
+void Connection::tend_wal(int64_t bytes) {
+  impl_->mover->committed();
   std::error_code none;
   const auto size = std::filesystem::file_size(impl_->path + "-wal", none);
   if (none || static_cast<int64_t>(size) < bytes) {

@@ -83,9 +83,10 @@ class Connection {
   /// Rows that the last statement inserted, updated or deleted.
   int64_t changed() const;
 
-  /// Starts the WAL over when it has grown to `bytes`, waiting a little for readers. SQLite by itself does so only at a
-  /// moment when nobody reads, which under a steady load of overlapping readers may never come.
-  void shorten_wal(int64_t bytes);
+  /// For a writer, after a commit: has the WAL moved into the file now and then, and starts it over when it has grown
+  /// to `bytes`, waiting a little for readers. SQLite by itself does so only at a moment when nobody reads, which under
+  /// a steady load of overlapping readers may never come.
+  void tend_wal(int64_t bytes);
 
   const std::string& path() const;
 

@@ -115,7 +115,7 @@ TEST_F(ConnectionTest, WalStaysShortThoughSomebodyAlwaysReads) {
   for (int i = 0; i < kRows; ++i) {
     must(insert.run());
     longest = std::max(longest, std::filesystem::file_size(connection->path() + "-wal"));
-    connection->shorten_wal(kLong);
+    connection->tend_wal(kLong);
   }
   writing = false;
   for (std::thread& reader : readers) reader.join();

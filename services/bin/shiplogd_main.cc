@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <malloc.h>
 
 #include "events/base/quantity.h"
 #include "services/bin/options.h"
@@ -191,21 +189,7 @@ int run(std::vector<std::string> words) {
   return trial_member(trial);
 }
 
-/// What one thread decodes another frees. The C library would give each of our dozen threads a heap of its own, most of
-/// them half empty; more heaps than threads that can run at once only hold memory. And small pieces are joined with
-/// their neighbours at once: with fast bins that is done for all of them whenever something large is freed, as every
-/// batch does.
-void bound_heaps() {
-#ifdef M_ARENA_MAX
-  ::mallopt(M_MXFAST, 0);
-  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(2U, std::thread::hardware_concurrency())));
-#endif
-}
-
 }  // namespace
 }  // namespace shiplog
 
-int main(int argc, char** argv) {
-  shiplog::bound_heaps();
-  return shiplog::run({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return shiplog::run({argv + 1, argv + argc}); }

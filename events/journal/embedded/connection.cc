@@ -2,21 +2,29 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include <sqlite3.h>
 
+#include "events/sqlite/wal_mover.h"
+
 namespace shiplog::embedded {
 
+constexpr int kLongLogFrames = 4000;  // of 4 KiB
+
 struct Handle {
-  ~Handle() { sqlite3_close_v2(db); }
+  ~Handle() {
+    mover.reset();
+    sqlite3_close_v2(db);
+  }
 
   sqlite3* db = nullptr;
   std::string path;
   std::chrono::milliseconds busy_timeout{0};
   std::chrono::steady_clock::time_point busy_since;
-  int wal_frames = 0;
+  std::optional<WalMover> mover;
 };
 
 namespace {
@@ -68,11 +76,6 @@ int wait_while_busy(void* user, int count) {
   return 1;
 }
 
-int note_wal_frames(void* user, sqlite3*, const char*, int frames) {
-  static_cast<Handle*>(user)->wal_frames = frames;
-  return SQLITE_OK;
-}
-
 }  // namespace
 
 Statement::Statement(std::shared_ptr<Handle> handle, sqlite3_stmt* statement)
@@ -120,12 +123,13 @@ Result<Connection> Connection::open(const std::string& path, Purpose purpose, Mi
   if (opened != SQLITE_OK) return failure(*handle);
   sqlite3_extended_result_codes(handle->db, 1);
   sqlite3_busy_handler(handle->db, wait_while_busy, handle.get());
-  sqlite3_wal_hook(handle->db, note_wal_frames, handle.get());  // replaces SQLite's, which would checkpoint
+  sqlite3_wal_autocheckpoint(handle->db, 0);  // see committed()
 
   Connection connection(std::move(handle));
   if (purpose == Purpose::kWrite) {
     // secure_delete is some distributions' default and would overwrite all that a trim frees.
     SHIPLOG_TRY(connection.run("PRAGMA synchronous=FULL; PRAGMA secure_delete=OFF; PRAGMA cell_size_check=ON"));
+    connection.handle_->mover.emplace(connection.handle_->db, path, kLongLogFrames);
   }
   if (purpose == Purpose::kRead) {
     // With a writable schema SQLite opens a file that is shorter than its header says; query_only keeps it a reader.
@@ -162,11 +166,6 @@ void Connection::roll_back() const {
 
 int Connection::last_code() const { return sqlite3_extended_errcode(handle_->db); }
 
-int Connection::wal_frames() const { return handle_->wal_frames; }
-
-void Connection::checkpoint() const {
-  // A failure leaves the log longer, no more: the next commit tries again.
-  sqlite3_wal_checkpoint_v2(handle_->db, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-}
+void Connection::committed() const { handle_->mover->committed(); }
 
 }  // namespace shiplog::embedded

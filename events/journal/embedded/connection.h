@@ -64,10 +64,8 @@ class Connection {
 
   /// SQLite's extended code of the last failure.
   int last_code() const;
-  /// Frames in the write-ahead log after the last commit of this connection.
-  int wal_frames() const;
-  /// Copies what it can of the write-ahead log into the file, waiting for nobody.
-  void checkpoint() const;
+  /// For a writer, after a commit is answered: moves the write-ahead log into the file when it has grown long.
+  void committed() const;
 
  private:
   explicit Connection(std::shared_ptr<Handle> handle) : handle_(std::move(handle)) {}

@@ -33,7 +33,6 @@ constexpr const char* kSetBounds =
     "ON CONFLICT(id) DO UPDATE SET oldest = ?1, next = ?2, crc = ?3";
 
 constexpr size_t kMaxReadBytes = 16 * 1024 * 1024;
-constexpr int kCheckpointFrames = 4000;  // of 4 KiB
 constexpr std::chrono::milliseconds kTrimTurn(10);
 
 void put_number(std::string& bytes, int64_t number) {
@@ -331,8 +330,6 @@ Result<bool> FileWriter::trim_in_transaction(int64_t before) {
   return more;
 }
 
-void FileWriter::checkpoint_if_due() {
-  if (connection_.wal_frames() >= kCheckpointFrames) connection_.checkpoint();
-}
+void FileWriter::committed() { connection_.committed(); }
 
 }  // namespace shiplog::embedded

@@ -63,8 +63,8 @@ class FileWriter {
   /// Forgets records before `before`, but only for some milliseconds. True: there is more to forget, call again.
   Result<bool> trim_some(int64_t before);
 
-  /// Moves the write-ahead log into the file when it has grown long. Costs an fsync of the file.
-  void checkpoint_if_due();
+  /// To be called when those who wait for the stored entries are answered: may sync the file.
+  void committed();
 
  private:
   FileWriter(std::string path, Connection connection, std::vector<Statement> statements);

@@ -203,7 +203,7 @@ class SqliteJournal final : public Journal {
         pending.done(Offset{first.value() + stored++});
       }
     }
-    if (writer_) writer_.value().checkpoint_if_due();  // after the answers: nobody waits for it
+    if (writer_) writer_.value().committed();  // after the answers: nobody waits for it
   }
 
   Result<bool> trim_some(int64_t before) {
