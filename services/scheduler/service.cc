@@ -59,6 +59,12 @@ bool may_concern(const Value& object, const Cluster& cluster) {
                                                        [&](const auto& tier) { return tier.matches(cluster); });
 }
 
+bool places_on(const Value& object, const std::string& cluster) {
+  const auto targets = object["spec"]["clusters"].items();
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const Value& target) { return target["name"].as_string() == cluster; });
+}
+
 class SchedulerService final : public Service {
  public:
   std::string_view name() const override { return "scheduler"; }
@@ -141,10 +147,13 @@ class SchedulerService final : public Service {
     }
     const Cluster was = change.created() ? Cluster{} : cluster_from(before);
     const Cluster is = change.removed() ? Cluster{} : cluster_from(after);
+    // What was divided stays on a cluster that its affinity has ceased to match (S-14), but not when that one leaves.
+    const bool leaves = change.removed() || deleting(after);
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
         if ((!change.removed() && may_concern(object.value, is)) ||
-            (!change.created() && may_concern(object.value, was))) {
+            (!change.created() && may_concern(object.value, was)) ||
+            (leaves && places_on(object.value, change.object.name))) {
           wake.push_back({type, name.ns, name.name});
         }
       }

@@ -146,6 +146,29 @@ TEST(SchedulerService, AClusterWakesTheBindingsItMayServe) {  // S-3, S-4
   EXPECT_EQ(woken(*service, history, {ObjectCreated{{type::kCluster, "", "m2"}, member}}), Keys{kOther});
 }
 
+// A divided workload stays where its affinity no longer lets it come (S-14), but not on a cluster that leaves (S-10.5).
+TEST(SchedulerService, AClusterThatLeavesWakesWhatIsPlacedOnItThoughItNoLongerMatches) {
+  History history = fleet(R"({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "gold"}}},
+                              "replicaScheduling": {"replicaSchedulingType": "Divided"}})");
+  history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
+  const auto label = [&](const char* tier) {
+    Value cluster = history.state().value_of(kCluster);
+    cluster.edit("metadata").edit("labels").set("tier", tier);
+    cluster.edit("metadata").set("finalizers", json(R"(["x"])"));
+    return ObjectUpdated{kCluster, std::move(cluster)};
+  };
+  const auto service = make_scheduler_service();
+  EXPECT_EQ(woken(*service, history, {label("gold")}), Keys{kBinding});
+  reconcile(*service, history);
+  ASSERT_EQ(reason_of(history), "Success");
+  EXPECT_EQ(woken(*service, history, {label("silver")}), Keys{kBinding});
+  reconcile(*service, history);
+  EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"].size(), 1U);
+  EXPECT_EQ(woken(*service, history, {DeletionRequested{kCluster}}), Keys{kBinding});
+  reconcile(*service, history);
+  EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"].size(), 0U);
+}
+
 TEST(SchedulerService, RoomOnAClusterWakesOnlyWhatFoundNone) {
   History history = fleet(R"({"replicaScheduling": {"replicaSchedulingType": "Divided",
                                                     "weightPreference": {"dynamicWeight": "AvailableReplicas"}}})");
