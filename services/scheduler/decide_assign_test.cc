@@ -1,0 +1,157 @@
+// How replicas are divided among clusters, and what room there is for them.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "services/scheduler/decide_test_support.h"
+#include "services/scheduler/estimate/resource_summary.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+TEST(SchedulerDecide, StaticWeightExamples) {  // S-50, X-1 to X-14
+  const std::vector<std::pair<std::string, int64_t>> ab = {{"a", 0}, {"b", 0}};
+  const std::vector<std::pair<std::string, int64_t>> abc = {{"a", 0}, {"b", 0}, {"c", 0}};
+  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab}), "a:3 b:6");
+  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 3}}), ab}), "a:2 b:7");
+  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-2"}), "a:4 b:3 c:3");
+  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-1"}), "a:3 b:3 c:4");
+  EXPECT_EQ(answer({5, static_weights({{"a", 1}, {"b", 1}, {"c", 10}}), abc}), "c:5");
+  EXPECT_EQ(answer({6, static_weights({{"a", 2}, {"b", 1}}), {{"a", 0}, {"b", 0}, {"d", 0}}}), "a:4 b:2");  // X-10
+  EXPECT_EQ(answer({5, static_weights({{"x", 3}}), ab}), "a:3 b:2");                                        // X-11
+  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab, {{"a", 9}}, "", true}), "a:3 b:6");        // X-12
+  EXPECT_EQ(answer({10, static_weights({{"a", 1}, {"b", 2}}), ab, {{"a", 3}, {"b", 6}}}), "a:3 b:7");       // X-13
+}
+
+TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27
+  const std::vector<Target> prev = {{"a", 2}, {"b", 4}, {"c", 6}};
+  const auto ask = [](int64_t replicas, std::vector<std::pair<std::string, int64_t>> room, std::vector<Target> before,
+                      bool fresh = false, const char* uid = "") {
+    return answer({replicas, kDynamic, std::move(room), std::move(before), uid, fresh});
+  };
+  EXPECT_EQ(ask(12, {{"a", 6}, {"b", 12}, {"c", 18}}, {}), "a:2 b:4 c:6");
+  EXPECT_EQ(ask(15, {{"a", 4}, {"b", 8}, {"c", 12}}, prev), "a:3 b:5 c:7");
+  EXPECT_EQ(ask(16, {{"a", 10}, {"b", 0}, {"c", 2}}, prev), "a:5 b:4 c:7");
+  EXPECT_EQ(ask(6, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:3");
+  EXPECT_EQ(ask(7, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:4");
+  EXPECT_EQ(ask(1, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "c:1");
+  EXPECT_EQ(ask(12, {{"a", 100}, {"b", 0}, {"c", 0}}, prev), "stands");  // X-21, S-14
+  EXPECT_EQ(ask(12, {{"a", 3}, {"b", 4}, {"c", 4}}, {}),
+            "Unschedulable: failed to assign replicas: failed to scale up: Clusters available replicas 11 are not "
+            "enough to schedule.");
+  EXPECT_EQ(ask(12, {{"a", 10}, {"b", 2}, {"c", 0}}, prev, true), "a:6 b:3 c:3");
+  EXPECT_EQ(ask(10, {{"a", 5}, {"c", 15}}, {{"a", 6}}), "a:7 c:3");  // X-25
+  EXPECT_EQ(ask(3, {{"a", 0}, {"b", 0}}, {{"a", 2}, {"b", 2}}), "a:2 b:1");
+  EXPECT_EQ(ask(3, {{"a", 0}, {"b", 0}}, {{"a", 2}, {"b", 2}}, false, "uid-1"), "a:1 b:2");
+  EXPECT_EQ(ask(4, {{"a", 2}, {"b", 1}, {"c", 1}, {"d", 1}}, {}), "a:1 b:1 c:1 d:1");
+}
+
+TEST(SchedulerDecide, DropsATargetThatIsNoLongerFeasible) {  // X-24
+  History history = history_of({12, kDynamic, {{"a", 4}, {"b", 8}, {"c", 0}}, {{"a", 2}, {"b", 4}, {"c", 6}}});
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").edit("placement").set("clusterAffinity", json(R"({"clusterNames": ["a", "b"]})"));
+  });
+  EXPECT_EQ(answer(history), "a:4 b:8");
+}
+
+TEST(SchedulerDecide, AggregatedExamples) {  // S-56, X-28 to X-37
+  const auto ask = [](int64_t replicas, std::vector<std::pair<std::string, int64_t>> room, std::vector<Target> before,
+                      bool fresh = false) {
+    return answer({replicas, kAggregated, std::move(room), std::move(before), "", fresh});
+  };
+  EXPECT_EQ(ask(7, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4 b:3");
+  EXPECT_EQ(ask(4, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4");
+  EXPECT_EQ(ask(10, {{"a", 4}, {"b", 4}, {"c", 4}}, {}), "a:4 b:3 c:3");
+  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 1}}, {{"b", 4}}), "a:2 b:4");
+  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 3}}, {{"b", 4}}), "b:6");
+  EXPECT_EQ(ask(9, {{"a", 1}, {"b", 0}, {"c", 6}}, {{"a", 4}, {"b", 3}}), "a:4 b:3 c:2");
+  EXPECT_EQ(ask(4, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:4");
+  EXPECT_EQ(ask(5, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:3 b:2");
+  EXPECT_EQ(ask(7, {{"a", 1}, {"c", 6}}, {{"a", 4}}), "a:4 c:3");  // X-36
+  EXPECT_EQ(ask(7, {{"a", 1}, {"b", 0}, {"c", 9}}, {{"a", 4}, {"b", 3}}, true), "c:7");
+}
+
+TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {  // X-38, X-39
+  EXPECT_EQ(answer({5, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:5 b:5");
+  EXPECT_EQ(answer({5, "", {{"a", 1}, {"b", 1}}}), "a:5 b:5");
+  EXPECT_EQ(answer({0, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:0 b:0");
+  History history = history_of({0, kDuplicated, {{"a", 1}, {"b", 1}}});
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "1");
+  });
+  EXPECT_EQ(answer(history), "nothing");
+}
+
+TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
+  Binding binding;
+  binding.replicas = 1;
+  const auto list = [](const char* text) { return resource_list_from(json(text)); };
+  binding.request = list(R"({"cpu": "700m", "memory": "2Gi"})");
+  Cluster cluster;
+  cluster.room =
+      room_of(list(R"({"cpu": "16", "memory": "64Gi", "pods": "110"})"),
+              list(R"({"cpu": "9500m", "memory": "20Gi", "pods": "30"})"), list(R"({"cpu": "500m", "pods": "1"})"));
+  EXPECT_EQ(Estimate{binding}(cluster), 8);
+  binding.request = list(R"({"nvidia.com/gpu": "1"})");
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  binding.request = {};
+  EXPECT_EQ(Estimate{binding}(cluster), 79);
+  cluster.room = room_of(list(R"({"cpu": "50m", "pods": "10"})"), {}, {});
+  binding.request = list(R"({"cpu": "100m"})");
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  EXPECT_EQ(Estimate{binding}(Cluster{}), 0);
+  cluster.room = room_of(list(R"({"cpu": "16"})"), {}, {});  // no pods fit where their number is not given
+  EXPECT_EQ(Estimate{binding}(cluster), 0);
+}
+
+/// Whatever fleet and history: totals and bounds hold, the same question has the same answer, and a placement once made
+/// stands.
+TEST(SchedulerAssignProperty, HoldsForRandomFleets) {
+  uint64_t seed = 7;
+  const auto next = [&seed](uint64_t below) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int64_t>((seed >> 33U) % below);
+  };
+  for (int round = 0; round < 400; ++round) {
+    const std::string strategy = round % 4 == 0   ? kDuplicated
+                                 : round % 4 == 1 ? kEqualWeights
+                                 : round % 4 == 2 ? kDynamic
+                                                  : kAggregated;
+    Case from{1 + next(40), strategy, {}, {}, "uid-" + std::to_string(round)};
+    const int64_t fleet = 1 + next(5);
+    int64_t room = 0;
+    for (int64_t at = 0; at < fleet; ++at) {
+      const std::string name(1, static_cast<char>('a' + at));
+      from.clusters.emplace_back(name, next(20));
+      room += from.clusters.back().second;
+      if (next(2) == 0) from.previous.push_back({name, 1 + next(6)});
+    }
+    int64_t before = 0;
+    for (const Target& target : from.previous) before += target.replicas;
+    History history = history_of(from);
+    const Event event = decided(history);
+    EXPECT_EQ(event, decided(history));
+    if (const auto* placed = std::get_if<PlacementDecided>(&event)) {
+      EXPECT_TRUE(std::is_sorted(placed->targets.begin(), placed->targets.end()));
+      int64_t sum = 0;
+      for (const Target& target : placed->targets) {
+        sum += target.replicas;
+        EXPECT_GT(target.replicas, 0);
+        if (strategy != kDynamic && strategy != kAggregated) continue;
+        const auto had = std::find_if(from.previous.begin(), from.previous.end(),
+                                      [&](const Target& one) { return one.cluster == target.cluster; });
+        const int64_t kept = had == from.previous.end() ? 0 : had->replicas;
+        const auto pods = from.clusters[static_cast<size_t>(target.cluster[0] - 'a')].second;
+        EXPECT_LE(target.replicas, pods + kept) << "round " << round;
+      }
+      EXPECT_EQ(sum, strategy == kDuplicated ? from.replicas * fleet : from.replicas) << "round " << round;
+    } else if (std::holds_alternative<PlacementRefused>(event)) {
+      EXPECT_LT(before + room, from.replicas) << "round " << round;
+    }
+    history.settle(decide, kBinding);
+    EXPECT_FALSE(decide(history.state(), kBinding, history.now()).value());
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::scheduler
