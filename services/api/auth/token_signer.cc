@@ -1,8 +1,6 @@
 #include "services/api/auth/token_signer.h"
 
-#include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
 #include <openssl/bio.h>
@@ -14,6 +12,7 @@
 #include <openssl/x509.h>
 
 #include "events/base/base64.h"
+#include "events/base/freed.h"
 #include "events/base/json.h"
 
 namespace shiplog::api {
@@ -21,36 +20,11 @@ namespace {
 
 constexpr size_t kHalf = 32;  // bytes of r and of s, and of each coordinate
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* what) const {
-    Free(what);
-  }
-};
 using Bio = std::unique_ptr<BIO, Freed<&::BIO_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<&::EVP_PKEY_free>>;
 using Digest = std::unique_ptr<EVP_MD_CTX, Freed<&::EVP_MD_CTX_free>>;
 using Signature = std::unique_ptr<ECDSA_SIG, Freed<&::ECDSA_SIG_free>>;
 using Number = std::unique_ptr<BIGNUM, Freed<&::BN_free>>;
-
-std::string base64url(std::string_view bytes) {
-  std::string text = base64_encode(bytes);
-  while (text.ends_with('=')) text.pop_back();
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  return text;
-}
-
-std::optional<std::string> from_base64url(std::string_view text) {
-  // The other alphabet is no second way to write a token.
-  if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
-  std::string padded{text};
-  std::ranges::replace(padded, '-', '+');
-  std::ranges::replace(padded, '_', '/');
-  while (padded.size() % 4 != 0) padded += '=';
-  return base64_decode(padded);
-}
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
@@ -78,7 +52,7 @@ std::string key_id(EVP_PKEY* key) {
   unsigned int length = 0;
   ::EVP_Digest(der, static_cast<size_t>(size), digest.data(), &length, ::EVP_sha256(), nullptr);
   ::OPENSSL_free(der);
-  return base64url({reinterpret_cast<const char*>(digest.data()), length});
+  return base64url_encode({reinterpret_cast<const char*>(digest.data()), length});
 }
 
 }  // namespace
@@ -105,12 +79,12 @@ Result<std::unique_ptr<TokenSigner>> TokenSigner::from_key(const std::string& ke
     return Error{ErrorCode::kBadRequest, "the key for tokens is no private key on the curve P-256 in PEM form"};
   }
   impl->id = key_id(impl->key.get());
-  impl->header = base64url(to_json(Value::object({{"alg", "ES256"}, {"kid", impl->id}, {"typ", "JWT"}})));
+  impl->header = base64url_encode(to_json(Value::object({{"alg", "ES256"}, {"kid", impl->id}, {"typ", "JWT"}})));
   return std::unique_ptr<TokenSigner>{new TokenSigner{std::move(impl)}};
 }
 
 Result<std::string> TokenSigner::sign(const Value& claims) const {
-  std::string token = impl_->header + "." + base64url(to_json(claims));
+  std::string token = impl_->header + "." + base64url_encode(to_json(claims));
   const Digest digest{::EVP_MD_CTX_new()};
   std::vector<unsigned char> der(static_cast<size_t>(::EVP_PKEY_get_size(impl_->key.get())));
   size_t size = der.size();
@@ -123,7 +97,7 @@ Result<std::string> TokenSigner::sign(const Value& claims) const {
   const Signature signature{::d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(size))};
   const std::string raw =
       number_bytes(::ECDSA_SIG_get0_r(signature.get())) + number_bytes(::ECDSA_SIG_get0_s(signature.get()));
-  return token + "." + base64url(raw);
+  return token + "." + base64url_encode(raw);
 }
 
 Result<Value> TokenSigner::verify(std::string_view token) const {
@@ -132,9 +106,9 @@ Result<Value> TokenSigner::verify(std::string_view token) const {
   if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos) {
     return unauthorized("the token is no JSON web token");
   }
-  const auto header_text = from_base64url(token.substr(0, first));
-  const auto claims_text = from_base64url(token.substr(first + 1, second - first - 1));
-  const auto raw = from_base64url(token.substr(second + 1));
+  const auto header_text = base64url_decode(token.substr(0, first));
+  const auto claims_text = base64url_decode(token.substr(first + 1, second - first - 1));
+  const auto raw = base64url_decode(token.substr(second + 1));
   if (!header_text || !claims_text || !raw) return unauthorized("the token is no JSON web token");
   const auto header = parse_json(*header_text);
   // Only what we sign with: whoever sent the token has no say in how it is checked.
@@ -164,14 +138,14 @@ Result<Value> TokenSigner::verify(std::string_view token) const {
 
 Value TokenSigner::key_set() const {
   return Value::object(
-      {{"keys",
-        Value::array({Value::object({{"kty", "EC"},
-                                     {"crv", "P-256"},
-                                     {"use", "sig"},
-                                     {"alg", "ES256"},
-                                     {"kid", impl_->id},
-                                     {"x", base64url(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_X))},
-                                     {"y", base64url(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_Y))}})})}});
+      {{"keys", Value::array({Value::object(
+                    {{"kty", "EC"},
+                     {"crv", "P-256"},
+                     {"use", "sig"},
+                     {"alg", "ES256"},
+                     {"kid", impl_->id},
+                     {"x", base64url_encode(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_X))},
+                     {"y", base64url_encode(coordinate(impl_->key.get(), OSSL_PKEY_PARAM_EC_PUB_Y))}})})}});
 }
 
 }  // namespace shiplog::api

@@ -19,19 +19,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "events/base/freed.h"
 #include "services/runtime/http/private_file.h"
 #include "services/runtime/http/x509.h"
 
 namespace shiplog {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* what) const {
-    Free(what);
-  }
-};
 using Bio = std::unique_ptr<BIO, Freed<&::BIO_free>>;
 using Certificate = std::unique_ptr<X509, Freed<&::X509_free>>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, Freed<&::EVP_PKEY_free>>;

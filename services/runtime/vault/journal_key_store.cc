@@ -4,9 +4,9 @@
 #include <future>
 #include <utility>
 
+#include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/runtime/log.h"
-#include "services/runtime/vault/base64.h"
 
 namespace shiplog {
 namespace {
@@ -94,7 +94,7 @@ Result<std::string> JournalKeyStore::newest_of(const ObjectKey& object) {
 
 Result<void> JournalKeyStore::add(const std::string& id, const ObjectKey& object, const std::string& wrapped) {
   const std::string name = to_string(object);
-  const Value value = Value::object({{"object", name}, {"wrapped", base64(wrapped)}});
+  const Value value = Value::object({{"object", name}, {"wrapped", base64_encode(wrapped)}});
   SHIPLOG_TRY(const Offset at, append_now(std::string{kKey} + id + "\n" + to_json(value)));
   const std::lock_guard lock{mutex_};
   if (!condemned_.contains(id)) insert(id, {name, wrapped, at.value});
@@ -184,7 +184,7 @@ Result<void> JournalKeyStore::fold(const JournalRecord& record) {
     return ok();
   }
   const auto value = parse_stored_json(bytes.substr(key_ends + 1));
-  const auto wrapped = value ? from_base64(value.value()["wrapped"].as_string()) : std::nullopt;
+  const auto wrapped = value ? base64_decode(value.value()["wrapped"].as_string()) : std::nullopt;
   if (!wrapped) return damaged();
   if (condemned_.contains(id)) {
     if (unseen_.erase(id) > 0) to_bury_.push_back(id);

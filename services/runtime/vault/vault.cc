@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events/base/base64.h"
+#include "events/base/freed.h"
 #include "services/runtime/log.h"
-#include "services/runtime/vault/base64.h"
 #include "services/runtime/vault/journal_key_store.h"
 #include "services/runtime/vault/key_store.h"
 
@@ -50,10 +51,7 @@ std::string hmac(const Key& key, std::string_view message) {
   return {digest.begin(), digest.begin() + size};
 }
 
-struct CipherDeleter {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-};
-using Cipher = std::unique_ptr<EVP_CIPHER_CTX, CipherDeleter>;
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, Freed<&EVP_CIPHER_CTX_free>>;
 
 /// nonce, ciphertext, tag.
 std::string encrypt(const Key& key, std::string_view nonce, std::string_view plain) {
@@ -199,7 +197,7 @@ struct Vault::Impl {
       const std::string_view id = key_id_of(text);
       if (id.empty()) return ok();
       SHIPLOG_TRY(const auto key, find(id));
-      const auto bytes = from_base64(text.substr(kPrefix.size() + id.size() + 1));
+      const auto bytes = base64_decode(text.substr(kPrefix.size() + id.size() + 1));
       const auto plain = key && bytes ? decrypt(*key, *bytes) : std::nullopt;
       if (key && !plain) return Error{ErrorCode::kCorrupt, "a sealed text has been altered"};
       value = Value{plain.value_or("")};
@@ -264,7 +262,8 @@ Result<Value> Vault::seal(const ObjectKey& key, Value object) {
     }
     // The nonce comes from the text itself: equal texts seal alike, different ones never share a nonce (SIV).
     const std::string nonce = hmac(own->second, std::string{field} + '\0' + plain.str()).substr(0, kNonceBytes);
-    return Value{std::string{kPrefix} + own->first + ":" + base64(encrypt(own->second, nonce, plain.as_string()))};
+    return Value{std::string{kPrefix} + own->first + ":" +
+                 base64_encode(encrypt(own->second, nonce, plain.as_string()))};
   };
   std::vector<std::string> fields;
   for (const auto& member : object["data"].members()) fields.emplace_back(member.key());
