@@ -5,6 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +106,19 @@ Result<void> make_folder(const std::string& path) {
   if (trouble) return Error{ErrorCode::kIo, "cannot make the folder " + path + ": " + trouble.message()};
   if (made) ::chmod(path.c_str(), 0700);
   return ok();
+}
+
+Result<int> lock_folder(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    ::close(fd);
+    return Error{ErrorCode::kUnavailable, "the data folder " + folder +
+                                              " is in use by another shiplogd: stop it, or give this one its own "
+                                              "--data-dir (several may share one --journal)"};
+  }
+  return fd;
 }
 
 }  // namespace shiplog

@@ -37,6 +37,9 @@ Result<void> write_admin_kubeconfig(const std::string& path, const std::string& 
 
 /// Makes a folder with mode 0700, and its parents. Error: kIo, naming it.
 Result<void> make_folder(const std::string& path);
+/// One process for one data folder: two would write the same projection. Holds until the process ends, however it does.
+/// Error: kUnavailable, another one has it.
+Result<int> lock_folder(const std::string& folder);
 
 // The subcommands; exit codes.
 int serve(const ServeOptions& options);

@@ -45,20 +45,6 @@ constexpr Millis kStopDeadline{5'000};
 constexpr Millis kEventLife{3'600'000};
 constexpr Millis kExpireEvery{60'000};
 
-/// One process for one data folder: two would write the same projection.
-Result<int> lock_folder(const std::string& folder) {
-  const std::string path = folder + "/lock";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno)};
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    ::close(fd);
-    return Error{ErrorCode::kUnavailable, "the data folder " + folder +
-                                              " is in use by another shiplogd: stop it, or give this one its own "
-                                              "--data-dir (several may share one --journal)"};
-  }
-  return fd;
-}
-
 /// The namespaces every control plane has (as upstream).
 std::vector<std::string> system_namespaces() {
   return {"default", "kube-node-lease", "kube-public", "kube-system", "karmada-cluster", "karmada-system"};

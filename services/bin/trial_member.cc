@@ -55,16 +55,10 @@ class TrialMember {
 
   Result<void> start() {
     SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));  // before anything is made
-    std::error_code trouble;
-    std::string folder = (std::filesystem::temp_directory_path(trouble) / "shiplog-member-XXXXXX").string();
-    if (trouble || ::mkdtemp(folder.data()) == nullptr) {
-      return Error{ErrorCode::kIo, "cannot make a temporary folder " + folder + ": set TMPDIR to a folder that exists"};
-    }
-    temporary_.path = folder;
+    SHIPLOG_TRY(const std::string folder, make_working_folder());
     // Objects live in memory and are gone with the process; the identity stays, when there is a place for it.
-    const std::string identity_folder = options_.common.data_dir.empty() ? folder : options_.common.data_dir;
-    SHIPLOG_TRY(make_folder(identity_folder));
-    SHIPLOG_TRY(identity_, load_identity(identity_folder, listen, {}));
+    const std::string& data_dir = options_.common.data_dir;
+    SHIPLOG_TRY(identity_, load_identity(data_dir.empty() ? folder : data_dir, listen, {}));
 
     MemoryJournalOptions journal;
     journal.max_records = 50'000;
@@ -131,6 +125,26 @@ class TrialMember {
   }
 
  private:
+  /// For the projection. A process that is killed leaves it behind: in the data folder the next one clears it away.
+  Result<std::string> make_working_folder() {
+    const std::string& data_dir = options_.common.data_dir;
+    if (!data_dir.empty()) {
+      SHIPLOG_TRY(make_folder(data_dir));
+      SHIPLOG_TRY(lock_, lock_folder(data_dir));
+      working_.path = data_dir + "/working";
+      std::error_code none;
+      std::filesystem::remove_all(working_.path, none);
+      SHIPLOG_TRY(make_folder(working_.path));
+      return working_.path;
+    }
+    std::error_code trouble;
+    std::string folder = (std::filesystem::temp_directory_path(trouble) / "shiplog-member-XXXXXX").string();
+    if (trouble || ::mkdtemp(folder.data()) == nullptr) {
+      return Error{ErrorCode::kIo, "cannot make a temporary folder " + folder + ": set TMPDIR to a folder that exists"};
+    }
+    return working_.path = folder;
+  }
+
   void begin() {
     Entry entry;
     // The same cluster after a restart: its objects' uids (kube-system's is the cluster's id) come from its identity.
@@ -164,7 +178,8 @@ class TrialMember {
 
   const TrialMemberOptions& options_;
   bool stopped_ = false;
-  TemporaryFolder temporary_;
+  int lock_ = -1;
+  TemporaryFolder working_;
   Identity identity_;
   SystemRandom random_;
   Metrics metrics_;
