@@ -23,10 +23,10 @@ struct Received {
 
 class HttpWatch final : public WatchStream {
  public:
-  HttpWatch(HttpClient& client, const std::string& target) {
+  HttpWatch(HttpClient& client, const std::string& target, const std::string& accept) {
     HttpRequest request;
     request.target = target;
-    request.headers.set("Accept", "application/json");
+    request.headers.set("Accept", accept);
     stream_ = client.stream(
         std::move(request),
         [received = received_](const HttpResponse& head) {
@@ -146,8 +146,8 @@ Answer ApiClient::patch(const std::string& target, const std::string& type, cons
 }
 Answer ApiClient::remove(const std::string& target) const { return call("DELETE", target); }
 
-std::unique_ptr<WatchStream> ApiClient::watch(const std::string& target) const {
-  return std::make_unique<HttpWatch>(*impl_->client, target);
+std::unique_ptr<WatchStream> ApiClient::watch(const std::string& target, const std::string& accept) const {
+  return std::make_unique<HttpWatch>(*impl_->client, target, accept);
 }
 
 Value json(std::string_view text) {

@@ -51,7 +51,7 @@ class ApiClient {
   /// `type`: "json", "merge", "strategic-merge".
   Answer patch(const std::string& target, const std::string& type, const Value& patch) const;
   Answer remove(const std::string& target) const;
-  std::unique_ptr<WatchStream> watch(const std::string& target) const;
+  std::unique_ptr<WatchStream> watch(const std::string& target, const std::string& accept = "application/json") const;
 
  private:
   struct Impl;

@@ -1,0 +1,227 @@
+// Namespaces, who may do what, leases and events (kubernetes-api sections 18, 20 and 22). Authentication and most of
+// authorization are tests/contract/authorization_test.cc's.
+#include <atomic>
+#include <thread>
+
+#include "tests/conformance/conformance.h"
+
+namespace shiplog::e2e {
+namespace {
+
+TEST(Namespaces, NSP_01_a_missing_namespace) {
+  expect_failure(api().post(in("nowhere", "configmaps"), config_map("a")), 404, "NotFound", R"(namespaces "nowhere")");
+  expect_failure(api().get(in("nowhere", "configmaps") + "/a"), 404, "NotFound", R"(configmaps "a" not found)");
+  expect_failure(api().remove(in("nowhere", "configmaps") + "/a"), 404, "NotFound");
+  EXPECT_EQ(names_of(api().get(in("nowhere", "configmaps"))), Names{});
+  expect_failure(api().post(in("nowhere", "leases", "coordination.k8s.io/v1"), json(R"({"metadata":{"name":"l"}})")),
+                 404, "NotFound", R"(namespaces "nowhere")");
+}
+
+TEST(Namespaces, NSP_02_those_there_from_the_start) {
+  for (const char* name :
+       {"default", "kube-system", "kube-public", "kube-node-lease", "karmada-system", "karmada-cluster"}) {
+    const Answer space = api().get(std::string{"/api/v1/namespaces/"} + name);
+    EXPECT_EQ(space.json["status"]["phase"].str(), "Active") << name << space;
+  }
+  for (const char* name : {"default", "kube-system", "kube-public"}) {
+    expect_failure(api().remove(std::string{"/api/v1/namespaces/"} + name), 403, "Forbidden");
+  }
+}
+
+TEST(Namespaces, NSP_03_a_deletion_begins_and_ends_with_both_lists_of_finalizers) {
+  const std::string ns = own_namespace();
+  const std::string path = "/api/v1/namespaces/" + ns;
+  Value held = config_map("held");
+  held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
+  ASSERT_EQ(api().post(in(ns, "configmaps"), held).status, 201);
+  const Answer begun = api().remove(path);
+  EXPECT_EQ(begun.status, 200);
+  EXPECT_EQ(begun.json["kind"].str(), "Namespace");
+  EXPECT_EQ(begun.json["status"]["phase"].str(), "Terminating") << begun;
+  EXPECT_FALSE(begun.json["metadata"]["deletionTimestamp"].str().empty());
+  const Answer again = api().remove(path);
+  EXPECT_EQ(again.status, 200) << again;
+  EXPECT_EQ(again.json["kind"].str(), "Namespace");
+  ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
+            200);
+  EXPECT_TRUE(eventually([&] { return api().get(path).status == 404; }));
+}
+
+TEST(Namespaces, NSP_04_nothing_new_in_a_terminating_namespace) {
+  const std::string ns = own_namespace();
+  const std::string maps = in(ns, "configmaps");
+  Value held = config_map("held");
+  held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
+  ASSERT_EQ(api().post(maps, held).status, 201);
+  ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
+  const Answer refused = api().post(maps, config_map("new"));
+  expect_failure(refused, 403, "Forbidden",
+                 R"(configmaps "new" is forbidden: unable to create new content in namespace )" + ns +
+                     " because it is being terminated");
+  EXPECT_EQ(refused.json["details"]["causes"][0]["reason"].str(), "NamespaceTerminating") << refused;
+  EXPECT_EQ(refused.json["details"]["causes"][0]["field"].str(), "metadata.namespace");
+  const Answer lease = api().post(in(ns, "leases", "coordination.k8s.io/v1"), json(R"({"metadata":{"name":"l"}})"));
+  expect_failure(lease, 403, "Forbidden", "because it is being terminated");
+  EXPECT_EQ(api().patch(maps + "/held", "merge", json(R"({"data":{"k":"v"}})")).status, 200);
+  EXPECT_EQ(api().patch(maps + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
+}
+
+TEST(Namespaces, NSP_05_what_still_holds_it_is_said) {
+  const std::string ns = own_namespace();
+  Value held = config_map("held");
+  held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
+  ASSERT_EQ(api().post(in(ns, "configmaps"), held).status, 201);
+  ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
+  ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
+  EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
+  const auto condition = [&](const char* type) {
+    return named(api().get("/api/v1/namespaces/" + ns).json["status"]["conditions"], type, "type")["status"].str();
+  };
+  EXPECT_TRUE(eventually([&] { return condition("NamespaceFinalizersRemaining") == "True"; }, std::chrono::seconds{5}))
+      << api().get("/api/v1/namespaces/" + ns);
+  EXPECT_EQ(condition("NamespaceContentRemaining"), "True");
+  EXPECT_EQ(condition("NamespaceDeletionContentFailure"), "False");
+  EXPECT_EQ(condition("NamespaceDeletionDiscoveryFailure"), "False");
+  EXPECT_EQ(condition("NamespaceDeletionGroupVersionParsingFailure"), "False");
+  ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
+            200);
+  EXPECT_TRUE(eventually([&] { return api().get("/api/v1/namespaces/" + ns).status == 404; }));
+}
+
+TEST(Namespaces, NSP_06_one_can_be_watched_until_it_is_gone) {
+  const std::string ns = own_namespace();
+  const std::string one = "/api/v1/namespaces?fieldSelector=metadata.name%3D" + ns;
+  const Answer list = api().get(one);
+  ASSERT_EQ(names_of(list), Names{ns});
+  const auto watch = api().watch(one + "&watch=1&resourceVersion=" + version_of(list));
+  ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
+  EXPECT_TRUE(eventually([&] {
+    const Names news = news_of(*watch);
+    return !news.empty() && news.back() == "DELETED " + ns;
+  }));
+}
+
+TEST(Access, AUTHZ_01_a_name_selected_is_a_name_asked_for) {
+  const std::string ns = own_namespace();
+  const std::string rbac = "rbac.authorization.k8s.io/v1";
+  ASSERT_EQ(api()
+                .post(in(ns, "roles", rbac), yaml("{metadata: {name: one}, rules: [{apiGroups: [''], resources: "
+                                                  "[configmaps], resourceNames: [mine], verbs: [get, list, watch]}]}"))
+                .status,
+            201);
+  ASSERT_EQ(api()
+                .post(in(ns, "rolebindings", rbac),
+                      yaml("{metadata: {name: one}, roleRef: {kind: Role, name: one}, subjects: [{kind: User, name: "
+                           "one-" +
+                           ns + "}]}"))
+                .status,
+            201);
+  const std::string user = "one-" + ns;
+  const std::string maps = in(ns, "configmaps");
+  EXPECT_EQ(as(user, "GET", maps + "?fieldSelector=metadata.name%3Dmine").status, 200);
+  EXPECT_EQ(as(user, "GET", maps).status, 403);
+  EXPECT_EQ(as(user, "GET", maps + "?fieldSelector=metadata.name%3Dyours").status, 403);
+  EXPECT_EQ(as(user, "DELETE", maps + "?fieldSelector=metadata.name%3Dmine").status, 403);
+  EXPECT_EQ(as("root", "DELETE", maps, {}, {{"Impersonate-Group", "system:masters"}}).status, 200);
+}
+
+TEST(Access, AUTHZ_06_roles_there_from_the_start) {
+  const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/";
+  for (const char* name : {"cluster-admin", "admin", "edit", "view", "system:discovery", "system:public-info-viewer",
+                           "system:basic-user", "system:node-bootstrapper"}) {
+    const Answer role = api().get(roles + name);
+    EXPECT_EQ(role.json["metadata"]["labels"]["kubernetes.io/bootstrapping"].str(), "rbac-defaults") << name << role;
+  }
+  EXPECT_FALSE(api().get(roles + "admin").json["aggregationRule"].is_null());
+  const std::string bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/";
+  const auto subjects = [&](const char* name) {
+    Names found;
+    for (const Value& subject : api().get(bindings + name).json["subjects"].items())
+      found.push_back(subject["name"].str());
+    return found;
+  };
+  EXPECT_EQ(subjects("cluster-admin"), Names{"system:masters"});
+  EXPECT_EQ(subjects("system:discovery"), Names{"system:authenticated"});
+  EXPECT_EQ(subjects("system:basic-user"), Names{"system:authenticated"});
+  EXPECT_EQ(subjects("system:public-info-viewer"), (Names{"system:authenticated", "system:unauthenticated"}));
+  EXPECT_EQ(as("anybody", "GET", "/api").status, 200);
+  EXPECT_EQ(as("anybody", "GET", "/apis/apps/v1").status, 200);
+  EXPECT_EQ(as("anybody", "GET", "/openapi/v3").status, 200);
+  EXPECT_EQ(as("anybody", "GET", "/version/").status, 200);
+}
+
+TEST(Leases, LEASE_01_the_race_has_one_winner) {
+  const std::string ns = own_namespace();
+  const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");
+  EXPECT_EQ(api().get(leases + "/l").status, 404);
+  const Answer made =
+      api().post(leases, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"","leaseDurationSeconds":15,
+                       "acquireTime":"2026-11-21T00:28:56.123456Z","renewTime":"2026-11-21T00:28:56.123456Z"}})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_FALSE(made.json["metadata"].contains("generation"));
+  for (int round = 0; round < 5; ++round) {
+    const Value read = api().get(leases + "/l").json;
+    std::vector<std::thread> threads;
+    std::atomic<int> won{0}, lost{0};
+    for (int candidate = 0; candidate < 4; ++candidate) {
+      threads.emplace_back([&, candidate] {
+        Value mine = read;
+        mine.edit("spec").set("holderIdentity", std::to_string(round) + "-" + std::to_string(candidate));
+        const int status = api().put(leases + "/l", mine).status;
+        if (status == 200) ++won;
+        if (status == 409) ++lost;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(won.load(), 1);
+    EXPECT_EQ(lost.load(), 3);
+  }
+}
+
+TEST(Events, EVENT_01_one_store_two_views) {
+  const std::string ns = own_namespace();
+  const Answer made = api().post(
+      in(ns, "events"),
+      yaml("{metadata: {name: e, namespace: " + ns + "}, involvedObject: {kind: Pod, name: p, namespace: " + ns +
+           "}, reason: R, message: m, type: Normal, count: 2, source: {component: c}, "
+           "firstTimestamp: '2026-11-21T00:00:00Z', lastTimestamp: '2026-11-21T00:00:01Z'}"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Answer other = api().get(in(ns, "events", "events.k8s.io/v1") + "/e");
+  ASSERT_EQ(other.status, 200) << other;
+  EXPECT_EQ(other.json["apiVersion"].str(), "events.k8s.io/v1");
+  EXPECT_EQ(other.json["metadata"]["uid"].str(), uid_of(made));
+  EXPECT_EQ(other.json["regarding"]["name"].str(), "p") << other;
+  EXPECT_EQ(other.json["note"].str(), "m");
+  EXPECT_EQ(other.json["deprecatedCount"].as_int(), 2);
+  EXPECT_EQ(other.json["deprecatedSource"]["component"].str(), "c");
+  EXPECT_EQ(other.json["deprecatedFirstTimestamp"].str(), "2026-11-21T00:00:00Z");
+  const Answer newer =
+      api().post(in(ns, "events", "events.k8s.io/v1"),
+                 yaml("{metadata: {name: f}, regarding: {kind: Pod, name: p, namespace: " + ns +
+                      "}, reason: R, note: n, type: Normal, action: A, eventTime: '2026-11-21T00:00:00.000000Z', "
+                      "reportingController: example.com/c, reportingInstance: i}"));
+  ASSERT_EQ(newer.status, 201) << newer;
+  const Answer older = api().get(in(ns, "events") + "/f");
+  EXPECT_EQ(older.json["message"].str(), "n") << older;
+  EXPECT_EQ(older.json["involvedObject"]["name"].str(), "p");
+  EXPECT_EQ(older.json["reportingComponent"].str(), "example.com/c");
+}
+
+TEST(Events, EVENT_02_events_lie_where_their_object_does) {
+  const std::string ns = own_namespace();
+  const auto event = [](const std::string& name, const std::string& space) {
+    return yaml("{metadata: {name: " + name + "}, involvedObject: {kind: Pod, name: p, namespace: '" + space +
+                "'}, reason: R, message: m, type: Normal, count: 1}");
+  };
+  expect_failure(api().post(in(ns, "events"), event("e", "default")), 422, "Invalid", "involvedObject.namespace");
+  expect_failure(api().post(in(ns, "events"), event("e", "")), 422, "Invalid", "involvedObject.namespace");
+  EXPECT_EQ(api().post(in("default", "events"), event("event-02", "")).status, 201);
+  ASSERT_EQ(api().post(in(ns, "events"), event("e", ns)).status, 201);
+  const Answer repeated = api().patch(in(ns, "events") + "/e", "strategic-merge",
+                                      json(R"({"count":2,"lastTimestamp":"2026-11-21T00:00:02Z"})"));
+  EXPECT_EQ(repeated.json["count"].as_int(), 2) << repeated;
+  EXPECT_EQ(api().patch(in(ns, "events") + "/none", "strategic-merge", json(R"({"count":2})")).status, 404);
+}
+
+}  // namespace
+}  // namespace shiplog::e2e

@@ -1,0 +1,265 @@
+// Server-side apply and managed fields (kubernetes-api section 14).
+#include "tests/conformance/conformance.h"
+
+namespace shiplog::e2e {
+namespace {
+
+std::string map_of(const std::string& data, const std::string& metadata = "{}") {
+  return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":)" + metadata + R"(,"data":)" + data + "}";
+}
+
+Value entry_of(const Answer& answer, const std::string& manager) {
+  return named(answer.json["metadata"]["managedFields"], manager, "manager");
+}
+
+std::string pod_with(const std::string& container) {
+  return R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"selector":{"matchLabels":{"app":"web"}},)"
+         R"("template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[)" +
+         container + "]}}}}";
+}
+
+TEST(Applies, SSA_01_who_applies_says_who_it_is) {
+  const std::string map = in(own_namespace(), "configmaps") + "/a";
+  expect_failure(apply_to(map, map_of("{}"), ""), 422, "Invalid", "fieldManager");
+  EXPECT_EQ(apply_to(map, "apiVersion: v1\nkind: ConfigMap\ndata: {a: '1'}\n").status, 201);
+  expect_failure(apply_to(map, map_of("{}", R"({"name":"b"})")), 400, "BadRequest", "name");
+  expect_failure(api().call("PATCH", map + "?force=true", "{}", {{"Content-Type", "application/merge-patch+json"}}),
+                 422, "Invalid", "force");
+}
+
+TEST(Applies, SSA_02_bodies_that_are_refused) {
+  const std::string ns = own_namespace();
+  const std::string map = in(ns, "configmaps") + "/a";
+  expect_failure(apply_to(map, R"({"apiVersion":"v2","kind":"ConfigMap"})"), 400, "BadRequest");
+  expect_failure(apply_to(map, map_of("{}", R"({"managedFields":[{"manager":"m"}]})")), 400, "BadRequest",
+                 "managedFields");
+  expect_failure(apply_to(map, "a: [b"), 400, "BadRequest");
+  const std::string web = in(ns, "deployments", "apps/v1") + "/web";
+  const Answer twice = apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"c","image":"j"})"));
+  EXPECT_TRUE(twice.status == 400 || twice.status == 422 || twice.status == 500) << twice;
+  EXPECT_EQ(twice.status, 400) << twice;
+}
+
+TEST(Applies, SSA_03_what_is_missing_is_created) {
+  const std::string ns = own_namespace();
+  const std::string map = in(ns, "configmaps") + "/a";
+  const Answer made = apply_to(map, map_of(R"({"k":"v"})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(entry_of(made, "one")["operation"].str(), "Apply");
+  expect_failure(
+      apply_to(in(ns, "configmaps") + "/b", map_of("{}", R"({"uid":"11111111-1111-4111-8111-111111111111"})")), 409,
+      "Conflict");
+  expect_failure(apply_to(in(ns, "deployments", "apps/v1") + "/none/status",
+                          R"({"apiVersion":"apps/v1","kind":"Deployment","status":{"replicas":1}})"),
+                 404, "NotFound");
+}
+
+TEST(Applies, SSA_04_what_an_entry_says) {
+  const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})"), "fieldManager=applier").status, 201);
+  ASSERT_EQ(api()
+                .call("PATCH", web + "/scale?fieldManager=scaler", R"({"spec":{"replicas":3}})",
+                      {{"Content-Type", "application/merge-patch+json"}})
+                .status,
+            200);
+  const Answer status = api().call("PATCH", web + "/status?fieldManager=controller", R"({"status":{"replicas":3}})",
+                                   {{"Content-Type", "application/merge-patch+json"}});
+  ASSERT_EQ(status.status, 200) << status;
+  Names order;
+  for (const Value& entry : status.json["metadata"]["managedFields"].items()) {
+    order.push_back(entry["operation"].str() + " " + entry["manager"].str() + " " + entry["subresource"].str());
+    EXPECT_EQ(entry["apiVersion"].str(), "apps/v1");
+    EXPECT_EQ(entry["fieldsType"].str(), "FieldsV1");
+    EXPECT_EQ(entry["time"].str().size(), 20u);
+  }
+  ASSERT_EQ(order.size(), 3u) << status;
+  EXPECT_EQ(order[0], "Apply applier ");
+  EXPECT_TRUE(std::ranges::find(order, "Update scaler scale") != order.end()) << status;
+  EXPECT_TRUE(std::ranges::find(order, "Update controller status") != order.end());
+}
+
+TEST(Applies, SSA_05_how_fields_are_written) {
+  const std::string ns = own_namespace();
+  const Answer made = apply_to(in(ns, "deployments", "apps/v1") + "/web",
+                               pod_with(R"({"name":"c","image":"i","ports":[{"containerPort":80,"protocol":"UDP"}]})"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Value& pod = entry_of(made, "one")["fieldsV1"]["f:spec"]["f:template"]["f:spec"];
+  EXPECT_EQ(to_json(pod["f:containers"]),
+            R"({"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:ports":{)"
+            R"("k:{\"containerPort\":80,\"protocol\":\"UDP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}}}})");
+  const std::string map = in(ns, "configmaps") + "/a";
+  const Answer set = apply_to(map, map_of(R"({"k":"v"})", R"({"finalizers":["example.com/keep"]})"));
+  EXPECT_EQ(to_json(entry_of(set, "one")["fieldsV1"]["f:metadata"]),
+            R"({"f:finalizers":{"v:\"example.com/keep\"":{}}})")
+      << set;
+  EXPECT_EQ(api().patch(map, "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
+}
+
+TEST(Applies, SSA_06_what_nobody_owns) {
+  const std::string ns = own_namespace();
+  const Answer made = apply_to(in(ns, "deployments", "apps/v1") + "/web", pod_with(R"({"name":"c","image":"i"})"));
+  const Value& fields = entry_of(made, "one")["fieldsV1"];
+  EXPECT_FALSE(fields.contains("f:kind"));
+  EXPECT_FALSE(fields.contains("f:apiVersion"));
+  EXPECT_FALSE(fields["f:metadata"].contains("f:name"));
+  const Answer posted = api().post(in(ns, "configmaps") + "?fieldManager=maker", config_map("a", R"({"k":"v"})"));
+  EXPECT_EQ(to_json(entry_of(posted, "maker")["fieldsV1"]), R"({"f:data":{".":{},"f:k":{}}})") << posted;
+}
+
+TEST(Applies, SSA_07_ordinary_writes_are_tracked) {
+  const std::string maps = in(own_namespace(), "configmaps");
+  ASSERT_EQ(api().post(maps + "?fieldManager=maker", config_map("a", R"({"x":"1","y":"1"})")).status, 201);
+  const Answer changed = api().call("PATCH", maps + "/a?fieldManager=changer", R"({"data":{"x":"2","y":null,"z":"1"}})",
+                                    {{"Content-Type", "application/merge-patch+json"}});
+  EXPECT_EQ(to_json(entry_of(changed, "maker")["fieldsV1"]), R"({"f:data":{".":{}}})") << changed;
+  EXPECT_EQ(to_json(entry_of(changed, "changer")["fieldsV1"]), R"({"f:data":{"f:x":{},"f:z":{}}})");
+  EXPECT_EQ(entry_of(changed, "changer")["operation"].str(), "Update");
+  for (int manager = 0; manager < 12; ++manager) {
+    ASSERT_EQ(api()
+                  .call("PATCH", maps + "/a?fieldManager=m-" + std::to_string(manager),
+                        R"({"data":{"k)" + std::to_string(manager) + R"(":"1"}})",
+                        {{"Content-Type", "application/merge-patch+json"}})
+                  .status,
+              200);
+  }
+  const Answer many = api().get(maps + "/a");
+  EXPECT_LE(many.json["metadata"]["managedFields"].size(), 11u) << many;
+  EXPECT_FALSE(entry_of(many, "ancient-changes").is_null()) << many;
+}
+
+TEST(Applies, SSA_08_merge_prune_conflict_force) {
+  const std::string ns = own_namespace();
+  const std::string map = in(ns, "configmaps") + "/a";
+  ASSERT_EQ(apply_to(map, map_of(R"({"a":"1","b":"1","c":"1"})")).status, 201);
+  ASSERT_EQ(apply_to(map, map_of(R"({"b":"1"})"), "fieldManager=two").status, 200) << "an equal value is shared";
+  const Answer pruned = apply_to(map, map_of(R"({"c":"2"})"));
+  EXPECT_EQ(pruned.json["data"], json(R"({"b":"1","c":"2"})")) << pruned;
+  expect_failure(apply_to(map, map_of(R"({"b":"2"})")), 409, "Conflict");
+  const Answer forced = apply_to(map, map_of(R"({"b":"2"})"), "fieldManager=one&force=true");
+  EXPECT_EQ(forced.json["data"], json(R"({"b":"2"})")) << forced;
+  EXPECT_TRUE(entry_of(forced, "two")["fieldsV1"]["f:data"].is_null()) << forced;
+  // An element leaves a list with its owner.
+  const std::string web = in(ns, "deployments", "apps/v1") + "/web";
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"d","image":"j"})")).status, 201);
+  const Answer less = apply_to(web, pod_with(R"({"name":"c","image":"i"})"));
+  EXPECT_EQ(less.json["spec"]["template"]["spec"]["containers"].size(), 1u) << less;
+}
+
+TEST(Applies, SSA_09_how_a_conflict_reads) {
+  const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})")).status, 201);
+  const Answer one = apply_to(web, pod_with(R"({"name":"c","image":"j"})"), "fieldManager=two");
+  expect_failure(
+      one, 409, "Conflict",
+      R"(Apply failed with 1 conflict: conflict with "one" using apps/v1: .spec.template.spec.containers[name="c"].image)");
+  EXPECT_EQ(one.json["details"]["causes"],
+            json(R"([{"reason":"FieldManagerConflict","message":"conflict with \"one\" using apps/v1",
+                      "field":".spec.template.spec.containers[name=\"c\"].image"}])"));
+  const std::string map = in(own_namespace(), "configmaps") + "/a";
+  ASSERT_EQ(apply_to(map, map_of(R"({"a":"1","b":"1"})")).status, 201);
+  const Answer two = apply_to(map, map_of(R"({"a":"2","b":"2"})"), "fieldManager=two");
+  expect_failure(two, 409, "Conflict",
+                 "Apply failed with 2 conflicts: conflicts with \"one\" using v1:\n- .data.a\n- .data.b");
+}
+
+TEST(Applies, SSA_10_the_same_again_changes_nothing) {
+  const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
+  const std::string body = pod_with(R"({"name":"c","image":"i","ports":[{"containerPort":80}]})");
+  const Answer made = apply_to(web, body);
+  const Answer again = apply_to(web, body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(version_of(again), version_of(made));
+  EXPECT_EQ(again.json, made.json);
+}
+
+TEST(Applies, SSA_11_what_was_there_before_the_first_apply) {
+  const std::string maps = in(own_namespace(), "configmaps");
+  Value untracked = api().post(maps, config_map("a", R"({"k":"v"})")).json;
+  untracked.edit("metadata").set("managedFields", Value::array());
+  ASSERT_EQ(api().put(maps + "/a", untracked).status, 200);
+  expect_failure(apply_to(maps + "/a", map_of(R"({"k":"w"})")), 409, "Conflict", R"("before-first-apply")");
+  const Answer applied = apply_to(maps + "/a", map_of(R"({"n":"w"})"));
+  EXPECT_EQ(entry_of(applied, "before-first-apply")["operation"].str(), "Update") << applied;
+  EXPECT_EQ(applied.json["data"], json(R"({"k":"v","n":"w"})"));
+}
+
+TEST(Applies, SSA_12_moving_over_from_client_side_apply) {
+  const std::string maps = in(own_namespace(), "configmaps");
+  const std::string annotation = "kubectl.kubernetes.io/last-applied-configuration";
+  Value object = config_map("a", R"({"k":"v"})");
+  object.edit("metadata")
+      .edit("annotations")
+      .set(annotation,
+           R"({"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"annotations":{},"name":"a"}})");
+  ASSERT_EQ(api().post(maps + "?fieldManager=kubectl-client-side-apply", object).status, 201);
+  const Answer applied = apply_to(maps + "/a", map_of(R"({"k":"w"})"), "fieldManager=kubectl");
+  ASSERT_EQ(applied.status, 200) << applied;
+  EXPECT_EQ(applied.json["data"]["k"].str(), "w");
+  EXPECT_NE(applied.json["metadata"]["annotations"][annotation].str().find(R"("k":"w")"), std::string::npos) << applied;
+  // What kubectl does next: rewrite the entries, held to the version it saw.
+  Value managed = applied.json["metadata"]["managedFields"];
+  const Value patch = Value::array(
+      {Value::object({{"op", "replace"}, {"path", "/metadata/managedFields"}, {"value", managed}}),
+       Value::object({{"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", version_of(applied)}})});
+  EXPECT_EQ(api().patch(maps + "/a", "json", patch).status, 200);
+}
+
+TEST(Applies, SSA_13_types_of_lists_and_maps) {
+  const std::string ns = own_namespace();
+  const std::string web = in(ns, "deployments", "apps/v1") + "/web";
+  // Two managers, each an element of a list with keys.
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i","env":[{"name":"A","value":"1"}],"args":["x"]})")).status,
+            201);
+  const std::string env = R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[
+      {"name":"c","env":[{"name":"B","value":"2"}]}]}}}})";
+  const Answer both = apply_to(web, env, "fieldManager=two");
+  ASSERT_EQ(both.status, 200) << both;
+  EXPECT_EQ(both.json["spec"]["template"]["spec"]["containers"][0]["env"].size(), 2u);
+  // An atomic list has one owner.
+  const std::string args = R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[
+      {"name":"c","args":["y"]}]}}}})";
+  expect_failure(apply_to(web, args, "fieldManager=two"), 409, "Conflict", R"(.containers[name="c"].args)");
+  // An atomic map too: a Service's selector.
+  const std::string service = in(ns, "services") + "/s";
+  const auto selecting = [](const std::string& selector) {
+    return R"({"apiVersion":"v1","kind":"Service","spec":{"ports":[{"port":80}],"selector":)" + selector + "}}";
+  };
+  ASSERT_EQ(apply_to(service, selecting(R"({"a":"1"})")).status, 201);
+  expect_failure(apply_to(service, selecting(R"({"b":"1"})"), "fieldManager=two"), 409, "Conflict", ".spec.selector");
+  // A set: two owners' finalizers.
+  const std::string map = in(ns, "configmaps") + "/a";
+  ASSERT_EQ(apply_to(map, map_of("{}", R"({"finalizers":["example.com/one"]})")).status, 201);
+  const Answer united = apply_to(map, map_of("{}", R"({"finalizers":["example.com/two"]})"), "fieldManager=two");
+  EXPECT_EQ(united.json["metadata"]["finalizers"].size(), 2u) << united;
+  EXPECT_EQ(api().patch(map, "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
+}
+
+TEST(Applies, SSA_14_keys_have_defaults) {
+  const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i","ports":[{"containerPort":80}]})")).status, 201);
+  const Answer again = apply_to(
+      web, pod_with(R"({"name":"c","image":"i","ports":[{"containerPort":80,"protocol":"TCP","name":"http"}]})"));
+  ASSERT_EQ(again.status, 200) << again;
+  EXPECT_EQ(again.json["spec"]["template"]["spec"]["containers"][0]["ports"].size(), 1u) << again;
+}
+
+TEST(Applies, SSA_15_custom_resources_by_their_schema) {
+  const std::string widgets = widgets_in(own_namespace());
+  const auto body = [](const std::string& spec) {
+    return R"({"apiVersion":"conformance.example.com/v1","kind":"Widget","spec":)" + spec + "}";
+  };
+  const std::string w = widgets + "/w";
+  ASSERT_EQ(
+      apply_to(w, body(R"({"tags":["a"],"parts":[{"name":"p","weight":1}],"plain":["x"],"anything":{"a":1}})")).status,
+      201);
+  const Answer two =
+      apply_to(w, body(R"({"tags":["b"],"parts":[{"name":"q","weight":2}],"anything":{"b":2}})"), "fieldManager=two");
+  ASSERT_EQ(two.status, 200) << two;
+  EXPECT_EQ(texts_of(two.json["spec"]["tags"]), (Names{"a", "b"}));
+  EXPECT_EQ(two.json["spec"]["parts"].size(), 2u);
+  EXPECT_EQ(two.json["spec"]["anything"], json(R"({"a":1,"b":2})"));
+  expect_failure(apply_to(w, body(R"({"plain":["y"]})"), "fieldManager=two"), 409, "Conflict", ".spec.plain");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e

@@ -1,0 +1,151 @@
+// Status, scale and the other subresources (kubernetes-api section 15).
+#include "tests/conformance/conformance.h"
+
+namespace shiplog::e2e {
+namespace {
+
+TEST(Subresources, SUB_01_status_is_written_apart) {
+  const std::string ns = own_namespace();
+  const std::string widgets = widgets_in(ns);
+  Value with_status = widget("w");
+  with_status.set("status", json(R"({"size":9})"));
+  const Answer made = api().post(widgets, with_status);
+  EXPECT_FALSE(made.json.contains("status")) << made;
+  Value status = made.json;
+  status.set("status", json(R"({"size":3})"));
+  status.set("spec", json(R"({"size":50})"));
+  status.edit("metadata").set("labels", json(R"({"a":"b"})"));
+  status.edit("metadata").set("annotations", json(R"({"a":"b"})"));
+  const Answer put = api().put(widgets + "/w/status", status);
+  ASSERT_EQ(put.status, 200) << put;
+  EXPECT_EQ(put.json["status"]["size"].as_int(), 3);
+  EXPECT_EQ(put.json["spec"]["size"].as_int(), 1);
+  EXPECT_FALSE(put.json["metadata"].contains("labels")) << put;
+  EXPECT_FALSE(put.json["metadata"].contains("annotations")) << put;
+  EXPECT_EQ(put.json["metadata"]["generation"].as_int(), 1);
+  expect_failure(api().put(widgets + "/w/status", status), 409, "Conflict");
+  EXPECT_EQ(api().get(widgets + "/w/status").json["status"]["size"].as_int(), 3);
+  Value main = api().get(widgets + "/w").json;
+  main.set("status", json(R"({"size":99})"));
+  const Answer kept = api().put(widgets + "/w", main);
+  EXPECT_EQ(kept.json["status"]["size"].as_int(), 3) << kept;
+  EXPECT_EQ(
+      api().patch(widgets + "/w/status", "merge", json(R"({"status":{"size":4}})")).json["status"]["size"].as_int(), 4);
+  EXPECT_EQ(api()
+                .patch(widgets + "/w/status", "json", json(R"([{"op":"replace","path":"/status/size","value":5}])"))
+                .json["status"]["size"]
+                .as_int(),
+            5);
+  const Answer applied =
+      apply_to(widgets + "/w/status",
+               R"({"apiVersion":"conformance.example.com/v1","kind":"Widget","status":{"selector":"a=b"}})");
+  EXPECT_EQ(applied.json["status"]["selector"].str(), "a=b") << applied;
+}
+
+TEST(Subresources, SUB_02_scale_of_workloads) {
+  const std::string ns = own_namespace();
+  const std::string deployments = in(ns, "deployments", "apps/v1");
+  const Answer made = api().post(deployments, deployment("web", 2));
+  const std::string scale = deployments + "/web/scale";
+  EXPECT_EQ(
+      api().get(scale).json,
+      Value::object({{"kind", "Scale"},
+                     {"apiVersion", "autoscaling/v1"},
+                     {"metadata", Value::object({{"name", "web"},
+                                                 {"namespace", ns},
+                                                 {"uid", uid_of(made)},
+                                                 {"resourceVersion", version_of(made)},
+                                                 {"creationTimestamp", made.json["metadata"]["creationTimestamp"]}})},
+                     {"spec", Value::object({{"replicas", 2}})},
+                     {"status", Value::object({{"replicas", 0}, {"selector", "app=web"}})}}));
+  const auto watch = api().watch(deployments + "?watch=1&resourceVersion=" + version_of(made));
+  for (const char* type : {"merge", "strategic-merge"}) {
+    const Answer scaled = api().patch(scale, type, json(R"({"spec":{"replicas":3}})"));
+    EXPECT_EQ(scaled.status, 200) << type << scaled;
+    EXPECT_EQ(scaled.json["spec"]["replicas"].as_int(), 3);
+  }
+  EXPECT_EQ(api().patch(scale, "json", json(R"([{"op":"replace","path":"/spec/replicas","value":4}])")).status, 200);
+  const Answer applied = apply_to(scale, R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}})",
+                                  "fieldManager=m&force=true");
+  EXPECT_EQ(applied.status, 200) << applied;
+  EXPECT_EQ(applied.json["spec"]["replicas"].as_int(), 5) << applied;
+  expect_failure(api().call("PATCH", scale, "{}", {{"Content-Type", "text/plain"}}), 415, "UnsupportedMediaType");
+  Value put = api().get(scale).json;
+  put.edit("spec").set("replicas", 6);
+  EXPECT_EQ(api().put(scale, put).status, 200);
+  expect_failure(api().put(scale, put), 409, "Conflict");
+  put.edit("metadata").erase("resourceVersion");
+  put.edit("spec").set("replicas", 7);
+  EXPECT_EQ(api().put(scale, put).status, 200);
+  const Answer parent = api().get(deployments + "/web");
+  EXPECT_EQ(parent.json["spec"]["replicas"].as_int(), 7);
+  EXPECT_EQ(parent.json["metadata"]["generation"].as_int(), 6);
+  ASSERT_TRUE(watch->wait_for(5));
+  EXPECT_EQ(watch->events()[0]["type"].str(), "MODIFIED");
+  put.edit("spec").set("replicas", -1);
+  expect_failure(api().put(scale, put), 422, "Invalid", "spec.replicas");
+  for (const auto& [resource, version] : {std::pair{"replicasets", "apps/v1"}, std::pair{"statefulsets", "apps/v1"}}) {
+    const std::string path = in(ns, resource, version);
+    ASSERT_EQ(api().post(path, deployment("s", 2)).status, 201) << resource;
+    EXPECT_EQ(api().get(path + "/s/scale").json["spec"]["replicas"].as_int(), 2);
+  }
+  expect_failure(api().get(in(ns, "daemonsets", "apps/v1") + "/x/scale"), 404, "NotFound");
+}
+
+TEST(Subresources, SUB_03_scale_of_custom_resources) {
+  const std::string widgets = widgets_in(own_namespace());
+  ASSERT_EQ(api().post(widgets, widget("w", R"({"size":2})")).status, 201);
+  ASSERT_EQ(api().post(widgets, widget("none", "{}")).status, 201);
+  const Answer scale = api().get(widgets + "/w/scale");
+  EXPECT_EQ(scale.json["spec"]["replicas"].as_int(), 2);
+  EXPECT_EQ(scale.json["status"]["replicas"].as_int(7), 0) << scale;
+  ASSERT_EQ(api().patch(widgets + "/w/status", "merge", json(R"({"status":{"size":1,"selector":"a=b"}})")).status, 200);
+  const Answer known = api().get(widgets + "/w/scale");
+  EXPECT_EQ(known.json["status"], json(R"({"replicas":1,"selector":"a=b"})"));
+  EXPECT_EQ(api().patch(widgets + "/w/scale", "merge", json(R"({"spec":{"replicas":5}})")).status, 200);
+  EXPECT_EQ(api().get(widgets + "/w").json["spec"]["size"].as_int(), 5);
+  expect_failure(api().get(widgets + "/none/scale"), 500, "InternalError", ".spec.size");
+}
+
+TEST(Subresources, SUB_04_the_others) {
+  const std::string ns = own_namespace();
+  const std::string accounts = in(ns, "serviceaccounts");
+  ASSERT_EQ(api().post(accounts, json(R"({"metadata":{"name":"a"}})")).status, 201);
+  const Answer token = api().post(accounts + "/a/token", json(R"({"spec":{"expirationSeconds":600}})"));
+  EXPECT_EQ(token.status, 201) << token;
+  EXPECT_FALSE(token.json["status"]["token"].str().empty());
+  EXPECT_FALSE(token.json["status"]["expirationTimestamp"].str().empty());
+  const std::string pods = in(ns, "pods");
+  ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
+  const Answer bound = api().post(
+      pods + "/p/binding",
+      json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})"));
+  EXPECT_EQ(bound.status, 201) << bound;
+  EXPECT_EQ(api().get(pods + "/p").json["spec"]["nodeName"].str(), "n1");
+  const Answer evicted = api().post(
+      pods + "/p/eviction",
+      json(
+          R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"gracePeriodSeconds":0}})"));
+  EXPECT_EQ(evicted.status, 201) << evicted;
+  EXPECT_EQ(evicted.json["status"].str(), "Success");
+  EXPECT_EQ(api().get(pods + "/p").status, 404);
+  Value space = api().get("/api/v1/namespaces/" + ns).json;
+  space.edit("spec").set("finalizers", Value::array());
+  const Answer finalized = api().put("/api/v1/namespaces/" + ns + "/finalize", space);
+  EXPECT_EQ(finalized.status, 200) << finalized;
+  EXPECT_EQ(finalized.json["spec"]["finalizers"].size(), 0u);
+}
+
+TEST(Subresources, SUB_05_what_needs_a_kubelet_is_not_there) {
+  const std::string pods = in(own_namespace(), "pods");
+  ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
+  const Answer core = api().get("/api/v1");
+  for (const char* sub : {"log", "exec", "attach", "portforward"}) {
+    EXPECT_TRUE(named(core.json["resources"], std::string{"pods/"} + sub).is_null()) << sub;
+    const int status = api().get(pods + "/p/" + sub).status;
+    EXPECT_TRUE(status == 404 || status == 405) << sub << status;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
