@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/yaml.h"
+#include "events/base/test_values.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/builtin_schema.h"
 #include "events/kinds/kinds.h"
@@ -10,11 +10,7 @@
 namespace shiplog {
 namespace {
 
-Value yaml(std::string_view text) {
-  auto read = parse_yaml(text);
-  EXPECT_TRUE(read.has_value()) << text;
-  return read.has_value() ? read.value() : Value{};
-}
+using test::yaml;
 
 const Kind& kind_of(const char* type) {
   const Kind* kind = Kinds::compiled().find_type(type);

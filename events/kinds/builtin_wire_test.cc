@@ -3,6 +3,7 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
+#include "events/kinds/test_wire.h"
 
 // One object of each cluster kind, with its protobuf form put together by hand from the field numbers of
 // kubernetes-wire: the codec is held against those, not against itself.
@@ -10,15 +11,9 @@
 namespace shiplog {
 namespace {
 
-std::string number(uint64_t value) {
-  std::string out;
-  for (; value > 127; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
-  return out + static_cast<char>(value);
-}
-std::string varint(uint64_t field, uint64_t value) { return number(field << 3U) + number(value); }
-std::string bytes(uint64_t field, std::string_view content) {
-  return (number(field << 3U | 2U) + number(content.size())).append(content);
-}
+using wire::bytes;
+using wire::varint;
+
 std::string pair(std::string_view key, std::string_view value) { return bytes(1, key) + bytes(2, value); }
 std::string named(std::string_view name) { return bytes(1, bytes(1, name)); }
 
@@ -174,8 +169,7 @@ std::vector<Sample> samples() {
 
 TEST(BuiltinWire, EachClusterKindIsReadAndWrittenByItsNumbers) {
   for (const Sample& sample : samples()) {
-    const std::string body = std::string{"k8s\0", 4} + bytes(1, bytes(1, sample.api_version) + bytes(2, sample.kind)) +
-                             bytes(2, sample.wire);
+    const std::string body = wire::envelope(sample.api_version, sample.kind, sample.wire);
     auto wanted = parse_yaml(sample.object);
     ASSERT_TRUE(wanted.has_value()) << sample.kind << ": " << wanted.error().message;
     wanted.value().set("apiVersion", sample.api_version);

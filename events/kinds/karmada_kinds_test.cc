@@ -3,18 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/yaml.h"
+#include "events/base/test_values.h"
 #include "events/kinds/kinds.h"
 #include "schemas/kinds/embedded.h"
 
 namespace shiplog {
 namespace {
 
-Value yaml(std::string_view text) {
-  auto read = parse_yaml(text);
-  EXPECT_TRUE(read.has_value()) << text;
-  return read.has_value() ? read.value() : Value{};
-}
+using test::yaml;
 
 const Kind& kind_of(std::string_view type) {
   const Kind* kind = Kinds::compiled().find_type(type);

@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/yaml.h"
+#include "events/base/test_values.h"
 
 namespace shiplog {
 namespace {
 
-Value yaml(std::string_view text) {
-  auto read = parse_yaml(text);
-  EXPECT_TRUE(read.has_value()) << text;
-  return read.has_value() ? read.value() : Value{};
-}
+using test::yaml;
 
 constexpr const char* kShirts = R"(
 apiVersion: apiextensions.k8s.io/v1

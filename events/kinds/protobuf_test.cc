@@ -5,33 +5,23 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/yaml.h"
+#include "events/base/test_values.h"
 #include "events/kinds/builtin_schema.h"
+#include "events/kinds/test_wire.h"
 
 namespace shiplog {
 namespace {
 
+using test::yaml;
+using wire::bytes;
+using wire::number;
+using wire::varint;
+
 const Kinds& kinds() { return Kinds::compiled(); }
 
-Value yaml(std::string_view text) {
-  auto read = parse_yaml(text);
-  EXPECT_TRUE(read.has_value()) << text;
-  return read.has_value() ? read.value() : Value{};
-}
-
-// Wire fields by hand, so that the decoder is not only held against our own encoder.
-std::string number(uint64_t value) {
-  std::string out;
-  for (; value > 127; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
-  return out + static_cast<char>(value);
-}
-std::string varint(uint64_t field, uint64_t value) { return number(field << 3U) + number(value); }
-std::string bytes(uint64_t field, std::string_view content) {
-  return (number(field << 3U | 2U) + number(content.size())).append(content);
-}
+/// With the two last fields, as a Go client writes them though they are empty.
 std::string envelope(std::string_view api_version, std::string_view kind, std::string_view raw) {
-  return std::string{"k8s\0", 4} + bytes(1, bytes(1, api_version) + bytes(2, kind)) + bytes(2, raw) + bytes(3, "") +
-         bytes(4, "");
+  return wire::envelope(api_version, kind, raw, bytes(3, "") + bytes(4, ""));
 }
 
 Value decoded(std::string_view api_version, std::string_view kind, std::string_view raw) {

@@ -3,17 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_values.h"
 #include "events/base/yaml.h"
 #include "events/kinds/structural_schema.h"
 
 namespace shiplog {
 namespace {
 
-Value yaml(std::string_view text) {
-  auto read = parse_yaml(text);
-  EXPECT_TRUE(read.has_value()) << text;
-  return read.has_value() ? read.value() : Value{};
-}
+using test::yaml;
 
 std::shared_ptr<const Schema> schema_of(std::string_view text) {
   std::vector<FieldCause> causes;
