@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace shiplog::crash {
 namespace {
@@ -44,23 +45,27 @@ void propagate_to_a_member(Plane& plane) {
   EXPECT_EQ(made.status, 201) << made;
 }
 
-std::map<std::string, std::string> values_at(const e2e::ApiClient& api) {
-  std::map<std::string, std::string> values;
-  const Value list = api.get(std::string{Workload::kConfigMaps}).json;
-  for (const Value& item : list["items"].items()) {
-    const std::string name = item["metadata"]["name"].str();
-    if (Workload::is_own(name)) values[name] = item["data"]["value"].str();
-  }
-  return values;
-}
-
 /// What was decided and acted on in between is made good as well.
 void expect_the_member_has_it_all(Plane& plane) {
   const e2e::ApiClient api = plane.fleet().api();
   const e2e::ApiClient member = plane.fleet().api("member1");
-  EXPECT_TRUE(eventually([&] { return values_at(api) == values_at(member); }))
-      << values_at(api).size() << " ConfigMaps in the control plane, " << values_at(member).size() << " in the member";
+  EXPECT_TRUE(eventually([&] { return Workload::values_at(api) == Workload::values_at(member); }))
+      << Workload::values_at(api).size() << " ConfigMaps in the control plane, " << Workload::values_at(member).size()
+      << " in the member";
 }
+
+/// A control plane in one process with a member that gets every ConfigMap, and clients that load it.
+struct OneProcess {
+  OneProcess(const JournalBackend& backend, uint64_t seed, std::vector<std::string> options = kOptions)
+      : plane{backend, Plane::one_process(), std::move(options)}, load{seed, kClients} {
+    plane.start_all(nullptr);
+    propagate_to_a_member(plane);
+    plane.kill("plane", nullptr);
+    plane.start_all(&load);
+  }
+  Plane plane;
+  Workload load;
+};
 
 /// Freezes or kills a process under load, and brings it back.
 void strike(Plane& plane, Workload& load, const std::string& victim, Fate& fate) {
@@ -85,12 +90,8 @@ void end(Plane& plane, Workload& load, size_t enough = 50) {
 
 TEST_P(Kill, OneProcessIsKilledAndFrozenUnderLoad) {
   Fate fate{1};
-  Plane plane{GetParam(), Plane::one_process(), kOptions};
-  plane.start_all(nullptr);
-  propagate_to_a_member(plane);
-  plane.kill("plane", nullptr);
-  Workload load{fate.seed(), kClients};
-  plane.start_all(&load);
+  OneProcess one{GetParam(), fate.seed()};
+  auto& [plane, load] = one;
   for (int round = 0; round < 8 * soak() && !HasFailure(); ++round) {
     ASSERT_TRUE(load.wait_for(5 + fate.below(120))) << plane.fleet().log_tail("plane");
     fate.pass(5'000);
@@ -119,12 +120,8 @@ TEST_P(Kill, AnyOfTheProcessesOfASplitControlPlaneIsKilledAndFrozenUnderLoad) {
 
 TEST_P(Kill, AProcessIsKilledAgainAndAgainWhileItStarts) {
   Fate fate{3};
-  Plane plane{GetParam(), Plane::one_process(), kOptions};
-  plane.start_all(nullptr);
-  propagate_to_a_member(plane);
-  plane.kill("plane", nullptr);
-  Workload load{fate.seed(), kClients};
-  plane.start_all(&load);
+  OneProcess one{GetParam(), fate.seed()};
+  auto& [plane, load] = one;
   for (int round = 0; round < 5 * soak() && !HasFailure(); ++round) {
     ASSERT_TRUE(load.wait_for(20 + fate.below(60))) << plane.fleet().log_tail("plane");
     plane.kill("plane", &load);
@@ -146,12 +143,8 @@ TEST_P(Kill, AProcessIsKilledAgainAndAgainWhileItStarts) {
 
 TEST_P(Kill, AProcessIsKilledWhileItWritesASnapshot) {
   Fate fate{4};
-  Plane plane{GetParam(), Plane::one_process(), {"--hash-every=50", "--snapshot-every=20"}};
-  plane.start_all(nullptr);
-  propagate_to_a_member(plane);
-  plane.kill("plane", nullptr);
-  Workload load{fate.seed(), kClients};
-  plane.start_all(&load);
+  OneProcess one{GetParam(), fate.seed(), {"--hash-every=50", "--snapshot-every=20"}};
+  auto& [plane, load] = one;
   namespace fs = std::filesystem;
   const std::string snapshots = plane.fleet().path("plane/snapshots");
   const auto being_written = [&] {

@@ -13,16 +13,6 @@ using e2e::Answer;
 using e2e::eventually;
 using e2e::json;
 
-std::map<std::string, std::string> values_at(const e2e::ApiClient& api) {
-  std::map<std::string, std::string> values;
-  const Value list = api.get(std::string{Workload::kConfigMaps}).json;
-  for (const Value& item : list["items"].items()) {
-    const std::string name = item["metadata"]["name"].str();
-    if (Workload::is_own(name)) values[name] = item["data"]["value"].str();
-  }
-  return values;
-}
-
 class Member : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -106,8 +96,9 @@ TEST_F(Member, ThatIsDeadFrozenOrSlowHoldsUpNobodyElseAndIsMadeGood) {
   const e2e::ApiClient plane = fleet().api();
   for (const char* member : {"well", "slow", "frozen", "dead"}) {
     const e2e::ApiClient api = fleet().api(member);
-    EXPECT_TRUE(eventually([&] { return values_at(plane) == values_at(api); }))
-        << member << " has " << values_at(api).size() << " of " << values_at(plane).size() << " ConfigMaps";
+    EXPECT_TRUE(eventually([&] { return Workload::values_at(plane) == Workload::values_at(api); }))
+        << member << " has " << Workload::values_at(api).size() << " of " << Workload::values_at(plane).size()
+        << " ConfigMaps";
   }
   EXPECT_TRUE(eventually([&] { return applied("dead", "own-x-0") == "True"; })) << applied("dead", "own-x-0");
 }

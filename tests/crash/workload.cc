@@ -36,6 +36,16 @@ struct Workload::Client {
   std::string next_value() { return "c" + std::to_string(number) + "-" + std::to_string(++writes); }
 };
 
+std::map<std::string, std::string> Workload::values_at(const e2e::ApiClient& api) {
+  std::map<std::string, std::string> values;
+  const Value list = api.get(kConfigMaps).json;
+  for (const Value& item : list["items"].items()) {
+    const std::string name = item["metadata"]["name"].str();
+    if (is_own(name)) values[name] = item["data"]["value"].str();
+  }
+  return values;
+}
+
 Workload::Workload(uint64_t seed, int clients) {
   for (int number = 0; number < clients; ++number) {
     auto client = std::make_unique<Client>();

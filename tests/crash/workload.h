@@ -23,6 +23,9 @@ class Workload {
   static constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
   static bool is_own(const std::string& name) { return name.starts_with("own-") || name.starts_with("shared-"); }
 
+  /// Name and value of its clients' ConfigMaps, as a server has them.
+  static std::map<std::string, std::string> values_at(const e2e::ApiClient& api);
+
   Workload(uint64_t seed, int clients);
   ~Workload();
   Workload(const Workload&) = delete;
