@@ -119,6 +119,14 @@ class RolesTest : public ::testing::Test {
       executor.run();
     }
   }
+  /// The first of these, which are all there are, leads.
+  template <class... Others>
+  void lead(Process& leader, Others&... others) {
+    processes = {&leader, &others...};
+    settle();
+    leader.election.say(true);
+    settle();
+  }
   void create(const char* name) {
     Entry entry;
     entry.id = new_entry_id(random);
@@ -145,10 +153,7 @@ TEST_F(RolesTest, FollowsWithoutActingUntilTheElectionSaysSo) {
 
 TEST_F(RolesTest, HandsOutAKeyThatAChangeWakes) {
   Process one{journal, executor, random, "one"};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   create("a");
   ASSERT_EQ(one.seen.tasks.size(), 1U);
   EXPECT_EQ(one.roles.due_or_busy(), 1U);
@@ -158,10 +163,7 @@ TEST_F(RolesTest, HandsOutAKeyThatAChangeWakes) {
 
 TEST_F(RolesTest, LooksAgainAfterTheTimeThatDoneAsksFor) {
   Process one{journal, executor, random, "one"};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   create("a");
   one.seen.tasks[0]->done(Millis{500});
   settle(Millis{499});
@@ -172,10 +174,7 @@ TEST_F(RolesTest, LooksAgainAfterTheTimeThatDoneAsksFor) {
 
 TEST_F(RolesTest, LooksAgainAlsoWhenTheClockFallsBackMeanwhile) {
   Process one{journal, executor, random, "one"};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   create("a");
   one.seen.tasks[0]->done(Millis{500});
   executor.jump(Millis{-10'000});
@@ -186,10 +185,7 @@ TEST_F(RolesTest, LooksAgainAlsoWhenTheClockFallsBackMeanwhile) {
 TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
   Process one{journal, executor, random, "one"};
   Process two{journal, executor, random, "two"};
-  processes = {&one, &two};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one, two);
   create("a");
   ASSERT_EQ(one.seen.tasks.size(), 1U);
   two.election.say(true);
@@ -211,10 +207,7 @@ TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
 TEST_F(RolesTest, WhoStillBelievesToLeadTakesTheLeaseBack) {
   Process one{journal, executor, random, "one"};
   Process two{journal, executor, random, "two"};
-  processes = {&one, &two};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one, two);
   two.election.say(true);
   settle();
   two.election.say(false);
@@ -238,10 +231,7 @@ TEST_F(RolesTest, OfTwoWhoTakeTheLeaseAtOnceOneActs) {
 TEST_F(RolesTest, AnOldDecisionInTheJournalIsRefusedByItsFence) {
   Process one{journal, executor, random, "one"};
   Process two{journal, executor, random, "two"};
-  processes = {&one, &two};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one, two);
   create("a");
   one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
                                      [](const Result<Revision>&) {});
@@ -255,10 +245,7 @@ TEST_F(RolesTest, AnOldDecisionInTheJournalIsRefusedByItsFence) {
 
 TEST_F(RolesTest, AnEntryCarriesTheTimeAndTheRevisionItWasDecidedWith) {
   Process one{journal, executor, random, "one"};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   create("a");
   const UtcMillis decided = one.seen.tasks[0]->now();
   executor.run(Millis{50});
@@ -276,10 +263,7 @@ TEST_F(RolesTest, AnEntryCarriesTheTimeAndTheRevisionItWasDecidedWith) {
 
 TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
   Process one{journal, executor, random, "one", 2};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   for (const char* name : {"a", "b", "c"}) create(name);
   EXPECT_EQ(one.seen.tasks.size(), 2U);
   one.seen.tasks[0]->done();
@@ -289,10 +273,7 @@ TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
 
 TEST_F(RolesTest, StopsCleanly) {
   Process one{journal, executor, random, "one"};
-  processes = {&one};
-  settle();
-  one.election.say(true);
-  settle();
+  lead(one);
   create("a");
   one.roles.stop();
   EXPECT_TRUE(one.election.resigned);
