@@ -87,11 +87,11 @@ Result<void> Replica::deliver(std::vector<DecodedRecord> records) {
     std::vector<Feed::ChangePtr> changes;
     for (Change& change : folded[index].changes) changes.push_back(std::make_shared<const Change>(std::move(change)));
     published.insert(published.end(), changes.begin(), changes.end());
-    const auto waiting = waiting_.find(records[index].entry.id);
-    if (waiting == waiting_.end() || folded[index].duplicate) continue;
-    answered.emplace_back(waiting->second, Outcome{records[index].offset, folded[index].revision, folded[index].refusal,
-                                                   std::move(changes)});
-    waiting_.erase(waiting);
+    if (folded[index].duplicate) continue;
+    auto waiting = take_waiting(records[index].entry.id);
+    if (waiting == nullptr) continue;
+    answered.emplace_back(std::move(waiting), Outcome{records[index].offset, folded[index].revision,
+                                                      folded[index].refusal, std::move(changes)});
   }
   if (!records.empty()) next_.store(records.back().offset.value + 1, std::memory_order_release);
   entries_folded_.fetch_add(records.size(), std::memory_order_relaxed);
@@ -123,16 +123,28 @@ void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
   if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
   if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
   auto waiting = std::make_shared<Waiting>(Waiting{entry.id, encode(entry), std::move(done), 0});
-  // Registered first, on the executor: the entry may be folded before the journal has said that it is stored.
-  options_.executor->post([this, alive = alive_, waiting] {
-    if (!*alive) return;
-    if (stopped_) {
-      if (waiting->done) waiting->done(Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"});
-      return;
-    }
+  if (stopped_.load(std::memory_order_acquire)) {
+    options_.executor->post([waiting, name = options_.name] {
+      waiting->done(Error{ErrorCode::kUnavailable, name + ": this replica has stopped"});
+    });
+    return;
+  }
+  {
+    // Registered first: the entry may be folded before the journal has said that it is stored.
+    const std::lock_guard lock{waiting_mutex_};
     waiting_.emplace(waiting->id, waiting);
-    send(waiting);
-  });
+  }
+  // Sent from here, not from the executor: while that folds one batch, the journal stores the next.
+  send(waiting);
+}
+
+std::shared_ptr<Replica::Waiting> Replica::take_waiting(const EntryId& id) {
+  const std::lock_guard lock{waiting_mutex_};
+  const auto at = waiting_.find(id);
+  if (at == waiting_.end()) return nullptr;
+  auto taken = std::move(at->second);
+  waiting_.erase(at);
+  return taken;
 }
 
 void Replica::send(const std::shared_ptr<Waiting>& waiting) {
@@ -151,7 +163,7 @@ void Replica::send(const std::shared_ptr<Waiting>& waiting) {
 void Replica::on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored) {
   if (!waiting->done) return;  // folded meanwhile
   if (stored.error().code != ErrorCode::kUnknownOutcome && waiting->tries == 1) {
-    waiting_.erase(waiting->id);
+    take_waiting(waiting->id);
     if (auto done = std::exchange(waiting->done, nullptr)) done(stored.error());
     return;
   }

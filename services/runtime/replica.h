@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -94,6 +95,7 @@ class Replica {
  private:
   struct Waiting;
   void send(const std::shared_ptr<Waiting>& waiting);
+  std::shared_ptr<Waiting> take_waiting(const EntryId& id);
   void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);
   Result<void> project(const std::vector<DecodedRecord>& records, const std::vector<Folded>& folded);
   void check_caught_up();
@@ -105,7 +107,8 @@ class Replica {
   Offset end_at_start_;
   std::atomic<bool> caught_up_{false};
   std::atomic<uint64_t> entries_folded_{0};
-  bool stopped_ = false;
+  std::atomic<bool> stopped_{false};
+  std::mutex waiting_mutex_;
   std::map<EntryId, std::shared_ptr<Waiting>> waiting_;
   std::vector<std::function<void()>> when_caught_up_;
   std::multimap<Offset, std::function<void()>> when_folded_;
