@@ -39,7 +39,7 @@ ErrorCode code_of(int sqlite_code) {
 constexpr int kBusyTimeoutMs = 10'000;
 // How long the writer stands still for readers when the WAL is to start over.
 constexpr int kShortenTimeoutMs = 100;
-constexpr int kLongLogFrames = 4096;  // of 8 KiB
+constexpr int kLongLogFrames = 1024;  // of 8 KiB
 
 // Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
 constexpr const char* kWriterPragmas =

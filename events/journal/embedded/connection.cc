@@ -12,7 +12,7 @@
 
 namespace shiplog::embedded {
 
-constexpr int kLongLogFrames = 4000;  // of 4 KiB
+constexpr int kLongLogFrames = 1024;  // of 4 KiB
 
 struct Handle {
   ~Handle() {
