@@ -28,6 +28,18 @@ void note_family(uint32_t kind, std::vector<Family>& families) {
 
 }  // namespace
 
+EntryId entry_id_in(std::string_view bytes) {
+  EntryId id;
+  CodedInputStream stream{reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())};
+  constexpr uint32_t kTag =
+      WireFormatLite::MakeTag(events::v1::Entry::kIdFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  uint32_t length = 0;
+  // encode() writes the fields in the order of their numbers, so the id comes first.
+  const bool whole = stream.ReadTag() == kTag && stream.ReadVarint32(&length) && length == id.bytes.size() &&
+                     stream.ReadRaw(id.bytes.data(), static_cast<int>(id.bytes.size()));
+  return whole ? id : EntryId{};
+}
+
 Outline outline(std::string_view bytes) {
   using Entry = events::v1::Entry;
   Outline found;

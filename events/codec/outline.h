@@ -14,6 +14,9 @@ struct Outline {
   std::vector<Family> families;  ///< each once, in the order of the events
 };
 
+/// The id alone, at little cost; empty when these are not the bytes of an entry. Threads: any.
+EntryId entry_id_in(std::string_view bytes);
+
 /// Reads what encode() wrote. Of bytes that are no entry, what there is; decode() judges. Threads: any.
 Outline outline(std::string_view bytes);
 

@@ -24,6 +24,16 @@ TEST(Outline, NamesTheIdAndEachFamilyOnce) {
   EXPECT_EQ(found.families, (std::vector<Family>{Family::kControl, Family::kApi}));
 }
 
+TEST(Outline, TheIdAloneIsFoundWithEveryKindAndInNothingElse) {
+  for (const Event& event : samples::every_kind()) {
+    EXPECT_EQ(entry_id_in(encode(entry_with({event}))), entry_with({}).id) << name_of(event);
+  }
+  const std::string whole = encode(entry_with({}));
+  EXPECT_TRUE(entry_id_in(std::string_view{whole}.substr(0, 17)).empty());
+  EXPECT_TRUE(entry_id_in("").empty());
+  EXPECT_TRUE(entry_id_in(std::string(100, '\xff')).empty());
+}
+
 TEST(Outline, KnowsTheFamilyOfEveryKind) {
   for (const Event& event : samples::every_kind()) {
     EXPECT_EQ(outline(encode(entry_with({event}))).families, std::vector<Family>{family_of(event)}) << name_of(event);

@@ -5,6 +5,7 @@
 
 #include "events/base/check.h"
 #include "events/codec/codec.h"
+#include "events/codec/outline.h"
 #include "projections/runner.h"
 #include "services/runtime/log.h"
 
@@ -20,6 +21,7 @@ constexpr int64_t kLongestRetryMs = 2'000;
 struct Replica::Waiting {
   EntryId id;
   std::string bytes;
+  std::optional<Entry> entry;  // until it is taken for the fold
   std::function<void(Result<Outcome>)> done;
   int tries = 0;
 };
@@ -122,7 +124,8 @@ Result<void> Replica::project(const std::vector<DecodedRecord>& records, const s
 void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
   if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
   if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
-  auto waiting = std::make_shared<Waiting>(Waiting{entry.id, encode(entry), std::move(done), 0});
+  auto waiting = std::make_shared<Waiting>(Waiting{entry.id, encode(entry), std::nullopt, std::move(done), 0});
+  waiting->entry = std::move(entry);
   if (stopped_.load(std::memory_order_acquire)) {
     options_.executor->post([waiting, name = options_.name] {
       waiting->done(Error{ErrorCode::kUnavailable, name + ": this replica has stopped"});
@@ -136,6 +139,14 @@ void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
   }
   // Sent from here, not from the executor: while that folds one batch, the journal stores the next.
   send(waiting);
+}
+
+std::optional<Entry> Replica::take_own(std::string_view bytes) {
+  const EntryId id = entry_id_in(bytes);
+  const std::lock_guard lock{waiting_mutex_};
+  const auto at = waiting_.find(id);
+  if (at == waiting_.end() || at->second->bytes != bytes) return std::nullopt;
+  return std::exchange(at->second->entry, std::nullopt);
 }
 
 std::shared_ptr<Replica::Waiting> Replica::take_waiting(const EntryId& id) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -48,7 +49,8 @@ class Observer {
 
 /// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
 /// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
-/// Threads: append(), when_folded(), next(), caught_up() and feed() from any; everything else on the executor.
+/// Threads: append(), take_own(), when_folded(), next(), caught_up() and feed() from any; everything else on the
+/// executor.
 class Replica {
  public:
   struct Options {
@@ -76,6 +78,10 @@ class Replica {
   /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is seen or the journal
   /// says no. Errors: kTooLarge, kIo, kUnavailable: certainly not stored.
   void append(Entry entry, std::function<void(Result<Outcome>)> done);
+
+  /// The entry that append() was given, if these are its bytes and nobody took it yet: it needs no decoding, and its
+  /// values go on sharing their content with those they were made from. Threads: any.
+  std::optional<Entry> take_own(std::string_view bytes);
 
   /// Everything that was in the journal when open() was called has been folded.
   bool caught_up() const { return caught_up_.load(std::memory_order_acquire); }

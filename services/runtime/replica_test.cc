@@ -98,6 +98,21 @@ TEST_F(ReplicaTest, AnswersAlsoWhenTheEntryIsFoldedBeforeTheJournalSaysThatItIsS
   EXPECT_EQ(answers.size(), 1U);
 }
 
+TEST_F(ReplicaTest, GivesTheEntryOutOnceAndForItsOwnBytesOnly) {
+  append(creation(kNamespace));
+  const std::string bytes = journal.take().bytes;
+  std::string other = bytes;
+  other.back() = static_cast<char>(other.back() ^ 1);
+  EXPECT_FALSE(replica->take_own(other));
+  EXPECT_FALSE(replica->take_own(""));
+  const auto own = replica->take_own(bytes);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(*own, decode(bytes).value());
+  EXPECT_FALSE(replica->take_own(bytes)) << "a twin is decoded";
+  deliver(bytes);
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
+}
+
 TEST_F(ReplicaTest, TellsWhatTheFoldRefused) {
   append(creation({"configmaps", "nowhere", "a"}));
   deliver(journal.take().bytes);

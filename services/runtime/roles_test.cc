@@ -111,7 +111,8 @@ class RolesTest : public ::testing::Test {
         const auto from = static_cast<size_t>(process->replica.next().value);
         std::vector<DecodedRecord> records;
         for (size_t at = from; at < journal.records.size(); ++at) {
-          records.push_back({Offset{static_cast<int64_t>(at)}, decode(journal.records[at]).value()});
+          auto own = process->replica.take_own(journal.records[at]);
+          records.push_back({Offset{static_cast<int64_t>(at)}, own ? *own : decode(journal.records[at]).value()});
         }
         more = more || !records.empty();
         EXPECT_TRUE(process->replica.deliver(std::move(records)).has_value());

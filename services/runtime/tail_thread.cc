@@ -123,6 +123,10 @@ struct TailThread::Impl {
       std::vector<DecodedRecord> decoded;
       decoded.reserve(records.value().size());
       for (const JournalRecord& record : records.value()) {
+        if (auto own = replica.take_own(record.bytes)) {
+          decoded.push_back({record.offset, *std::move(own)});
+          continue;
+        }
         auto entry = decode(record.bytes);
         if (!entry) {
           if (!decoded.empty()) deliver(std::move(decoded));

@@ -169,7 +169,8 @@ void Process::pull() {
         !std::exchange(life_->skipped, true)) {
       continue;
     }
-    decoded.push_back({record.offset, *world_.log.records().at(record.offset).entry});
+    auto own = life_->replica.take_own(record.bytes);
+    decoded.push_back({record.offset, own ? *std::move(own) : *world_.log.records().at(record.offset).entry});
   }
   const auto delivered = life_->replica.deliver(std::move(decoded));
   if (!delivered) return world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
