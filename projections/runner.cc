@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "events/base/check.h"
-#include "events/base/json.h"
 #include "projections/audit/audit_projection.h"
 #include "projections/decisions/decision_projection.h"
 #include "projections/history/history_projection.h"
@@ -71,25 +70,24 @@ struct Unread {
   ObjectKey key;
   std::string json;
 };
-using ObjectValues = std::vector<std::pair<ObjectKey, Value>>;
+using Objects = std::vector<std::pair<ObjectKey, Object>>;
 
-Result<ObjectValues> parse_all(std::vector<Unread> rows) {
-  ObjectValues values;
-  values.reserve(rows.size());
+Result<Objects> parse_all(std::vector<Unread> rows) {
+  Objects objects;
+  objects.reserve(rows.size());
   for (Unread& row : rows) {
-    auto value = parse_stored_json(row.json);
-    if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(row.key) + ": " + value.error().message};
-    values.emplace_back(std::move(row.key), std::move(value).value());
+    SHIPLOG_TRY(auto object, object_from(row.key, row.json));
+    objects.emplace_back(std::move(row.key), std::move(object));
   }
-  return values;
+  return objects;
 }
 
 // Reading JSON takes ten times as long as reading rows, and is most of what a start takes: other threads do it, a part
 // each. Parts under way are few, so that there are never two copies of everything.
-Result<void> read_objects(Connection& connection, ObjectValues& objects) {
+Result<void> read_objects(Connection& connection, Objects& objects) {
   constexpr size_t kPart = 2048;
   const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
-  std::deque<std::future<Result<ObjectValues>>> under_way;
+  std::deque<std::future<Result<Objects>>> under_way;
   const auto take_first = [&]() -> Result<void> {
     auto parsed = under_way.front().get();
     under_way.pop_front();

@@ -20,9 +20,9 @@ namespace shiplog {
 struct Restored {
   Offset next;  ///< the first journal offset to fold; 0 with an empty state: everything
   StateMeta meta;
-  std::vector<std::pair<ObjectKey, Value>> objects;  ///< in no particular order
-  std::vector<EntryId> seen;                         ///< oldest first, at most State::kSeenWindow
-  std::optional<std::pair<Offset, EntryId>> last;    ///< the newest entry taken in; nullopt: none yet
+  std::vector<std::pair<ObjectKey, Object>> objects;  ///< in no particular order
+  std::vector<EntryId> seen;                          ///< oldest first, at most State::kSeenWindow
+  std::optional<std::pair<Offset, EntryId>> last;     ///< the newest entry taken in; nullopt: none yet
   /// Why an existing file was dropped and is to be rebuilt from the journal, in a sentence; empty: it was not.
   std::string rebuilt;
 };

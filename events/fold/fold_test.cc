@@ -289,10 +289,10 @@ TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
   for (size_t cut = 0; cut <= entries.size(); ++cut) {
     State state;
     for (size_t at = 0; at < cut; ++at) fold(state, entries[at]);
-    std::vector<std::pair<ObjectKey, Value>> objects;
+    std::vector<std::pair<ObjectKey, Object>> objects;
     for (const std::string& of_type : state.types()) {
       for (const auto& [name, object] : state.objects(of_type))
-        objects.push_back({{of_type, name.ns, name.name}, object.value});
+        objects.push_back({{of_type, name.ns, name.name}, object});
     }
     std::vector<EntryId> seen;
     for (size_t at = 0; at < cut; ++at) seen.push_back(entries[at].id);

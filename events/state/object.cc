@@ -2,7 +2,23 @@
 
 #include <algorithm>
 
+#include "events/base/json.h"
+
 namespace shiplog {
+
+Result<Object> object_from(const ObjectKey& key, std::string_view json) {
+  auto value = parse_stored_json(json);
+  if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(key) + ": " + value.error().message};
+  Object object{Revision{}, std::move(value).value(), {}};
+  for (const char digit : object.value["metadata"]["resourceVersion"].as_string()) {
+    object.revision.value = object.revision.value * 10 + static_cast<uint64_t>(digit - '0');
+  }
+  std::string hashed = to_string(key);
+  hashed += '\n';
+  hashed += json;
+  object.hash = siphash128(hashed);
+  return object;
+}
 
 bool has_finalizer(const Value& object, std::string_view finalizer) {
   const auto finalizers = object["metadata"]["finalizers"].items();

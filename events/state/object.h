@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "events/base/hash.h"
 #include "events/base/ids.h"
+#include "events/base/result.h"
 #include "events/base/value.h"
 
 namespace shiplog {
@@ -14,8 +16,11 @@ namespace shiplog {
 struct Object {
   Revision revision;
   Value value;
-  Hash128 hash;  ///< of key and canonical JSON: its share of the state hash
+  Hash128 hash;  ///< of "KEY\n" and canonical JSON: its share of the state hash
 };
+
+/// The object whose canonical JSON, as the fold wrote it, a projection kept. Errors: kCorrupt, no such JSON.
+Result<Object> object_from(const ObjectKey& key, std::string_view json);
 
 /// What folding an event did to one object.
 struct Change {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "events/base/check.h"
-#include "events/base/json.h"
 
 namespace shiplog {
 namespace {
@@ -218,20 +217,10 @@ void State::remember_hash() {
   if (recent_hashes_.size() > kRememberedHashes) recent_hashes_.pop_front();
 }
 
-bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Value>> objects, std::vector<EntryId> seen,
+bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Object>> objects, std::vector<EntryId> seen,
                     State& into) {
   State made;
-  std::string text;
-  for (auto& [key, value] : objects) {
-    uint64_t revision = 0;
-    for (const char digit : value["metadata"]["resourceVersion"].as_string()) {
-      revision = revision * 10 + static_cast<uint64_t>(digit - '0');
-    }
-    text = to_string(key);
-    text += '\n';
-    append_json(value, text);
-    made.put(key, Object{Revision{revision}, std::move(value), siphash128(text)});
-  }
+  for (auto& [key, object] : objects) made.put(key, std::move(object));
   const bool same = made.meta_.hash == meta.hash;
   made.meta_ = meta;
   for (const EntryId& id : seen) made.seen_.insert(id);

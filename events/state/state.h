@@ -110,8 +110,8 @@ class State {
   bool seen(const EntryId& id) const { return seen_.contains(id); }
 
   /// Rebuilds a state from what a projection kept: its objects in any order, the meta and the newest entry ids (oldest
-  /// first). False when the objects do not hash to meta.hash.
-  static bool restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Value>> objects,
+  /// first). False when the hashes of the objects do not add up to meta.hash.
+  static bool restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Object>> objects,
                       std::vector<EntryId> seen, State& into);
 
  private:

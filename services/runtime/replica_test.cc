@@ -205,7 +205,7 @@ TEST_F(ReplicaTest, GoesOnFromWhatWasRestored) {
   Restored restored;
   restored.next = replica->next();
   restored.meta = replica->state().meta();
-  restored.objects = {{kNamespace, replica->state().value_of(kNamespace)}};
+  restored.objects = {{kNamespace, *replica->state().find(kNamespace)}};
   const Hash128 hash = replica->state().hash();
   replica = make();
   const auto next = replica->open(restored);

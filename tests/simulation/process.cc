@@ -184,7 +184,7 @@ Restored Process::snapshot() const {
   restored.meta = state.meta();
   for (const std::string& type : state.types()) {
     for (const auto& [name, object] : state.objects(type)) {
-      restored.objects.emplace_back(ObjectKey{type, name.ns, name.name}, object.value);
+      restored.objects.emplace_back(ObjectKey{type, name.ns, name.name}, object);
     }
   }
   std::set<EntryId> seen;
