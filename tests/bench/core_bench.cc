@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -174,16 +175,25 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
   {
     auto projections = or_exit(Projections::open(path)).projections;
     State state;
-    std::vector<Entry> entries;
     std::vector<Folded> folded;
     std::vector<FoldedEntry> batch;
     Time storing;
     const Time start = Time::now();
-    for (size_t at = 0; at < journal.size();) {
-      const size_t first = at;
-      const size_t end = std::min(journal.size(), at + kBatch);
-      entries.clear(), folded.clear(), batch.clear();
-      for (; at < end; ++at) entries.push_back(or_exit(decode(journal[at])));
+    // As the tail of a replica does: the next batch is decoded on another thread while this one is folded and stored.
+    const auto decode_from = [&](size_t at) {
+      return std::async(std::launch::async, [&journal, at] {
+        std::vector<Entry> entries;
+        for (size_t i = at; i < std::min(journal.size(), at + kBatch); ++i) {
+          entries.push_back(or_exit(decode(journal[i])));
+        }
+        return entries;
+      });
+    };
+    auto decoding = decode_from(0);
+    for (size_t first = 0; first < journal.size();) {
+      const std::vector<Entry> entries = decoding.get();
+      decoding = decode_from(first + entries.size());
+      folded.clear(), batch.clear();
       for (const Entry& entry : entries) folded.push_back(fold(state, entry));
       for (size_t i = 0; i < entries.size(); ++i) {
         batch.push_back({Offset{static_cast<int64_t>(first + i)}, entries[i], folded[i]});
@@ -193,6 +203,7 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
       const Time took = Time::now().since(began);
       storing.wall += took.wall;
       storing.cpu += took.cpu;
+      first += entries.size();
     }
     figures.rate("rebuild", "rebuild: decode, fold and store", journal.size(), Time::now().since(start));
     figures.rate("rebuild", "  of that, store", journal.size(), storing);
