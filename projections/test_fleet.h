@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/random.h"
+#include "events/base/test_directory.h"
 #include "events/fold/fold.h"
 #include "projections/runner.h"
 #include "projections/store/connection.h"
@@ -18,21 +17,7 @@
 // What the tests of projections share. Only they include it.
 namespace shiplog {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shiplog-projections-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using TemporaryFolder = TestDirectory;
 
 /// The value of a result that must have one; prints the error otherwise.
 template <class T>

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events/base/test_directory.h"
 #include "events/journal/embedded/journal_file.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "events/journal/embedded/test_directory.h"
 #include "tests/crash/plane.h"
 #include "tests/support/process.h"
 
@@ -152,7 +152,7 @@ class JournalCut : public ::testing::Test {
     }
   }
 
-  TestDirectory directory_{TestDirectory::in_memory()};
+  TestDirectory directory_{"journal", TestDirectory::in_memory()};
   const std::string path_ = directory_.file("journal.db");
   std::vector<std::string> stored_;
   std::string file_, wal_, mark_;

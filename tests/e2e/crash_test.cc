@@ -1,6 +1,7 @@
 // kill -9 in the middle of a stream of creates: what was acknowledged is there, once; and the journal alone gives the
 // same state.
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -8,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/e2e/replay.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -124,8 +124,22 @@ TEST(Crash, NothingAcknowledgedIsLostOrDoubledByTwentyKillsInAStreamOfCreates) {
     if (!name.starts_with("object-")) continue;
     EXPECT_TRUE(acknowledged.count(name) || open.count(name)) << name;
   }
-  expect_replay_equals(fleet, "plane", fleet.path("plane/journal.db"));
+  expect_replay_equals(fleet, fleet.api(), "sqlite:" + fleet.path("plane/journal.db"));
   EXPECT_EQ(last.terminate(), 0) << fleet.log_tail("plane");
+}
+
+TEST(Crash, AMemberThatIsKilledLeavesNothingBesideItsDataFolderAndStartsAgainInIt) {
+  Fleet fleet;
+  fleet.member("member1");
+  const std::string kube_system = "/api/v1/namespaces/kube-system";
+  const Value uid = fleet.api("member1").get(kube_system).json["metadata"]["uid"];
+  fleet.kill("member1");
+  EXPECT_TRUE(std::filesystem::is_empty(fleet.temporary()));
+  EXPECT_TRUE(std::filesystem::exists(fleet.path("member1/working")));
+  Process& again = fleet.member("member1");
+  EXPECT_EQ(fleet.api("member1").get(kube_system).json["metadata"]["uid"], uid);
+  EXPECT_EQ(again.terminate(), 0);
+  EXPECT_FALSE(std::filesystem::exists(fleet.path("member1/working")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // One control plane out of many processes that share nothing but the journal's file.
 #include <gtest/gtest.h>
 
-#include "tests/e2e/replay.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -11,26 +10,13 @@ const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
 
 class Processes : public ::testing::Test {
  protected:
-  std::string journal() const { return fleet_.path("shared/journal.db"); }
+  std::string journal() const { return "sqlite:" + fleet_.path("shared/journal.db"); }
   void serve(const std::string& name, const std::string& roles) {
     const bool api = roles.find("api") != std::string::npos;
-    fleet_.serve(name, {"--roles=" + roles, "--journal=sqlite:" + journal()}, api);
+    fleet_.serve(name, {"--roles=" + roles, "--journal=" + journal()}, api);
   }
   bool has_caught_up(const std::string& name) const {
     return fleet_.log_tail(name, 1 << 20).find("journal.caught_up") != std::string::npos;
-  }
-  std::string placed(const std::string& deployment) {
-    const Value binding =
-        api_->get("/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/" + deployment + "-deployment")
-            .json;
-    std::string clusters;
-    for (const Value& target : binding["spec"]["clusters"].items()) {
-      clusters += target["name"].str() + ":" + std::to_string(target["replicas"].as_int()) + " ";
-    }
-    return clusters;
-  }
-  std::string leader(const std::string& service) const {
-    return api_->get("/shiplog/v1/state").json["leases"][service]["holder"].str();
   }
 
   Fleet fleet_;
@@ -45,15 +31,15 @@ TEST_F(Processes, RolesInSeparateProcessesDoWhatOneProcessDoes) {
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   for (const char* name : {"member1", "member2", "member3"}) fleet_.join(name);
   fleet_.kubectl_ok({"apply", "-f", SHIPLOG_EXAMPLES "/nginx"});
-  EXPECT_TRUE(eventually([&] { return placed("nginx") == "member1:1 member2:2 member3:3 "; })) << placed("nginx");
+  expect_placed(*api_, "nginx", "member1:1 member2:2 member3:3");
   EXPECT_TRUE(fleet_.kubectl({"rollout", "status", "deployment/nginx", "--timeout=50s"}).ok());
-  const Value replay = expect_replay_equals(fleet_, "plane", journal());
+  const Value replay = expect_replay_equals(fleet_, *api_, journal());
   EXPECT_GT(replay["decisions"].as_int(), 0);
 
   fleet_.kubectl_ok({"delete", "deployment", "nginx", "--timeout=50s"});
   EXPECT_TRUE(eventually(
       [&] { return fleet_.api("member2").get("/apis/apps/v1/namespaces/default/deployments/nginx").status == 404; }));
-  expect_replay_equals(fleet_, "plane", journal());
+  expect_replay_equals(fleet_, *api_, journal());
   for (const char* name : {"plane", "deciding", "acting", "keeping"}) {
     EXPECT_EQ(fleet_.process(name).terminate(), 0) << name;
   }
@@ -63,20 +49,20 @@ TEST_F(Processes, AStandbySchedulerTakesOverFromOneThatIsKilled) {
   serve("plane", "api,binder,lifecycle,collector,dispatcher");
   serve("first", "scheduler");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
-  ASSERT_TRUE(eventually([&] { return !leader("scheduler").empty(); }));
-  const std::string before = leader("scheduler");
+  ASSERT_TRUE(eventually([&] { return !leader(*api_, "scheduler").empty(); }));
+  const std::string before = leader(*api_, "scheduler");
   serve("second", "scheduler");
   ASSERT_TRUE(eventually([&] { return has_caught_up("second"); }));
   for (const char* name : {"member1", "member2", "member3"}) fleet_.join(name);
   fleet_.kubectl_ok({"apply", "-f", SHIPLOG_EXAMPLES "/nginx"});
-  EXPECT_TRUE(eventually([&] { return placed("nginx") == "member1:1 member2:2 member3:3 "; })) << placed("nginx");
-  EXPECT_EQ(leader("scheduler"), before);
+  expect_placed(*api_, "nginx", "member1:1 member2:2 member3:3");
+  EXPECT_EQ(leader(*api_, "scheduler"), before);
 
   fleet_.kill("first");
   fleet_.kubectl_ok({"scale", "deployment", "nginx", "--replicas=12"});
-  EXPECT_TRUE(eventually([&] { return placed("nginx") == "member1:2 member2:4 member3:6 "; })) << placed("nginx");
-  EXPECT_NE(leader("scheduler"), before);
-  expect_replay_equals(fleet_, "plane", journal());
+  expect_placed(*api_, "nginx", "member1:2 member2:4 member3:6");
+  EXPECT_NE(leader(*api_, "scheduler"), before);
+  expect_replay_equals(fleet_, *api_, journal());
 }
 
 TEST_F(Processes, WhatOneApiServerHasAcknowledgedTheOtherAnswersAtOnce) {

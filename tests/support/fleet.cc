@@ -1,6 +1,5 @@
 #include "tests/support/fleet.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
@@ -17,34 +16,21 @@ std::vector<std::string> joined(std::vector<std::string> first, const std::vecto
 }  // namespace
 
 Fleet::Fleet() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "shiplog-e2e-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "no temporary folder: " << pattern;
-  folder_ = pattern;
-  std::filesystem::create_directories(path("home"));
+  for (const std::string& folder : {path("home"), temporary()}) std::filesystem::create_directories(folder);
 }
 
 Fleet::~Fleet() {
-  std::vector<std::string> names;
-  for (auto& [name, process] : processes_) {
-    names.push_back(name);
-    process->kill();
-  }
-  if (::testing::UnitTest::GetInstance()->Failed()) {
-    for (const std::string& name : names) std::cerr << "--- log of " << name << "\n" << log_tail(name) << "\n";
-  }
-  if (std::getenv("SHIPLOG_KEEP") != nullptr) {
-    std::cerr << "kept: " << folder_ << "\n";
-    return;
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  for (auto& [name, process] : processes_) process->kill();
+  if (!::testing::UnitTest::GetInstance()->Failed()) return;
+  for (auto& [name, process] : processes_) std::cerr << "--- log of " << name << "\n" << log_tail(name) << "\n";
 }
 
 Process& Fleet::start(const std::string& name, std::vector<std::string> command, bool wait) {
   std::filesystem::remove(kubeconfig(name));
   processes_.erase(name);
   auto& process = processes_[name];
-  process = std::make_unique<Process>(std::move(command), Environment{{"HOME", path("home")}}, path(name + ".log"));
+  const Environment own{{"HOME", path("home")}, {"TMPDIR", temporary()}};
+  process = std::make_unique<Process>(std::move(command), own, path(name + ".log"));
   if (wait) {
     const bool answered = eventually([&] { return !process->running() || !read_file(kubeconfig(name)).empty(); });
     if (!answered || !process->running()) {
@@ -118,6 +104,43 @@ std::string Fleet::shiplogctl_ok(std::vector<std::string> words, const std::stri
 void Fleet::join(const std::string& name, std::vector<std::string> options) {
   member(name, std::move(options));
   shiplogctl_ok({"join", name, "--cluster-kubeconfig", kubeconfig(name)});
+}
+
+void expect_placed(const ApiClient& api, const std::string& deployment, const std::string& clusters) {
+  const auto placed = [&] {
+    const Answer binding =
+        api.get("/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/" + deployment + "-deployment");
+    std::string words;
+    for (const Value& target : binding.json["spec"]["clusters"].items()) {
+      words += (words.empty() ? "" : " ") + target["name"].str() + ":" + std::to_string(target["replicas"].as_int());
+    }
+    return words;
+  };
+  EXPECT_TRUE(eventually([&] { return placed() == clusters; })) << placed() << " instead of " << clusters;
+}
+
+std::string leader(const ApiClient& api, const std::string& role) {
+  return api.get("/shiplog/v1/state").json["leases"][role]["holder"].str();
+}
+
+Value replayed(Fleet& fleet, const std::string& journal) {
+  const Ran ran = fleet.shiplogctl({"replay", "--verify", "--journal=" + journal, "-o", "json"});
+  EXPECT_TRUE(ran.ok()) << ran;
+  return ran.ok() ? json(ran.out) : Value{};
+}
+
+Value expect_replay_equals(Fleet& fleet, const ApiClient& api, const std::string& journal) {
+  Value state, replay;
+  // The services may still have something to say: compare when nothing came in between.
+  EXPECT_TRUE(eventually([&] {
+    state = api.get("/shiplog/v1/state").json;
+    replay = replayed(fleet, journal);
+    return ::testing::Test::HasFailure() || api.get("/shiplog/v1/state").json["nextOffset"] == state["nextOffset"];
+  })) << "the journal never comes to rest";
+  EXPECT_EQ(replay["revision"], state["revision"]);
+  EXPECT_EQ(replay["stateHash"].str(), state["stateHash"].str());
+  EXPECT_EQ(replay["differences"].as_int(-1), 0);
+  return replay;
 }
 
 }  // namespace shiplog::e2e

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/test_directory.h"
 #include "tests/support/api_client.h"
 #include "tests/support/process.h"
 
@@ -12,7 +13,7 @@ namespace shiplog::e2e {
 
 /// Real processes in a folder of their own: shiplogd with any roles, trial members, and the programs a user has
 /// (kubectl with its own HOME and cache, shiplogctl). Everything is killed and removed at the end; when the test has
-/// failed, the tails of the logs are printed first. SHIPLOG_KEEP=1 keeps the folder.
+/// failed, the tails of the logs are printed and the folder stays.
 /// A failing step fails the test (ADD_FAILURE) and says what it ran. Threads: the main one.
 class Fleet {
  public:
@@ -21,8 +22,10 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string kubeconfig(const std::string& process) const { return path(process + ".kubeconfig"); }
+  /// The processes' TMPDIR.
+  std::string temporary() const { return path("tmp"); }
 
   /// `shiplogd serve` with data folder and kubeconfig named after it. With `wait`, until the API answers.
   /// Started again under the same name it goes on with the same data.
@@ -54,8 +57,18 @@ class Fleet {
   Process& start(const std::string& name, std::vector<std::string> command, bool wait);
   Environment user_environment(const std::string& process) const;
 
-  std::string folder_;
+  TestDirectory folder_{"e2e"};
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };
+
+/// A Deployment of namespace default goes, or comes to go, to "member1:1 member2:2".
+void expect_placed(const ApiClient& api, const std::string& deployment, const std::string& clusters);
+/// Who leads a role; empty: nobody has yet.
+std::string leader(const ApiClient& api, const std::string& role);
+
+/// What `shiplogctl replay --verify` says about a journal, which is named as for --journal; null after a failure.
+Value replayed(Fleet& fleet, const std::string& journal);
+/// The server's state is what the journal folds to, and every recorded decision comes out the same again.
+Value expect_replay_equals(Fleet& fleet, const ApiClient& api, const std::string& journal);
 
 }  // namespace shiplog::e2e

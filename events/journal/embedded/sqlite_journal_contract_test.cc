@@ -1,8 +1,8 @@
 #include <fstream>
 
+#include "events/base/test_directory.h"
 #include "events/journal/contract/journal_contract.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "events/journal/embedded/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -26,7 +26,7 @@ class SqlitePlace final : public JournalPlace {
   }
 
  private:
-  TestDirectory directory_;
+  TestDirectory directory_{"journal"};
   std::string path_ = directory_.file("journal.db");
 };
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "events/base/test_directory.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "events/journal/embedded/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -108,7 +108,7 @@ class SqliteJournalDamage : public testing::Test {
     return found;
   }
 
-  TestDirectory directory_{TestDirectory::in_memory()};
+  TestDirectory directory_{"journal", TestDirectory::in_memory()};
   const std::string path_ = directory_.file("journal.db");
   std::unique_ptr<Journal> journal_;
   std::vector<std::string> stored_;

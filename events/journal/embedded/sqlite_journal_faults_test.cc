@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "events/base/test_directory.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "events/journal/embedded/test_directory.h"
 
 namespace {
 
@@ -92,7 +92,7 @@ class SqliteJournalFaults : public testing::Test {
     return stored(*open_sqlite_journal(copy).value());
   }
 
-  TestDirectory directory_;
+  TestDirectory directory_{"journal"};
   const std::string path_ = directory_.file("journal.db");
   std::unique_ptr<Journal> journal_ = std::move(open_sqlite_journal(path_)).value();
 };

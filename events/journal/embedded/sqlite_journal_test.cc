@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "events/journal/embedded/test_directory.h"
+#include "events/base/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -71,7 +71,7 @@ class SqliteJournal : public testing::Test {
     EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
   }
 
-  TestDirectory directory_;
+  TestDirectory directory_{"journal"};
   const std::string path_ = directory_.file("journal.db");
 };
 

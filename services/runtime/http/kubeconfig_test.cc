@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "events/base/test_directory.h"
 #include "services/runtime/http/private_file.h"
 
 namespace shiplog {
@@ -17,17 +18,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct KubeconfigTest : ::testing::Test {
-  KubeconfigTest() {
-    char pattern[] = "/tmp/shiplog-kubeconfig-XXXXXX";
-    folder = ::mkdtemp(pattern);
-  }
-  ~KubeconfigTest() override { std::filesystem::remove_all(folder); }
   std::string file(const std::string& name, const std::string& text) const {
     const std::string path = folder + "/" + name;
     std::ofstream{path} << text;
     return path;
   }
-  std::string folder;
+  TestDirectory directory{"kubeconfig"};
+  const std::string& folder = directory.path();
 };
 
 constexpr const char* kPlain = R"(apiVersion: v1

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "events/base/test_directory.h"
 #include "services/runtime/http/private_file.h"
 
 namespace shiplog {
@@ -21,12 +22,8 @@ constexpr UtcMillis kNow{1'790'000'000'000};
 constexpr int64_t kDay = 86'400'000;
 
 struct TlsFiles : ::testing::Test {
-  TlsFiles() {
-    char pattern[] = "/tmp/shiplog-tls-XXXXXX";
-    folder = ::mkdtemp(pattern);
-  }
-  ~TlsFiles() override { std::filesystem::remove_all(folder); }
-  std::string folder;
+  TestDirectory directory{"tls"};
+  const std::string& folder = directory.path();
 };
 
 TEST(Tls, AuthoritySignsItselfAndMaySign) {

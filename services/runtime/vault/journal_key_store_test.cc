@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_directory.h"
 #include "events/journal/memory_journal.h"
 #include "services/runtime/vault/vault.h"
 
@@ -19,15 +20,6 @@ namespace {
 
 const ObjectKey kSecretKey{type::kSecret, "default", "password"};
 const std::string kPlain = "aHVudGVyMg==";
-
-struct Folder {
-  std::string path = std::string{::testing::TempDir()} + "keys-XXXXXX";
-  Folder() { path = ::mkdtemp(path.data()); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  void take_fleet_key_from(const Folder& other) const {
-    std::filesystem::copy_file(other.path + "/fleet.key", path + "/fleet.key");
-  }
-};
 
 /// A log whose brokers can be away, and that tells what it holds.
 class Log final : public Journal {
@@ -71,14 +63,15 @@ class Log final : public Journal {
 
 class JournalKeys : public ::testing::Test {
  protected:
-  std::unique_ptr<Vault> open(const Folder& folder) {
-    auto vault = Vault::open_log(folder.path, log_);
+  std::unique_ptr<Vault> open(const TestDirectory& folder) {
+    auto vault = Vault::open_log(folder.path(), log_);
     EXPECT_TRUE(vault) << vault.error().message;
     return std::move(vault).value();
   }
   static Value secret(const std::string& text) {
     return Value::object({{"kind", "Secret"}, {"data", Value::object({{"word", text}})}});
   }
+  void take_fleet_key_there() const { std::filesystem::copy_file(here_.file("fleet.key"), there_.file("fleet.key")); }
   static std::string id_in(const Value& sealed) { return sealed["data"]["word"].str().substr(18, 32); }
   static void remove(Vault& vault, const Value& sealed) {
     Folded folded;
@@ -87,31 +80,31 @@ class JournalKeys : public ::testing::Test {
   }
 
   std::shared_ptr<Log> log_ = std::make_shared<Log>();
-  Folder here_, there_;
+  TestDirectory here_{"keys"}, there_{"keys"};
 };
 
 TEST_F(JournalKeys, WhatOneMachineSealsAnotherOpensThatHasNothingButTheFleetsKey) {
   const auto api = open(here_);
-  there_.take_fleet_key_from(here_);
+  take_fleet_key_there();
   const auto dispatcher = open(there_);
   const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
   EXPECT_EQ(to_json(sealed).find("aHVudGVyMg"), std::string::npos);
   EXPECT_EQ(dispatcher->open(sealed).value(), secret(kPlain)) << "though it had read the log before";
   EXPECT_EQ(dispatcher->seal(kSecretKey, secret(kPlain)).value(), sealed) << "an object has one key";
   EXPECT_EQ(open(there_)->open(sealed).value(), secret(kPlain));
-  for (const auto& file : std::filesystem::directory_iterator(there_.path)) {
+  for (const auto& file : std::filesystem::directory_iterator(there_.path())) {
     EXPECT_EQ(file.path().filename(), "fleet.key");
   }
 }
 
 TEST_F(JournalKeys, AProcessWithAnotherFleetsKeyOrNoneIsRefused) {
   open(here_);
-  const auto none = Vault::open_log(there_.path, log_);
+  const auto none = Vault::open_log(there_.path(), log_);
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("copy fleet.key"), std::string::npos) << none.error().message;
-  EXPECT_FALSE(std::filesystem::exists(there_.path + "/fleet.key")) << "none is made up";
-  std::ofstream{there_.path + "/fleet.key"} << std::string(32, 'x');
-  const auto other = Vault::open_log(there_.path, log_);
+  EXPECT_FALSE(std::filesystem::exists(there_.file("fleet.key"))) << "none is made up";
+  std::ofstream{there_.file("fleet.key")} << std::string(32, 'x');
+  const auto other = Vault::open_log(there_.path(), log_);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kInvalid);
   EXPECT_NE(other.error().message.find("the same fleet.key"), std::string::npos) << other.error().message;
@@ -120,7 +113,7 @@ TEST_F(JournalKeys, AProcessWithAnotherFleetsKeyOrNoneIsRefused) {
 
 TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneAndForEverybody) {
   const auto api = open(here_);
-  there_.take_fleet_key_from(here_);
+  take_fleet_key_there();
   const auto dispatcher = open(there_);
   const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
   EXPECT_EQ(dispatcher->open(sealed).value(), secret(kPlain));
@@ -221,7 +214,7 @@ TEST_F(JournalKeys, ALogThatSomebodyElseWritesToIsRefused) {
   std::promise<void> written;
   log_->append("hello", [&](const Result<Offset>&) { written.set_value(); });
   written.get_future().wait();
-  const auto opened = Vault::open_log(here_.path, log_);
+  const auto opened = Vault::open_log(here_.path(), log_);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
 }

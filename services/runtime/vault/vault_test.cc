@@ -7,22 +7,18 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_directory.h"
 
 namespace shiplog {
 namespace {
 
 const ObjectKey kSecretKey{type::kSecret, "default", "password"};
 
-struct Folder {
-  std::string path = std::string{::testing::TempDir()} + "vault-XXXXXX";
-  Folder() { path = ::mkdtemp(path.data()); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string bytes() const {
-    std::stringstream all;
-    for (const auto& file : std::filesystem::directory_iterator(path)) all << std::ifstream{file.path()}.rdbuf();
-    return all.str();
-  }
-};
+std::string bytes_in(const TestDirectory& folder) {
+  std::stringstream all;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) all << std::ifstream{file.path()}.rdbuf();
+  return all.str();
+}
 
 Value secret(const char* text) {
   return Value::object({{"kind", "Secret"}, {"data", Value::object({{"word", text}})}});
@@ -35,20 +31,20 @@ Folded removal_of(const Value& before) {
 }
 
 TEST(Vault, WhatIsSealedOpensAgainAlsoInAnotherProcess) {
-  const Folder folder;
+  const TestDirectory folder{"vault"};
   Value sealed;
   {
-    auto vault = Vault::open_folder(folder.path).value();
+    auto vault = Vault::open_folder(folder.path()).value();
     sealed = vault->seal(kSecretKey, secret("aHVudGVyMg==")).value();
     EXPECT_EQ(to_json(sealed).find("aHVudGVyMg"), std::string::npos);
     EXPECT_EQ(vault->open(sealed).value(), secret("aHVudGVyMg=="));
   }
-  EXPECT_EQ(Vault::open_folder(folder.path).value()->open(sealed).value(), secret("aHVudGVyMg=="));
+  EXPECT_EQ(Vault::open_folder(folder.path()).value()->open(sealed).value(), secret("aHVudGVyMg=="));
 }
 
 TEST(Vault, EqualTextsSealAlikeAndOthersDoNot) {
-  const Folder folder;
-  auto vault = Vault::open_folder(folder.path).value();
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
   EXPECT_EQ(vault->seal(kSecretKey, secret("YQ==")).value(), vault->seal(kSecretKey, secret("YQ==")).value());
   EXPECT_NE(vault->seal(kSecretKey, secret("YQ==")).value(), vault->seal(kSecretKey, secret("Yg==")).value());
   const Value once = vault->seal(kSecretKey, secret("YQ==")).value();
@@ -56,32 +52,32 @@ TEST(Vault, EqualTextsSealAlikeAndOthersDoNot) {
 }
 
 TEST(Vault, CopiesInsideOtherObjectsOpenToo) {
-  const Folder folder;
-  auto vault = Vault::open_folder(folder.path).value();
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
   const Value work = Value::object({{"manifests", Value::array({vault->seal(kSecretKey, secret("YQ==")).value()})}});
   EXPECT_EQ(vault->open(work).value()["manifests"][0], secret("YQ=="));
 }
 
 TEST(Vault, OtherTypesPassUnchanged) {
-  const Folder folder;
-  auto vault = Vault::open_folder(folder.path).value();
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
   EXPECT_EQ(vault->seal({"configmaps", "default", "x"}, secret("YQ==")).value(), secret("YQ=="));
 }
 
 TEST(Vault, KeyGoesWithTheObject) {
-  const Folder folder;
-  auto vault = Vault::open_folder(folder.path).value();
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
   const Value sealed = vault->seal(kSecretKey, secret("YQ==")).value();
   const std::string id = sealed["data"]["word"].str().substr(18, 32);
-  ASSERT_NE(folder.bytes().find(id), std::string::npos);
+  ASSERT_NE(bytes_in(folder).find(id), std::string::npos);
   vault->on_folded(State{}, DecodedRecord{}, removal_of(sealed));
   EXPECT_EQ(vault->open(sealed).value(), secret(""));
-  EXPECT_EQ(folder.bytes().find(id), std::string::npos) << "neither key file nor its log still has the row";
+  EXPECT_EQ(bytes_in(folder).find(id), std::string::npos) << "neither key file nor its log still has the row";
 }
 
 TEST(Vault, AlteredTextIsNotOpened) {
-  const Folder folder;
-  auto vault = Vault::open_folder(folder.path).value();
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
   Value sealed = vault->seal(kSecretKey, secret("YWJjZGVm")).value();
   std::string text = sealed["data"]["word"].str();
   text[text.size() - 6] = text[text.size() - 6] == 'A' ? 'B' : 'A';
@@ -90,10 +86,10 @@ TEST(Vault, AlteredTextIsNotOpened) {
 }
 
 TEST(Vault, AnotherFleetsKeyIsNamed) {
-  const Folder folder;
-  const Value sealed = Vault::open_folder(folder.path).value()->seal(kSecretKey, secret("YQ==")).value();
-  std::ofstream{folder.path + "/fleet.key"} << std::string(32, 'x');
-  EXPECT_EQ(Vault::open_folder(folder.path).value()->open(sealed).error().code, ErrorCode::kCorrupt);
+  const TestDirectory folder{"vault"};
+  const Value sealed = Vault::open_folder(folder.path()).value()->seal(kSecretKey, secret("YQ==")).value();
+  std::ofstream{folder.file("fleet.key")} << std::string(32, 'x');
+  EXPECT_EQ(Vault::open_folder(folder.path()).value()->open(sealed).error().code, ErrorCode::kCorrupt);
 }
 
 }  // namespace
