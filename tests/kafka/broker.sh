@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A Kafka broker (KRaft, no ZooKeeper) for tests and `./dev up --journal=kafka`.
 #
-#   broker.sh fetch                                        get Kafka's jars by Maven, once; print their folder
+#   broker.sh fetch                                        get Kafka's jars by Maven, once, and make what lets a broker
+#                                                          start quickly; print the jars' folder
 #   broker.sh run DIR ID PORT ID@HOST:PORT,... [KEY=VALUE...]
 #       become broker and controller ID of the cluster whose controllers are listed (this one among them), with the data
 #       in DIR, which is formatted when it is new. Further words are broker settings.
@@ -11,6 +12,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 version=$(sed -n 's|.*<kafka.version>\(.*\)</kafka.version>.*|\1|p' "$here/pom.xml")
 jars=${SHIPLOG_KAFKA_JARS:-$root/.cache/kafka/$version}
+jars=${jars%/}
+cluster=4L6g3nShT-eMCtK--X86sw
 
 die() { printf 'kafka: %s\n' "$*" >&2; exit 1; }
 
@@ -37,51 +40,101 @@ fetch() {
   echo "$jars"
 }
 
+# A broker's classes as the virtual machine wants them, made once by a broker that is started for that and stopped again:
+# with them a broker starts with half the work. It is of this very java, which reads the jars as ever when it does not
+# fit, or is not there.
+prepare() {
+  fetch
+  local archive
+  archive=$(archive)
+  [ ! -f "$archive" ] || return 0
+  exec 9>"$jars.lock"
+  flock 9
+  [ -f "$archive" ] || (make_archive "$archive") >/dev/null 2>&1 || true
+  flock -u 9
+}
+archive() { echo "$jars-$(stat -Lc %Y "$(command -v java)").jsa"; }
+make_archive() {
+  local archive=$1 scratch address broker
+  scratch=$(mktemp -d)
+  # An address of its own, so that it needs no free port.
+  address=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+  settings "$scratch" 1 "$address:9092" "1@$address:9093" >"$scratch/server.properties"
+  java_flags "$scratch"
+  timeout 60 java "${flags[@]}" kafka.tools.StorageTool format --cluster-id "$cluster" --config "$scratch/server.properties"
+  timeout 120 java "${flags[@]}" -XX:ArchiveClassesAtExit="$scratch/classes.jsa" kafka.Kafka "$scratch/server.properties" &
+  broker=$!
+  for _ in $(seq 600); do
+    (exec 8<>"/dev/tcp/$address/9092") 2>/dev/null && break
+    sleep 0.1
+  done
+  kill -TERM $broker
+  wait $broker
+  [ ! -s "$scratch/classes.jsa" ] || mv "$scratch/classes.jsa" "$archive"
+  rm -rf "$scratch"
+}
+
 # Small and quick to start, not fast for long: the first compiler only, one garbage collector thread.
+java_flags() {
+  local scratch=$1
+  flags=(-Xms64m "-Xmx${SHIPLOG_KAFKA_HEAP:-384m}" -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto)
+  read -ra more <<<"${SHIPLOG_KAFKA_JVM:--XX:TieredStopAtLevel=1}"
+  flags+=("${more[@]}" "-Dlog4j.configuration=file:$here/log4j.properties" "-Dshiplog.level=${SHIPLOG_KAFKA_LOG:-WARN}"
+    -Djava.awt.headless=true "-Djava.io.tmpdir=$scratch" -cp "$(fetch)/*")
+}
+
 become_java() {
-  exec java -Xms64m "-Xmx${SHIPLOG_KAFKA_HEAP:-384m}" -XX:+UseSerialGC ${SHIPLOG_KAFKA_JVM:--XX:TieredStopAtLevel=1} -Xshare:auto \
-    -Dlog4j.configuration="file:$here/log4j.properties" -Dshiplog.level="${SHIPLOG_KAFKA_LOG:-WARN}" \
-    -Djava.awt.headless=true -cp "$(fetch)/*" "$@"
+  java_flags "$1"
+  shift
+  local archive
+  archive=$(archive)
+  [ ! -f "$archive" ] || flags+=("-XX:SharedArchiveFile=$archive")
+  exec java "${flags[@]}" "$@"
+}
+
+# server.properties of a broker and controller.
+settings() {
+  local folder=$1 id=$2 address=$3 voters=$4; shift 4
+  local controller brokers
+  controller=$(printf '%s' "$voters" | tr ',' '\n' | sed -n "s/^$id@//p")
+  brokers=$(printf '%s' "$voters" | tr ',' '\n' | grep -c .)
+  [ -n "$controller" ] || die "controller $id is not among $voters"
+  echo "process.roles=broker,controller"
+  echo "node.id=$id"
+  echo "controller.quorum.voters=$voters"
+  echo "listeners=PLAINTEXT://$address,CONTROLLER://$controller"
+  echo "advertised.listeners=PLAINTEXT://$address"
+  echo "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+  echo "controller.listener.names=CONTROLLER"
+  echo "log.dirs=$folder/data"
+  echo "auto.create.topics.enable=false"
+  echo "offsets.topic.replication.factor=$brokers"
+  echo "offsets.topic.num.partitions=1"
+  echo "group.initial.rebalance.delay.ms=0"
+  # Few cores, few clients.
+  echo "num.network.threads=2"
+  echo "num.io.threads=2"
+  echo "background.threads=2"
+  echo "log.cleaner.dedupe.buffer.size=4194304"
+  for setting in "$@"; do echo "$setting"; done
 }
 
 run() {
   [ $# -ge 4 ] || die "run wants DIR ID PORT CONTROLLERS"
   local folder=$1 id=$2 port=$3 voters=$4; shift 4
-  local controller brokers
-  controller=$(printf '%s' "$voters" | tr ',' '\n' | sed -n "s/^$id@//p")
-  brokers=$(printf '%s' "$voters" | tr ',' '\n' | grep -c .)
-  [ -n "$controller" ] || die "controller $id is not among $voters"
-  mkdir -p "$folder"
-  {
-    echo "process.roles=broker,controller"
-    echo "node.id=$id"
-    echo "controller.quorum.voters=$voters"
-    echo "listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://$controller"
-    echo "advertised.listeners=PLAINTEXT://127.0.0.1:$port"
-    echo "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
-    echo "controller.listener.names=CONTROLLER"
-    echo "log.dirs=$folder/data"
-    echo "auto.create.topics.enable=false"
-    echo "offsets.topic.replication.factor=$brokers"
-    echo "offsets.topic.num.partitions=1"
-    echo "group.initial.rebalance.delay.ms=0"
-    # Few cores, few clients.
-    echo "num.network.threads=2"
-    echo "num.io.threads=2"
-    echo "background.threads=2"
-    echo "log.cleaner.dedupe.buffer.size=4194304"
-    for setting in "$@"; do echo "$setting"; done
-  } >"$folder/server.properties"
+  mkdir -p "$folder/scratch"
+  settings "$folder" "$id" "127.0.0.1:$port" "$voters" "$@" >"$folder/server.properties"
   [ -f "$folder/data/meta.properties" ] ||
-    (become_java kafka.tools.StorageTool format --cluster-id 4L6g3nShT-eMCtK--X86sw --config "$folder/server.properties" >/dev/null)
-  become_java kafka.Kafka "$folder/server.properties"
+    (become_java "$folder/scratch" kafka.tools.StorageTool format --cluster-id "$cluster" \
+      --config "$folder/server.properties" >/dev/null)
+  become_java "$folder/scratch" kafka.Kafka "$folder/server.properties"
 }
 
 verb=${1:-}
 shift || true
 case $verb in
-  fetch) fetch ;;
+  fetch) prepare ;;
   run) run "$@" ;;
-  tool) become_java "$@" ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  tool) become_java "${TMPDIR:-/tmp}" "$@" ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "events/base/test_directory.h"
 #include "events/journal/kafka/kafka_journal.h"
 #include "tests/support/process.h"
 
 namespace shiplog::kafka_test {
 
 /// Apache Kafka, for real: one broker (or more, each also a controller) in a temporary folder and on free ports.
-/// Everything is killed and removed at the end; after a failed test the ends of the brokers' logs are printed first.
+/// Everything is killed and removed at the end; after a failed test the ends of the brokers' logs are printed, and the
+/// folder stays.
 /// A cluster that cannot be had fails the test and ends the program with a sentence: nothing is skipped.
 /// Threads: the main one.
 class Cluster {
@@ -47,11 +49,11 @@ class Cluster {
     int controller_port = 0;
     std::unique_ptr<e2e::Process> process;
   };
-  std::string folder(size_t node) const { return folder_ + "/broker" + std::to_string(node + 1); }
+  std::string folder(size_t node) const { return folder_.file("broker" + std::to_string(node + 1)); }
   void print_logs() const;
 
   std::vector<std::string> settings_;
-  std::string folder_;
+  TestDirectory folder_{"kafka"};
   std::string bootstrap_;
   std::string voters_;
   std::vector<Node> nodes_;
