@@ -41,8 +41,8 @@ fetch() {
 }
 
 # A broker's classes as the virtual machine wants them, made once by a broker that is started for that and stopped again:
-# with them a broker starts with half the work. It is of this very java, which reads the jars as ever when it does not
-# fit, or is not there.
+# with them a broker starts with half the work. The file is of this very java, which reads the jars as ever where it does
+# not fit; it is empty where it could not be made.
 prepare() {
   fetch
   local archive
@@ -51,6 +51,7 @@ prepare() {
   exec 9>"$jars.lock"
   flock 9
   [ -f "$archive" ] || (make_archive "$archive") >/dev/null 2>&1 || true
+  [ -f "$archive" ] || : >"$archive"
   flock -u 9
 }
 archive() { echo "$jars-$(stat -Lc %Y "$(command -v java)").jsa"; }
@@ -66,6 +67,7 @@ make_archive() {
   broker=$!
   for _ in $(seq 600); do
     (exec 8<>"/dev/tcp/$address/9092") 2>/dev/null && break
+    kill -0 $broker || break
     sleep 0.1
   done
   kill -TERM $broker
@@ -88,7 +90,7 @@ become_java() {
   shift
   local archive
   archive=$(archive)
-  [ ! -f "$archive" ] || flags+=("-XX:SharedArchiveFile=$archive")
+  [ ! -s "$archive" ] || flags+=("-XX:SharedArchiveFile=$archive")
   exec java "${flags[@]}" "$@"
 }
 
