@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
@@ -19,12 +20,20 @@ void print_deployment(const Value& object, UtcMillis now, Row& row) {
                             images_of(template_containers(object)), selector_text(object["spec"]["selector"])});
 }
 
-void print_replica_set(const Value& object, UtcMillis now, Row& row) {
+void print_replicated(const Value& object, std::string selector, UtcMillis now, Row& row) {
   const Value& status = object["status"];
   row.cells =
       Value::array({object["metadata"]["name"], object["spec"]["replicas"].as_int(1), status["replicas"].as_int(),
                     status["readyReplicas"].as_int(), age_of(object, now), names_of(template_containers(object)),
-                    images_of(template_containers(object)), selector_text(object["spec"]["selector"])});
+                    images_of(template_containers(object)), std::move(selector)});
+}
+
+void print_replica_set(const Value& object, UtcMillis now, Row& row) {
+  print_replicated(object, selector_text(object["spec"]["selector"]), now, row);
+}
+
+void print_replication_controller(const Value& object, UtcMillis now, Row& row) {
+  print_replicated(object, labels_text(object["spec"]["selector"]), now, row);
 }
 
 void print_stateful_set(const Value& object, UtcMillis now, Row& row) {
@@ -85,14 +94,6 @@ void print_cron_job(const Value& object, UtcMillis now, Row& row) {
                             spec["suspend"].as_bool() ? "True" : "False", object["status"]["active"].size(),
                             last.is_empty() ? "<none>" : age(last, now), age_of(object, now), names_of(containers),
                             images_of(containers), selector_text(spec["jobTemplate"]["spec"]["selector"])});
-}
-
-void print_replication_controller(const Value& object, UtcMillis now, Row& row) {
-  const Value& status = object["status"];
-  row.cells =
-      Value::array({object["metadata"]["name"], object["spec"]["replicas"].as_int(1), status["replicas"].as_int(),
-                    status["readyReplicas"].as_int(), age_of(object, now), names_of(template_containers(object)),
-                    images_of(template_containers(object)), labels_text(object["spec"]["selector"])});
 }
 
 void print_pod_template(const Value& object, UtcMillis, Row& row) {
@@ -166,6 +167,9 @@ constexpr Column kSelector{"Selector", "string", 1};
 }  // namespace
 
 const std::vector<Printer>& workload_printers() {
+  static const std::vector<Column> kReplicated = {
+      kName,    {"Desired", "integer"}, {"Current", "integer"}, {"Ready", "integer"}, kAge, kContainers, kImages,
+      kSelector};
   static const std::vector<Printer> kPrinters = {
       {"pods",
        {kName,
@@ -181,16 +185,7 @@ const std::vector<Printer>& workload_printers() {
       {"deployments.apps",
        {kName, {"Ready"}, {"Up-to-date", "integer"}, {"Available", "integer"}, kAge, kContainers, kImages, kSelector},
        print_deployment},
-      {"replicasets.apps",
-       {kName,
-        {"Desired", "integer"},
-        {"Current", "integer"},
-        {"Ready", "integer"},
-        kAge,
-        kContainers,
-        kImages,
-        kSelector},
-       print_replica_set},
+      {"replicasets.apps", kReplicated, print_replica_set},
       {"statefulsets.apps", {kName, {"Ready"}, kAge, kContainers, kImages}, print_stateful_set},
       {"daemonsets.apps",
        {kName,
@@ -208,16 +203,7 @@ const std::vector<Printer>& workload_printers() {
       {"jobs.batch",
        {kName, {"Status"}, {"Completions"}, {"Duration"}, kAge, kContainers, kImages, kSelector},
        print_job},
-      {"replicationcontrollers",
-       {kName,
-        {"Desired", "integer"},
-        {"Current", "integer"},
-        {"Ready", "integer"},
-        kAge,
-        kContainers,
-        kImages,
-        kSelector},
-       print_replication_controller},
+      {"replicationcontrollers", kReplicated, print_replication_controller},
       {"podtemplates", {kName, {"Containers"}, {"Images"}, {"Pod Labels"}}, print_pod_template},
       {"horizontalpodautoscalers.autoscaling",
        {kName, {"Reference"}, {"Targets"}, {"MinPods"}, {"MaxPods"}, {"Replicas"}, kAge},
