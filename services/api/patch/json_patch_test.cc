@@ -1,16 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_values.h"
 #include "services/api/patch/patch.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) {
-  auto value = parse_json(text);
-  EXPECT_TRUE(value.has_value()) << text;
-  return value ? value.value() : Value{};
-}
+using test::json;
 
 Result<Value> patched(std::string_view object, std::string_view patch) {
   return apply_json_patch(json(object), json(patch));

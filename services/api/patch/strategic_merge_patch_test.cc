@@ -1,17 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_values.h"
 #include "events/kinds/kinds.h"
 #include "services/api/patch/patch.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) {
-  auto value = parse_json(text);
-  EXPECT_TRUE(value.has_value()) << text;
-  return value ? value.value() : Value{};
-}
+using test::json;
 
 const Schema& schema(const char* type) { return *Kinds::compiled().find_type(type)->schema; }
 

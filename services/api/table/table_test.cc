@@ -3,17 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/test_values.h"
 
 namespace shiplog::api {
 namespace {
 
-const UtcMillis kNow = parse_rfc3339("2026-01-02T00:00:00Z").value();
+using test::json;
 
-Value json(std::string_view text) {
-  auto value = parse_json(text);
-  EXPECT_TRUE(value.has_value()) << text;
-  return value ? value.value() : Value{};
-}
+const UtcMillis kNow = parse_rfc3339("2026-01-02T00:00:00Z").value();
 
 const Kind& kind(const char* type) { return *Kinds::compiled().find_type(type); }
 
