@@ -2,7 +2,6 @@
 // journal, or a true beginning with a refusal that says what is missing. Never less without a word, never a crash.
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <optional>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "events/base/test_directory.h"
+#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/journal_file.h"
 #include "events/journal/embedded/sqlite_journal.h"
 #include "tests/crash/plane.h"
@@ -26,12 +26,6 @@ constexpr size_t kPage = 4096;
 constexpr size_t kFrame = kPage + 24;
 constexpr int kBefore = 40;  // records in the file itself, checkpointed and synced
 constexpr int kAfter = 25;   // records in the write-ahead log only
-
-Result<Offset> append(Journal& journal, std::string bytes) {
-  std::promise<Result<Offset>> answer;
-  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
-  return answer.get_future().get();
-}
 
 /// What a journal turned out to be.
 struct Found {
@@ -61,7 +55,7 @@ class JournalCut : public ::testing::Test {
     const size_t number = stored_.size();
     stored_.push_back(std::to_string(number) + " " +
                       std::string(number * 433 % 6000, static_cast<char>('a' + number % 26)));
-    ASSERT_TRUE(append(journal, stored_.back()));
+    ASSERT_TRUE(append_and_wait(journal, stored_.back()));
   }
 
   /// Opens a copy that consists of these files and reads all there is, as a server and a tail do.
@@ -86,7 +80,7 @@ class JournalCut : public ::testing::Test {
         EXPECT_EQ(head.value().value, static_cast<int64_t>(found.records));
       }
       if (all) {
-        const auto appended = append(*opened.value(), "one more");
+        const auto appended = append_and_wait(*opened.value(), "one more");
         EXPECT_TRUE(!appended || mark.empty() || found.refusal || found.records == stored_.size())
             << "an append hides the loss";
       }

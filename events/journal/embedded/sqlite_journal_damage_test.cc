@@ -2,7 +2,6 @@
 // ends. It never delivers a wrong record, and never fewer without a word.
 
 #include <fstream>
-#include <future>
 #include <optional>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "events/base/test_directory.h"
+#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/sqlite_journal.h"
 
 namespace shiplog {
@@ -28,12 +28,6 @@ void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-Result<Offset> append(Journal& journal, std::string bytes) {
-  std::promise<Result<Offset>> answer;
-  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
-  return answer.get_future().get();
-}
-
 class SqliteJournalDamage : public testing::Test {
  protected:
   // One commit each, so that it is known which frames belong to which record.
@@ -41,7 +35,7 @@ class SqliteJournalDamage : public testing::Test {
     journal_ = std::move(open_sqlite_journal(path_)).value();
     for (size_t i = 0; i < count; ++i) {
       stored_.push_back(std::to_string(i) + " " + std::string(i * stride % 6000, static_cast<char>('a' + i % 26)));
-      ASSERT_TRUE(append(*journal_, stored_.back()).has_value());
+      ASSERT_TRUE(append_and_wait(*journal_, stored_.back()).has_value());
     }
   }
 
@@ -103,7 +97,7 @@ class SqliteJournalDamage : public testing::Test {
           << found.end->message;
     }
     if (!try_append) return found;
-    const auto appended = append(*opened.value(), "one more");
+    const auto appended = append_and_wait(*opened.value(), "one more");
     if (!appended) found.append = appended.error();
     return found;
   }

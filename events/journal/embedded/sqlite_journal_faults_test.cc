@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "events/base/test_directory.h"
+#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/sqlite_journal.h"
 
 namespace {
@@ -62,12 +63,6 @@ extern "C" int fsync(int fd) { return sync_or_fail(fd, "fsync"); }
 namespace shiplog {
 namespace {
 
-Result<Offset> append(Journal& journal, std::string bytes) {
-  std::promise<Result<Offset>> answer;
-  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
-  return answer.get_future().get();
-}
-
 class SqliteJournalFaults : public testing::Test {
  protected:
   void TearDown() override {
@@ -100,41 +95,41 @@ class SqliteJournalFaults : public testing::Test {
 using Strings = std::vector<std::string>;
 
 TEST_F(SqliteJournalFaults, OnAFullDiskCertainlyNothingIsStoredAndLaterAppendsGoOn) {
-  ASSERT_TRUE(append(*journal_, "before").has_value());
+  ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
   wal_write_error = ENOSPC;
-  const auto refused = append(*journal_, "while full");
+  const auto refused = append_and_wait(*journal_, "while full");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kIo);
   EXPECT_NE(refused.error().message.find("disk is full"), std::string::npos) << refused.error().message;
   EXPECT_EQ(stored_after_crash(), Strings{"before"});
   wal_write_error = 0;
-  EXPECT_EQ(append(*journal_, "after").value(), Offset{1});
+  EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{1});
   EXPECT_EQ(stored(*journal_), (Strings{"before", "after"}));
 }
 
 TEST_F(SqliteJournalFaults, AfterAFailedWriteCertainlyNothingIsStored) {
-  ASSERT_TRUE(append(*journal_, "before").has_value());
+  ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
   wal_write_error = EIO;
-  const auto refused = append(*journal_, "while broken");
+  const auto refused = append_and_wait(*journal_, "while broken");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kIo);
   EXPECT_NE(refused.error().message.find(path_), std::string::npos) << refused.error().message;
   EXPECT_EQ(stored_after_crash(), Strings{"before"});
   wal_write_error = 0;
-  EXPECT_EQ(append(*journal_, "after").value(), Offset{1});
+  EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{1});
 }
 
 TEST_F(SqliteJournalFaults, AfterAFailedSyncTheOutcomeIsUnknownAndARetryIsStored) {
-  ASSERT_TRUE(append(*journal_, "before").has_value());
+  ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
   wal_sync_error = EIO;
-  const auto unknown = append(*journal_, "entry");
+  const auto unknown = append_and_wait(*journal_, "entry");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnknownOutcome) << unknown.error().message;
   EXPECT_EQ(stored(*journal_), Strings{"before"}) << "a tail delivers only what is durable";
   EXPECT_EQ(journal_->head().value(), Offset{1});
   wal_sync_error = 0;
   EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"})) << "then it was not unknown but certainly not stored";
-  EXPECT_TRUE(append(*journal_, "entry").has_value());
+  EXPECT_TRUE(append_and_wait(*journal_, "entry").has_value());
   EXPECT_EQ(stored(*journal_), (Strings{"before", "entry"}));
   EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"}));
 }
@@ -151,7 +146,7 @@ TEST_F(SqliteJournalFaults, ARefusedGroupIsRefusedWhole) {
   }
   last.get_future().wait();
   wal_write_error = 0;
-  EXPECT_EQ(append(*journal_, "after").value(), Offset{0});
+  EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{0});
   EXPECT_EQ(stored(*journal_), Strings{"after"});
 }
 
@@ -171,7 +166,7 @@ TEST_F(SqliteJournalFaults, AcknowledgesOnlyWhatIsSynced) {
 TEST_F(SqliteJournalFaults, AnAcknowledgementComesAfterTheSyncEvenIfAlone) {
   for (int i = 0; i < 20; ++i) {
     wal_unsynced = false;
-    EXPECT_TRUE(append(*journal_, "x").has_value());
+    EXPECT_TRUE(append_and_wait(*journal_, "x").has_value());
     EXPECT_FALSE(wal_unsynced);
   }
 }

@@ -12,15 +12,10 @@
 #include <unistd.h>
 
 #include "events/base/test_directory.h"
+#include "events/journal/contract/append_and_wait.h"
 
 namespace shiplog {
 namespace {
-
-Result<Offset> append(Journal& journal, std::string bytes) {
-  std::promise<Result<Offset>> answer;
-  journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });
-  return answer.get_future().get();
-}
 
 // Opens the file with SQLite itself, as some other program would.
 class OtherProgram {
@@ -132,7 +127,7 @@ TEST_F(SqliteJournal, IsMadeOnceWhenManyOpenItAtTheSameTime) {
   for (int i = 0; i < 8; ++i) {
     openers.emplace_back([this, i] {
       const auto journal = open();
-      EXPECT_TRUE(append(*journal, std::to_string(i)).has_value());
+      EXPECT_TRUE(append_and_wait(*journal, std::to_string(i)).has_value());
     });
   }
   for (auto& opener : openers) opener.join();
@@ -157,7 +152,7 @@ TEST_F(SqliteJournal, StoresAndAcknowledgesWhatWaitsBeforeItEnds) {
 TEST_F(SqliteJournal, LeavesTheFileAndItsMarkBehind) {
   {
     const auto journal = open();
-    EXPECT_TRUE(append(*journal, "x").has_value());
+    EXPECT_TRUE(append_and_wait(*journal, "x").has_value());
     EXPECT_EQ(journal->tail({}).value()->next(1, Millis{0}).value().size(), 1U);
   }
   for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
@@ -180,14 +175,14 @@ TEST_F(SqliteJournal, AnAppendToALockedFileIsUnavailableAndCertainlyNotStored) {
   {
     OtherProgram other(path_);
     other.run("BEGIN IMMEDIATE");
-    const auto refused = append(*journal, "too early");
+    const auto refused = append_and_wait(*journal, "too early");
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     const auto not_trimmed = journal->trim(Offset{1});
     ASSERT_FALSE(not_trimmed.has_value());
     EXPECT_EQ(not_trimmed.error().code, ErrorCode::kUnavailable);
   }
-  EXPECT_EQ(append(*journal, "in time").value(), Offset{0});
+  EXPECT_EQ(append_and_wait(*journal, "in time").value(), Offset{0});
 }
 
 TEST_F(SqliteJournal, RefusesAppendsWhileTooManyBytesWait) {
@@ -210,13 +205,13 @@ TEST_F(SqliteJournal, RefusesAppendsWhileTooManyBytesWait) {
   go_on.set_value();
   last.get_future().wait();
   EXPECT_EQ(answers, (std::vector<std::string>{"stored", "stored", "unavailable"}));
-  EXPECT_TRUE(append(*journal, std::string(400, 'x')).has_value());
+  EXPECT_TRUE(append_and_wait(*journal, std::string(400, 'x')).has_value());
 }
 
 TEST_F(SqliteJournal, TheWriteAheadLogDoesNotGrowForEver) {
   const auto journal = open();
   std::vector<std::future<Result<Offset>>> answers;
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(append(*journal, std::string(1'000'000, 'x')).has_value());
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(append_and_wait(*journal, std::string(1'000'000, 'x')).has_value());
   EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), 40'000'000U);
 }
 
