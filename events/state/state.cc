@@ -52,8 +52,8 @@ StateMeta State::meta() const { return meta_; }
 const Object* State::find(const ObjectKey& key) const {
   const auto type = objects_.find(key.type);
   if (type == objects_.end()) return nullptr;
-  const auto object = type->second.find(NameLess::Views{key.ns, key.name});
-  return object == type->second.end() ? nullptr : &object->second;
+  const auto* node = type->second.table.find(key.ns, key.name);
+  return node == nullptr ? nullptr : &node->second;
 }
 
 const Value& State::value_of(const ObjectKey& key) const {
@@ -68,7 +68,7 @@ Revision State::revision_of(const ObjectKey& key) const {
 
 const State::Objects& State::objects(std::string_view type) const {
   const auto at = objects_.find(type);
-  return at == objects_.end() ? kNoObjects : at->second;
+  return at == objects_.end() ? kNoObjects : at->second.sorted;
 }
 
 std::ranges::subrange<State::Objects::const_iterator> State::objects(std::string_view type, std::string_view ns) const {
@@ -88,7 +88,7 @@ std::vector<std::string> State::types() const {
 
 size_t State::object_count() const {
   size_t count = 0;
-  for (const auto& [type, objects] : objects_) count += objects.size();
+  for (const auto& [type, objects] : objects_) count += objects.sorted.size();
   return count;
 }
 
@@ -120,10 +120,13 @@ const Lease& State::lease(std::string_view service) const {
 
 void State::put(const ObjectKey& key, Object object) {
   auto type = objects_.find(key.type);
-  if (type == objects_.end()) type = objects_.emplace(key.type, Objects{}).first;
-  const auto place = type->second.lower_bound(NameLess::Views{key.ns, key.name});
-  const bool inserted = place == type->second.end() || place->first.ns != key.ns || place->first.name != key.name;
-  const auto at = inserted ? type->second.try_emplace(place, Name{key.ns, key.name}) : place;
+  if (type == objects_.end()) type = objects_.emplace(key.type, OfType{}).first;
+  auto* at = type->second.table.find(key.ns, key.name);
+  const bool inserted = at == nullptr;
+  if (inserted) {
+    at = &*type->second.sorted.try_emplace(Name{key.ns, key.name}).first;
+    type->second.table.insert(at);
+  }
   meta_.hash += object.hash;
   if (!inserted) meta_.hash -= at->second.hash;
   const Value before = inserted ? Value{} : at->second.value;
@@ -134,11 +137,12 @@ void State::put(const ObjectKey& key, Object object) {
 void State::erase(const ObjectKey& key) {
   const auto type = objects_.find(key.type);
   SHIPLOG_CHECK(type != objects_.end(), "an object that is erased exists");
-  const auto at = type->second.find(NameLess::Views{key.ns, key.name});
-  SHIPLOG_CHECK(at != type->second.end(), "an object that is erased exists");
+  const auto at = type->second.sorted.find(NameLess::Views{key.ns, key.name});
+  SHIPLOG_CHECK(at != type->second.sorted.end(), "an object that is erased exists");
   meta_.hash -= at->second.hash;
   const Value before = std::move(at->second.value);
-  type->second.erase(at);
+  type->second.table.erase(&*at);
+  type->second.sorted.erase(at);
   reindex(key, before, Value{});
 }
 

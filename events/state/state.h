@@ -17,6 +17,7 @@
 #include "events/base/quantity.h"
 #include "events/base/time.h"
 #include "events/state/cluster.h"
+#include "events/state/name_table.h"
 #include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/policy_index.h"
@@ -125,7 +126,21 @@ class State {
   void remember_hash();
 
   StateMeta meta_;  // hash covers objects only; hash() adds the rest
-  std::map<std::string, Objects, std::less<>> objects_;
+  /// All of one type: to be walked in order, and to be found at once.
+  struct OfType {
+    OfType() = default;
+    OfType(const OfType& other) : sorted{other.sorted} {
+      for (auto& node : sorted) table.insert(&node);
+    }
+    OfType(OfType&&) noexcept = default;
+    OfType& operator=(OfType&&) noexcept = default;
+    OfType& operator=(const OfType& other) { return *this = OfType{other}; }
+    ~OfType() = default;
+
+    Objects sorted;
+    NameTable<Objects::value_type> table;
+  };
+  std::map<std::string, OfType, std::less<>> objects_;
   std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;
   std::map<std::pair<std::string, std::string>, std::set<ObjectKey>> labelled_;
   std::map<std::string, Cluster> clusters_;

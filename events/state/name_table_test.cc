@@ -1,0 +1,55 @@
+#include "events/state/name_table.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "events/base/random.h"
+
+namespace shiplog {
+namespace {
+
+struct Name {
+  std::string ns, name;
+  auto operator<=>(const Name&) const = default;
+};
+using Map = std::map<Name, int>;
+
+TEST(NameTable, FindsNothingWhereNothingIs) {
+  NameTable<Map::value_type> table;
+  EXPECT_EQ(table.find("a", "b"), nullptr);
+}
+
+TEST(NameTable, TellsApartWhatANamespaceAndANameAreMadeOf) {
+  Map map{{{"ab", "c"}, 1}, {{"a", "bc"}, 2}, {{"", "abc"}, 3}};
+  NameTable<Map::value_type> table;
+  for (auto& node : map) table.insert(&node);
+  EXPECT_EQ(table.find("ab", "c")->second, 1);
+  EXPECT_EQ(table.find("a", "bc")->second, 2);
+  EXPECT_EQ(table.find("", "abc")->second, 3);
+  EXPECT_EQ(table.find("abc", ""), nullptr);
+}
+
+TEST(NameTable, AgreesWithTheMapWhateverComesAndGoes) {
+  SeededRandom random{7};
+  Map map;
+  NameTable<Map::value_type> table;
+  for (int step = 0; step < 200'000; ++step) {
+    // Few names, so that each comes and goes many times and slots are fought for.
+    const Name name{"n" + std::to_string(random_below(random, 5)), std::to_string(random_below(random, 300))};
+    const auto at = map.find(name);
+    auto* found = table.find(name.ns, name.name);
+    ASSERT_EQ(found, at == map.end() ? nullptr : &*at) << "step " << step;
+    if (found == nullptr) {
+      table.insert(&*map.emplace(name, step).first);
+    } else if (random_below(random, 3) > 0) {
+      table.erase(found);
+      map.erase(at);
+    }
+  }
+  for (auto& node : map) EXPECT_EQ(table.find(node.first.ns, node.first.name), &node);
+}
+
+}  // namespace
+}  // namespace shiplog
