@@ -11,6 +11,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
+#include "events/state/new_namespace.h"
 #include "projections/history/history_query.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/access.h"
@@ -50,14 +51,16 @@ std::vector<std::string> system_namespaces() {
   return {"default", "kube-node-lease", "kube-public", "kube-system", "karmada-cluster", "karmada-system"};
 }
 
-Value namespace_object(const std::string& name) {
-  return Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Namespace"},
-       {"metadata",
-        Value::object({{"name", name}, {"labels", Value::object({{"kubernetes.io/metadata.name", name}})}})},
-       {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
-       {"status", Value::object({{"phase", "Active"}})}});
+/// An entry of this process's own, which no user has asked for.
+Entry own_entry(Event event) {
+  Entry entry;
+  entry.actor = {.user = "system:shiplog",
+                 .groups = {"system:shiplog"},
+                 .service = "api",
+                 .source_ip = "",
+                 .user_agent = kUserAgent};
+  entry.events.push_back(std::move(event));
+  return entry;
 }
 
 /// Everything a running control plane process holds, in the order of its making.
@@ -287,15 +290,8 @@ class ControlPlane {
     for (const std::string& name : system_namespaces()) {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;
-      Entry entry;
-      entry.actor = {.user = "system:shiplog",
-                     .groups = {"system:shiplog"},
-                     .service = "api",
-                     .source_ip = "",
-                     .user_agent = kUserAgent};
-      entry.events = {ObjectCreated{key, namespace_object(name)}};
       // Of several processes one is first; the others' are refused, which is as good.
-      record_->replica().append(std::move(entry), [all](Result<Outcome>) {});
+      record_->replica().append(own_entry(ObjectCreated{key, new_namespace(name)}), [all](Result<Outcome>) {});
     }
     if (serves_api()) access_.begin(record_->replica(), kUserAgent, [all] {});
   }
@@ -306,14 +302,7 @@ class ControlPlane {
     for (const auto& [name, object] : ephemera_->replica().state().objects("events")) {
       const auto made = parse_rfc3339(object.value["metadata"]["creationTimestamp"].as_string());
       if (!made || now - made.value() < kEventLife) continue;
-      Entry entry;
-      entry.actor = {.user = "system:shiplog",
-                     .groups = {"system:shiplog"},
-                     .service = "api",
-                     .source_ip = "",
-                     .user_agent = kUserAgent};
-      entry.events = {ObjectRemoved{{"events", name.ns, name.name}}};
-      ephemera_->replica().append(std::move(entry), [](Result<Outcome>) {});
+      ephemera_->replica().append(own_entry(ObjectRemoved{{"events", name.ns, name.name}}), [](Result<Outcome>) {});
     }
     loop_.post_after(kExpireEvery, [this] {
       if (!stopped_) expire_ephemera();

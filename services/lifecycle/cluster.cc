@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/state/new_namespace.h"
 #include "events/state/work.h"
 #include "services/lifecycle/decide.h"
 
@@ -7,14 +8,9 @@ namespace shiplog::lifecycle {
 namespace {
 
 Value execution_space_object(const std::string& name) {
-  return Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Namespace"},
-       {"metadata",
-        Value::object({{"name", name},
-                       {"labels", Value::object({{label::kSystem, "true"}, {"kubernetes.io/metadata.name", name}})}})},
-       {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
-       {"status", Value::object({{"phase", "Active"}})}});
+  Value space = new_namespace(name);
+  space.edit("metadata").edit("labels").set(label::kSystem, "true");
+  return space;
 }
 
 bool placed_on(const State& state, std::string_view binding_type, const std::string& cluster) {

@@ -1,4 +1,5 @@
 #include "events/base/hash.h"
+#include "events/state/new_namespace.h"
 #include "events/state/object.h"
 #include "events/state/quota.h"
 #include "services/member/kinds.h"
@@ -6,16 +7,6 @@
 
 namespace shiplog {
 namespace {
-
-Value namespace_object(const std::string& name) {
-  return Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Namespace"},
-       {"metadata",
-        Value::object({{"name", name}, {"labels", Value::object({{"kubernetes.io/metadata.name", name}})}})},
-       {"spec", Value::object({{"finalizers", Value::array({"kubernetes"})}})},
-       {"status", Value::object({{"phase", "Active"}})}});
-}
 
 Value node_condition(const char* type, const char* status, const char* reason, const char* message) {
   return Value::object({{"type", type}, {"status", status}, {"reason", reason}, {"message", message}});
@@ -68,7 +59,7 @@ Value node_object(const MemberOptions& options, int number) {
 std::vector<Event> initial_objects(const MemberOptions& options) {
   std::vector<Event> events;
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-    events.emplace_back(ObjectCreated{{type::kNamespace, "", name}, namespace_object(name)});
+    events.emplace_back(ObjectCreated{{type::kNamespace, "", name}, new_namespace(name)});
   }
   for (int number = 1; number <= options.nodes; ++number) {
     Value node = node_object(options, number);

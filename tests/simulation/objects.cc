@@ -25,14 +25,6 @@ Value milli(int64_t cpu) { return std::to_string(cpu) + "m"; }
 
 }  // namespace
 
-Value namespace_object(const std::string& name) {
-  Value ns = object_of("v1", "Namespace", "", name);
-  ns.edit("metadata").set("labels", Value::object({{"kubernetes.io/metadata.name", name}}));
-  ns.set("spec", Value::object({{"finalizers", Value::array({"kubernetes"})}}));
-  ns.set("status", Value::object({{"phase", "Active"}}));
-  return ns;
-}
-
 Value cluster_object(const std::string& name, const std::string& region) {
   Value cluster = generated(object_of("cluster.karmada.io/v1alpha1", "Cluster", "", name));
   cluster.edit("metadata").set("labels", Value::object({{"tier", region == "north" ? "gold" : "silver"}}));

@@ -15,7 +15,6 @@ inline constexpr const char* kConfigMaps = "configmaps";
 inline constexpr const char* kClusterRoles = "clusterroles.rbac.authorization.k8s.io";
 
 // Whole objects, as the API server would append them: defaulted, with generation 1 where the kind has one.
-Value namespace_object(const std::string& name);
 Value cluster_object(const std::string& name, const std::string& region);
 Value deployment(const std::string& ns, const std::string& name, const std::string& app, int64_t replicas,
                  int64_t cpu_milli);

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "events/state/new_namespace.h"
 #include "tests/simulation/objects.h"
 
 namespace shiplog::simulation {
@@ -29,7 +30,7 @@ void Workload::begin() {
   chance_ = world_.stream("users");
   Process& process = *world_.any_process(chance_);
   for (const char* name : {"default", "kube-system", "karmada-system", "karmada-cluster", "team-a"}) {
-    create(process, {type::kNamespace, "", name}, namespace_object(name));
+    create(process, {type::kNamespace, "", name}, new_namespace(name));
   }
   for (const std::string& name : world_.shape.clusters) {
     if (chance_.permille(800)) {
@@ -167,7 +168,7 @@ void Workload::on_cluster(Process& process) {
 
 void Workload::on_namespace(Process& process) {
   const ObjectKey key{type::kNamespace, "", chance_.permille(500) ? "team-a" : "team-b"};
-  if (process.replica().state().find(key) == nullptr) return create(process, key, namespace_object(key.name));
+  if (process.replica().state().find(key) == nullptr) return create(process, key, new_namespace(key.name));
   if (chance_.permille(300)) remove(process, key);
 }
 
