@@ -1,7 +1,8 @@
-// The product under load, as real processes: mutations over HTTPS, propagation latency, and the workload that Karmada's
+// The product under load, as real processes: mutations over HTTPS, reads and watches, propagation
+// latency, and the workload that Karmada's
 // v1.14 report measures: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of it in the journal
 // when the services start.
-//   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|latency|workload] [--json=FILE]
+//   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|reads|latency|workload] [--json=FILE]
 //   [--directory=DIRECTORY] [--keep=yes] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
 // It ends with code 1 when something does not arrive, or when a decision of the workload does not replay to itself.
 
@@ -22,157 +23,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "services/runtime/http/client.h"
-#include "services/runtime/http/kubeconfig.h"
-#include "tests/bench/figures.h"
-#include "tests/support/process.h"
+#include "tests/bench/bench_fleet.h"
+#include "tests/bench/reads.h"
 
 namespace shiplog::bench {
 namespace {
 
 using e2e::Process;
 using Steady = std::chrono::steady_clock;
-constexpr std::chrono::minutes kPatience{10};
-
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "fleet_bench: %s\n", why.c_str());
-  std::exit(1);
-}
-
-/// One line "VmHWM:   1234 kB" of /proc, in MB.
-double peak_memory_mb(pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/status"};
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
-  }
-  return 0;
-}
-
-/// User and system time of all threads, in seconds.
-double cpu_seconds(pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  std::string text{std::istreambuf_iterator<char>{file}, {}};
-  text.erase(0, text.rfind(')') + 1);  // the name may hold anything
-  double ticks = 0;
-  size_t field = 2;
-  for (size_t at = 0; at < text.size() && field < 15; ++field) {
-    at = text.find(' ', at) + 1;
-    constexpr size_t kUserTime = 13, kSystemTime = 14;
-    if (field == kUserTime || field == kSystemTime) ticks += std::strtod(text.c_str() + at, nullptr);
-  }
-  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
-class Client {
- public:
-  Client(const std::string& kubeconfig, size_t connections) {
-    const auto config = or_exit(read_kubeconfig({kubeconfig}));
-    const auto context = or_exit(context_of(config));
-    HttpClient::Options options;
-    options.max_connections = connections;
-    http_ = or_exit(HttpClient::create(std::make_shared<IoThreads>(1), context.target, options));
-  }
-
-  void send(const std::string& method, const std::string& target, std::string body, HttpClient::OnResponse done) {
-    HttpRequest request;
-    request.method = method;
-    request.target = target;
-    if (!body.empty()) request.headers.set("Content-Type", "application/json");
-    request.body = std::move(body);
-    http_->request(std::move(request), Millis{30'000}, std::move(done));
-  }
-
-  HttpResponse call(const std::string& method, const std::string& target, std::string body = {}) {
-    std::promise<Result<HttpResponse>> answer;
-    send(method, target, std::move(body), [&](Result<HttpResponse> one) { answer.set_value(std::move(one)); });
-    return or_exit(answer.get_future().get());
-  }
-
-  void must(const std::string& method, const std::string& target, std::string body) {
-    const HttpResponse answer = call(method, target, std::move(body));
-    if (answer.status >= 300) give_up(method + " " + target + ": " + std::string{answer.body});
-  }
-
- private:
-  std::unique_ptr<HttpClient> http_;
-};
-
-/// shiplogd processes in one folder.
-class Fleet {
- public:
-  Fleet(std::string directory, std::string programs)
-      : directory_{std::move(directory)}, programs_{std::move(programs)} {}
-
-  std::string kubeconfig(const std::string& name) const { return directory_ + "/" + name + ".kubeconfig"; }
-
-  std::unique_ptr<Process> start(const std::string& name, std::vector<std::string> options, bool wait = true) {
-    std::vector<std::string> command = {programs_ + "/shiplogd", options.front(),
-                                        "--listen=127.0.0.1:0",  "--data-dir=" + directory_ + "/" + name,
-                                        "--log-level=warn",      "--kubeconfig-out=" + kubeconfig(name)};
-    command.insert(command.end(), options.begin() + 1, options.end());
-    std::filesystem::remove(kubeconfig(name));
-    auto process = std::make_unique<Process>(command, e2e::Environment{}, directory_ + "/" + name + ".log");
-    const bool ready =
-        !wait || e2e::eventually([&] { return !process->running() || std::filesystem::exists(kubeconfig(name)); });
-    if (!ready || !process->running()) give_up(name + " did not start: " + e2e::read_file(process->log()));
-    return process;
-  }
-  std::unique_ptr<Process> member(const std::string& name) {
-    return start(name, {"member", "--name=" + name, "--ready-delay-ms=50", "--nodes=100", "--node-cpu=64",
-                        "--node-memory=256Gi"});
-  }
-  void join(const std::string& name) {
-    const auto ran = e2e::run({programs_ + "/shiplogctl", "join", name, "--cluster-kubeconfig", kubeconfig(name),
-                               "--kubeconfig", kubeconfig("plane")},
-                              {{"HOME", directory_}}, "", std::chrono::seconds{120});
-    if (!ran.ok()) give_up("join " + name + ": " + ran.err);
-  }
-  /// Every decision in the journal of a control plane that has stopped is made again; ends the program when one
-  /// differs.
-  Value replay(const std::string& name) const {
-    const auto ran = e2e::run({programs_ + "/shiplogctl", "replay", "--journal",
-                               "sqlite:" + directory_ + "/" + name + "/journal.db", "--verify", "-o", "json"},
-                              {{"HOME", directory_}}, "", kPatience);
-    if (!ran.ok()) give_up("replay --verify: " + ran.out + ran.err);
-    return or_exit(parse_json(ran.out));
-  }
-  e2e::Ran api_bench(int clients, int seconds) const {
-    return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds)},
-                    {}, "", std::chrono::seconds{seconds + 60});
-  }
-
- private:
-  std::string directory_, programs_;
-};
-
-std::string config_map(const std::string& name, size_t bytes) {
-  return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"text":")" +
-         std::string(bytes, 'x') + "\"}}";
-}
-
-std::string deployment(const std::string& name) {
-  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name + R"(","labels":{"app":")" +
-         name + R"("}},"spec":{"replicas":2,"selector":{"matchLabels":{"app":")" + name +
-         R"("}},"template":{"metadata":{"labels":{"app":")" + name + R"("}},"spec":{"containers":[{"name":"web",
-         "image":"registry.example.com/web:1.27.3","ports":[{"containerPort":8080}],"resources":{"requests":{"cpu":"100m",
-         "memory":"128Mi"}}}]}}}})";
-}
-
-std::string policy(const std::string& name, const std::string& selectors) {
-  return R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":")" + name +
-         R"("},"spec":{"resourceSelectors":[)" + selectors +
-         R"(],"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]}}}})";
-}
-
-const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
-const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
-const std::string kPolicies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
 
 void machine(Figures& figures, const std::string& directory) {
   Figures::heading("this machine");
@@ -262,25 +120,6 @@ void latency(Figures& figures, Fleet& fleet) {
   figures.value("propagation", "under load, p99", percentile(busy, 0.99), "ms");
 }
 
-/// Stores all bodies, 64 at a time.
-void store(Fleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects) {
-  Client plane{fleet.kubeconfig("plane"), 64};
-  std::atomic<size_t> next{0}, done{0};
-  std::function<void()> one = [&] {
-    const size_t at = next++;
-    if (at >= objects.size()) return;
-    plane.send("POST", objects[at].first, objects[at].second, [&](Result<HttpResponse> answer) {
-      if (!answer || answer.value().status != 201) {
-        give_up("not stored: " + (answer ? std::string{answer.value().body} : answer.error().message));
-      }
-      one();
-      ++done;
-    });
-  };
-  for (int i = 0; i < 64; ++i) one();
-  if (!e2e::eventually([&] { return done == objects.size(); }, kPatience)) give_up("the objects are not stored");
-}
-
 size_t count_of(Client& client, const std::string& list) {
   const HttpResponse answer = client.call("GET", list + "?limit=1");
   const Value page = or_exit(parse_json(answer.body));
@@ -356,7 +195,7 @@ int main(int argc, char** argv) {
   if ((!journal.empty() && only != "mutations") || size == 0 || seconds <= 0 ||
       ::mkdtemp(directory.data()) == nullptr) {
     std::fprintf(stderr,
-                 "usage: fleet_bench [--workload=N] [--seconds=S] [--only=mutations|latency|workload] "
+                 "usage: fleet_bench [--workload=N] [--seconds=S] [--only=mutations|reads|latency|workload] "
                  "[--json=FILE] [--directory=DIRECTORY] [--journal=kafka:BROKERS/FLEET, with --only=mutations]\n");
     return 2;
   }
@@ -370,6 +209,7 @@ int main(int argc, char** argv) {
     part(fleet);
   };
   run("mutations", [&](Fleet& fleet) { mutations(figures, fleet, seconds, journal); });
+  run("reads", [&](Fleet& fleet) { reads(figures, fleet); });
   run("latency", [&](Fleet& fleet) { latency(figures, fleet); });
   run("workload", [&](Fleet& fleet) { workload(figures, fleet, size); });
   if (option(argc, argv, "keep") != "yes") std::filesystem::remove_all(directory);

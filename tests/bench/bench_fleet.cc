@@ -1,0 +1,156 @@
+#include "tests/bench/bench_fleet.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+
+#include <unistd.h>
+
+#include "services/runtime/http/kubeconfig.h"
+
+namespace shiplog::bench {
+
+void give_up(const std::string& why) {
+  std::fprintf(stderr, "fleet_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+/// One line "VmHWM:   1234 kB" of /proc, in MB.
+double peak_memory_mb(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/status"};
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+  }
+  return 0;
+}
+
+double cpu_seconds(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+  std::string text{std::istreambuf_iterator<char>{file}, {}};
+  text.erase(0, text.rfind(')') + 1);  // the name may hold anything
+  double ticks = 0;
+  size_t field = 2;
+  for (size_t at = 0; at < text.size() && field < 15; ++field) {
+    at = text.find(' ', at) + 1;
+    constexpr size_t kUserTime = 13, kSystemTime = 14;
+    if (field == kUserTime || field == kSystemTime) ticks += std::strtod(text.c_str() + at, nullptr);
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+Client::Client(const std::string& kubeconfig, size_t connections, size_t streams) {
+  const auto config = or_exit(read_kubeconfig({kubeconfig}));
+  const auto context = or_exit(context_of(config));
+  HttpClient::Options options;
+  options.max_connections = connections;
+  options.max_streams = streams;
+  http_ = or_exit(HttpClient::create(std::make_shared<IoThreads>(1), context.target, options));
+}
+
+void Client::send(const std::string& method, const std::string& target, std::string body, HttpClient::OnResponse done) {
+  HttpRequest request;
+  request.method = method;
+  request.target = target;
+  if (!body.empty()) request.headers.set("Content-Type", "application/json");
+  request.body = std::move(body);
+  http_->request(std::move(request), Millis{30'000}, std::move(done));
+}
+
+HttpResponse Client::call(const std::string& method, const std::string& target, std::string body) {
+  std::promise<Result<HttpResponse>> answer;
+  send(method, target, std::move(body), [&](Result<HttpResponse> one) { answer.set_value(std::move(one)); });
+  return or_exit(answer.get_future().get());
+}
+
+void Client::must(const std::string& method, const std::string& target, std::string body) {
+  const HttpResponse answer = call(method, target, std::move(body));
+  if (answer.status >= 300) give_up(method + " " + target + ": " + std::string{answer.body});
+}
+
+std::unique_ptr<e2e::Process> Fleet::start(const std::string& name, std::vector<std::string> options, bool wait) {
+  std::vector<std::string> command = {programs_ + "/shiplogd", options.front(),
+                                      "--listen=127.0.0.1:0",  "--data-dir=" + directory_ + "/" + name,
+                                      "--log-level=warn",      "--kubeconfig-out=" + kubeconfig(name)};
+  command.insert(command.end(), options.begin() + 1, options.end());
+  std::filesystem::remove(kubeconfig(name));
+  auto process = std::make_unique<e2e::Process>(command, e2e::Environment{}, directory_ + "/" + name + ".log");
+  const bool ready =
+      !wait || e2e::eventually([&] { return !process->running() || std::filesystem::exists(kubeconfig(name)); });
+  if (!ready || !process->running()) give_up(name + " did not start: " + e2e::read_file(process->log()));
+  return process;
+}
+
+std::unique_ptr<e2e::Process> Fleet::member(const std::string& name) {
+  return start(
+      name, {"member", "--name=" + name, "--ready-delay-ms=50", "--nodes=100", "--node-cpu=64", "--node-memory=256Gi"});
+}
+
+void Fleet::join(const std::string& name) {
+  const auto ran = e2e::run({programs_ + "/shiplogctl", "join", name, "--cluster-kubeconfig", kubeconfig(name),
+                             "--kubeconfig", kubeconfig("plane")},
+                            {{"HOME", directory_}}, "", std::chrono::seconds{120});
+  if (!ran.ok()) give_up("join " + name + ": " + ran.err);
+}
+
+Value Fleet::replay(const std::string& name) const {
+  const auto ran = e2e::run({programs_ + "/shiplogctl", "replay", "--journal",
+                             "sqlite:" + directory_ + "/" + name + "/journal.db", "--verify", "-o", "json"},
+                            {{"HOME", directory_}}, "", kPatience);
+  if (!ran.ok()) give_up("replay --verify: " + ran.out + ran.err);
+  return or_exit(parse_json(ran.out));
+}
+
+e2e::Ran Fleet::api_bench(int clients, int seconds) const {
+  return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds)}, {},
+                  "", std::chrono::seconds{seconds + 60});
+}
+
+std::string config_map(const std::string& name, size_t bytes) {
+  return R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"("},"data":{"text":")" +
+         std::string(bytes, 'x') + "\"}}";
+}
+
+std::string deployment(const std::string& name) {
+  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name + R"(","labels":{"app":")" +
+         name + R"("}},"spec":{"replicas":2,"selector":{"matchLabels":{"app":")" + name +
+         R"("}},"template":{"metadata":{"labels":{"app":")" + name + R"("}},"spec":{"containers":[{"name":"web",
+         "image":"registry.example.com/web:1.27.3","ports":[{"containerPort":8080}],"resources":{"requests":{"cpu":"100m",
+         "memory":"128Mi"}}}]}}}})";
+}
+
+std::string policy(const std::string& name, const std::string& selectors) {
+  return R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":")" + name +
+         R"("},"spec":{"resourceSelectors":[)" + selectors +
+         R"(],"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]}}}})";
+}
+
+void store(Fleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects) {
+  Client plane{fleet.kubeconfig("plane"), 64};
+  std::atomic<size_t> next{0}, done{0};
+  std::function<void()> one = [&] {
+    const size_t at = next++;
+    if (at >= objects.size()) return;
+    plane.send("POST", objects[at].first, objects[at].second, [&](Result<HttpResponse> answer) {
+      if (!answer || answer.value().status != 201) {
+        give_up("not stored: " + (answer ? std::string{answer.value().body} : answer.error().message));
+      }
+      one();
+      ++done;
+    });
+  };
+  for (int i = 0; i < 64; ++i) one();
+  if (!e2e::eventually([&] { return done == objects.size(); }, kPatience)) give_up("the objects are not stored");
+}
+
+}  // namespace shiplog::bench
