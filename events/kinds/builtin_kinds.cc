@@ -44,6 +44,8 @@ Kind read_kind(std::string_view line) {
   kind.list_kind = kind.kind + "List";
   kind.builtin = true;
   kind.namespaced = false;
+  const std::string family = kind.group.empty() ? "core" : kind.group.substr(0, kind.group.find('.'));
+  std::string message = family + "." + kind.kind;
   for (size_t i = 3; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals);
@@ -56,6 +58,11 @@ Kind read_kind(std::string_view line) {
       kind.has_generation = true;
     } else if (key == "ephemeral") {
       kind.ephemeral = true;
+    } else if (key == "view") {
+      kind.storage = false;
+      kind.shared_type = value;
+    } else if (key == "message") {
+      message = value;
     } else if (key == "short") {
       kind.short_names = split(value, ",");
     } else if (key == "categories") {
@@ -67,8 +74,7 @@ Kind read_kind(std::string_view line) {
       kind.scale = ScalePaths{paths[0], paths[1], paths[2]};
     }
   }
-  const std::string family = kind.group.empty() ? "core" : kind.group.substr(0, kind.group.find('.'));
-  kind.schema = object_schema(family + "." + kind.kind);
+  kind.schema = object_schema(message);
   return kind;
 }
 

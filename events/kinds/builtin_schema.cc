@@ -45,6 +45,11 @@ class TableReader {
  private:
   void read_line(std::string_view line) {
     if (line.empty() || line.starts_with('#')) return;
+    if (line.front() == '"') {
+      SHIPLOG_CHECK(described_ != nullptr, "messages.txt: a description of nothing");
+      described_->description = line.substr(std::min<size_t>(2, line.size()));
+      return;
+    }
     if (line.front() >= '0' && line.front() <= '9') {
       read_field(line);
       return;
@@ -52,6 +57,7 @@ class TableReader {
     const size_t space = line.find(' ');
     owner_ = named(line.substr(0, space));
     owner_->type = Type::kObject;
+    described_ = owner_;
     owner_->atomic_map = space != std::string_view::npos && line.substr(space + 1) == "atomic";
   }
 
@@ -82,6 +88,7 @@ class TableReader {
         apply(mark, *field);
       }
     }
+    described_ = field;
     owner_->properties.emplace(name, std::move(field));
   }
 
@@ -193,6 +200,7 @@ class TableReader {
     const Schema& message = *named(reference.message);
     reference.field->properties = message.properties;
     reference.field->required = message.required;
+    if (reference.field->description.empty()) reference.field->description = message.description;
     reference.field->atomic_map = reference.field->atomic_map || message.atomic_map;
   }
 
@@ -212,6 +220,7 @@ class TableReader {
   std::map<std::string, std::shared_ptr<Schema>> messages_;
   std::map<std::string, std::shared_ptr<const Schema>> scalars_;
   std::shared_ptr<Schema> owner_;
+  std::shared_ptr<Schema> described_;  // the last message or field
   std::vector<Reference> references_;
   std::vector<Inline> inlines_;
 };

@@ -38,6 +38,13 @@ const Schema& at(const char* type, std::string_view path) {
   return *schema;
 }
 
+TEST(BuiltinKinds, SayWhatTheyAreFor) {
+  EXPECT_FALSE(kind_of("deployments.apps").schema->description.empty());
+  EXPECT_FALSE(at("deployments.apps", "spec.template.spec.containers[].image").description.empty());
+  EXPECT_FALSE(at("configmaps", "metadata.labels").description.empty());
+  EXPECT_EQ(at("pods", "spec").description, "What is to run, and how.") << "the field's own, not its message's";
+}
+
 TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
   struct Row {
     const char* type;

@@ -48,12 +48,19 @@ struct Kind {
   bool has_status = false;      ///< status subresource: writes to the main resource keep the old status
   bool has_generation = false;  ///< metadata.generation counts changes outside metadata and status
   std::optional<ScalePaths> scale;
+  /// Not empty: no objects of its own, but those of this type in another form (events.k8s.io/v1 shows core Events).
+  std::string shared_type;
   std::vector<PrintColumn> columns;
   std::shared_ptr<const Schema> schema;
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   /// ObjectKey::type: "deployments.apps", "configmaps".
-  std::string type() const { return group.empty() ? plural : plural + "." + group; }
+  std::string type() const {
+    if (!shared_type.empty()) return shared_type;
+    return group.empty() ? plural : plural + "." + group;
+  }
+  /// Another kind, or another version of this one, is what is stored; and the two look different.
+  bool is_view() const { return builtin && !storage; }
 };
 
 /// The kinds that are served: an immutable set. Adding a CustomResourceDefinition gives a new set.

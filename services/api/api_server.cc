@@ -8,6 +8,7 @@
 #include "events/base/json.h"
 #include "services/api/auth/gate.h"
 #include "services/api/auth/token_signer.h"
+#include "services/api/certificates.h"
 #include "services/api/context.h"
 #include "services/api/discovery.h"
 #include "services/api/insight/insight.h"
@@ -197,9 +198,7 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
   context->path = *path;
   context->kinds = server->options.catalogue->current();
   context->kind = context->kinds->find(path->group, path->version, path->resource);
-  if (context->kind == nullptr) {
-    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
-  }
+  if (context->kind == nullptr) return answer_unserved(server, context);
   const Kind& kind = *context->kind;
   // A cluster-scoped resource below a namespace, or an object of a namespaced one without, does not exist.
   if ((!kind.namespaced && !path->ns.empty()) || (kind.namespaced && path->ns.empty() && !path->name.empty())) {
@@ -217,9 +216,11 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
   if (!path->subresource.empty()) {
     if (path->subresource == "token" && kind.type() == "serviceaccounts") return serve_token_request(server, context);
     if (path->subresource == "scale") return serve_scale(server, context);
+    if (serve_pod_action(server, context)) return;
     const bool status = path->subresource == "status" && kind.has_status;
     const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
-    if (!status && !finalize) {
+    const bool approval = path->subresource == "approval" && kind.type() == kCertificateRequests;
+    if (!status && !finalize && !approval) {
       return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource (" +
                                                                    kind.type() + "/" + path->subresource + ")"});
     }

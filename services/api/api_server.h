@@ -17,6 +17,7 @@ namespace shiplog::api {
 
 class Access;
 class TokenSigner;
+class Webhooks;
 
 /// The Kubernetes API over HTTPS: discovery, objects, watches. Any number may serve one journal: order is the
 /// journal's. Threads: start() and stop() from the owner's.
@@ -33,6 +34,7 @@ class ApiServer {
     Metrics* metrics = nullptr;     ///< may be nullptr: none are served
     Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
     TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
+    Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
     bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
     std::string version = "0.1.0";
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.

@@ -16,6 +16,11 @@ uint64_t Catalogue::version() const {
   return version_;
 }
 
+bool Catalogue::terminating(const std::string& type) const {
+  const std::lock_guard lock{mutex_};
+  return terminating_.contains(type);
+}
+
 void Catalogue::load(const State& state) {
   for (const auto& [name, object] : state.objects(type::kCustomResourceDefinition)) take(object.value);
 }
@@ -25,6 +30,8 @@ void Catalogue::on_folded(const State&, const DecodedRecord&, const Folded& fold
     if (change.object.type != type::kCustomResourceDefinition) continue;
     if (change.removed()) {
       publish(current()->without(change.object.name));
+      const std::lock_guard lock{mutex_};
+      terminating_.erase(change.object.name);
     } else {
       take(change.after);
     }
@@ -32,6 +39,15 @@ void Catalogue::on_folded(const State&, const DecodedRecord&, const Folded& fold
 }
 
 void Catalogue::take(const Value& crd) {
+  const std::string name = crd["metadata"]["name"].str();
+  if (deleting(crd)) {
+    const std::lock_guard lock{mutex_};
+    terminating_.insert(name);
+  }
+  for (const Value& condition : crd["status"]["conditions"].items()) {
+    const bool refused = condition["type"].as_string() == "Established" && condition["status"].as_string() == "False";
+    if (refused) return publish(current()->without(name));  // CRD-3: its names are taken
+  }
   auto kinds = current()->with(crd);
   if (kinds) return publish(std::move(kinds).value());
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "events/kinds/kinds.h"
 #include "services/runtime/replica.h"
@@ -20,6 +22,8 @@ class Catalogue final : public Observer {
   explicit Catalogue(const Kinds& compiled);
 
   std::shared_ptr<const Kinds> current() const;
+  /// Its definition is being deleted: what there is may be read and deleted, nothing new is taken (CRD-13).
+  bool terminating(const std::string& type) const;
   /// Grows with every change: part of ETags.
   uint64_t version() const;
 
@@ -34,6 +38,7 @@ class Catalogue final : public Observer {
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> current_;
   uint64_t version_ = 1;
+  std::set<std::string> terminating_;
 };
 
 }  // namespace shiplog::api

@@ -43,6 +43,8 @@ struct Server {
   void answer_json(const ContextPtr& context, int status, const std::string& json);
   void answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata);
   void fail(const ContextPtr& context, const Error& error);
+  /// The same about something else than what the path names (its namespace is missing).
+  void fail(const ContextPtr& context, const Error& error, const Subject& subject);
   void answer_status(const ContextPtr& context, int http_status, const Value& status);
   void send(const ContextPtr& context, int status, std::string content_type, std::string body);
 
@@ -51,7 +53,8 @@ struct Server {
 
   /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
   void when_current(const ContextPtr& context, std::function<void()> then);
-  /// The object as stored and opened. Error: kNotFound, in kubectl's words.
+  /// The object as stored and opened; of a kind that a user defined, in the version of the request. Error: kNotFound,
+  /// in kubectl's words.
   Result<Value> current(const Context& context, const ObjectKey& key);
 
   /// An entry by this request's user, for this request.
@@ -71,6 +74,10 @@ void patch_object(const ServerPtr& server, const ContextPtr& context);
 void delete_object(const ServerPtr& server, const ContextPtr& context);
 void delete_collection(const ServerPtr& server, const ContextPtr& context);
 void serve_scale(const ServerPtr& server, const ContextPtr& context);
+/// POST .../pods/NAME/eviction and /binding. False: the request is about something else.
+bool serve_pod_action(const ServerPtr& server, const ContextPtr& context);
+/// A resource that is not served here: 404, or, when an APIService says that another server has it, 503 and why.
+void answer_unserved(const ServerPtr& server, const ContextPtr& context);
 
 /// Objects of a collection that match the selectors, and the list's metadata.
 struct Listed {

@@ -68,6 +68,13 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
   if (kind.type() == "serviceaccounts") {
     found.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", Value::array({"create"})});
   }
+  if (kind.type() == "pods") {
+    found.push_back({"binding", "", "v1", "Binding", Value::array({"create"})});
+    found.push_back({"eviction", "policy", "v1", "Eviction", Value::array({"create"})});
+  }
+  if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
+    found.push_back({"approval", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
+  }
   if (kind.type() == "namespaces") {
     found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
   }

@@ -115,4 +115,21 @@ void get_object(const ServerPtr& server, const ContextPtr& context) {
   });
 }
 
+void answer_unserved(const ServerPtr& server, const ContextPtr& context) {
+  const Error missing{ErrorCode::kNotFound, "the server could not find the requested resource"};
+  if (context->path.group.empty()) return server->fail(context, missing);
+  server->when_current(context, [server, context, missing] {
+    const ObjectKey key{"apiservices.apiregistration.k8s.io", "", context->path.version + "." + context->path.group};
+    const auto row =
+        server->options.record->read([&](const View& view) { return ObjectQuery{view}.get(key); });
+    const auto service = row && row.value() ? server->load(row.value()->json) : Result<Value>{Value{}};
+    if (!service || service.value()["spec"]["service"].is_null()) return server->fail(context, missing);
+    const Value& at = service.value()["spec"]["service"];
+    server->fail(context, Error{ErrorCode::kUnavailable, "APIService " + key.name + " names the service \"" +
+                                                             at["name"].str() + "\" of namespace \"" +
+                                                             at["namespace"].str() +
+                                                             "\", and this server does not pass requests on to services"});
+  });
+}
+
 }  // namespace shiplog::api

@@ -5,6 +5,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/context.h"
 #include "services/api/table/table.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
@@ -25,6 +26,14 @@ std::string quote_warning(std::string_view warning) {
   return quoted + '"';
 }
 
+/// As the client asked for it. The tables of a view are those of what is stored: its printers know no other form.
+Value shown_in(const Context& context, Value object) {
+  if (context.kind == nullptr) return object;
+  const bool as_stored = context.accept.form == Accept::Form::kTable && context.kind->is_view();
+  return as_stored || object["kind"].as_string() != context.kind->kind ? object
+                                                                       : in_version(*context.kind, std::move(object));
+}
+
 }  // namespace
 
 void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
@@ -34,7 +43,8 @@ void Server::send(const ContextPtr& context, int status, std::string content_typ
   context->writer->send(std::move(response));
 }
 
-void Server::answer(const ContextPtr& context, int status, const Value& object) {
+void Server::answer(const ContextPtr& context, int status, const Value& stored) {
+  const Value object = shown_in(*context, stored);
   const Accept& accept = context->accept;
   const Value* shown = &object;
   Value transformed;
@@ -64,6 +74,7 @@ void Server::answer_json(const ContextPtr& context, int status, const std::strin
 void Server::answer_list(const ContextPtr& context, std::vector<Value> items, Value list_metadata) {
   const Accept& accept = context->accept;
   const Kind& kind = *context->kind;
+  for (Value& item : items) item = shown_in(*context, std::move(item));
   Value list;
   if (accept.form == Accept::Form::kTable) {
     list = table_of(kind, items, include_object(context->request), options.clock->now(), accept.meta_version);
@@ -88,7 +99,10 @@ void Server::answer_status(const ContextPtr& context, int http, const Value& sta
 }
 
 void Server::fail(const ContextPtr& context, const Error& error) {
-  const Subject subject = context->kind != nullptr ? context->subject() : Subject{};
+  fail(context, error, context->kind != nullptr ? context->subject() : Subject{});
+}
+
+void Server::fail(const ContextPtr& context, const Error& error, const Subject& subject) {
   HttpResponse response{http_status(error.code),
                         {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}},
                         to_json(failure_status(error, subject)) + "\n"};
@@ -115,7 +129,8 @@ void Server::when_current(const ContextPtr& context, std::function<void()> then)
 Result<Value> Server::current(const Context& context, const ObjectKey& key) {
   SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
   if (!row) return not_found(context.subject(key.name));
-  return load(row->json);
+  SHIPLOG_TRY(Value object, load(row->json));
+  return context.kind->builtin ? object : in_version(*context.kind, std::move(object));
 }
 
 Entry Server::entry_for(const Context& context, const std::string& verb) const {

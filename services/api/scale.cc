@@ -4,6 +4,7 @@
 #include "services/api/apply/managed_fields.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
@@ -107,6 +108,7 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
   object = track_update(writer, *context->kind, old.value(), std::move(object));
   if (options.dry_run) return server->answer(context, 200, scale_of(*context->kind, object));
 
+  object = in_version(*context->kinds->find_type(key.type), std::move(object));
   if (server->options.vault != nullptr) {
     auto sealed = server->options.vault->seal(key, std::move(object));
     if (!sealed) return server->fail(context, sealed.error());

@@ -11,6 +11,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
@@ -215,7 +216,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     } else if (accept.form == Accept::Form::kPartialMetadata) {
       append_json(partial_metadata(object, accept.meta_version), out);
     } else {
-      append_json(object, out);
+      append_json(in_version(*context_->kind, object), out);
     }
     out += "}\n";
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -6,15 +8,20 @@
 #include "projections/objects/object_query.h"
 #include "services/api/admission/admission.h"
 #include "services/api/apply/managed_fields.h"
+#include "services/api/auth/claims.h"
 #include "services/api/auth/gate.h"
+#include "services/api/certificates.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
+#include "services/api/versions/versions.h"
+#include "services/api/webhooks/ask.h"
 
 namespace shiplog::api {
 namespace {
 
-/// A patch is computed again this often when somebody else was faster, as kube-apiserver does.
-constexpr int kPatchTries = 5;
+/// A write that names no version is computed again this often when somebody else was faster: each time one of those
+/// who write the same object is done, so this is how many may do so at once without one of them hearing of it (PT-6).
+constexpr int kTries = 100;
 
 std::string random_suffix(Random& random) {
   // Kubernetes' alphabet: no vowels, and no digits that look like letters.
@@ -24,21 +31,28 @@ std::string random_suffix(Random& random) {
   return suffix;
 }
 
+/// The kind whose form a write is checked and tracked in: a view's is that of what is stored.
+const Kind& written_kind(const Context& context) {
+  return context.kind->is_view() ? *context.kinds->find_type(context.kind->type()) : *context.kind;
+}
+
 Admission admission_for(Server& server, const Context& context, const WriteOptions& options) {
   Admission admission;
   admission.kinds = context.kinds.get();
-  admission.kind = context.kind;
+  admission.kind = &written_kind(context);
   admission.field_validation = options.field_validation;
   admission.name_suffix = random_suffix(*server.options.random);
   admission.ns = context.path.ns;
   admission.name = context.path.name;
   admission.now = server.options.clock->now();
+  admission.subresource = context.path.subresource;
+  if (context.kind->type() == kCertificateRequests) admission.user = user_info(context.user);
   return admission;
 }
 
 FieldWriter field_writer_for(const Server& server, const Context& context, const WriteOptions& options) {
-  return {manager_of(options.field_manager, context.request.headers.get("User-Agent")), context.kind->api_version(),
-          context.path.subresource, server.options.clock->now()};
+  return {manager_of(options.field_manager, context.request.headers.get("User-Agent")),
+          written_kind(context).api_version(), context.path.subresource, server.options.clock->now()};
 }
 
 /// Who owns which field of `object`, now that `before` has become that. `given`: metadata.managedFields as the client
@@ -46,7 +60,7 @@ FieldWriter field_writer_for(const Server& server, const Context& context, const
 Value tracked(const Server& server, const Context& context, const WriteOptions& options, const Value& before,
               Value object, const Value& given) {
   if (!given.is_null()) object.edit("metadata").set("managedFields", given);
-  return track_update(field_writer_for(server, context, options), *context.kind, before, std::move(object));
+  return track_update(field_writer_for(server, context, options), written_kind(context), before, std::move(object));
 }
 
 /// Answers and leaves a trace of what was not allowed.
@@ -55,13 +69,19 @@ void refuse(const ServerPtr& server, const ContextPtr& context, const Error& err
   server->fail(context, error);
 }
 
+/// Answers what a webhook said, and leaves a trace of it.
+void deny(const ServerPtr& server, const ContextPtr& context, const Denial& denial) {
+  server->record_denial(context, Error{ErrorCode::kForbidden, denial.message()});
+  server->answer_status(context, denial.http_status, denial.status);
+}
+
+void add_warnings(Context& context, std::vector<std::string> warnings) {
+  std::ranges::move(warnings, std::back_inserter(context.warnings));
+}
+
 /// Kinds and fields that are stored and served, but that no service acts on yet: whoever writes one is told so.
 void warn_of_idle_parts(Context& context, const Value& object) {
   static const std::map<std::string, const char*> kIdle = {
-      {"validatingwebhookconfigurations.admissionregistration.k8s.io", "its webhooks are not called"},
-      {"mutatingwebhookconfigurations.admissionregistration.k8s.io", "its webhooks are not called"},
-      {"apiservices.apiregistration.k8s.io", "requests are not passed on to its service"},
-      {"certificatesigningrequests.certificates.k8s.io", "no certificate is issued"},
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"overridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
@@ -83,6 +103,9 @@ void warn_of_idle_parts(Context& context, const Value& object) {
     context.warnings.push_back(context.kind->kind + " is stored, but this version does not act on it: " + idle->second);
   }
   const Value& spec = object["spec"];
+  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null()) {
+    context.warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
+  }
   const auto warn = [&](bool set, const char* field, const char* instead) {
     if (set)
       context.warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
@@ -101,6 +124,17 @@ void warn_of_idle_parts(Context& context, const Value& object) {
        "the control plane calls the member, no agent is served");
 }
 
+/// Clients look for this one (NSP-4).
+FieldCause being_terminated(const std::string& ns) {
+  return {"metadata.namespace", "NamespaceTerminating", "namespace " + ns + " is being terminated"};
+}
+
+/// The namespace of `key` is not there: the answer is about that.
+void fail_without_namespace(const ServerPtr& server, const ContextPtr& context, const std::string& ns) {
+  const Subject subject{"", "Namespace", "namespaces", ns};
+  server->fail(context, not_found(subject), subject);
+}
+
 /// What the fold refused, in kubectl's words.
 Error refused(const Context& context, const Refusal& refusal, const ObjectKey& key) {
   const Subject subject = context.subject(key.name);
@@ -109,7 +143,11 @@ Error refused(const Context& context, const Refusal& refusal, const ObjectKey& k
   if (about_this && refusal.code == ErrorCode::kAlreadyExists) return already_exists(subject);
   if (about_this && refusal.code == ErrorCode::kNotFound) return not_found(subject);
   if (about_this && refusal.code == ErrorCode::kConflict) return conflict(subject);
-  if (refusal.code == ErrorCode::kForbidden) return forbidden(subject, refusal.reason);
+  if (refusal.code == ErrorCode::kForbidden) {
+    Error error = forbidden(subject, refusal.reason);
+    if (refusal.reason.ends_with("because it is being terminated")) error.causes = {being_terminated(key.ns)};
+    return error;
+  }
   return Error{refusal.code, refusal.reason};
 }
 
@@ -138,6 +176,10 @@ ObjectKey key_for(const Context& context, const Value& object) {
   return {context.kind->type(), context.kind->namespaced ? context.path.ns : "", object["metadata"]["name"].str()};
 }
 
+bool is_status_write(const ResourcePath& path) {
+  return path.subresource == "status" || path.subresource == "approval";
+}
+
 /// What the writing verbs have in common behind admission: seal, append, answer.
 struct Write {
   std::string verb;
@@ -158,7 +200,7 @@ struct Sent {
 /// The change whose JSON, written by the fold, is the answer as it stands; nullptr when the answer takes some work.
 const Change* shown_as_stored(const Sent& sent, const Result<Outcome>& outcome) {
   const Accept& accept = sent.context->accept;
-  if (!outcome || outcome.value().refusal) return nullptr;
+  if (!outcome || outcome.value().refusal || !sent.context->kind->storage) return nullptr;
   if (accept.form != Accept::Form::kObject || accept.yaml || accept.pretty) return nullptr;
   for (const auto& change : outcome.value().changes) {
     if (change->object != sent.key || change->removed() || change->json == nullptr) continue;
@@ -172,9 +214,16 @@ void answer(const Sent& sent, const Result<Outcome>& outcome) {
   const auto& [server, context, write, key, object] = sent;
   if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
   if (const auto& refusal = outcome.value().refusal) {
-    const Error error = refused(*context, *refusal, key);
+    Error error = refused(*context, *refusal, key);
     const bool faster = error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists;
     if (faster && write.on_conflict) return write.on_conflict(error);
+    if (error.code == ErrorCode::kNotFound && refusal->reason.starts_with("namespaces ")) {
+      return fail_without_namespace(server, context, key.ns);
+    }
+    if (error.code == ErrorCode::kAlreadyExists) {
+      const auto there = server->current(*context, key);
+      if (there && deleting(there.value())) error.message = "object is being deleted: " + error.message;
+    }
     return refuse(server, context, error);
   }
   Value stored = object;  // of an update: nothing changed, or the last finalizer went and the object with it (DEL-6)
@@ -191,6 +240,7 @@ void answer(const Sent& sent, const Result<Outcome>& outcome) {
 
 void append_object(const ServerPtr& server, const ContextPtr& context, const Write& write, const ObjectKey& key,
                    Revision expected, Value object) {
+  if (!context->kind->storage) object = in_version(*context->kinds->find_type(key.type), std::move(object));
   if (server->options.vault != nullptr) {
     auto sealed = server->options.vault->seal(key, std::move(object));
     if (!sealed) return server->fail(context, sealed.error());
@@ -220,33 +270,108 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   });
 }
 
-/// `applied`: the object already says who owns what.
-void update_from(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& old,
-                 Value object, const Write& write, std::vector<std::string> duplicates, bool applied = false) {
-  Admission admission = admission_for(*server, *context, options);
-  admission.duplicate_fields = std::move(duplicates);
-  const ObjectKey key = context->key();
-  const auto stated = stated_revision(object);
-  if (!stated) return server->fail(context, invalid(context->subject(), stated.error().causes));
-  if (stated.value() != Revision{} && stated.value() != revision_of(old)) {
-    return server->fail(context, conflict(context->subject()));
+/// A replacement on its way to the journal. `applied`: the object already says who owns what.
+struct Update {
+  WriteOptions options;
+  Value old;
+  Value object;
+  Write write;
+  std::vector<std::string> duplicates = {};  // keys that stood twice in the body
+  bool applied = false;
+  Value managed = {};                      // metadata.managedFields as the client sent it
+  std::vector<std::string> warnings = {};  // from before it was admitted
+};
+
+void store_update(const ServerPtr& server, const ContextPtr& context, const Update& update, Value wanted) {
+  if (update.options.dry_run || wanted == update.old) {
+    return server->answer(context, update.write.success, wanted);  // META-3
   }
-  const Value managed = object["metadata"]["managedFields"];
-  auto admitted = write.status ? admit_status_update(admission, old, std::move(object))
-                               : admit_update(admission, old, std::move(object));
+  // Always bound to what was read: the fold says who was first, and an unconditional update simply tries again.
+  append_object(server, context, update.write, context->key(), revision_of(update.old), std::move(wanted));
+}
+
+void admit_and_store(const ServerPtr& server, const ContextPtr& context, Update update) {
+  const WriteOptions& options = update.options;
+  Admission admission = admission_for(*server, *context, options);
+  admission.duplicate_fields = std::move(update.duplicates);
+  const Value& old = update.old;
+  auto admitted = update.write.status ? admit_status_update(admission, old, std::move(update.object))
+                                      : admit_update(admission, old, std::move(update.object));
   if (!admitted) return refuse(server, context, admitted.error());
-  context->warnings = admission.warnings;
+  context->warnings = std::move(update.warnings);
+  add_warnings(*context, std::move(admission.warnings));
   warn_of_idle_parts(*context, admitted.value());
   Value wanted = std::move(admitted).value();
-  if (const auto denied = refuse_write(*server, *context, key, old, wanted)) return refuse(server, context, *denied);
-  if (applied) {
-    wanted.edit("metadata").set("managedFields", managed);
-  } else {
-    wanted = tracked(*server, *context, options, old, std::move(wanted), managed);
+  if (const auto denied = refuse_write(*server, *context, context->key(), old, wanted)) {
+    return refuse(server, context, *denied);
   }
-  if (options.dry_run || wanted == old) return server->answer(context, write.success, wanted);  // META-3
-  // Always bound to what was read: the fold says who was first, and an unconditional update simply tries again.
-  append_object(server, context, write, key, revision_of(old), std::move(wanted));
+  if (const auto denied = refuse_certificate(*server, *context, old, wanted)) return refuse(server, context, *denied);
+  if (update.applied) {
+    wanted.edit("metadata").set("managedFields", update.managed);
+  } else {
+    wanted = tracked(*server, *context, options, old, std::move(wanted), update.managed);
+  }
+  if (!must_ask(*server, *context, false, "UPDATE", context->path.subresource)) {
+    return store_update(server, context, update, std::move(wanted));
+  }
+  HookedAction action = action_of(*context, "UPDATE", options.dry_run);
+  action.object = wanted;
+  action.old = old;
+  ask_validating(server, context, std::move(action), [server, context, update, wanted](Hooked hooked) {
+    add_warnings(*context, std::move(hooked.warnings));
+    if (hooked.denial) return deny(server, context, *hooked.denial);
+    store_update(server, context, update, wanted);
+  });
+}
+
+/// The body of a write to a view in the form of what is stored; any other as it is.
+Result<Value> stored_form(Server& server, const Context& context, const WriteOptions& options,
+                          std::vector<std::string>& duplicates, Value object, std::vector<std::string>& warnings,
+                          bool creating) {
+  if (!context.kind->is_view()) return object;
+  Admission admission = admission_for(server, context, options);
+  admission.kind = context.kind;
+  if (creating) admission.name.clear();
+  admission.duplicate_fields = std::exchange(duplicates, {});
+  SHIPLOG_TRY(object, admit_view(admission, std::move(object), creating));
+  std::ranges::move(admission.warnings, std::back_inserter(warnings));
+  return in_version(written_kind(context), std::move(object));
+}
+
+/// Where it may block.
+void update_from(const ServerPtr& server, const ContextPtr& context, Update update) {
+  const auto stated = stated_revision(update.object);
+  if (!stated) return server->fail(context, invalid(context->subject(), stated.error().causes));
+  if (stated.value() != Revision{} && stated.value() != revision_of(update.old)) {
+    return server->fail(context, conflict(context->subject()));
+  }
+  update.managed = update.object["metadata"]["managedFields"];
+  if (!update.applied) {  // what was applied was put into the stored form before
+    auto stored = stored_form(*server, *context, update.options, update.duplicates, std::move(update.object),
+                              update.warnings, false);
+    if (!stored) return refuse(server, context, stored.error());
+    update.object = std::move(stored).value();
+  }
+  if (!must_ask(*server, *context, true, "UPDATE", context->path.subresource)) {
+    return admit_and_store(server, context, std::move(update));
+  }
+  Admission admission = admission_for(*server, *context, update.options);
+  admission.duplicate_fields = std::move(update.duplicates);
+  auto draft = update.write.status ? draft_status_update(admission, update.old, std::move(update.object))
+                                   : draft_update(admission, update.old, std::move(update.object));
+  if (!draft) return refuse(server, context, draft.error());
+  update.duplicates.clear();
+  std::ranges::move(admission.warnings, std::back_inserter(update.warnings));
+  HookedAction action = action_of(*context, "UPDATE", update.options.dry_run);
+  action.object = std::move(draft).value();
+  action.old = update.old;
+  ask_mutating(server, context, std::move(action), [server, context, update](Hooked hooked) mutable {
+    std::ranges::move(hooked.warnings, std::back_inserter(update.warnings));
+    context->warnings = update.warnings;
+    if (hooked.denial) return deny(server, context, *hooked.denial);
+    update.object = std::move(hooked.object);
+    admit_and_store(server, context, std::move(update));
+  });
 }
 
 Result<Value> patched(const Context& context, const Value& old, const std::string& type, const Value& patch) {
@@ -261,27 +386,15 @@ void try_patch(const ServerPtr& server, const ContextPtr& context, const WriteOp
   server->when_current(context, [=] {
     auto old = server->current(*context, context->key());
     if (!old) return server->fail(context, old.error());
-    auto object = patched(*context, old.value(), type, patch);
+    auto object = patched(*context, in_version(*context->kind, old.value()), type, patch);
     if (!object) return server->fail(context, object.error());
-    Write write{.verb = "patch", .success = 200, .status = context->path.subresource == "status", .on_conflict = {}};
+    Write write{.verb = "patch", .success = 200, .status = is_status_write(context->path), .on_conflict = {}};
     // A patch that names a version means that version: its author, not we, tries again.
     if (tries > 1 && patch["metadata"]["resourceVersion"].is_empty()) {
       write.on_conflict = [=](const Error&) { try_patch(server, context, options, type, patch, tries - 1); };
     }
-    update_from(server, context, options, old.value(), std::move(object).value(), write, {});
-  });
-}
-
-void try_update(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& object,
-                const std::vector<std::string>& duplicates, int tries) {
-  server->when_current(context, [=] {
-    auto old = server->current(*context, context->key());
-    if (!old) return server->fail(context, old.error());
-    Write write{.verb = "update", .success = 200, .status = context->path.subresource == "status", .on_conflict = {}};
-    if (tries > 1 && object["metadata"]["resourceVersion"].is_empty()) {
-      write.on_conflict = [=](const Error&) { try_update(server, context, options, object, duplicates, tries - 1); };
-    }
-    update_from(server, context, options, old.value(), object, write, duplicates);
+    update_from(server, context,
+                {.options = options, .old = old.value(), .object = std::move(object).value(), .write = write});
   });
 }
 
@@ -296,32 +409,34 @@ void in_namespace(const ServerPtr& server, const ContextPtr& context, const std:
         return ObjectQuery{view}.get({namespaces->type(), "", name});
       });
       if (!ns) return server->fail(context, ns.error());
-      if (!ns.value()) return server->fail(context, not_found({"", "Namespace", "namespaces", name}));
+      if (!ns.value()) return fail_without_namespace(server, context, name);
+      const auto object = parse_stored_json(ns.value()->json);
+      if (!object) return server->fail(context, object.error());
+      if (deleting(object.value())) {
+        Error error = forbidden(context->subject(), "unable to create new content in namespace " + name +
+                                                        " because it is being terminated");
+        error.causes = {being_terminated(name)};
+        return refuse(server, context, error);
+      }
       then();
     });
   });
 }
 
-/// `applied`: the object already says who owns what.
-void create_from(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, Value body,
-                 std::vector<std::string> duplicates, const Write& write, bool applied = false) {
-  Admission admission = admission_for(*server, *context, options);
-  admission.duplicate_fields = std::move(duplicates);
-  context->path.name = body["metadata"]["name"].str();  // what is wrong with it is said with its name
-  const Value managed = body["metadata"]["managedFields"];
-  auto admitted = admit_create(admission, std::move(body));
-  if (!admitted) return refuse(server, context, admitted.error());
-  context->warnings = admission.warnings;
-  warn_of_idle_parts(*context, admitted.value());
-  Value object = std::move(admitted).value();
+/// A new object on its way to the journal. `applied`: it already says who owns what.
+struct Creation {
+  WriteOptions options;
+  Value object;
+  Write write;
+  std::vector<std::string> duplicates = {};  // keys that stood twice in the body
+  bool applied = false;
+  Value managed = {};                      // metadata.managedFields as the client sent it
+  std::vector<std::string> warnings = {};  // from before it was admitted
+};
+
+void store_new(const ServerPtr& server, const ContextPtr& context, const Creation& creation, Value object) {
   const ObjectKey key = key_for(*context, object);
-  if (const auto denied = refuse_write(*server, *context, key, {}, object)) return refuse(server, context, *denied);
-  if (applied) {
-    object.edit("metadata").set("managedFields", managed);
-  } else {
-    object = tracked(*server, *context, options, Value{}, std::move(object), managed);
-  }
-  if (options.dry_run) {
+  if (creation.options.dry_run) {
     // What the fold would have filled in; clients rely on finding it.
     object.edit("metadata").set("uid", uid_from(new_entry_id(*server->options.random), 0));
     object.edit("metadata").set("creationTimestamp", rfc3339(server->options.clock->now()));
@@ -332,20 +447,130 @@ void create_from(const ServerPtr& server, const ContextPtr& context, const Write
     });
   }
   if (!context->kind->ephemeral || key.ns.empty()) {
-    return append_object(server, context, write, key, Revision{}, std::move(object));
+    return append_object(server, context, creation.write, key, Revision{}, std::move(object));
   }
-  const auto create = [server, context, write, key, object = std::move(object)] {
+  const auto create = [server, context, write = creation.write, key, object = std::move(object)] {
     append_object(server, context, write, key, Revision{}, object);
   };
   // Namespaces live in the other journal: what is ephemeral is checked here, as the fold cannot.
   in_namespace(server, context, key.ns, create);
 }
 
+void admit_and_create(const ServerPtr& server, const ContextPtr& context, Creation creation) {
+  const WriteOptions& options = creation.options;
+  Admission admission = admission_for(*server, *context, options);
+  if (context->request.method == "POST") admission.name.clear();  // the path has none
+  admission.duplicate_fields = std::move(creation.duplicates);
+  context->path.name = creation.object["metadata"]["name"].str();  // what is wrong with it is said with its name
+  auto admitted = admit_create(admission, std::move(creation.object));
+  if (!admitted) return refuse(server, context, admitted.error());
+  context->warnings = std::move(creation.warnings);
+  add_warnings(*context, std::move(admission.warnings));
+  warn_of_idle_parts(*context, admitted.value());
+  Value object = std::move(admitted).value();
+  const ObjectKey key = key_for(*context, object);
+  if (const auto denied = refuse_write(*server, *context, key, {}, object)) return refuse(server, context, *denied);
+  if (const auto denied = refuse_certificate(*server, *context, {}, object)) return refuse(server, context, *denied);
+  if (creation.applied) {
+    object.edit("metadata").set("managedFields", creation.managed);
+  } else {
+    object = tracked(*server, *context, options, Value{}, std::move(object), creation.managed);
+  }
+  if (!must_ask(*server, *context, false, "CREATE", "")) {
+    return store_new(server, context, creation, std::move(object));
+  }
+  server->workers->post([server, context, creation = std::move(creation), key, object = std::move(object)] {
+    context->path.name = key.name;
+    HookedAction action = action_of(*context, "CREATE", creation.options.dry_run);
+    action.object = object;
+    ask_validating(server, context, std::move(action), [server, context, creation, object](Hooked hooked) {
+      add_warnings(*context, std::move(hooked.warnings));
+      if (hooked.denial) return deny(server, context, *hooked.denial);
+      store_new(server, context, creation, object);
+    });
+  });
+}
+
+/// Lets the mutating webhooks at it first. Where it may block.
+void create_past_webhooks(const ServerPtr& server, const ContextPtr& context, Creation creation) {
+  Admission admission = admission_for(*server, *context, creation.options);
+  if (context->request.method == "POST") admission.name.clear();
+  admission.duplicate_fields = std::move(creation.duplicates);
+  context->path.name = creation.object["metadata"]["name"].str();
+  auto draft = draft_create(admission, std::move(creation.object));
+  if (!draft) return refuse(server, context, draft.error());
+  creation.duplicates.clear();
+  std::ranges::move(admission.warnings, std::back_inserter(creation.warnings));
+  context->path.name = draft.value()["metadata"]["name"].str();
+  HookedAction action = action_of(*context, "CREATE", creation.options.dry_run);
+  action.object = std::move(draft).value();
+  ask_mutating(server, context, std::move(action), [server, context, creation](Hooked hooked) mutable {
+    std::ranges::move(hooked.warnings, std::back_inserter(creation.warnings));
+    context->warnings = creation.warnings;
+    if (hooked.denial) return deny(server, context, *hooked.denial);
+    creation.object = std::move(hooked.object);
+    admit_and_create(server, context, std::move(creation));
+  });
+}
+
+void create_from(const ServerPtr& server, const ContextPtr& context, Creation creation) {
+  creation.managed = creation.object["metadata"]["managedFields"];
+  if (!creation.applied) {
+    auto stored = stored_form(*server, *context, creation.options, creation.duplicates, std::move(creation.object),
+                              creation.warnings, true);
+    if (!stored) return refuse(server, context, stored.error());
+    creation.object = std::move(stored).value();
+  }
+  if (!must_ask(*server, *context, true, "CREATE", "")) return admit_and_create(server, context, std::move(creation));
+  server->workers->post(
+      [server, context, creation = std::move(creation)] { create_past_webhooks(server, context, creation); });
+}
+
+/// Kinds that a PUT creates when they are not there, unless it says which one it means (CRU-3).
+bool creates_on_update(const Context& context, const Value& object) {
+  if (!context.path.subresource.empty()) return false;
+  if (!object["metadata"]["uid"].is_empty() || !object["metadata"]["resourceVersion"].is_empty()) return false;
+  const std::string type = context.kind->type();
+  static constexpr const char* kTypes[] = {"leases.coordination.k8s.io",
+                                           "events",
+                                           "roles.rbac.authorization.k8s.io",
+                                           "rolebindings.rbac.authorization.k8s.io",
+                                           "clusterroles.rbac.authorization.k8s.io",
+                                           "clusterrolebindings.rbac.authorization.k8s.io",
+                                           "endpoints",
+                                           "endpointslices.discovery.k8s.io",
+                                           "services",
+                                           "limitranges"};
+  return std::ranges::find(kTypes, type) != std::end(kTypes);
+}
+
+void try_update(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& object,
+                const std::vector<std::string>& duplicates, int tries) {
+  server->when_current(context, [=] {
+    auto old = server->current(*context, context->key());
+    if (!old && old.error().code == ErrorCode::kNotFound && creates_on_update(*context, object)) {
+      Write write{.verb = "create", .success = 201, .status = false, .on_conflict = {}};
+      if (tries > 1) {
+        write.on_conflict = [=](const Error&) { try_update(server, context, options, object, duplicates, tries - 1); };
+      }
+      return create_from(server, context,
+                         {.options = options, .object = object, .write = write, .duplicates = duplicates});
+    }
+    if (!old) return server->fail(context, old.error());
+    Write write{.verb = "update", .success = 200, .status = is_status_write(context->path), .on_conflict = {}};
+    if (tries > 1 && object["metadata"]["resourceVersion"].is_empty()) {
+      write.on_conflict = [=](const Error&) { try_update(server, context, options, object, duplicates, tries - 1); };
+    }
+    update_from(server, context,
+                {.options = options, .old = old.value(), .object = object, .write = write, .duplicates = duplicates});
+  });
+}
+
 /// Server-side apply: what the patch names is put onto what is there, as far as nobody else owns it (SSA-1 to SSA-12).
 void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& patch,
                const std::vector<std::string>& duplicates, int tries) {
   server->when_current(context, [=] {
-    const bool status = context->path.subresource == "status";
+    const bool status = is_status_write(context->path);
     auto old = server->current(*context, context->key());
     const bool missing = !old && old.error().code == ErrorCode::kNotFound;
     if (!old && (!missing || status)) return server->fail(context, old.error());
@@ -355,8 +580,9 @@ void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOp
                                                                     ", and no existing object was found"));
     }
     const Value live = missing ? Value{} : old.value();
-    auto applied =
-        apply_fields(field_writer_for(*server, *context, options), *context->kind, live, patch, options.force);
+    const Kind& kind = written_kind(*context);
+    auto applied = apply_fields(field_writer_for(*server, *context, options), kind, live,
+                                context->kind->is_view() ? in_version(kind, patch) : patch, options.force);
     if (!applied) return server->fail(context, applied.error());
     if (!applied.value().conflicts.empty()) return server->fail(context, conflict_error(applied.value().conflicts));
     Write write{.verb = "patch", .success = missing ? 201 : 200, .status = status, .on_conflict = {}};
@@ -367,9 +593,17 @@ void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOp
     Value object = std::move(applied).value().object;
     if (missing) {
       object.edit("metadata").set("name", context->path.name);
-      return create_from(server, context, options, std::move(object), duplicates, write, true);
+      return create_from(
+          server, context,
+          {.options = options, .object = std::move(object), .write = write, .duplicates = duplicates, .applied = true});
     }
-    update_from(server, context, options, live, std::move(object), write, duplicates, true);
+    update_from(server, context,
+                {.options = options,
+                 .old = live,
+                 .object = std::move(object),
+                 .write = write,
+                 .duplicates = duplicates,
+                 .applied = true});
   });
 }
 
@@ -398,20 +632,27 @@ void apply_object(const ServerPtr& server, const ContextPtr& context, const Writ
                                            patch.value()["apiVersion"].str() + " " + patch.value()["kind"].str() +
                                            ", expected: " + kind.api_version() + " " + kind.kind});
   }
-  try_apply(server, context, options, patch.value(), duplicates, kPatchTries);
+  try_apply(server, context, options, patch.value(), duplicates, kTries);
 }
 
 }  // namespace
 
 void create_object(const ServerPtr& server, const ContextPtr& context) {
+  if (!context->kind->builtin && server->options.catalogue->terminating(context->kind->type())) {  // CRD-13
+    return server->fail(context, Error{ErrorCode::kMethodNotAllowed,
+                                       "create not allowed while custom resource definition is terminating"});
+  }
   auto options = write_options(context->request);
   if (!options) return server->fail(context, options.error());
   std::vector<std::string> duplicates;
   auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
   if (!body) return server->fail(context, body.error());
   context->request.body = std::string{};
-  create_from(server, context, options.value(), std::move(body).value(), std::move(duplicates),
-              {.verb = "create", .success = 201, .status = false, .on_conflict = {}});
+  create_from(server, context,
+              {.options = options.value(),
+               .object = std::move(body).value(),
+               .write = {.verb = "create", .success = 201, .status = false, .on_conflict = {}},
+               .duplicates = std::move(duplicates)});
 }
 
 void update_object(const ServerPtr& server, const ContextPtr& context) {
@@ -420,7 +661,7 @@ void update_object(const ServerPtr& server, const ContextPtr& context) {
   std::vector<std::string> duplicates;
   auto body = read_body(context->request, *context->kinds, *context->kind, &duplicates);
   if (!body) return server->fail(context, body.error());
-  try_update(server, context, options.value(), body.value(), duplicates, kPatchTries);
+  try_update(server, context, options.value(), body.value(), duplicates, kTries);
 }
 
 void patch_object(const ServerPtr& server, const ContextPtr& context) {
@@ -444,7 +685,7 @@ void patch_object(const ServerPtr& server, const ContextPtr& context) {
   }
   auto patch = parse_json(context->request.body);
   if (!patch) return server->fail(context, patch.error());
-  try_patch(server, context, options.value(), type, patch.value(), kPatchTries);
+  try_patch(server, context, options.value(), type, patch.value(), kTries);
 }
 
 }  // namespace shiplog::api

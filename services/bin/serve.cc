@@ -14,8 +14,10 @@
 #include "events/state/new_namespace.h"
 #include "projections/history/history_query.h"
 #include "services/api/api_server.h"
+#include "services/api/api_services.h"
 #include "services/api/auth/access.h"
 #include "services/api/auth/token_signer.h"
+#include "services/api/webhooks/webhooks.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
 #include "services/bin/snapshots.h"
@@ -35,6 +37,7 @@
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
 #include "services/scheduler/service.h"
+#include "services/signer/service.h"
 #include "services/taint/service.h"
 
 namespace shiplog {
@@ -101,6 +104,8 @@ class ControlPlane {
                                         .random = &random_}));
     record_->replica().add_observer(catalogue_);
     record_->replica().add_observer(access_);
+    record_->replica().add_observer(webhooks_);
+    record_->replica().add_observer(api_services_);
     if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
@@ -115,6 +120,7 @@ class ControlPlane {
         [this](const State& state) {
           catalogue_.load(state);
           access_.load(state);
+          webhooks_.load(state);
         },
         failed));
     SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
@@ -235,6 +241,8 @@ class ControlPlane {
     for (const std::string& role : options_.roles) {
       if (const auto maker = makers.find(role); maker != makers.end()) roles_->add(maker->second());
     }
+    // Who serves the API has the authority's key at hand.
+    if (serves_api()) roles_->add(make_signer_service([this]() -> Result<KeyPair> { return authority_; }));
   }
 
   Result<void> start_api(const std::string& keys) {
@@ -249,9 +257,11 @@ class ControlPlane {
     api.random = &random_;
     api.vault = vault_.get();
     api.metrics = &metrics_;
+    authority_ = identity.authority;
     SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity.tokens.key_pem));
     api.access = &access_;
     api.tokens = tokens_.get();
+    api.webhooks = &webhooks_;
     api.anonymous = options_.anonymous;
     api.version = SHIPLOG_VERSION;
     add_gauges();
@@ -293,7 +303,9 @@ class ControlPlane {
       // Of several processes one is first; the others' are refused, which is as good.
       record_->replica().append(own_entry(ObjectCreated{key, new_namespace(name)}), [all](Result<Outcome>) {});
     }
-    if (serves_api()) access_.begin(record_->replica(), kUserAgent, [all] {});
+    if (!serves_api()) return;
+    access_.begin(record_->replica(), kUserAgent, [all] {});
+    api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
   }
 
   /// Events and the like go after their time: they are in the ephemera for that.
@@ -318,6 +330,9 @@ class ControlPlane {
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};
   api::Access access_;
+  api::Webhooks webhooks_;
+  api::ApiServices api_services_{catalogue_};
+  KeyPair authority_;  ///< of who serves the API; set before any role begins
   std::unique_ptr<api::TokenSigner> tokens_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;

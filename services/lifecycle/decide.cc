@@ -2,14 +2,17 @@
 
 namespace shiplog::lifecycle {
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis) {
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return std::optional<Decision>{};
   if (key.type == type::kCluster) {
     if (auto decision = decide_cluster(state, key, *object)) return decision;
   }
   if (key.type == type::kNamespace) {
-    if (auto decision = decide_namespace(state, key, *object)) return decision;
+    if (auto decision = decide_namespace(state, key, *object, now)) return decision;
+  }
+  if (key.type == type::kCustomResourceDefinition) {
+    if (auto decision = decide_definition(state, key, *object)) return decision;
   }
   return decide_garbage(state, key, *object);
 }

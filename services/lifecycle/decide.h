@@ -8,13 +8,16 @@ namespace shiplog::lifecycle {
 
 /// What one object's life asks for next. Pure.
 /// A Cluster: its execution space and finalizer, and when it leaves, the steps of behaviour-fleet 1.12.
-/// A Namespace that is being deleted: its content goes, then its finalizer (kubernetes-api NSP-5).
+/// A Namespace that is being deleted: its content goes, then its finalizer; while some stays, conditions say what
+/// (kubernetes-api NSP-5).
+/// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
 /// Anything else: owner references and the finalizers of cascading deletion (kubernetes-api DEL-12 to DEL-14).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 // The parts of it, each for an object that exists.
 std::optional<Decision> decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
-std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns);
+std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
+std::optional<Decision> decide_definition(const State& state, const ObjectKey& key, const Object& definition);
 std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object);
 
 /// One decision touches at most this many objects; the rest follows when these have changed.

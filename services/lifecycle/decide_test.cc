@@ -96,11 +96,37 @@ TEST_F(Lifecycle, TerminatingNamespaceIsEmptiedThenFinalized_NSP_5) {
   stage.put({"configmaps", "shop", "held"}, held);
   remove(ns);
   EXPECT_EQ(std::ranges::distance(stage.state().objects("configmaps", "shop")), 1);
-  EXPECT_TRUE(exists(ns));
+  ASSERT_TRUE(exists(ns));
+  const Value& conditions = stage.state().value_of(ns)["status"]["conditions"];
+  ASSERT_EQ(conditions.size(), 5U);
+  EXPECT_EQ(conditions[3]["type"], "NamespaceContentRemaining");
+  EXPECT_EQ(conditions[3]["status"], "True");
+  EXPECT_EQ(conditions[3]["message"], "Some resources are remaining: configmaps has 1 resource instances");
+  EXPECT_EQ(conditions[4]["message"],
+            "Some content in the namespace has finalizers remaining: example.com/mine in 1 resource instances");
 
   stage.put({"configmaps", "shop", "held"}, config_map("shop", "held", "x"));
   stage.run(Millis{1000});
   EXPECT_FALSE(exists(ns));
+}
+
+TEST_F(Lifecycle, DefinitionGoesWithTheLastOfItsObjects_CRD_13) {
+  const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
+  const ObjectKey sofa{"sofas.example.com", "default", "red"};
+  const auto object = [](const char* name, const char* finalizer) {
+    return Value::object({{"metadata", Value::object({{"name", name}, {"finalizers", Value::array({finalizer})}})}});
+  };
+  stage.put(definition, object("sofas.example.com", "customresourcecleanup.apiextensions.k8s.io"));
+  stage.put(sofa, object("red", "example.com/mine"));
+  stage.put({"sofas.example.com", "default", "blue"}, Value::object({{"metadata", Value::object({{"name", "blue"}})}}));
+  remove(definition);
+  EXPECT_FALSE(exists({"sofas.example.com", "default", "blue"}));
+  EXPECT_TRUE(deleting(stage.state().value_of(sofa)));
+  EXPECT_TRUE(exists(definition)) << "one of its objects is held";
+
+  stage.write({ObjectRemoved{sofa}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(definition));
 }
 
 TEST_F(Lifecycle, BackgroundDeletionTakesTheDependentsAndTheirs_DEL_12) {

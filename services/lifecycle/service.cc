@@ -55,6 +55,10 @@ class LifecycleService final : public Service {
 
   // Whatever happens inside a namespace that is going, or to a cluster that is leaving, may have been the last of it.
   static void wake_space(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.removed()) {
+      const ObjectKey definition{type::kCustomResourceDefinition, "", change.object.type};
+      if (deleting(state.value_of(definition))) wake.push_back(definition);
+    }
     const ObjectKey ns{type::kNamespace, "", change.object.ns};
     if (!change.object.ns.empty() && deleting(state.value_of(ns))) wake.push_back(ns);
     if (change.object.type == type::kNamespace) {

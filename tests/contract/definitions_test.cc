@@ -99,5 +99,91 @@ TEST(Definitions, ADefinitionThatIsNoneIsRefused) {
       422, "Invalid", "spec.versions");
 }
 
+/// A definition of a cluster-scoped kind without a schema of its own.
+Value plain_definition(const std::string& plural, const std::string& kind, const std::string& more = "{}") {
+  Value definition = json(R"({"spec":{"group":"shop.example","scope":"Cluster","names":{},"versions":[
+      {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+      "x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  definition.edit("metadata").set("name", plural + ".shop.example");
+  Value& names = definition.edit("spec").edit("names");
+  names = json(more);
+  names.set("plural", plural);
+  names.set("kind", kind);
+  return definition;
+}
+
+Value condition_of(const Value& object, std::string_view type) {
+  for (const Value& condition : object["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == type) return condition;
+  }
+  return {};
+}
+
+TEST(Definitions, OneWhoseNamesAreTakenIsNotServedUntilItHasItsOwn) {  // CRD-3
+  ASSERT_EQ(api().post(kDefinitions, plain_definition("chairs", "Chair", R"({"shortNames":["ch"]})")).status, 201);
+  const Answer second = api().post(kDefinitions, plain_definition("stools", "Chair"));
+  ASSERT_EQ(second.status, 201) << second;
+  EXPECT_EQ(condition_of(second.json, "NamesAccepted")["status"].str(), "False");
+  EXPECT_EQ(condition_of(second.json, "NamesAccepted")["reason"].str(), "SingularConflict");
+  EXPECT_EQ(condition_of(second.json, "Established")["reason"].str(), "NotAccepted");
+  EXPECT_EQ(api().get("/apis/shop.example/v1/stools").status, 404);
+  Value renamed = second.json;
+  renamed.edit("spec").set("names",
+                           json(R"({"plural":"stools","kind":"Stool","singular":"stool","listKind":"StoolList"})"));
+  const Answer own = api().put(kDefinitions + "/stools.shop.example", renamed);
+  ASSERT_EQ(own.status, 200) << own;
+  EXPECT_EQ(condition_of(own.json, "Established")["status"].str(), "True");
+  EXPECT_EQ(api().get("/apis/shop.example/v1/stools").status, 200);
+  renamed = own.json;
+  renamed.edit("spec").edit("names").set("shortNames", json(R"(["ch"])"));
+  expect_failure(api().put(kDefinitions + "/stools.shop.example", renamed), 422, "Invalid", "is already in use by");
+}
+
+TEST(Definitions, EachVersionShowsTheSameObjects) {  // CRD-10, CRD-11
+  Value definition = plain_definition("tables", "Table");
+  Value second = definition["spec"]["versions"][0];
+  second.set("name", "v2");
+  second.set("storage", false);
+  definition.edit("spec").edit("versions").push_back(second);
+  ASSERT_EQ(api().post(kDefinitions, definition).status, 201);
+  const std::string ones = "/apis/shop.example/v1/tables";
+  const std::string twos = "/apis/shop.example/v2/tables";
+  const Answer made =
+      api().post(twos, json(R"({"apiVersion":"shop.example/v2","kind":"Table","metadata":{"name":"t"},"legs":4})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["apiVersion"].str(), "shop.example/v2");
+  EXPECT_EQ(api().get(ones + "/t").json["apiVersion"].str(), "shop.example/v1");
+  EXPECT_EQ(api().get(twos).json["items"][0]["apiVersion"].str(), "shop.example/v2");
+  const Answer changed = api().patch(twos + "/t", "merge", json(R"({"legs":3})"));
+  EXPECT_EQ(changed.json["apiVersion"].str(), "shop.example/v2") << changed;
+  const auto watch = api().watch(twos + "?watch=true");
+  ASSERT_TRUE(watch->wait_for(1));
+  EXPECT_EQ(watch->events()[0]["object"]["apiVersion"].str(), "shop.example/v2");
+
+  Value defined = api().get(kDefinitions + "/tables.shop.example").json;
+  defined.edit("spec").edit("versions").edit_items()[1].set("served", false);
+  ASSERT_EQ(api().put(kDefinitions + "/tables.shop.example", defined).status, 200);
+  EXPECT_EQ(api().get(twos).status, 404);
+  EXPECT_TRUE(eventually([&] { return watch->ended(); }));
+  EXPECT_EQ(api().get(ones + "/t").status, 200);
+}
+
+TEST(Definitions, OneThatIsDeletedWaitsForObjectsThatAreHeld) {  // CRD-13
+  ASSERT_EQ(api().post(kDefinitions, plain_definition("beds", "Bed")).status, 201);
+  const std::string beds = "/apis/shop.example/v1/beds";
+  ASSERT_EQ(api().post(beds, json(R"({"metadata":{"name":"free"}})")).status, 201);
+  ASSERT_EQ(api().post(beds, json(R"({"metadata":{"name":"held","finalizers":["example.com/mine"]}})")).status, 201);
+  const Answer removed = api().remove(kDefinitions + "/beds.shop.example");
+  ASSERT_EQ(removed.status, 200) << removed;
+  const Value going = api().get(kDefinitions + "/beds.shop.example").json;
+  EXPECT_EQ(condition_of(going, "Terminating")["reason"].str(), "InstanceDeletionInProgress");
+  EXPECT_FALSE(going["metadata"]["deletionTimestamp"].is_empty());
+  EXPECT_EQ(api().get(beds + "/free").status, 404);
+  expect_failure(api().post(beds, json(R"({"metadata":{"name":"late"}})")), 405, "MethodNotAllowed", "terminating");
+  ASSERT_EQ(api().patch(beds + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
+  EXPECT_TRUE(eventually([&] { return api().get(beds).status == 404; }));
+  EXPECT_EQ(api().get(kDefinitions + "/beds.shop.example").status, 404);
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

@@ -53,7 +53,13 @@ std::vector<Sample> samples() {
        "{persistentVolumeName: pv}}}",
        R"({"metadata":{"labels":{"a":"b"}}})", "pv"},
       {"{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, spec: {request: "
-       "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K, signerName: a.io/s, usages: [client auth]}}",
+       "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIbU1JR05BZ0VBTUNzeEREQUtCZ05WQkFvTUEyUmxkakVN"
+       "TUFvR0ExVUVDZ3dEYjNCek1RMHdDd1lEVlFRRApEQVJxWVc1bE1Ga3dFd1lIS29aSXpqMENBUVlJS29aSXpqMERBUWNEUWdB"
+       "RTdlZjljNm1wVThTcnBLc2FKWDg1CjRGWWpFQUJPYVNtY3B0cTN3Q05MNXY2NWc4bVZmTGRteVJybjVZTUMveFJFSDhtTSs0"
+       "RXJMT0ZEcWw5WWduWTQKZnFBQU1Bb0dDQ3FHU000OUJBTUNBMGdBTUVVQ0lRQ0tWZko3UUtYbnBmOXdldDExWW1kMk9QOEhZ"
+       "SlBoS3V4aApTUWhZT1c4bFpnSWdGcm5teTcvbkxGUFpnK2RTcjhFeTNKL3N4cjd5M0JuVWJqZ2NLOFlIYmRzPQotLS0tLUVO"
+       "RCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
+       ", signerName: a.io/s, usages: [client auth]}}",
        R"({"metadata":{"labels":{"a":"b"}}})", "Pending"},
       {mutating.c_str(), R"({"webhooks":[{"name":"a.b.c","timeoutSeconds":3}]})", nullptr},
       {validating.c_str(), R"({"webhooks":[{"name":"a.b.c","failurePolicy":"Ignore"}]})", nullptr},
@@ -121,7 +127,7 @@ TEST(Kinds, OneObjectOfEachFromCreationToDeletion) {
       EXPECT_TRUE(std::ranges::any_of(cells, [&](const Value& cell) { return cell.as_string() == sample.shown; }))
           << one << to_json(table.json["rows"][0]["cells"]);
     }
-    EXPECT_EQ(api().remove(one).status, 200) << one;
+    EXPECT_EQ(api().remove(one + "?propagationPolicy=Background").status, 200) << one;
     expect_failure(api().get(one), 404, "NotFound");
 
     const auto body = encode_protobuf(Kinds::compiled(), object);
@@ -130,7 +136,7 @@ TEST(Kinds, OneObjectOfEachFromCreationToDeletion) {
         api().call("POST", all, body.value(), {{"Content-Type", "application/vnd.kubernetes.protobuf"}});
     ASSERT_EQ(again.status, 201) << one << again;
     expect_within(object, again.json, kind->kind);
-    EXPECT_EQ(api().remove(one).status, 200) << one;
+    EXPECT_EQ(api().remove(one + "?propagationPolicy=Background").status, 200) << one;
   }
 }
 
@@ -145,11 +151,131 @@ TEST(Kinds, AReplicationControllerScales) {
 }
 
 TEST(Kinds, WhatIsOnlyStoredSaysSo) {
-  const Answer made = api().post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-                                 json(R"({"metadata":{"name":"idle"},"webhooks":[]})"));
+  const Answer made =
+      api().post("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+                 json(R"({"metadata":{"name":"idle"},"spec":{"priorityLevelConfiguration":{"name":"p"}}})"));
   ASSERT_EQ(made.status, 201) << made;
-  EXPECT_NE(made.headers.get("Warning").find("its webhooks are not called"), std::string::npos)
+  EXPECT_NE(made.headers.get("Warning").find("requests are not queued by it"), std::string::npos)
       << made.headers.get("Warning");
+}
+
+TEST(Kinds, AnAutoscalerIsOneObjectInTwoVersions) {  // GRP-3
+  const std::string ones = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+  const std::string twos = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+  const Answer made = api().post(ones, json(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
+      "metadata":{"name":"twofold"},"spec":{"maxReplicas":5,"targetCPUUtilizationPercentage":70,
+      "scaleTargetRef":{"kind":"Deployment","name":"web"}}})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["apiVersion"].str(), "autoscaling/v1");
+  EXPECT_EQ(made.json["spec"]["targetCPUUtilizationPercentage"].as_int(), 70);
+  EXPECT_EQ(made.json["spec"]["minReplicas"].as_int(), 1) << "defaulted";
+  const Answer two = api().get(twos + "/twofold");
+  EXPECT_EQ(two.json["apiVersion"].str(), "autoscaling/v2");
+  EXPECT_EQ(two.json["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(), 70);
+  EXPECT_EQ(two.json["metadata"]["uid"], made.json["metadata"]["uid"]);
+  const Answer changed =
+      api().patch(ones + "/twofold", "merge", json(R"({"spec":{"targetCPUUtilizationPercentage":60}})"));
+  ASSERT_EQ(changed.status, 200) << changed;
+  EXPECT_EQ(changed.json["spec"]["targetCPUUtilizationPercentage"].as_int(), 60);
+  EXPECT_EQ(api().get(ones).json["items"][0]["apiVersion"].str(), "autoscaling/v1");
+  const Value last = api().get(twos + "/twofold").json;
+  EXPECT_EQ(last["spec"]["metrics"].size(), 1U);
+  EXPECT_EQ(last["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(), 60);
+  expect_failure(api().put(ones + "/twofold", last), 400, "BadRequest", "does not match the expected API version");
+  const auto watch = api().watch(ones + "?watch=true&fieldSelector=metadata.name%3Dtwofold");
+  ASSERT_TRUE(watch->wait_for(1));
+  EXPECT_EQ(watch->events()[0]["object"]["apiVersion"].str(), "autoscaling/v1");
+  EXPECT_NE(plane().kubectl_ok({"get", "hpa.v1.autoscaling", "twofold"}).find("60%"), std::string::npos);
+  EXPECT_EQ(api().remove(ones + "/twofold").status, 200);
+  EXPECT_EQ(api().get(twos + "/twofold").status, 404);
+}
+
+TEST(Kinds, AnEventHasTwoNamesForItsFields) {  // EVENT-1, EVENT-2
+  const std::string core = "/api/v1/namespaces/default/events";
+  const std::string newer = "/apis/events.k8s.io/v1/namespaces/default/events";
+  expect_failure(api().post(newer, json(R"({"metadata":{"name":"lacking"},"regarding":{"namespace":"default"}})")), 422,
+                 "Invalid", "reportingController: Required value");
+  const Answer made =
+      api().post(newer, json(R"({"metadata":{"name":"twofold"},"eventTime":"2026-01-02T03:04:05.000006Z",
+      "reportingController":"c","reportingInstance":"i","action":"a","reason":"r","note":"n","type":"Normal",
+      "regarding":{"kind":"Pod","name":"p","namespace":"default"}})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["apiVersion"].str(), "events.k8s.io/v1");
+  EXPECT_EQ(made.json["note"].str(), "n");
+  const Value old = api().get(core + "/twofold").json;
+  EXPECT_EQ(old["apiVersion"].str(), "v1");
+  EXPECT_EQ(old["message"].str(), "n");
+  EXPECT_EQ(old["involvedObject"]["name"].str(), "p");
+  EXPECT_EQ(old["reportingComponent"].str(), "c");
+  ASSERT_EQ(api().patch(core + "/twofold", "strategic-merge", json(R"({"count":7})")).status, 200);
+  EXPECT_EQ(api().get(newer + "/twofold").json["deprecatedCount"].as_int(), 7);
+  EXPECT_NE(plane().kubectl_ok({"get", "events"}).find("pod/p"), std::string::npos);
+}
+
+TEST(Kinds, EachGroupAndVersionHasAnApiServiceThatIsAvailable) {  // GRP-2
+  const std::string services = "/apis/apiregistration.k8s.io/v1/apiservices";
+  for (const char* name : {"v1.", "v1.apps", "v2.autoscaling", "v1alpha1.policy.karmada.io"}) {
+    const Answer service = api().get(services + "/" + name);
+    EXPECT_EQ(service.status, 200) << name;
+    EXPECT_EQ(service.json["status"]["conditions"][0]["status"].str(), "True") << name;
+    EXPECT_EQ(service.json["status"]["conditions"][0]["reason"].str(), "Local") << name;
+  }
+  EXPECT_NE(plane().kubectl_ok({"get", "apiservices", "v1.apps"}).find("Local"), std::string::npos);
+}
+
+TEST(Kinds, WhatAServiceIsToAnswerIsRefusedWithAReason) {
+  const Answer made = api().post("/apis/apiregistration.k8s.io/v1/apiservices",
+                                 json(R"({"metadata":{"name":"v1.remote.example"},"spec":{"group":"remote.example",
+      "version":"v1","groupPriorityMinimum":100,"versionPriority":15,"service":{"namespace":"default","name":"far"}}})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["status"]["conditions"][0]["status"].str(), "False");
+  EXPECT_NE(made.headers.get("Warning").find("not passed on"), std::string::npos);
+  expect_failure(api().get("/apis/remote.example/v1/things"), 503, "ServiceUnavailable",
+                 "names the service \"far\" of namespace \"default\"");
+  expect_failure(api().get("/apis/nobody.example/v1/things"), 404, "NotFound");
+}
+
+Value running_pod(const std::string& name) {
+  Value pod = parse_yaml(kPod).value();
+  pod.edit("metadata").set("name", name);
+  pod.edit("metadata").set("labels", Value::object({{"app", name}}));
+  return pod;
+}
+
+TEST(Kinds, APodIsBoundToANodeOnce) {  // SUB-4
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  ASSERT_EQ(api().post(pods, running_pod("bound")).status, 201);
+  const Value binding = json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"bound"},
+      "target":{"kind":"Node","name":"n1"}})");
+  const Answer bound = api().post(pods + "/bound/binding", binding);
+  ASSERT_EQ(bound.status, 201) << bound;
+  EXPECT_EQ(bound.json["kind"].str(), "Status");
+  EXPECT_EQ(api().get(pods + "/bound").json["spec"]["nodeName"].str(), "n1");
+  expect_failure(api().post(pods + "/bound/binding", binding), 409, "Conflict", "already assigned to node \"n1\"");
+  EXPECT_EQ(api().get(pods + "/bound/binding").status, 405);
+}
+
+TEST(Kinds, APodIsEvictedAsItsDisruptionBudgetAllows) {  // SUB-4
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  ASSERT_EQ(api().post(pods, running_pod("evicted")).status, 201);
+  ASSERT_EQ(api().patch(pods + "/evicted/status", "merge", json(R"({"status":{"phase":"Running"}})")).status, 200);
+  ASSERT_EQ(api()
+                .post(budgets, json(R"({"metadata":{"name":"evicted"},"spec":{"minAvailable":1,
+      "selector":{"matchLabels":{"app":"evicted"}}}})"))
+                .status,
+            201);
+  const Value eviction = json(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"evicted"}})");
+  expect_failure(api().post(pods + "/evicted/eviction", eviction), 429, "TooManyRequests",
+                 "Cannot evict pod as it would violate the pod's disruption budget.");
+  ASSERT_EQ(api().patch(budgets + "/evicted/status", "merge", json(R"({"status":{"disruptionsAllowed":1}})")).status,
+            200);
+  EXPECT_EQ(api().post(pods + "/evicted/eviction?dryRun=All", eviction).status, 201);
+  EXPECT_EQ(api().get(pods + "/evicted").status, 200);
+  const Answer evicted = api().post(pods + "/evicted/eviction", eviction);
+  ASSERT_EQ(evicted.status, 201) << evicted;
+  EXPECT_EQ(api().get(pods + "/evicted").status, 404);
+  EXPECT_EQ(api().get(budgets + "/evicted").json["status"]["disruptionsAllowed"].as_int(), 0);
 }
 
 TEST(Kinds, StatusIsWrittenApart) {

@@ -181,15 +181,20 @@ size_t most_bytes(const Value& value) {
   return bytes;
 }
 
-/// Defaults, the kind's own rules and every check, on an object whose identity is settled.
-Result<Value> finish(Admission& admission, const Value* old, Value object) {
-  const Kind& kind = *admission.kind;
+/// What nobody needs to write, as far as the schemas say it.
+Value with_schema_defaults(const Kind& kind, Value object) {
   // Go's structs are there even when nobody wrote them, and so are their defaults.
   if (kind.builtin && kind.schema != nullptr && kind.schema->properties.contains("spec") && object["spec"].is_null()) {
     object.set("spec", Value::object());
   }
   if (kind.schema != nullptr) object = with_defaults(*kind.schema, std::move(object));
-  object = with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
+  return with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
+}
+
+/// Defaults, the kind's own rules and every check, on an object whose identity is settled.
+Result<Value> finish(Admission& admission, const Value* old, Value object) {
+  const Kind& kind = *admission.kind;
+  object = with_schema_defaults(kind, std::move(object));
   SHIPLOG_TRY(auto causes, check_schema(kind, object));
 
   unite_owners(object.edit("metadata"), admission.warnings);
@@ -197,7 +202,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
 
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, old, admission.now};
+  const Write write{*admission.kinds, kind, old, admission.now, "", &admission.user};
   Causes own;
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
@@ -259,9 +264,8 @@ void keep_identity(Value& object, const Value& old) {
   for (const char* field : {"selfLink", "managedFields"}) metadata.erase(field);
 }
 
-}  // namespace
-
-Result<Value> admit_create(Admission& admission, Value object) {
+/// Everything about a new object that comes before its defaults.
+Result<Value> begin_create(Admission& admission, Value object) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(settle_identity(admission, object));
   if (!object["metadata"]["resourceVersion"].is_empty()) {  // META-4
@@ -278,19 +282,21 @@ Result<Value> admit_create(Admission& admission, Value object) {
   if (kind.has_generation) metadata.set("generation", 1);
   SHIPLOG_TRY(drop_unknown(admission, object));
   if (kind.has_status) object.erase("status");
-  return finish(admission, nullptr, std::move(object));
+  return object;
 }
 
-Result<Value> admit_update(Admission& admission, const Value& old, Value object) {
+/// The same of a replacement.
+Result<Value> begin_update(Admission& admission, const Value& old, Value object) {
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(check_versions(admission, old, object));
   keep_identity(object, old);
   SHIPLOG_TRY(drop_unknown(admission, object));
   if (admission.kind->has_status) object.erase("status");  // the stored one is put back: it is no part of this write
-  return finish(admission, &old, std::move(object));
+  return object;
 }
 
-Result<Value> admit_status_update(Admission& admission, const Value& old, Value object) {
+/// `old` with the status (and metadata that is no identity) of `object`.
+Result<Value> begin_status_update(Admission& admission, const Value& old, Value object) {
   const Kind& kind = *admission.kind;
   if (!kind.has_status) return not_found({});
   SHIPLOG_TRY(settle_identity(admission, object));
@@ -304,12 +310,76 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   }
   merged.edit("metadata").erase("managedFields");
   if (kind.schema != nullptr) merged = with_defaults(*kind.schema, std::move(merged));
+  return merged;
+}
+
+/// A draft gets the kind's own defaults too, unless types are wrong: the checks after the webhooks will say so.
+Result<Value> draft(Admission& admission, const Value* old, Value object) {
+  const Kind& kind = *admission.kind;
+  object = with_schema_defaults(kind, std::move(object));
+  if (old != nullptr && kind.has_status) keep_field(object, *old, "status");
+  auto readable = check_schema(kind, object);
+  if (!readable && kind.builtin) return readable.error();
+  const Rules* rules = rules_of(kind);
+  if (readable && rules != nullptr && rules->fill != nullptr) {
+    rules->fill(object, Write{*admission.kinds, kind, old, admission.now, "", &admission.user});
+  }
+  return object;
+}
+
+}  // namespace
+
+Result<Value> admit_view(Admission& admission, Value object, bool creating) {
+  const Kind& kind = *admission.kind;
+  SHIPLOG_TRY(settle_identity(admission, object));
+  SHIPLOG_TRY(drop_unknown(admission, object));
+  SHIPLOG_TRY(auto causes, check_schema(kind, object));
+  if (creating && kind.kind == "Event") {  // EVENT-2
+    for (const char* field : {"eventTime", "reportingController", "reportingInstance", "action", "reason"}) {
+      if (object[field].is_empty()) causes.required(field);
+    }
+  }
+  if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
+  return object;
+}
+
+Result<Value> draft_create(Admission& admission, Value object) {
+  SHIPLOG_TRY(object, begin_create(admission, std::move(object)));
+  return draft(admission, nullptr, std::move(object));
+}
+
+Result<Value> draft_update(Admission& admission, const Value& old, Value object) {
+  SHIPLOG_TRY(object, begin_update(admission, old, std::move(object)));
+  return draft(admission, &old, std::move(object));
+}
+
+Result<Value> draft_status_update(Admission& admission, const Value& old, Value object) {
+  return begin_status_update(admission, old, std::move(object));
+}
+
+Result<Value> admit_create(Admission& admission, Value object) {
+  SHIPLOG_TRY(object, begin_create(admission, std::move(object)));
+  return finish(admission, nullptr, std::move(object));
+}
+
+Result<Value> admit_update(Admission& admission, const Value& old, Value object) {
+  SHIPLOG_TRY(object, begin_update(admission, old, std::move(object)));
+  return finish(admission, &old, std::move(object));
+}
+
+Result<Value> admit_status_update(Admission& admission, const Value& old, Value object) {
+  const Kind& kind = *admission.kind;
+  SHIPLOG_TRY(Value merged, begin_status_update(admission, old, std::move(object)));
+  const Rules* rules = rules_of(kind);
+  const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user};
   SHIPLOG_TRY(auto schema_causes, check_schema(kind, merged));
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Causes causes;
   for (const FieldCause& cause : schema_causes.list()) {
     if (cause.field.starts_with("status")) causes.add(cause);
   }
+  if (rules != nullptr && rules->fill_status != nullptr) rules->fill_status(merged, write);
+  if (rules != nullptr && rules->check_status != nullptr) rules->check_status(merged, write, causes);
   if (kind.builtin) check_metadata(kind, merged["metadata"], causes);
   check_new_finalizers(old, merged["metadata"], causes);
   if (!causes.empty()) return invalid(subject_of(kind, old), causes.take());

@@ -22,9 +22,11 @@ struct Admission {
   std::vector<std::string> duplicate_fields;
   /// Appended to metadata.generateName: lower-case letters and digits, chosen at the edge.
   std::string name_suffix;
-  std::string ns;    ///< of the request path; empty: cluster-scoped
-  std::string name;  ///< of the request path; empty on create
-  UtcMillis now;     ///< the time the entry will carry
+  std::string ns;           ///< of the request path; empty: cluster-scoped
+  std::string name;         ///< of the request path; empty on create
+  UtcMillis now;            ///< the time the entry will carry
+  std::string subresource;  ///< of the request path
+  Value user;               ///< who asks: authentication.k8s.io UserInfo
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;
 };
@@ -41,6 +43,18 @@ Result<Value> admit_update(Admission& admission, const Value& old, Value object)
 /// A write to the status subresource: takes status (and metadata that is no identity) from `object`, the rest from
 /// `old`.
 Result<Value> admit_status_update(Admission& admission, const Value& old, Value object);
+
+/// The body of a write to a view of another kind (see Kind::is_view), checked as far as the view has a say: identity,
+/// unknown fields, types, and what it alone requires of a new object. It is then made into the kind that is stored.
+/// Errors: kBadRequest, kInvalid.
+Result<Value> admit_view(Admission& admission, Value object, bool creating);
+
+/// The object as mutating webhooks get to see it, before it is admitted: decoded, with identity and defaults, but not
+/// yet checked, as a webhook may put right what is missing. What comes back from them goes through the admit_ function
+/// that belongs to it. Errors: those of a body that cannot be read.
+Result<Value> draft_create(Admission& admission, Value object);
+Result<Value> draft_update(Admission& admission, const Value& old, Value object);
+Result<Value> draft_status_update(Admission& admission, const Value& old, Value object);
 
 /// Whether the object may be deleted (behaviour-core D-41). Error: kForbidden.
 Result<void> admit_delete(const Kind& kind, const Value& old);

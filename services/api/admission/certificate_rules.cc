@@ -18,7 +18,85 @@ void fill_request(Value& object, const Write& write) {
   }
   if (!object["spec"].is_object()) return;
   Value& spec = object.edit("spec");
-  for (const char* name : {"username", "uid", "groups", "extra"}) spec.erase(name);
+  for (const char* name : {"username", "uid", "groups", "extra"}) {
+    spec.erase(name);
+    if (write.user != nullptr && !(*write.user)[name].is_empty()) spec.set(name, (*write.user)[name]);
+  }
+}
+
+const Value* condition_of(const Value& request, std::string_view type) {
+  for (const Value& condition : request["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == type) return &condition;
+  }
+  return nullptr;
+}
+
+/// CSR-2: through /approval only conditions change; each gets its times.
+void fill_request_status(Value& object, const Write& write) {
+  if (write.subresource == "approval") {
+    Value status = (*write.old)["status"];
+    if (!status.is_object()) status = Value::object();
+    status.set("conditions", object["status"]["conditions"]);
+    if (status["conditions"].is_empty()) status.erase("conditions");
+    object.set("status", std::move(status));
+  }
+  if (object["status"]["conditions"].size() == 0) return;
+  const std::string now = rfc3339(write.now);
+  for (Value& condition : object.edit("status").edit("conditions").edit_items()) {
+    if (!condition.is_object()) continue;
+    if (condition["lastUpdateTime"].is_empty()) condition.set("lastUpdateTime", now);
+    if (!condition["lastTransitionTime"].is_empty()) continue;
+    const Value* before = condition_of(*write.old, condition["type"].as_string());
+    const bool same = before != nullptr && (*before)["status"] == condition["status"];
+    condition.set("lastTransitionTime",
+                  same && !(*before)["lastTransitionTime"].is_empty() ? (*before)["lastTransitionTime"] : Value{now});
+  }
+}
+
+bool is_final(std::string_view type) { return type == "Approved" || type == "Denied" || type == "Failed"; }
+
+void check_request_status(const Value& object, const Write& write, Causes& causes) {
+  const Value& status = object["status"];
+  const Value& old = *write.old;
+  const Value& conditions = status["conditions"];
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    const std::string field = at("status.conditions", i);
+    const Value& type = conditions[i]["type"];
+    const Value& state = conditions[i]["status"];
+    if (type.is_empty()) causes.required(field + ".type");
+    if (state.is_empty()) {
+      causes.required(field + ".status");
+    } else if (is_final(type.as_string())) {
+      check_one_of(state, field + ".status", {"True"}, causes);
+    } else {
+      check_one_of(state, field + ".status", {"False", "True", "Unknown"}, causes);
+    }
+    for (size_t before = 0; before < i; ++before) {
+      if (conditions[before]["type"] == type) causes.duplicate(field + ".type", type);
+    }
+    const bool decides = type.as_string() == "Approved" || type.as_string() == "Denied";
+    if (decides && write.subresource != "approval" && condition_of(old, type.as_string()) == nullptr) {
+      causes.forbidden("status.conditions", "updates may not add a condition of type \"" + type.str() + "\"");
+    }
+  }
+  if (condition_of(object, "Approved") != nullptr && condition_of(object, "Denied") != nullptr) {
+    causes.invalid("status.conditions", Value{"Denied"}, "Approved and Denied conditions are mutually exclusive");
+  }
+  for (const char* type : {"Approved", "Denied", "Failed"}) {
+    if (condition_of(old, type) != nullptr && condition_of(object, type) == nullptr) {
+      causes.forbidden("status.conditions", "updates may not remove a condition of type \"" + std::string{type} + "\"");
+    }
+  }
+  const Value& certificate = status["certificate"];
+  const Value& issued = old["status"]["certificate"];
+  if (!issued.is_empty() && certificate != issued) {
+    causes.forbidden("status.certificate", "updates may not change a certificate that was issued");
+  } else if (!certificate.is_empty()) {
+    const auto pem = base64_decode(certificate.as_string());
+    if (!pem || pem->find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
+      causes.invalid("status.certificate", Value{"<certificate data>"}, "must contain a PEM block of type CERTIFICATE");
+    }
+  }
 }
 
 /// "example.com/signer-name"
@@ -92,7 +170,11 @@ void check_request(const Value& object, const Write& write, Causes& causes) {
 
 const std::vector<Rules>& certificate_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "certificatesigningrequests.certificates.k8s.io", .fill = fill_request, .check = check_request},
+      {.type = "certificatesigningrequests.certificates.k8s.io",
+       .fill = fill_request,
+       .check = check_request,
+       .fill_status = fill_request_status,
+       .check_status = check_request_status},
   };
   return kRules;
 }

@@ -8,12 +8,67 @@
 namespace shiplog::api {
 namespace {
 
-Value condition(const char* type, const char* reason, const char* message, UtcMillis now) {
+Value condition(const char* type, bool state, const std::string& reason, const std::string& message, UtcMillis now) {
   return Value::object({{"type", type},
-                        {"status", "True"},
+                        {"status", state ? "True" : "False"},
                         {"lastTransitionTime", rfc3339(now)},
                         {"reason", reason},
                         {"message", message}});
+}
+
+/// Puts the condition in the place of the one of its type; what has not changed keeps its time.
+void put_condition(Value& status, Value condition) {
+  Value::Array& conditions = status.edit("conditions").edit_items();
+  for (Value& each : conditions) {
+    if (each["type"] != condition["type"]) continue;
+    if (each["status"] == condition["status"]) condition.set("lastTransitionTime", each["lastTransitionTime"]);
+    each = std::move(condition);
+    return;
+  }
+  conditions.push_back(std::move(condition));
+}
+
+bool has_true(const Value& object, std::string_view type) {
+  const auto conditions = object["status"]["conditions"].items();
+  return std::any_of(conditions.begin(), conditions.end(), [&](const Value& each) {
+    return each["type"].as_string() == type && each["status"].as_string() == "True";
+  });
+}
+
+bool is_protected(std::string_view group) {
+  return (group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io")) || group.ends_with(".kubernetes.io") ||
+         group == "k8s.io" || group == "kubernetes.io";
+}
+
+/// A name that another kind of the group has already.
+struct Conflict {
+  const char* reason;  ///< of NamesAccepted
+  const char* field;   ///< in spec.names
+  Value name;
+  std::string holder;
+};
+
+std::vector<Conflict> conflicts_of(const Value& object, const Kinds& kinds) {
+  const std::string group = object["spec"]["group"].str();
+  const Value& names = object["spec"]["names"];
+  std::vector<Conflict> found;
+  for (const auto& other : kinds.all()) {
+    if (other->group != group || other->plural == names["plural"].as_string()) continue;
+    const auto add = [&](const char* reason, const char* field, const Value& name) {
+      found.push_back({reason, field, name, other->type()});
+    };
+    const Value& singular = names["singular"];
+    if (other->singular == singular.as_string()) add("SingularConflict", "singular", singular);
+    for (const Value& name : names["shortNames"].items()) {
+      const auto& shorts = other->short_names;
+      if (std::find(shorts.begin(), shorts.end(), name.as_string()) != shorts.end()) {
+        add("ShortNamesConflict", "shortNames", name);
+      }
+    }
+    if (other->kind == names["kind"].as_string()) add("KindConflict", "kind", names["kind"]);
+    if (other->list_kind == names["listKind"].as_string()) add("ListKindConflict", "listKind", names["listKind"]);
+  }
+  return found;
 }
 
 void fill_definition(Value& object, const Write& write) {
@@ -27,10 +82,15 @@ void fill_definition(Value& object, const Write& write) {
   }
   if (names["listKind"].is_empty()) names.set("listKind", kind + "List");
 
-  // The kind is served as soon as this is folded, so it is established here and now.
   Value status = write.old == nullptr ? Value::object() : (*write.old)["status"];
   if (!status.is_object()) status = Value::object();
-  status.set("acceptedNames", object["spec"]["names"]);
+  const auto conflicts = conflicts_of(object, write.kinds);
+  const bool established = write.old != nullptr && has_true(*write.old, "Established");
+  Value accepted = names;
+  if (!established) {
+    for (const Conflict& conflict : conflicts) accepted.erase(conflict.field);
+  }
+  status.set("acceptedNames", std::move(accepted));
   Value stored = status["storedVersions"].is_array() ? status["storedVersions"] : Value::array();
   for (const Value& version : object["spec"]["versions"].items()) {
     const auto known = stored.items();
@@ -39,33 +99,32 @@ void fill_definition(Value& object, const Write& write) {
     }
   }
   status.set("storedVersions", std::move(stored));
-  if (status["conditions"].size() == 0) {
-    status.set("conditions", Value::array({condition("NamesAccepted", "NoConflicts", "no conflicts found", write.now),
-                                           condition("Established", "InitialNamesAccepted",
-                                                     "the initial names have been accepted", write.now)}));
+  // The kind is served as soon as this is folded, so it is established here and now; unless others have its names
+  // (CRD-3): then an update with names of its own will do. What is established stays so, see check_conflicts().
+  if (established || conflicts.empty()) {
+    put_condition(status, condition("NamesAccepted", true, "NoConflicts", "no conflicts found", write.now));
+    put_condition(status, condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted",
+                                    write.now));
+  } else {
+    const Conflict& first = conflicts.front();
+    put_condition(status, condition("NamesAccepted", false, first.reason,
+                                    "\"" + first.name.str() + "\" is already in use by " + first.holder, write.now));
+    put_condition(status, condition("Established", false, "NotAccepted", "not all names are accepted", write.now));
+  }
+  if (is_protected(object["spec"]["group"].as_string())) {  // CRD-4
+    put_condition(status, condition("KubernetesAPIApprovalPolicyConformant", true, "ApprovedAnnotation",
+                                    "approved in " + std::string{annotation_of(object, "api-approved.kubernetes.io")},
+                                    write.now));
   }
   object.set("status", std::move(status));
 }
 
-/// CRD-3. Upstream takes the object and does not serve it; a refusal says so where the user looks.
+/// An established kind keeps its names: others that are taken are refused, so that it is never half accepted.
 void check_conflicts(const Value& object, const Write& write, Causes& causes) {
-  const std::string group = object["spec"]["group"].str();
-  const Value& names = object["spec"]["names"];
-  const std::string own = names["plural"].str();
-  for (const auto& other : write.kinds.all()) {
-    if (other->group != group || other->plural == own) continue;
-    const std::string taken = "is already in use by " + other->type();
-    if (other->kind == names["kind"].as_string()) causes.invalid("spec.names.kind", names["kind"], taken);
-    if (other->list_kind == names["listKind"].as_string())
-      causes.invalid("spec.names.listKind", names["listKind"], taken);
-    if (other->singular == names["singular"].as_string())
-      causes.invalid("spec.names.singular", names["singular"], taken);
-    for (const Value& name : names["shortNames"].items()) {
-      const auto& shorts = other->short_names;
-      if (std::find(shorts.begin(), shorts.end(), name.as_string()) != shorts.end()) {
-        causes.invalid("spec.names.shortNames", name, taken);
-      }
-    }
+  if (write.old == nullptr || !has_true(*write.old, "Established")) return;
+  for (const Conflict& conflict : conflicts_of(object, write.kinds)) {
+    causes.invalid(std::string{"spec.names."} + conflict.field, conflict.name,
+                   "is already in use by " + conflict.holder);
   }
 }
 
@@ -75,9 +134,7 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
   }
   const Value& spec = object["spec"];
   const std::string_view group = spec["group"].as_string();
-  const bool is_protected = (group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io")) ||
-                            group.ends_with(".kubernetes.io") || group == "k8s.io" || group == "kubernetes.io";
-  if (is_protected && annotation_of(object, "api-approved.kubernetes.io").empty()) {  // CRD-4
+  if (is_protected(group) && annotation_of(object, "api-approved.kubernetes.io").empty()) {  // CRD-4
     causes.required("metadata.annotations[api-approved.kubernetes.io]",
                     "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
                     "https://github.com/kubernetes/enhancements/pull/1111");
@@ -88,7 +145,7 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
   if (before["group"] != spec["group"]) causes.invalid("spec.group", spec["group"], "field is immutable");
   if (before["scope"] != spec["scope"]) causes.invalid("spec.scope", spec["scope"], "field is immutable");
   for (const char* name : {"plural", "kind"}) {
-    if (before["names"][name] != spec["names"][name]) {
+    if (has_true(*write.old, "Established") && before["names"][name] != spec["names"][name]) {
       causes.invalid(std::string{"spec.names."} + name, spec["names"][name], "field is immutable");
     }
   }

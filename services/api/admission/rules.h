@@ -17,6 +17,8 @@ struct Write {
   const Kind& kind;
   const Value* old = nullptr;  ///< nullptr: a create
   UtcMillis now;
+  std::string_view subresource = {};  ///< of a status write: "status" or "approval"
+  const Value* user = nullptr;        ///< who asks, as a UserInfo; nullptr: nobody in particular
 };
 
 /// What schemas cannot say about a kind. All of these run on objects whose fields have the types the schema gives them,
@@ -27,6 +29,9 @@ struct Rules {
   bool owns_status = false;       ///< fill() writes the status
   void (*fill)(Value& object, const Write& write) = nullptr;
   void (*check)(const Value& object, const Write& write, Causes& causes) = nullptr;
+  /// The same two for a write to the status.
+  void (*fill_status)(Value& object, const Write& write) = nullptr;
+  void (*check_status)(const Value& object, const Write& write, Causes& causes) = nullptr;
 };
 
 /// nullptr: the kind has none.

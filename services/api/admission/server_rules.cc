@@ -89,6 +89,11 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
                 "the timeout value must be between 1 and 30 seconds", causes);
     check_selector(hook["namespaceSelector"], field + ".namespaceSelector", causes);
     check_selector(hook["objectSelector"], field + ".objectSelector", causes);
+    if (hook["matchConditions"].size() > 0) {
+      causes.forbidden(
+          field + ".matchConditions",
+          "CEL expressions are not evaluated by this server: use rules, namespaceSelector, objectSelector");
+    }
     const auto versions = hook["admissionReviewVersions"].items();
     if (versions.empty()) {
       causes.required(field + ".admissionReviewVersions", "must specify one of v1, v1beta1");
@@ -102,6 +107,25 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
 }
 
 // --- APIService
+
+/// Who reads the status learns whether requests for the group get anywhere.
+void fill_api_service(Value& object, const Write& write) {
+  const bool local = object["spec"]["service"].is_null();
+  Value available = Value::object(
+      {{"type", "Available"},
+       {"status", local ? "True" : "False"},
+       {"lastTransitionTime", rfc3339(write.now)},
+       {"reason", local ? "Local" : "ServiceNotSupported"},
+       {"message", local ? "Local APIServices are always available"
+                         : "this server does not pass requests on to services: it serves what it has itself"}});
+  if (write.old != nullptr) {
+    for (const Value& before : (*write.old)["status"]["conditions"].items()) {
+      if (before["type"] != available["type"] || before["status"] != available["status"]) continue;
+      available.set("lastTransitionTime", before["lastTransitionTime"]);
+    }
+  }
+  object.set("status", Value::object({{"conditions", Value::array({std::move(available)})}}));
+}
 
 void check_api_service(const Value& object, const Write&, Causes& causes) {
   const Value& spec = object["spec"];
@@ -253,7 +277,10 @@ const std::vector<Rules>& server_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "validatingwebhookconfigurations.admissionregistration.k8s.io", .check = check_webhooks},
       {.type = "mutatingwebhookconfigurations.admissionregistration.k8s.io", .check = check_webhooks},
-      {.type = "apiservices.apiregistration.k8s.io", .check = check_api_service},
+      {.type = "apiservices.apiregistration.k8s.io",
+       .owns_status = true,
+       .fill = fill_api_service,
+       .check = check_api_service},
       {.type = "flowschemas.flowcontrol.apiserver.k8s.io", .check = check_flow_schema},
       {.type = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", .check = check_priority_level},
   };

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shiplog {
+
+/// What a PKCS#10 request asks to be called.
+struct CertificateRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> dns_names, ip_addresses, emails, uris;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "events/base/time.h"
+#include "services/api/catalogue.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog::api {
+
+/// Keeps an APIService for each group and version that is served here (GRP-2), as clients look there to see what is
+/// available. Threads: all on the executor.
+class ApiServices final : public Observer {
+ public:
+  /// `catalogue` must be told of what is folded before this is.
+  explicit ApiServices(const Catalogue& catalogue) : catalogue_{catalogue} {}
+
+  /// Writes those that are missing; then follows the CustomResourceDefinitions. `replica` and `clock` must outlive
+  /// this, and `replica` be caught up. `then` is called when the first are durable or failed.
+  void begin(Replica& replica, Clock& clock, std::string user_agent, std::function<void()> then);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+ private:
+  std::vector<Event> outdated(const State& state) const;
+  Entry entry_of(std::vector<Event> events) const;
+
+  const Catalogue& catalogue_;
+  Replica* replica_ = nullptr;  // set by begin()
+  Clock* clock_ = nullptr;
+  std::string user_agent_;
+};
+
+}  // namespace shiplog::api

@@ -1,0 +1,63 @@
+#include "services/api/certificates.h"
+
+#include <algorithm>
+
+#include "events/base/base64.h"
+#include "services/api/auth/gate.h"
+#include "services/runtime/pki/certificate_request.h"
+
+namespace shiplog::api {
+namespace {
+
+/// `verb` on the signer by its name, or on all of its domain.
+bool may(const Server& server, const User& user, const std::string& verb, const std::string& signer) {
+  const std::string domain = signer.substr(0, signer.find('/')) + "/*";
+  for (const std::string& name : {signer, domain}) {
+    Attributes wanted;
+    wanted.verb = verb;
+    wanted.group = "certificates.k8s.io";
+    wanted.resource = "signers";
+    wanted.name = name;
+    if (decide(server, user, wanted).allowed) return true;
+  }
+  return false;
+}
+
+bool has_failed(const Value& request) {
+  return std::ranges::any_of(request["status"]["conditions"].items(),
+                             [](const Value& condition) { return condition["type"].as_string() == "Failed"; });
+}
+
+}  // namespace
+
+std::optional<Error> refuse_certificate(const Server& server, const Context& context, const Value& old,
+                                        const Value& object) {
+  if (context.kind->type() != kCertificateRequests) return std::nullopt;
+  const std::string signer = object["spec"]["signerName"].str();
+  const Subject subject = context.subject(object["metadata"]["name"].str());
+  const auto refused = [&](const std::string& why) { return forbidden(subject, why); };
+  if (old.is_null()) {
+    const std::string pem = base64_decode(object["spec"]["request"].as_string()).value_or("");
+    const auto asked = inspect_request(pem);
+    if (!asked) {
+      return invalid(subject, {{"spec.request", "FieldValueInvalid",
+                                "Invalid value: \"<request data>\": " + asked.error().message}});
+    }
+    const auto& groups = asked.value().organizations;
+    if (signer == "kubernetes.io/kube-apiserver-client" && std::ranges::find(groups, kMastersGroup) != groups.end()) {
+      return refused("use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
+    }
+    return std::nullopt;
+  }
+  if (context.path.subresource == "approval" && !may(server, context.user, "approve", signer)) {
+    return refused("user not permitted to approve requests with signerName \"" + signer + "\"");
+  }
+  const bool signs =
+      old["status"]["certificate"] != object["status"]["certificate"] || has_failed(old) != has_failed(object);
+  if (context.path.subresource == "status" && signs && !may(server, context.user, "sign", signer)) {
+    return refused("user not permitted to sign requests with signerName \"" + signer + "\"");
+  }
+  return std::nullopt;
+}
+
+}  // namespace shiplog::api

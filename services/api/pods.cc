@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "events/base/json.h"
+#include "events/state/policy.h"
+#include "projections/objects/object_query.h"
+#include "services/api/context.h"
+
+// What is done to pods through subresources of their own (SUB-4).
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kBudgets = "poddisruptionbudgets.policy";
+
+/// The body, which may leave out its own kind. Error: kBadRequest.
+Result<Value> body_of(const Context& context, const char* kind) {
+  const std::string type = media_type(context.request.headers.get("Content-Type"));
+  if (!type.empty() && type != "application/json") {
+    return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                       ") - accepted media types include: application/json"};
+  }
+  SHIPLOG_TRY(Value body, parse_json(context.request.body));
+  if (!body["kind"].is_empty() && body["kind"].as_string() != kind) {
+    return Error{ErrorCode::kBadRequest, "the body is a " + body["kind"].str() + ", not a " + kind};
+  }
+  if (!body["metadata"]["name"].is_empty() && body["metadata"]["name"].as_string() != context.path.name) {
+    return Error{ErrorCode::kBadRequest, "the name of the object (" + body["metadata"]["name"].str() +
+                                             ") does not match the name on the URL (" + context.path.name + ")"};
+  }
+  return body;
+}
+
+bool asks_for_dry_run(const Context& context, const Value& options) {
+  const auto asked = options["dryRun"].items();
+  return text(context.request, "dryRun") == "All" ||
+         std::ranges::any_of(asked, [](const Value& each) { return each.as_string() == "All"; });
+}
+
+void answer_created(const ServerPtr& server, const ContextPtr& context) {
+  Value status = Value::object(
+      {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"code", 201}});
+  server->answer_status(context, 201, status);
+}
+
+void append_and_answer(const ServerPtr& server, const ContextPtr& context, Entry entry) {
+  server->options.record->replica().append(std::move(entry), [server, context](const Result<Outcome>& outcome) {
+    server->workers->post([server, context, outcome] {
+      if (!outcome) return server->fail(context, outcome.error());
+      if (const auto& refusal = outcome.value().refusal) {
+        return server->fail(context, refusal->code == ErrorCode::kConflict ? conflict(context->subject())
+                                                                           : Error{refusal->code, refusal->reason});
+      }
+      answer_created(server, context);
+    });
+  });
+}
+
+Revision revision_of(const Value& object) {
+  const std::string text = object["metadata"]["resourceVersion"].str();
+  return Revision{text.empty() ? 0 : std::stoull(text)};
+}
+
+/// The budgets that speak for the pod.
+Result<std::vector<Value>> budgets_of(Server& server, const Value& pod) {
+  SHIPLOG_TRY(const auto rows, server.options.record->read([&](const View& view) {
+    return ObjectQuery{view}.list(ObjectList{.type = kBudgets, .ns = pod["metadata"]["namespace"].str()});
+  }));
+  std::vector<Value> found;
+  for (const ObjectRow& row : rows) {
+    SHIPLOG_TRY(Value budget, parse_stored_json(row.json));
+    const Value& selector = budget["spec"]["selector"];
+    if (selector.is_null() || !label_selector_from(selector).matches(pod["metadata"]["labels"])) continue;
+    found.push_back(std::move(budget));
+  }
+  return found;
+}
+
+void evict(const ServerPtr& server, const ContextPtr& context, const Value& eviction) {
+  auto pod = server->current(*context, context->key());
+  if (!pod) return server->fail(context, pod.error());
+  auto budgets = budgets_of(*server, pod.value());
+  if (!budgets) return server->fail(context, budgets.error());
+  const Value& options = eviction["deleteOptions"];
+  Entry entry = server->entry_for(*context, "create");
+  entry.expects = {{context->key(), revision_of(pod.value())}};
+  const std::string_view phase = pod.value()["status"]["phase"].as_string();
+  // A pod that does not run disturbs nobody by going.
+  const bool counts = phase != "Succeeded" && phase != "Failed" && phase != "Pending" && !deleting(pod.value());
+  if (counts && budgets.value().size() > 1) {
+    return server->fail(context, Error{ErrorCode::kInternal,
+                                       "This pod has more than one PodDisruptionBudget, which the eviction "
+                                       "subresource does not support."});
+  }
+  if (counts && !budgets.value().empty()) {
+    Value budget = budgets.value().front();
+    const int64_t allowed = budget["status"]["disruptionsAllowed"].as_int();
+    if (allowed <= 0) {
+      return server->fail(context,
+                          Error{ErrorCode::kTooManyRequests,
+                                "Cannot evict pod as it would violate the pod's disruption budget.",
+                                {{"", "DisruptionBudget",
+                                  "The disruption budget " + budget["metadata"]["name"].str() + " allows no more"}}});
+    }
+    const ObjectKey key{kBudgets, context->path.ns, budget["metadata"]["name"].str()};
+    entry.expects.push_back({key, revision_of(budget)});
+    budget.edit("status").set("disruptionsAllowed", allowed - 1);
+    budget.edit("status").edit("disruptedPods").set(context->path.name, rfc3339(server->options.clock->now()));
+    entry.events.emplace_back(StatusUpdated{key, std::move(budget)});
+  }
+  if (asks_for_dry_run(*context, options)) return answer_created(server, context);
+  entry.events.emplace_back(DeletionRequested{context->key(), options["gracePeriodSeconds"].as_int(), "Background"});
+  append_and_answer(server, context, std::move(entry));
+}
+
+void bind(const ServerPtr& server, const ContextPtr& context, const Value& binding) {
+  const std::string node = binding["target"]["name"].str();
+  const std::string kind = binding["target"]["kind"].str();
+  if (node.empty() || (!kind.empty() && kind != "Node")) {
+    return server->fail(context, invalid({"", "Binding", "", context->path.name},
+                                         {{"target", "FieldValueInvalid", "must name a Node"}}));
+  }
+  auto pod = server->current(*context, context->key());
+  if (!pod) return server->fail(context, pod.error());
+  Value bound = pod.value();
+  if (deleting(bound)) {
+    return server->fail(context, conflict(context->subject(), "pod " + context->path.name +
+                                                                  " is being deleted, cannot be assigned to a host"));
+  }
+  if (const Value& taken = bound["spec"]["nodeName"]; !taken.is_empty()) {
+    return server->fail(context,
+                        conflict(context->subject(),
+                                 "pod " + context->path.name + " is already assigned to node \"" + taken.str() + "\""));
+  }
+  bound.edit("spec").set("nodeName", node);
+  for (const auto& annotation : binding["metadata"]["annotations"].members()) {
+    bound.edit("metadata").edit("annotations").set(annotation.key(), annotation.value);
+  }
+  Value::Array& conditions = bound.edit("status").edit("conditions").edit_items();
+  std::erase_if(conditions, [](const Value& each) { return each["type"].as_string() == "PodScheduled"; });
+  conditions.push_back(Value::object(
+      {{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", rfc3339(server->options.clock->now())}}));
+  if (asks_for_dry_run(*context, {})) return answer_created(server, context);
+  Entry entry = server->entry_for(*context, "create");
+  entry.expects = {{context->key(), revision_of(pod.value())}};
+  entry.events = {ObjectUpdated{context->key(), std::move(bound)}};
+  append_and_answer(server, context, std::move(entry));
+}
+
+}  // namespace
+
+bool serve_pod_action(const ServerPtr& server, const ContextPtr& context) {
+  const std::string& action = context->path.subresource;
+  if (context->kind->type() != "pods" || (action != "eviction" && action != "binding")) return false;
+  const bool eviction = action == "eviction";
+  if (context->request.method != "POST") {
+    server->fail(context, method_not_allowed(context->subject(), context->request.method));
+    return true;
+  }
+  auto body = body_of(*context, eviction ? "Eviction" : "Binding");
+  if (!body) {
+    server->fail(context, body.error());
+    return true;
+  }
+  server->when_current(context, [server, context, eviction, body = std::move(body).value()] {
+    eviction ? evict(server, context, body) : bind(server, context, body);
+  });
+  return true;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,87 @@
+// One store, several versions (kubernetes-api GRP-3, EVENT-1, CRD-10).
+#include "services/api/versions/versions.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(std::string_view text) {
+  auto value = parse_json(text);
+  EXPECT_TRUE(value.has_value()) << text;
+  return value ? std::move(value).value() : Value{};
+}
+
+const Kind& kind(const char* group, const char* version, const char* plural) {
+  const Kind* found = Kinds::compiled().find(group, version, plural);
+  EXPECT_NE(found, nullptr) << plural;
+  return *found;
+}
+
+const char* const kAutoscaler = R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",
+  "metadata":{"name":"a"},"spec":{"maxReplicas":5,"behavior":{"scaleDown":{"selectPolicy":"Max"}},"metrics":[
+  {"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":70}}},
+  {"type":"Pods","pods":{"metric":{"name":"qps","selector":{"matchLabels":{"a":"b"}}},
+    "target":{"type":"AverageValue","averageValue":"10"}}},
+  {"type":"Object","object":{"metric":{"name":"m"},"describedObject":{"kind":"Service","name":"s"},
+    "target":{"type":"Value","value":"2"}}},
+  {"type":"External","external":{"metric":{"name":"e","selector":{"matchLabels":{"c":"d"}}},
+    "target":{"type":"AverageValue","averageValue":"3"}}},
+  {"type":"ContainerResource","containerResource":{"name":"memory","container":"main",
+    "target":{"type":"Utilization","averageUtilization":60}}}]},
+  "status":{"currentReplicas":1,"desiredReplicas":2,"conditions":[{"type":"AbleToScale","status":"True"}],
+  "currentMetrics":[{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":30,"averageValue":"1"}}},
+  {"type":"Resource","resource":{"name":"memory","current":{"averageValue":"7"}}}]}})";
+
+TEST(Versions, AnAutoscalerHasItsCpuTargetInAFieldAndTheRestInAnnotations) {
+  const Value shown = in_version(kind("autoscaling", "v1", "horizontalpodautoscalers"), json(kAutoscaler));
+  EXPECT_EQ(shown["apiVersion"].str(), "autoscaling/v1");
+  EXPECT_EQ(shown["spec"], json(R"({"maxReplicas":5,"targetCPUUtilizationPercentage":70})"));
+  EXPECT_EQ(shown["status"]["currentCPUUtilizationPercentage"].as_int(), 30);
+  const Value metrics = json(shown["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"].as_string());
+  EXPECT_EQ(metrics[0], json(R"({"type":"Pods","pods":{"metricName":"qps","targetAverageValue":"10",
+      "selector":{"matchLabels":{"a":"b"}}}})"));
+  EXPECT_EQ(metrics[2]["external"]["metricSelector"], json(R"({"matchLabels":{"c":"d"}})"));
+}
+
+TEST(Versions, AnAutoscalerComesBackAsItWas) {
+  Value expected = json(kAutoscaler);
+  // Of the CPU's current use, v1 tells the percentage alone.
+  expected.edit("status").edit("currentMetrics").edit_items()[0].edit("resource").edit("current").erase("averageValue");
+  const Value there = in_version(kind("autoscaling", "v1", "horizontalpodautoscalers"), json(kAutoscaler));
+  EXPECT_EQ(in_version(kind("autoscaling", "v2", "horizontalpodautoscalers"), there), expected);
+}
+
+TEST(Versions, AnEventHasTwoSetsOfNames) {
+  const Value event = json(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"name":"p"},
+      "message":"m","reason":"r","reportingComponent":"c","reportingInstance":"i","source":{"component":"s"},
+      "firstTimestamp":"2026-01-01T00:00:00Z","lastTimestamp":"2026-01-01T00:00:01Z","count":2,"type":"Normal"})");
+  const Value shown = in_version(kind("events.k8s.io", "v1", "events"), event);
+  EXPECT_EQ(shown, json(R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},
+      "regarding":{"name":"p"},"note":"m","reason":"r","reportingController":"c","reportingInstance":"i",
+      "deprecatedSource":{"component":"s"},"deprecatedFirstTimestamp":"2026-01-01T00:00:00Z",
+      "deprecatedLastTimestamp":"2026-01-01T00:00:01Z","deprecatedCount":2,"type":"Normal"})"));
+  EXPECT_EQ(in_version(kind("", "v1", "events"), shown), event);
+}
+
+TEST(Versions, AKindOfAUsersOwnLooksAlikeInAll) {
+  Kind sofa;
+  sofa.group = "example.com";
+  sofa.version = "v1";
+  sofa.kind = "Sofa";
+  const Value shown = in_version(sofa, json(R"({"apiVersion":"example.com/v2","kind":"Sofa","spec":{"a":1}})"));
+  EXPECT_EQ(shown, json(R"({"apiVersion":"example.com/v1","kind":"Sofa","spec":{"a":1}})"));
+}
+
+TEST(Versions, WhatIsMalformedDoesNoHarm) {
+  const Kind& v2 = kind("autoscaling", "v2", "horizontalpodautoscalers");
+  EXPECT_EQ(in_version(v2, json(R"({"apiVersion":"autoscaling/v1","spec":7})"))["spec"].as_int(), 7);
+  const Value odd = json(R"({"apiVersion":"autoscaling/v1","metadata":{"annotations":
+      {"autoscaling.alpha.kubernetes.io/metrics":"{"}},"spec":{}})");
+  EXPECT_EQ(in_version(v2, odd)["spec"], Value::object());
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,89 @@
+#include "services/api/webhooks/hook.h"
+
+#include <algorithm>
+
+namespace shiplog::api {
+namespace {
+
+std::vector<std::string> strings_of(const Value& list) {
+  std::vector<std::string> strings;
+  for (const Value& item : list.items()) strings.push_back(item.str());
+  return strings;
+}
+
+bool has(const std::vector<std::string>& list, const std::string& word) {
+  return std::ranges::any_of(list, [&](const std::string& each) { return each == "*" || each == word; });
+}
+
+/// "pods" is pods alone, "pods/status" that subresource, "pods/*" pods and all its subresources, "*/scale" and "*/*" so
+/// of every resource.
+bool has_resource(const Hook::Rule& rule, const std::string& plural, const std::string& subresource) {
+  return std::ranges::any_of(rule.resources, [&](const std::string& each) {
+    const size_t slash = each.find('/');
+    const std::string resource = each.substr(0, slash);
+    const std::string below = slash == std::string::npos ? "" : each.substr(slash + 1);
+    return (resource == "*" || resource == plural) && (below == "*" || below == subresource);
+  });
+}
+
+bool in_scope(const Hook::Rule& rule, const Kind& kind) {
+  return rule.scope.empty() || rule.scope == "*" || (rule.scope == "Namespaced") == kind.namespaced;
+}
+
+bool matches(const Hook::Rule& rule, const HookedAction& action, const Kind& kind) {
+  return has(rule.operations, action.operation) && has(rule.groups, kind.group) && has(rule.versions, kind.version) &&
+         has_resource(rule, kind.plural, action.subresource) && in_scope(rule, kind);
+}
+
+}  // namespace
+
+std::vector<Hook> hooks_of(const Value& configuration, bool mutating) {
+  std::vector<Hook> hooks;
+  for (const Value& from : configuration["webhooks"].items()) {
+    Hook hook;
+    hook.configuration = configuration["metadata"]["name"].str();
+    hook.name = from["name"].str();
+    hook.mutating = mutating;
+    hook.fails_closed = from["failurePolicy"].as_string("Fail") != "Ignore";
+    hook.equivalent = from["matchPolicy"].as_string("Equivalent") != "Exact";
+    hook.reinvoked = from["reinvocationPolicy"].as_string() == "IfNeeded";
+    const std::string_view effects = from["sideEffects"].as_string();
+    hook.fit_for_dry_run = effects == "None" || effects == "NoneOnDryRun";
+    hook.conditional = from["matchConditions"].size() > 0;
+    hook.timeout_seconds = from["timeoutSeconds"].as_int(10);
+    hook.review_versions = strings_of(from["admissionReviewVersions"]);
+    for (const Value& rule : from["rules"].items()) {
+      hook.rules.push_back({strings_of(rule["operations"]), strings_of(rule["apiGroups"]),
+                            strings_of(rule["apiVersions"]), strings_of(rule["resources"]), rule["scope"].str()});
+    }
+    hook.namespaces = label_selector_from(from["namespaceSelector"]);
+    hook.objects = label_selector_from(from["objectSelector"]);
+    hook.any_namespace = hook.namespaces.valid && hook.namespaces.requirements.empty();
+    hook.client = from["clientConfig"];
+    hooks.push_back(std::move(hook));
+  }
+  return hooks;
+}
+
+const Kind* matched_kind(const Hook& hook, const HookedAction& action) {
+  const auto matched = [&](const Kind& kind) {
+    return std::ranges::any_of(hook.rules, [&](const Hook::Rule& rule) { return matches(rule, action, kind); });
+  };
+  if (matched(*action.kind)) return action.kind;
+  if (!hook.equivalent) return nullptr;
+  for (const auto& other : action.kinds->all()) {
+    const bool same = other->group == action.kind->group && other->plural == action.kind->plural;
+    if (same && other->version != action.kind->version && matched(*other)) return other.get();
+  }
+  return nullptr;
+}
+
+bool selects_object(const Hook& hook, const HookedAction& action) {
+  if (hook.objects.valid && hook.objects.requirements.empty()) return true;
+  return (!action.object.is_null() && hook.objects.matches(action.object["metadata"]["labels"])) ||
+         (!action.old.is_null() && hook.objects.matches(action.old["metadata"]["labels"]));
+}
+
+bool is_beyond_webhooks(const Kind& kind) { return kind.builtin && kind.group == "admissionregistration.k8s.io"; }
+
+}  // namespace shiplog::api

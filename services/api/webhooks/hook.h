@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+#include "events/state/policy.h"
+
+namespace shiplog::api {
+
+/// One webhook of a MutatingWebhookConfiguration or ValidatingWebhookConfiguration, ready to match.
+struct Hook {
+  struct Rule {
+    std::vector<std::string> operations, groups, versions, resources;
+    std::string scope;  ///< "*", "Cluster", "Namespaced"
+    bool operator==(const Rule&) const = default;
+  };
+  std::string configuration;  ///< the object it stands in
+  std::string name;
+  bool mutating = false;
+  bool fails_closed = true;     ///< failurePolicy Fail
+  bool equivalent = true;       ///< matchPolicy Equivalent
+  bool reinvoked = false;       ///< reinvocationPolicy IfNeeded
+  bool fit_for_dry_run = true;  ///< sideEffects None or NoneOnDryRun
+  bool conditional = false;     ///< has matchConditions, which are not evaluated here
+  int64_t timeout_seconds = 10;
+  std::vector<std::string> review_versions;
+  std::vector<Rule> rules;
+  LabelSelector namespaces, objects;
+  bool any_namespace = true;  ///< the namespaceSelector is empty
+  Value client;               ///< clientConfig
+};
+
+/// The webhooks of one stored configuration, in its order.
+std::vector<Hook> hooks_of(const Value& configuration, bool mutating);
+
+/// What a webhook may be asked about.
+struct HookedAction {
+  const Kinds* kinds = nullptr;
+  const Kind* kind = nullptr;
+  std::string operation;  ///< CREATE, UPDATE, DELETE
+  std::string subresource;
+  std::string ns;  ///< of a Namespace: its name
+  std::string name;
+  Value object;  ///< null on DELETE
+  Value old;     ///< null on CREATE
+  bool dry_run = false;
+  Value options;  ///< CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
+  Value user;     ///< authentication.k8s.io UserInfo
+};
+
+/// The kind in whose version the webhook wants to be told of the action: the action's own, or, of a hook with
+/// matchPolicy Equivalent, another version of the same resource. nullptr: its rules do not match. Looks at no selector.
+const Kind* matched_kind(const Hook& hook, const HookedAction& action);
+
+/// Whether the hook's objectSelector selects the object as it was or as it is to be.
+bool selects_object(const Hook& hook, const HookedAction& action);
+
+/// Kinds that no webhook is asked about: those that say who is asked, and could lock everybody out.
+bool is_beyond_webhooks(const Kind& kind);
+
+}  // namespace shiplog::api

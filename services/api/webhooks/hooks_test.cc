@@ -1,0 +1,209 @@
+// Who is asked, where, and what is made of the answer (kubernetes-api ADM-2).
+#include <gtest/gtest.h>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "services/api/webhooks/endpoint.h"
+#include "services/api/webhooks/review.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(std::string_view text) {
+  auto value = parse_json(text);
+  EXPECT_TRUE(value.has_value()) << text;
+  return value ? std::move(value).value() : Value{};
+}
+
+/// A configuration of one webhook with one rule; `more` goes beside the rules.
+Hook hook(const std::string& rule, const std::string& more = "", bool mutating = true) {
+  const std::string text = R"({"metadata":{"name":"c"},"webhooks":[{"name":"a.b.c","admissionReviewVersions":["v1"],)" +
+                           more + R"("rules":[)" + rule + "]}]}";
+  const auto hooks = hooks_of(json(text), mutating);
+  return hooks.size() == 1 ? hooks.front() : Hook{};
+}
+
+HookedAction action(const char* type, const std::string& operation = "CREATE", const std::string& subresource = "") {
+  HookedAction action;
+  action.kinds = &Kinds::compiled();
+  action.kind = action.kinds->find_type(type);
+  EXPECT_NE(action.kind, nullptr) << type;
+  action.operation = operation;
+  action.subresource = subresource;
+  return action;
+}
+
+bool asked(const std::string& rule, const HookedAction& about) { return matched_kind(hook(rule), about) != nullptr; }
+
+constexpr const char* kPods = R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})";
+
+TEST(Hooks, ARuleNamesOperationsGroupsVersionsAndResources) {
+  EXPECT_TRUE(asked(kPods, action("pods")));
+  EXPECT_FALSE(asked(kPods, action("pods", "UPDATE")));
+  EXPECT_FALSE(asked(kPods, action("pods", "CREATE", "status")));
+  EXPECT_FALSE(asked(kPods, action("services")));
+  EXPECT_FALSE(
+      asked(R"({"operations":["*"],"apiGroups":["apps"],"apiVersions":["*"],"resources":["*"]})", action("pods")));
+  EXPECT_FALSE(
+      asked(R"({"operations":["*"],"apiGroups":[""],"apiVersions":["v2"],"resources":["*"]})", action("pods")));
+}
+
+TEST(Hooks, AStarStandsForResourcesAndAStarBehindASlashForSubresources) {
+  const auto rule = [](const std::string& resource) {
+    return R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":[")" + resource + "\"]}";
+  };
+  EXPECT_TRUE(asked(rule("*"), action("pods")));
+  EXPECT_FALSE(asked(rule("*"), action("pods", "UPDATE", "status")));
+  EXPECT_TRUE(asked(rule("*/*"), action("pods")));
+  EXPECT_TRUE(asked(rule("*/*"), action("pods", "UPDATE", "status")));
+  EXPECT_TRUE(asked(rule("pods/*"), action("pods", "UPDATE", "status")));
+  EXPECT_FALSE(asked(rule("pods/*"), action("services", "UPDATE", "status")));
+  EXPECT_TRUE(asked(rule("*/scale"), action("deployments.apps", "UPDATE", "scale")));
+  EXPECT_FALSE(asked(rule("*/scale"), action("deployments.apps")));
+}
+
+TEST(Hooks, AScopeTellsClusterAndNamespacedApart) {
+  const auto rule = [](const std::string& scope) {
+    return R"({"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"],"scope":")" + scope + "\"}";
+  };
+  EXPECT_TRUE(asked(rule("Namespaced"), action("pods")));
+  EXPECT_FALSE(asked(rule("Namespaced"), action("namespaces")));
+  EXPECT_FALSE(asked(rule("Cluster"), action("pods")));
+  EXPECT_TRUE(asked(rule("Cluster"), action("namespaces")));
+  EXPECT_TRUE(asked(rule("*"), action("pods")));
+}
+
+TEST(Hooks, AnEquivalentVersionMatchesUnlessItMustBeExact) {
+  const char* rule = R"({"operations":["*"],"apiGroups":["autoscaling"],"apiVersions":["v1"],
+      "resources":["horizontalpodautoscalers"]})";
+  HookedAction about = action("horizontalpodautoscalers.autoscaling");
+  ASSERT_EQ(about.kind->version, "v2");
+  const Kind* wanted = matched_kind(hook(rule), about);
+  ASSERT_NE(wanted, nullptr);
+  EXPECT_EQ(wanted->version, "v1");
+  EXPECT_EQ(matched_kind(hook(rule, R"("matchPolicy":"Exact",)"), about), nullptr);
+
+  about.object = json(R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","spec":{"metrics":[{"type":
+      "Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":70}}}]}})");
+  const auto review = review_request(hook(rule), about, *wanted, "u1");
+  ASSERT_TRUE(review.has_value());
+  const Value& request = review.value()["request"];
+  EXPECT_EQ(request["object"]["spec"]["targetCPUUtilizationPercentage"].as_int(), 70) << "in the version that it knows";
+  EXPECT_EQ(request["kind"]["version"].str(), "v1");
+  EXPECT_EQ(request["requestKind"]["version"].str(), "v2");
+}
+
+TEST(Hooks, AnObjectIsSelectedByItsLabelsBeforeOrAfter) {
+  const Hook only = hook(kPods, R"("objectSelector":{"matchLabels":{"a":"b"}},)");
+  HookedAction about = action("pods");
+  about.object = json(R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_TRUE(selects_object(only, about));
+  about.object = json(R"({"metadata":{}})");
+  EXPECT_FALSE(selects_object(only, about));
+  about.old = json(R"({"metadata":{"labels":{"a":"b"}}})");
+  EXPECT_TRUE(selects_object(only, about));
+  EXPECT_TRUE(selects_object(hook(kPods), about));
+}
+
+TEST(Hooks, ConfigurationsOfWebhooksAreBeyondWebhooks) {
+  EXPECT_TRUE(is_beyond_webhooks(*action("mutatingwebhookconfigurations.admissionregistration.k8s.io").kind));
+  EXPECT_FALSE(is_beyond_webhooks(*action("pods").kind));
+}
+
+TEST(Hooks, AReviewSaysWhatIsAskedForAndByWhom) {
+  HookedAction about = action("pods", "UPDATE");
+  about.ns = "default";
+  about.name = "p";
+  about.object = json(R"({"apiVersion":"v1","kind":"Pod"})");
+  about.user = json(R"({"username":"jane"})");
+  auto review = review_request(hook(kPods), about, *about.kind, "u1");
+  ASSERT_TRUE(review.has_value());
+  EXPECT_EQ(review.value()["apiVersion"].str(), "admission.k8s.io/v1");
+  const Value& request = review.value()["request"];
+  EXPECT_EQ(request["uid"].str(), "u1");
+  EXPECT_EQ(request["resource"], json(R"({"group":"","version":"v1","resource":"pods"})"));
+  EXPECT_EQ(request["kind"], json(R"({"group":"","version":"v1","kind":"Pod"})"));
+  EXPECT_EQ(request["operation"].str(), "UPDATE");
+  EXPECT_EQ(request["userInfo"]["username"].str(), "jane");
+  EXPECT_TRUE(request["oldObject"].is_null());
+  EXPECT_FALSE(request["dryRun"].as_bool(true));
+  EXPECT_FALSE(request.contains("subResource"));
+  Hook old = hook(kPods);
+  old.review_versions = {"v0"};
+  EXPECT_FALSE(review_request(old, about, *about.kind, "u1").has_value());
+}
+
+Result<Verdict> answered(const std::string& response, bool mutating = true) {
+  return read_review(
+      hook(kPods, "", mutating),
+      json(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":)" + response + "}"), "u1");
+}
+
+TEST(Hooks, ADenialIsToldInTheWordsOfKubernetes) {
+  const auto denial = [](const std::string& status) {
+    auto verdict = answered(R"({"uid":"u1","allowed":false)" + status + "}");
+    return verdict && verdict.value().denial ? *verdict.value().denial : Denial{};
+  };
+  const Denial full = denial(R"(,"status":{"message":"no","reason":"Forbidden","code":403})");
+  EXPECT_EQ(full.message(), "admission webhook \"a.b.c\" denied the request: no");
+  EXPECT_EQ(full.http_status, 403);
+  EXPECT_EQ(full.status["reason"].str(), "Forbidden");
+  EXPECT_EQ(denial("").message(), "admission webhook \"a.b.c\" denied the request without explanation");
+  EXPECT_EQ(denial("").http_status, 400);
+  EXPECT_EQ(denial(R"(,"status":{"code":200})").http_status, 400) << "a refusal is no success";
+}
+
+TEST(Hooks, APatchIsTakenFromMutatingWebhooksOnly) {
+  const std::string patch = base64_encode(R"([{"op":"add","path":"/a","value":1}])");
+  const std::string yes = R"({"uid":"u1","allowed":true,"patchType":"JSONPatch","warnings":["w"],"patch":")" + patch;
+  auto verdict = answered(yes + "\"}");
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_EQ(verdict.value().patch.size(), 1U);
+  EXPECT_EQ(verdict.value().warnings, std::vector<std::string>{"w"});
+  EXPECT_FALSE(answered(yes + "\"}", false).has_value());
+  EXPECT_FALSE(answered(R"({"uid":"u1","allowed":true,"patch":")" + patch + "\"}").has_value()) << "no patchType";
+  EXPECT_FALSE(answered(R"({"uid":"u1","allowed":true,"patchType":"JSONPatch","patch":"%"})").has_value());
+}
+
+TEST(Hooks, AnAnswerToAnotherQuestionIsNone) {
+  EXPECT_FALSE(answered(R"({"uid":"u2","allowed":true})").has_value());
+  EXPECT_FALSE(answered("null").has_value());
+  EXPECT_FALSE(read_review(hook(kPods), json(R"({"kind":"Pod","apiVersion":"v1"})"), "u1").has_value());
+}
+
+TEST(Hooks, AServiceIsCalledAtItsAddressUnderItsName) {
+  std::string spec = R"({"clusterIP":"10.0.0.7","ports":[{"port":443}]})";
+  const FindObject find = [&](const ObjectKey& key) -> Result<Value> {
+    if (key.name != "s") return Error{ErrorCode::kNotFound, "gone"};
+    return json(R"({"spec":)" + spec + "}");
+  };
+  const Value client = json(R"({"service":{"namespace":"ns","name":"s","path":"/check"},"caBundle":"Q0E="})");
+  auto endpoint = endpoint_of(client, find);
+  ASSERT_TRUE(endpoint.has_value());
+  EXPECT_EQ(endpoint.value().target.url, "https://10.0.0.7:443");
+  EXPECT_EQ(endpoint.value().target.server_name, "s.ns.svc");
+  EXPECT_EQ(endpoint.value().target.ca_pem, "CA");
+  EXPECT_EQ(endpoint.value().path, "/check");
+  EXPECT_EQ(endpoint.value().shown, "https://s.ns.svc:443/check");
+
+  spec = R"({"type":"ExternalName","externalName":"hooks.example"})";
+  EXPECT_EQ(endpoint_of(client, find).value().target.url, "https://hooks.example:443");
+  for (const char* unreachable : {R"({"clusterIP":"None","ports":[{"port":443}]})", R"({"ports":[{"port":443}]})",
+                                  R"({"clusterIP":"10.0.0.7","ports":[{"port":80}]})"}) {
+    spec = unreachable;
+    EXPECT_FALSE(endpoint_of(client, find).has_value()) << unreachable;
+  }
+  EXPECT_FALSE(endpoint_of(json(R"({"service":{"namespace":"ns","name":"other"}})"), find).has_value());
+}
+
+TEST(Hooks, AUrlIsCalledAsItStands) {
+  const FindObject nothing = [](const ObjectKey&) -> Result<Value> { return Error{ErrorCode::kNotFound, ""}; };
+  auto endpoint = endpoint_of(json(R"({"url":"https://h.example:8443/a/b"})"), nothing);
+  ASSERT_TRUE(endpoint.has_value());
+  EXPECT_EQ(endpoint.value().target.url, "https://h.example:8443");
+  EXPECT_EQ(endpoint.value().path, "/a/b");
+  EXPECT_EQ(endpoint_of(json(R"({"url":"https://h.example"})"), nothing).value().path, "/");
+}
+
+}  // namespace
+}  // namespace shiplog::api

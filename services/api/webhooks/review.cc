@@ -1,0 +1,130 @@
+#include "services/api/webhooks/review.h"
+
+#include <algorithm>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "services/api/versions/versions.h"
+
+// Wording: kube-apiserver's, which users search for.
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kGroup = "admission.k8s.io/";
+
+Value status_of(int code, const char* reason, const std::string& message) {
+  Value status = Value::object({{"kind", "Status"},
+                                {"apiVersion", "v1"},
+                                {"metadata", Value::object()},
+                                {"status", "Failure"},
+                                {"message", message}});
+  if (*reason != 0) status.set("reason", reason);
+  status.set("code", code);
+  return status;
+}
+
+Value kind_of(const Kind& kind) {
+  return Value::object({{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}});
+}
+
+Value resource_of(const Kind& kind) {
+  return Value::object({{"group", kind.group}, {"version", kind.version}, {"resource", kind.plural}});
+}
+
+Denial denied_by(const Hook& hook, const Value& said) {
+  std::string message = "admission webhook \"" + hook.name + "\" denied the request";
+  if (!said["message"].is_empty()) {
+    message += ": " + said["message"].str();
+  } else if (!said["reason"].is_empty()) {
+    message += ": " + said["reason"].str();
+  } else {
+    message += " without explanation";
+  }
+  Denial denial;
+  // A refusal is never a success, whatever the webhook says.
+  const int64_t code = said["code"].as_int();
+  denial.http_status = code >= 400 && code <= 599 ? static_cast<int>(code) : 400;
+  denial.status = status_of(denial.http_status, "", message);
+  for (const char* field : {"reason", "details"}) {
+    if (!said[field].is_empty()) denial.status.set(field, said[field]);
+  }
+  return denial;
+}
+
+}  // namespace
+
+Result<Value> review_request(const Hook& hook, const HookedAction& action, const Kind& wanted, const std::string& uid) {
+  const auto version = std::ranges::find_if(hook.review_versions,
+                                            [](const std::string& each) { return each == "v1" || each == "v1beta1"; });
+  if (version == hook.review_versions.end()) {
+    return Error{ErrorCode::kInvalid, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"};
+  }
+  Value request = Value::object({{"uid", uid},
+                                 {"kind", kind_of(wanted)},
+                                 {"resource", resource_of(wanted)},
+                                 {"requestKind", kind_of(*action.kind)},
+                                 {"requestResource", resource_of(*action.kind)},
+                                 {"operation", action.operation},
+                                 {"userInfo", action.user},
+                                 {"object", in_version(wanted, action.object)},
+                                 {"oldObject", in_version(wanted, action.old)},
+                                 {"dryRun", action.dry_run},
+                                 {"options", action.options}});
+  if (!action.name.empty()) request.set("name", action.name);
+  if (!action.ns.empty()) request.set("namespace", action.ns);
+  if (!action.subresource.empty()) {
+    request.set("subResource", action.subresource);
+    request.set("requestSubResource", action.subresource);
+  }
+  return Value::object(
+      {{"kind", "AdmissionReview"}, {"apiVersion", kGroup + *version}, {"request", std::move(request)}});
+}
+
+Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::string& uid) {
+  const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
+  if (answer["kind"].as_string() != "AdmissionReview" || !answer["apiVersion"].as_string().starts_with(kGroup)) {
+    return wrong("received invalid webhook response: expected an AdmissionReview of " + std::string{kGroup} +
+                 "v1, got kind \"" + answer["kind"].str() + "\", apiVersion \"" + answer["apiVersion"].str() + "\"");
+  }
+  const Value& response = answer["response"];
+  if (!response.is_object()) return wrong("received invalid webhook response: webhook response was absent");
+  const bool v1 = answer["apiVersion"].as_string() == "admission.k8s.io/v1";
+  if (v1 && response["uid"].as_string() != uid) {
+    return wrong("received invalid webhook response: expected response.uid=\"" + uid + "\", got \"" +
+                 response["uid"].str() + "\"");
+  }
+  Verdict verdict;
+  for (const Value& warning : response["warnings"].items()) verdict.warnings.push_back(warning.str());
+  if (!response["allowed"].as_bool()) {
+    verdict.denial = denied_by(hook, response["status"]);
+    return verdict;
+  }
+  if (response["patch"].is_empty()) return verdict;
+  if (!hook.mutating) return wrong("received invalid webhook response: a validating webhook may not patch");
+  if (v1 && response["patchType"].as_string() != "JSONPatch") {
+    return wrong("received invalid webhook response: only JSONPatch is allowed as patchType, got \"" +
+                 response["patchType"].str() + "\"");
+  }
+  const auto bytes = base64_decode(response["patch"].as_string());
+  if (!bytes) return wrong("received invalid webhook response: the patch is not base64");
+  auto patch = parse_json(*bytes);
+  if (!patch || !patch.value().is_array()) {
+    return wrong("received invalid webhook response: the patch is no list of JSON Patch operations");
+  }
+  if (patch.value().size() > 0) verdict.patch = std::move(patch).value();
+  return verdict;
+}
+
+Denial failed_call(const Hook& hook, const std::string& why) {
+  const std::string message = "failed calling webhook \"" + hook.name + "\": " + why;
+  Denial denial{500, status_of(500, "InternalError", "Internal error occurred: " + message)};
+  denial.status.set("details", Value::object({{"causes", Value::array({Value::object({{"message", message}})})}}));
+  return denial;
+}
+
+Denial unfit_for_dry_run(const Hook& hook) {
+  return {400, status_of(400, "BadRequest", "admission webhook \"" + hook.name + "\" does not support dry run")};
+}
+
+}  // namespace shiplog::api

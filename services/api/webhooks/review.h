@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "services/api/webhooks/hook.h"
+
+namespace shiplog::api {
+
+/// A webhook's no, or that it could not be asked: what the client gets.
+struct Denial {
+  int http_status = 400;
+  Value status;  ///< metav1.Status
+  std::string message() const { return status["message"].str(); }
+};
+
+/// What a webhook said.
+struct Verdict {
+  std::optional<Denial> denial;
+  Value patch;  ///< RFC 6902; null: none
+  std::vector<std::string> warnings;
+};
+
+/// The AdmissionReview that asks `hook` about the action. `wanted`: see matched_kind(). `uid`: of the question.
+/// Error: kInvalid, the hook takes no version of the review that we speak.
+Result<Value> review_request(const Hook& hook, const HookedAction& action, const Kind& wanted, const std::string& uid);
+
+/// Reads the answer. Error: kBadRequest, it is no answer to this question; what went wrong, in a sentence.
+Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::string& uid);
+
+/// 500, "Internal error occurred: failed calling webhook ...": of a hook that could not be asked and fails closed.
+Denial failed_call(const Hook& hook, const std::string& why);
+/// 400: the request is a dry run, and the hook would not leave things alone.
+Denial unfit_for_dry_run(const Hook& hook);
+
+}  // namespace shiplog::api

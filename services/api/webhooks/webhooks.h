@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/api/webhooks/endpoint.h"
+#include "services/api/webhooks/hook.h"
+#include "services/runtime/http/client.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog::api {
+
+/// The admission webhooks that are configured now, and the connections to them. Kept up to date on the fold thread, so
+/// that a configuration counts for every write that comes after its own was answered.
+/// Threads: load() and on_folded() on the executor; the rest on any.
+class Webhooks final : public Observer {
+ public:
+  using Hooks = std::shared_ptr<const std::vector<Hook>>;  ///< in the order of their calls
+
+  Webhooks();
+  ~Webhooks() override;
+
+  /// Takes in what a restored state holds.
+  void load(const State& state);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+  bool none(bool mutating) const { return mutating ? no_mutating_.load() : no_validating_.load(); }
+  Hooks hooks(bool mutating) const;
+
+  /// Sends `body` to a webhook and reads its answer as JSON. `done` comes once, on a network thread, and must not
+  /// block. Errors: those of HttpClient, and kUnavailable for an answer that is none.
+  void call(const Endpoint& endpoint, const Value& body, int64_t timeout_seconds,
+            std::function<void(Result<Value>)> done);
+
+ private:
+  using Configurations = std::map<std::string, std::vector<Hook>>;  // by the name of the object: the order of calls
+
+  void publish(bool mutating);
+  Result<std::shared_ptr<HttpClient>> client_for(const Endpoint& endpoint);
+
+  mutable std::mutex mutex_;
+  Configurations mutating_, validating_;
+  Hooks mutating_hooks_, validating_hooks_;
+  std::atomic<bool> no_mutating_{true}, no_validating_{true};
+  std::shared_ptr<IoThreads> io_;                                                       // made for the first call
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<HttpClient>> clients_;  // by address and authority
+};
+
+}  // namespace shiplog::api

@@ -1,0 +1,275 @@
+// Admission webhooks, called by the real shiplogd at a server in this process (kubernetes-api ADM-2).
+#include <atomic>
+#include <mutex>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "events/base/system.h"
+#include "services/runtime/http/server.h"
+#include "services/runtime/http/tls.h"
+#include "tests/contract/contract.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kConfigurations = "/apis/admissionregistration.k8s.io/v1/";
+
+/// Answers AdmissionReviews: each path with what a test says, and remembers what it was asked.
+class Hooks {
+ public:
+  using Answer = std::function<Value(const Value& request)>;
+
+  Hooks() {
+    const Validity validity = valid_for_days(SystemClock{}.now(), 1);
+    authority_ = make_authority("hooks-ca", validity).value();
+    const KeyPair pair =
+        issue_server_certificate(authority_, "hooks", {.dns = {"localhost", "hooks.default.svc"}, .ips = {"127.0.0.1"}},
+                                 validity)
+            .value();
+    HttpServer::Options options;
+    options.certificate_pem = pair.certificate_pem;
+    options.key_pem = pair.key_pem;
+    auto started = HttpServer::start(options, [this](const HttpRequest& request, const auto& writer) {
+      writer->send({200, {{"Content-Type", "application/json"}}, answer(request)});
+    });
+    EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
+    server_ = std::move(started).value();
+  }
+
+  /// What a webhook at `path` says: the members of AdmissionResponse besides uid.
+  void at(const std::string& path, Answer answer) {
+    const std::lock_guard lock{mutex_};
+    answers_[path] = std::move(answer);
+  }
+  std::vector<Value> asked(const std::string& path) {
+    const std::lock_guard lock{mutex_};
+    return asked_[path];
+  }
+  uint16_t port() const { return server_->bound_port(); }
+  std::string ca() const { return base64_encode(authority_.certificate_pem); }
+  /// A clientConfig for that path.
+  Value client(const std::string& path) const {
+    return Value::object({{"url", "https://127.0.0.1:" + std::to_string(port()) + path}, {"caBundle", ca()}});
+  }
+
+ private:
+  std::string answer(const HttpRequest& request) {
+    auto review = parse_json(request.body);
+    const Value asked = review ? review.value()["request"] : Value{};
+    Answer answer;
+    {
+      const std::lock_guard lock{mutex_};
+      asked_[request.path].push_back(asked);
+      answer = answers_[request.path];
+    }
+    Value response = answer ? answer(asked) : Value::object({{"allowed", true}});
+    response.set("uid", asked["uid"]);
+    return to_json(Value::object(
+        {{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"response", std::move(response)}}));
+  }
+
+  KeyPair authority_;
+  std::mutex mutex_;
+  std::map<std::string, Answer> answers_;
+  std::map<std::string, std::vector<Value>> asked_;
+  std::unique_ptr<HttpServer> server_;  // last: its handler uses the rest
+};
+
+Hooks& hooks() {
+  static Hooks hooks;
+  return hooks;
+}
+
+Value patched_by(const std::string& operations) {
+  return Value::object({{"allowed", true}, {"patchType", "JSONPatch"}, {"patch", base64_encode(operations)}});
+}
+
+/// A configuration with one webhook for ConfigMaps that bear the label test=NAME, there until the end of the test.
+class Configured {
+ public:
+  Configured(bool mutating, const std::string& name, const std::string& path, const std::string& more = "{}",
+             const std::string& label = "")
+      : target_{kConfigurations + (mutating ? "mutating" : "validating") + "webhookconfigurations"}, name_{name} {
+    Value hook = json(R"({"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"operations":["*"],
+        "apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]})");
+    hook.set("name", name + ".hooks.example");
+    hook.set("clientConfig", hooks().client(path));
+    hook.set("objectSelector",
+             Value::object({{"matchLabels", Value::object({{"test", label.empty() ? name : label}})}}));
+    const Value extra = json(more);
+    for (const auto& member : extra.members()) hook.set(member.key(), member.value);
+    made = api().post(target_, Value::object({{"metadata", Value::object({{"name", name}})},
+                                              {"webhooks", Value::array({std::move(hook)})}}));
+    EXPECT_EQ(made.status, 201) << made;
+  }
+  ~Configured() { EXPECT_EQ(api().remove(target_ + "/" + name_).status, 200); }
+  Configured(const Configured&) = delete;
+  Configured& operator=(const Configured&) = delete;
+
+  Answer made;
+
+ private:
+  std::string target_, name_;
+};
+
+Value labelled(const std::string& name, const std::string& test) {
+  return config_map(name, "{}", R"({"test":")" + test + "\"}");
+}
+
+TEST(Webhooks, MutatingOnesPatchInTheOrderOfTheirNamesAndValidatingOnesSeeTheResult) {
+  const Configured second{true, "mut-b", "/mut-b", "{}", "order"};
+  const Configured first{true, "mut-a", "/mut-a", "{}", "order"};
+  const Configured third{false, "mut-v", "/mut-v", "{}", "order"};
+  EXPECT_EQ(first.made.headers.get("Warning"), "");
+  hooks().at("/mut-a", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"a":"1"}}])"); });
+  hooks().at("/mut-b", [](const Value& request) {
+    return patched_by(
+        request["object"]["data"]["a"].as_string() == "1" ? R"([{"op":"add","path":"/data/b","value":"2"}])" : "[]");
+  });
+  const Answer made = api().post(kConfigMaps, labelled("mutated", "order"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["data"], json(R"({"a":"1","b":"2"})"));
+  EXPECT_EQ(api().get(kConfigMaps + "/mutated").json["data"]["b"].str(), "2");
+  const auto seen = hooks().asked("/mut-v");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0]["object"]["data"]["b"].str(), "2");
+  EXPECT_EQ(seen[0]["operation"].str(), "CREATE");
+  EXPECT_EQ(seen[0]["namespace"].str(), "default");
+  EXPECT_EQ(seen[0]["userInfo"]["username"].str(), "kubernetes-admin");
+  EXPECT_EQ(api().remove(kConfigMaps + "/mutated").status, 200);
+}
+
+TEST(Webhooks, WhatAWebhookMakesIsValidated) {
+  const Configured configured{true, "breaks", "/breaks"};
+  hooks().at("/breaks", [](const Value&) {
+    return patched_by(R"([{"op":"add","path":"/metadata/labels/x","value":"not a label value"}])");
+  });
+  expect_failure(api().post(kConfigMaps, labelled("broken", "breaks")), 422, "Invalid", "metadata.labels");
+}
+
+TEST(Webhooks, ADenialIsTheAnswerWithItsCodeAndLeavesNothing) {
+  const Configured configured{false, "denies", "/denies"};
+  hooks().at("/denies", [](const Value&) {
+    return json(
+        R"({"allowed":false,"warnings":["look out"],"status":{"code":418,"reason":"Teapot","message":"short and stout"}})");
+  });
+  const Answer refused = api().post(kConfigMaps, labelled("denied", "denies"));
+  expect_failure(refused, 418, "Teapot",
+                 "admission webhook \"denies.hooks.example\" denied the request: short and stout");
+  EXPECT_NE(refused.headers.get("Warning").find("look out"), std::string::npos);
+  EXPECT_EQ(api().get(kConfigMaps + "/denied").status, 404);
+}
+
+TEST(Webhooks, UpdatesPatchesAndDeletionsAreAskedAboutWithTheOldObject) {
+  const Configured configured{false, "guards", "/guards"};
+  hooks().at("/guards", [](const Value& request) {
+    const bool locked = request["oldObject"]["data"]["locked"].as_string() == "yes";
+    return Value::object({{"allowed", !locked}, {"status", json(R"({"message":"locked","code":403})")}});
+  });
+  Value object = labelled("guarded", "guards");
+  ASSERT_EQ(api().post(kConfigMaps, object).status, 201);
+  ASSERT_EQ(api().patch(kConfigMaps + "/guarded", "merge", json(R"({"data":{"locked":"yes"}})")).status, 200);
+  EXPECT_EQ(api().patch(kConfigMaps + "/guarded", "merge", json(R"({"data":{"a":"b"}})")).status, 403);
+  EXPECT_EQ(api().put(kConfigMaps + "/guarded", object).status, 403);
+  const Answer kept = api().remove(kConfigMaps + "/guarded");
+  EXPECT_EQ(kept.status, 403) << kept;
+  EXPECT_EQ(kept.message(), "admission webhook \"guards.hooks.example\" denied the request: locked");
+  EXPECT_EQ(api().call("DELETE", kConfigMaps + "?labelSelector=test%3Dguards").status, 403);
+  EXPECT_EQ(api().get(kConfigMaps + "/guarded").status, 200);
+  const Value last = hooks().asked("/guards").back();
+  EXPECT_EQ(last["operation"].str(), "DELETE");
+  EXPECT_TRUE(last["object"].is_null());
+}
+
+TEST(Webhooks, FailurePolicySaysWhatAnUnreachableOneMeans) {
+  const std::string nowhere = R"({"clientConfig":{"url":"https://127.0.0.1:1/"},"failurePolicy":)";
+  {
+    const Configured closed{false, "closed", "/", nowhere + "\"Fail\"}"};
+    const Answer refused = api().post(kConfigMaps, labelled("closed", "closed"));
+    expect_failure(refused, 500, "InternalError",
+                   "failed calling webhook \"closed.hooks.example\": failed to call webhook: Post "
+                   "\"https://127.0.0.1:1/?timeout=10s\"");
+  }
+  const Configured open{false, "open", "/", nowhere + "\"Ignore\"}"};
+  EXPECT_EQ(api().post(kConfigMaps, labelled("opened", "open")).status, 201);
+}
+
+TEST(Webhooks, AWebhookThatTakesTooLongHasFailed) {
+  static std::mutex held;
+  const Configured configured{false, "slow", "/slow", R"({"timeoutSeconds":1})"};
+  hooks().at("/slow", [](const Value&) {
+    const std::lock_guard wait{held};
+    return Value::object({{"allowed", true}});
+  });
+  std::unique_lock hold{held};
+  const Answer refused = api().post(kConfigMaps, labelled("slow", "slow"));
+  hold.unlock();
+  expect_failure(refused, 500, "InternalError", "failed calling webhook \"slow.hooks.example\"");
+}
+
+TEST(Webhooks, OnlySelectedNamespacesAreAskedAbout) {
+  const Configured configured{
+      false, "spaces", "/spaces",
+      R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"hooked"}}})"};
+  hooks().at("/spaces", [](const Value&) { return json(R"({"allowed":false})"); });
+  ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"hooked"}})")).status, 201);
+  EXPECT_EQ(api().post(kConfigMaps, config_map("elsewhere")).status, 201);
+  EXPECT_EQ(api().post("/api/v1/namespaces/hooked/configmaps", json(R"({"metadata":{"name":"here"}})")).status, 400);
+}
+
+TEST(Webhooks, ADryRunIsToldToThem) {
+  const Configured configured{true, "dry", "/dry"};
+  hooks().at("/dry",
+             [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"seen":"yes"}}])"); });
+  const Answer made = api().post(kConfigMaps + "?dryRun=All", labelled("dry", "dry"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["data"]["seen"].str(), "yes");
+  EXPECT_TRUE(hooks().asked("/dry").back()["dryRun"].as_bool());
+  EXPECT_EQ(api().get(kConfigMaps + "/dry").status, 404);
+}
+
+TEST(Webhooks, OneThatIsToBeAskedAgainSeesWhatLaterOnesDid) {
+  const Configured first{true, "again-a", "/again-a", R"({"reinvocationPolicy":"IfNeeded"})", "again"};
+  const Configured second{true, "again-b", "/again-b", "{}", "again"};
+  hooks().at("/again-b", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"b":"1"}}])"); });
+  ASSERT_EQ(api().post(kConfigMaps, labelled("again", "again")).status, 201);
+  const auto seen = hooks().asked("/again-a");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_TRUE(seen[0]["object"]["data"]["b"].is_null());
+  EXPECT_EQ(seen[1]["object"]["data"]["b"].str(), "1");
+  EXPECT_EQ(hooks().asked("/again-b").size(), 1U);
+}
+
+TEST(Webhooks, AServiceIsCalledAtItsExternalNameUnderItsOwn) {
+  Value service = json(R"({"metadata":{"name":"hooks"},"spec":{"type":"ExternalName","externalName":"localhost"}})");
+  ASSERT_EQ(api().post("/api/v1/namespaces/default/services", service).status, 201);
+  Value client = json(R"({"service":{"namespace":"default","name":"hooks","path":"/service"}})");
+  client.edit("service").set("port", hooks().port());
+  client.set("caBundle", hooks().ca());
+  const Configured configured{true, "service", "/", to_json(Value::object({{"clientConfig", client}}))};
+  ASSERT_EQ(api().post(kConfigMaps, labelled("service", "service")).status, 201);
+  EXPECT_EQ(hooks().asked("/service").size(), 1U);
+  ASSERT_EQ(api().remove("/api/v1/namespaces/default/services/hooks").status, 200);
+  expect_failure(api().post(kConfigMaps, labelled("service2", "service")), 500, "InternalError",
+                 "service \"hooks\" of namespace \"default\" not found");
+}
+
+TEST(Webhooks, NobodyIsAskedAboutTheConfigurationsThemselves) {
+  const Configured everything{
+      false, "everything", "/everything",
+      R"({"objectSelector":{},"rules":[{"operations":["*"],"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"resources":["*/*"]}]})"};
+  hooks().at("/everything", [](const Value&) { return json(R"({"allowed":false})"); });
+  { const Configured another{true, "another", "/another"}; }
+  EXPECT_TRUE(hooks().asked("/everything").empty());
+}
+
+TEST(Webhooks, ConditionsInCelAreRefusedWhenTheyAreWritten) {
+  const Answer refused =
+      api().post(kConfigurations + "validatingwebhookconfigurations",
+                 json(R"({"metadata":{"name":"cel"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://a/"},
+        "sideEffects":"None","admissionReviewVersions":["v1"],"matchConditions":[{"name":"x","expression":"true"}]}]})"));
+  expect_failure(refused, 422, "Invalid", "webhooks[0].matchConditions: Forbidden: CEL expressions are not evaluated");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
