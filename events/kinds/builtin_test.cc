@@ -1,3 +1,4 @@
+#include <array>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -146,7 +147,20 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
     EXPECT_EQ(kind_of(type).has_status, has_status) << type;
     EXPECT_FALSE(kind_of(type).namespaced) << type;
   }
-  EXPECT_EQ(builtin_kinds().size(), rows.size() + extensions.size());
+  // What is stored in another form.
+  const std::vector<std::array<const char*, 3>> views = {
+      {"autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers.autoscaling"},
+      {"events.k8s.io/v1", "Event", "events"}};
+  for (const auto& [api_version, name, type] : views) {
+    const Kind* view = Kinds::compiled().find_kind(api_version, name);
+    ASSERT_NE(view, nullptr) << api_version;
+    EXPECT_TRUE(view->is_view()) << api_version;
+    EXPECT_EQ(view->type(), type);
+    EXPECT_EQ(view->ephemeral, kind_of(type).ephemeral) << api_version;
+    EXPECT_EQ(view->namespaced, kind_of(type).namespaced) << api_version;
+    EXPECT_FALSE(kind_of(type).is_view()) << type;
+  }
+  EXPECT_EQ(builtin_kinds().size(), rows.size() + extensions.size() + views.size());
 }
 
 /// All messages that a schema consists of, by their properties' addresses: copies of a message share its fields.
