@@ -16,7 +16,7 @@ spec:
     spec:
       tolerations: [{key: t1, operator: Exists}]
       containers:
-      - {name: one, image: 'i:1', args: [x, y], env: [{name: A, value: '1'}], ports: [{containerPort: 80}]}
+      - {name: one, image: 'i:1', args: [one, two], env: [{name: A, value: '1'}], ports: [{containerPort: 80}]}
       - {name: two, image: 'i:2'}
       volumes:
       - {name: v, emptyDir: {}}

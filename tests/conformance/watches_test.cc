@@ -17,6 +17,7 @@ TEST(Watches, W_01_a_list_that_goes_on) {
   ASSERT_EQ(api().post(maps, config_map("b", "{}", R"({"l":"2"})")).status, 201);
   const auto watch = api().watch(maps + "?watch=true&labelSelector=l%3D1&limit=1&continue=ignored");
   const auto fields = api().watch(maps + "?watch=true&fieldSelector=metadata.name%3Db");
+  ASSERT_TRUE(watch->wait_for(1) && fields->wait_for(1));
   ASSERT_EQ(label(maps + "/a", "1").status, 200);
   ASSERT_EQ(api().remove(maps + "/a").status, 200);
   ASSERT_EQ(api().remove(maps + "/b").status, 200);

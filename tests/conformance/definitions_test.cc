@@ -1,0 +1,108 @@
+// Kinds that users define, and built-in groups (kubernetes-api sections 17 and 24).
+#include "tests/conformance/conformance.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// `versions` as in a definition, YAML.
+Value definition(const std::string& plural, const std::string& group, const std::string& kind,
+                 const std::string& versions) {
+  return yaml("{metadata: {name: " + plural + "." + group + "}, spec: {group: " + group +
+              ", scope: Namespaced, names: {plural: " + plural + ", kind: " + kind + "}, versions: " + versions + "}}");
+}
+
+std::string one_version(const std::string& spec = "{type: object, x-kubernetes-preserve-unknown-fields: true}") {
+  return "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: " +
+         spec + "}}}}]";
+}
+
+std::string condition(const std::string& name, const char* type, const char* field = "status") {
+  const Answer answer = api().get(kDefinitions + "/" + name);
+  return named(answer.json["status"]["conditions"], type, "type")[field].str();
+}
+
+void define(const Value& crd) {
+  const Answer made = api().post(kDefinitions, crd);
+  ASSERT_EQ(made.status, 201) << made;
+  const std::string name = crd["metadata"]["name"].str();
+  EXPECT_TRUE(eventually([&] { return condition(name, "Established") == "True"; }));
+}
+
+Value custom(const std::string& group, const std::string& kind, const std::string& spec = "{}") {
+  return json(R"({"apiVersion":")" + group + R"(/v1","kind":")" + kind + R"(","metadata":{"name":"one"},"spec":)" +
+              spec + "}");
+}
+
+TEST(Definitions, CRD_04_groups_of_kubernetes_need_approval) {
+  Value crd = definition("jugs", "jugs.k8s.io", "Jug", one_version());
+  expect_failure(api().post(kDefinitions, crd), 422, "Invalid", "api-approved.kubernetes.io");
+  define(definition("jugs", "jugs.x-k8s.io", "Jug", one_version()));
+}
+
+TEST(Definitions, CRD_06_features_of_schemas) {
+  const std::string ns = own_namespace();
+  define(
+      definition("pots", "features.example.com", "Pot",
+                 one_version("{type: object, required: [size], properties: {size: {type: integer, minimum: 1, "
+                             "maximum: 9}, name: {type: string, pattern: '^[a-z]+$', minLength: 2, maxLength: 4}, "
+                             "when: {type: string, format: date-time}, parts: {type: array, minItems: 1, maxItems: "
+                             "2, items: {type: string, enum: [lid, body]}}, port: {x-kubernetes-int-or-string: true, "
+                             "anyOf: [{type: integer}, {type: string}]}, labels: {type: object, "
+                             "additionalProperties: {type: string}}}}")));
+  const std::string pots = in(ns, "pots", "features.example.com/v1");
+  const auto post = [&](const char* spec) {
+    return api().post(pots + "?dryRun=All", custom("features.example.com", "Pot", spec)).status;
+  };
+  EXPECT_EQ(
+      post(R"({"size":3,"name":"abc","when":"2026-11-21T00:00:00Z","parts":["lid"],"port":"http","labels":{"a":"b"}})"),
+      201);
+  EXPECT_EQ(post(R"({"size":3,"port":8080})"), 201);
+  for (const char* wrong :
+       {R"({})", R"({"size":0})", R"({"size":10})", R"({"size":3,"name":"A"})", R"({"size":3,"name":"abcde"})",
+        R"({"size":3,"when":"soon"})", R"({"size":3,"parts":[]})", R"({"size":3,"parts":["cup"]})",
+        R"({"size":3,"port":true})", R"({"size":3,"labels":{"a":1}})"}) {
+    EXPECT_EQ(post(wrong), 422) << wrong;
+  }
+}
+
+TEST(Definitions, CRD_07_pruned_defaulted_validated) {
+  const std::string widgets = widgets_in(own_namespace());
+  const Answer made =
+      api().post(widgets, widget("w", R"({"size":1,"sofa":2,"anything":{"kept":{"x":1}},"colour":null})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["spec"], json(R"({"size":1,"anything":{"kept":{"x":1}},"colour":"red"})")) << made;
+}
+
+TEST(Definitions, CRD_08_what_is_wrong_is_named_by_its_path) {
+  const std::string widgets = widgets_in(own_namespace());
+  const Answer refused = api().post(widgets, widget("w", R"({"size":"big","parts":[{"weight":1}],"colour":"blue"})"));
+  expect_failure(refused, 422, "Invalid",
+                 R"(spec.size: Invalid value: "string": spec.size in body must be of type integer: "string")");
+  EXPECT_EQ(refused.json["details"]["kind"].str(), "Widget");
+  const Names fields = fields_of(refused);
+  for (const char* field : {"spec.size", "spec.parts[0].name", "spec.colour"}) {
+    EXPECT_TRUE(std::ranges::find(fields, field) != fields.end()) << field << refused;
+  }
+}
+
+TEST(Definitions, CRD_09_patches_and_media_types) {
+  const std::string widgets = widgets_in(own_namespace());
+  ASSERT_EQ(api().post(widgets, widget("w")).status, 201);
+  expect_failure(api().patch(widgets + "/w", "strategic-merge", json("{}")), 415, "UnsupportedMediaType");
+  expect_failure(api().call("POST", widgets, "k8s", {{"Content-Type", kProtobuf}}), 415, "UnsupportedMediaType");
+  expect_failure(api().get(widgets, kProtobuf), 406, "NotAcceptable");
+  EXPECT_EQ(api().get(widgets, "application/yaml").status, 200);
+}
+
+TEST(Groups, GRP_01_old_versions_are_not_served) {
+  for (const char* version :
+       {"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1", "policy/v1beta1", "batch/v1beta1", "autoscaling/v2beta2",
+        "networking.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1beta1"}) {
+    EXPECT_EQ(api().get(std::string{"/apis/"} + version).status, 404) << version;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
