@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "services/api/auth/gate.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/certificates.h"
 #include "services/api/context.h"
 #include "services/api/discovery.h"
 #include "services/api/insight/insight.h"
-#include "services/api/openapi.h"
+#include "services/api/openapi_documents.h"
+#include "services/api/selector/selector.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
 
@@ -27,6 +30,15 @@ HttpResponse plain(int status, std::string body) {
 HttpResponse json(int status, const Value& value) {
   return {
       status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, to_json(value) + "\n"};
+}
+
+/// "Sat, 21 Nov 2026 15:31:03 GMT"
+std::string http_date(UtcMillis at) {
+  const std::time_t seconds = at.value / 1000;
+  std::tm parts = {};
+  ::gmtime_r(&seconds, &parts);
+  char buffer[40];
+  return {buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
 std::string without_trailing_slash(std::string path) {
@@ -51,11 +63,13 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   ServerPtr server = std::make_shared<Server>();
   std::unique_ptr<Watches> watches;
   std::unique_ptr<HttpServer> http;
+  OpenApiDocuments documents;
   Metrics* metrics = nullptr;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
   bool open_to_all(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
   bool discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
+  void openapi(const ContextPtr& context);
   void resource(const ContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
   HttpResponse health(const std::string& path, const HttpRequest& request);
@@ -70,11 +84,21 @@ HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest&
     checks.emplace_back("ephemera", behind(*server->options.ephemera));
     if (server->options.not_ready) checks.emplace_back("services", server->options.not_ready());
   }
+  std::vector<std::string> excluded;
+  for (const auto& [key, value] : request.query) {
+    if (key == "exclude") excluded.push_back(value);
+  }
+  const auto spared = [&](const std::string& name) { return std::ranges::find(excluded, name) != excluded.end(); };
+  for (auto& [name, trouble] : checks) {
+    if (spared(name)) trouble.clear();
+  }
   const bool failed = std::ranges::any_of(checks, [](const auto& check) { return !check.second.empty(); });
   if (!failed && request.query_value("verbose") == nullptr) return plain(200, "ok");
   std::string text;
   for (const auto& [name, trouble] : checks) {
-    text += trouble.empty() ? "[+]" + name + " ok\n" : "[-]" + name + " failed: " + trouble + "\n";
+    text += spared(name)      ? "[+]" + name + " excluded: ok\n"
+            : trouble.empty() ? "[+]" + name + " ok\n"
+                              : "[-]" + name + " failed: " + trouble + "\n";
   }
   text += path.substr(1) + (failed ? " check failed\n" : " check passed\n");
   return plain(failed ? 500 : 200, text);
@@ -106,9 +130,7 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   if (request.method != "GET" && request.method != "HEAD") return false;
   const auto kinds = server->options.catalogue->current();
   if (path == "/") {
-    writer.send(json(200, Value::object({{"paths", Value::array({"/api", "/api/v1", "/apis", "/healthz", "/livez",
-                                                                 "/metrics", "/openapi/v2", "/openapi/v3", "/readyz",
-                                                                 "/shiplog/v1", "/version"})}})));
+    writer.send(json(200, root_paths(*kinds)));
     return true;
   }
   if (path == "/version") {
@@ -144,33 +166,8 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
     }
     return true;
   }
-  if (path == "/openapi/v2") {
-    const std::string accept{request.headers.get("Accept")};
-    if (accept.find("protobuf") != std::string::npos) {
-      // An empty document is valid, and clients then validate with /openapi/v3 or not at all (OA-3, OA-12).
-      writer.send({200, {{"Content-Type", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}}, ""});
-    } else {
-      writer.send(json(200, Value::object({{"swagger", "2.0"},
-                                           {"info", Value::object({{"title", "shiplog"}, {"version", "v1"}})},
-                                           {"paths", Value::object()},
-                                           {"definitions", Value::object()}})));
-    }
-    return true;
-  }
-  const std::string version = std::to_string(server->options.catalogue->version());
-  if (path == "/openapi/v3") {
-    cached(request, writer, "application/json", openapi_index(*kinds, version));
-    return true;
-  }
   Value document;
-  if (path.starts_with("/openapi/v3/api/")) {
-    document = openapi_document(*kinds, "", std::string_view{path}.substr(16));
-  } else if (path.starts_with("/openapi/v3/apis/")) {
-    const std::string_view rest = std::string_view{path}.substr(17);
-    const size_t slash = rest.find('/');
-    if (slash != std::string_view::npos)
-      document = openapi_document(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
-  } else if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
+  if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
     document = resource_list(*kinds, "", std::string_view{path}.substr(5));
   } else if (path.starts_with("/apis/")) {
     const std::string_view rest = std::string_view{path}.substr(6);
@@ -190,6 +187,41 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
   return true;
 }
 
+/// Blocks: what has changed since the last time is written.
+void ApiServer::Impl::openapi(const ContextPtr& context) {
+  const HttpRequest& request = context->request;
+  const auto kinds = server->options.catalogue->current();
+  constexpr std::string_view kThree = "/openapi/v3";
+  const bool v2 = request.path == "/openapi/v2";
+  const bool protobuf = v2 && request.headers.get("Accept").find("openapi.spec.v2") != std::string_view::npos;
+  if (!protobuf) {
+    if (const auto accept = negotiate(request.headers.get("Accept"), false); !accept) {
+      return server->fail(context, accept.error());
+    }
+  }
+  const bool one = request.path.starts_with(std::string{kThree} + "/");
+  const std::string key = one ? request.path.substr(kThree.size() + 1) : "";
+  const OpenApiDocuments::Ptr document = v2    ? documents.version2(kinds, protobuf)
+                                         : one ? documents.version3(kinds, key)
+                                               : documents.index(kinds);
+  if (document == nullptr) {
+    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+  }
+  const std::string etag = '"' + document->hash + '"';
+  HttpHeaders headers{{"ETag", etag}, {"Vary", "Accept"}};
+  if (const std::string* asked = request.query_value("hash"); one && asked != nullptr) {  // OA-10
+    if (*asked != document->hash) {
+      return context->writer->send({301, {{"Location", request.path + "?hash=" + document->hash}}, ""});
+    }
+    headers.add("Cache-Control", "public, immutable");
+    headers.add("Expires", http_date(server->options.clock->now() + Millis{int64_t{365} * 24 * 3600 * 1000}));
+  }
+  if (request.headers.get("If-None-Match") == etag) return context->writer->send({304, headers, ""});
+  headers.add("Content-Type",
+              protobuf ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : "application/json");
+  context->writer->send({200, headers, document->body});
+}
+
 void ApiServer::Impl::resource(const ContextPtr& context) {
   const auto path = parse_resource_path(context->request.path);
   if (!path) {
@@ -205,11 +237,28 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
     return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
   const bool watch = flag(context->request, "watch");
+  // HTTP-7. What bounds a watch is timeoutSeconds.
+  if (const std::string* timeout = context->request.query_value("timeout"); timeout != nullptr && !watch) {
+    if (!timeout->empty() && !is_duration(*timeout)) {
+      return server->fail(
+          context, Error{ErrorCode::kBadRequest, "invalid timeout specified in the request URL: " +
+                                                     quoted(printable(*timeout)) + " is no duration such as 1m30s"});
+    }
+  }
   const std::string verb = verb_of(context->request, *path, watch);
   auto accept = negotiate(context->request.headers.get("Accept"), verb == "list" || verb == "deletecollection");
   if (!accept) return server->fail(context, accept.error());
   context->accept = accept.value();
-  context->accept.pretty = flag(context->request, "pretty");
+  context->accept.pretty = wants_pretty(context->request);
+  if (context->accept.form == Accept::Form::kTable) {  // TBL-2
+    const std::string include = text(context->request, "includeObject");
+    if (!include.empty() && include != "None" && include != "Metadata" && include != "Object") {
+      return server->fail(
+          context, Error{ErrorCode::kBadRequest, "includeObject: Unsupported value: " + quoted(printable(include)) +
+                                                     ": supported values: \"None\", \"Metadata\", "
+                                                     "\"Object\""});
+    }
+  }
   if (verb.empty()) return server->fail(context, method_not_allowed(context->subject(), context->request.method));
 
   if (is_review(kind)) return serve_review(server, context);
@@ -232,13 +281,25 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
     auto options = read_options(context->request);
     if (!options) return server->fail(context, options.error());
     ReadOptions wanted = std::move(options).value();
-    if (!path->name.empty()) wanted.field_selector = "metadata.name=" + path->name;
+    if (!path->name.empty()) {  // PATH-5
+      const auto fields = parse_field_selector(wanted.field_selector, kind);
+      if (!fields) return server->fail(context, fields.error());
+      if (const auto name = fields.value().name(); name && *name != path->name) {
+        return server->fail(context, Error{ErrorCode::kBadRequest, "the field selector is about metadata.name=" +
+                                                                       *name + ", the path about " + path->name});
+      }
+      if (!wanted.field_selector.empty()) wanted.field_selector += ',';
+      wanted.field_selector += "metadata.name=" + path->name;
+    }
     return watches->start(context, wanted);
   }
   if (verb == "get") return get_object(server, context);
   if (verb == "list") return list_objects(server, context);
   if (verb == "create") {
-    if (kind.namespaced && path->ns.empty()) {
+    if (kind.namespaced && path->ns.empty()) {  // PATH-4
+      if (!kind.builtin) {
+        return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+      }
       return server->fail(context, method_not_allowed(context->subject(), "POST"));
     }
     return create_object(server, context);
@@ -251,6 +312,7 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
 
 void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
   const std::string path = without_trailing_slash(request.path);
+  writer = stamped(std::move(writer), request, *server->options.random);
   if (open_to_all(request, path, *writer)) return;
 
   auto context = std::make_shared<Context>();
@@ -262,6 +324,10 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
 
 void ApiServer::Impl::route(const ContextPtr& context) {
   const std::string& path = context->request.path;
+  const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
+  if (reading && (path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/"))) {
+    return server->workers->post([self = shared_from_this(), context] { self->openapi(context); });
+  }
   if (discovery(context->request, path, *context->writer)) return;
   if (path.starts_with("/shiplog/v1/")) {
     return server->when_current(context, [self = shared_from_this(), context] {
@@ -285,6 +351,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->metrics = own.metrics;
   impl->server->workers = std::make_unique<Workers>(2);
   impl->watches = std::make_unique<Watches>(impl->server);
+  impl->server->watches = impl->watches.get();
 
   HttpServer::Options http = own.http;
   http.refusal = [](const HttpRequest&, int status, const std::string& message) {

@@ -30,10 +30,13 @@ struct Context {
 };
 using ContextPtr = std::shared_ptr<Context>;
 
+class Watches;
+
 /// What the handlers of one server share.
 struct Server {
   ApiServer::Options options;
   std::unique_ptr<Workers> workers;
+  Watches* watches = nullptr;
 
   Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
 
@@ -65,6 +68,11 @@ struct Server {
 
 using ServerPtr = std::shared_ptr<Server>;
 
+/// `writer` with what every answer of the API carries: the request's Audit-Id or a new one, how it may be cached, and,
+/// of errors, that a browser must not guess what they are (HTTP-11, ERR-6).
+std::shared_ptr<ResponseWriter> stamped(std::shared_ptr<ResponseWriter> writer, const HttpRequest& request,
+                                        Random& random);
+
 // The verbs; each answers through the context.
 void get_object(const ServerPtr& server, const ContextPtr& context);
 void list_objects(const ServerPtr& server, const ContextPtr& context);
@@ -84,9 +92,12 @@ struct Listed {
   std::vector<Value> items;
   Value metadata;
 };
+/// As Server::when_current, once the store has reached `wanted` too: it is given a few seconds to (LIST-11).
+void when_reached(const ServerPtr& server, const ContextPtr& context, Revision wanted, std::function<void()> then);
+/// What to say when it has not: client libraries look for these words.
+Error too_large(Revision wanted, Revision newest);
+
 /// Blocks on the projection.
 Result<Listed> list_collection(Server& server, const Context& context, const ReadOptions& options);
-
-class Watches;
 
 }  // namespace shiplog::api

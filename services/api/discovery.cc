@@ -96,6 +96,29 @@ Value api_versions(const std::string& server_address) {
         Value::array({Value::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}})})}});
 }
 
+Value root_paths(const Kinds& kinds) {
+  std::vector<std::string> paths = {"/.well-known/openid-configuration",
+                                    "/api",
+                                    "/api/v1",
+                                    "/apis",
+                                    "/healthz",
+                                    "/livez",
+                                    "/metrics",
+                                    "/openapi/v2",
+                                    "/openapi/v3",
+                                    "/openid/v1/jwks",
+                                    "/readyz",
+                                    "/shiplog/v1",
+                                    "/version"};
+  for (const Group& one : groups_of(kinds)) {
+    if (one.name.empty()) continue;
+    paths.push_back("/apis/" + one.name);
+    for (const std::string& version : one.versions) paths.push_back("/apis/" + group_version(one.name, version));
+  }
+  std::ranges::sort(paths);
+  return Value::object({{"paths", text_array(paths)}});
+}
+
 Value group_list(const Kinds& kinds) {
   Value::Array groups;
   for (const Group& one : groups_of(kinds)) {
@@ -189,14 +212,19 @@ Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
 }
 
 std::optional<std::string> aggregated_version(std::string_view accept) {
-  // Only the first clause counts: a client that prefers the plain form gets it.
-  const std::string_view first = accept.substr(0, accept.find(','));
-  if (first.find("as=APIGroupDiscoveryList") == std::string_view::npos) return std::nullopt;
-  for (const char* version : {"v2beta1", "v2"}) {
-    const size_t at = first.find(std::string{"v="} + version);
-    if (at == std::string_view::npos) continue;
-    const size_t end = at + 2 + std::string_view{version}.size();
-    if (end == first.size() || first[end] == ';') return version;
+  // The first clause that can be served counts: a client that prefers the plain form gets it.
+  while (!accept.empty()) {
+    const size_t end = std::min(accept.find(','), accept.size());
+    const std::string_view clause = accept.substr(0, end);
+    accept.remove_prefix(std::min(end + 1, accept.size()));
+    if (clause.find("as=") == std::string_view::npos) return std::nullopt;
+    if (clause.find("as=APIGroupDiscoveryList") == std::string_view::npos) continue;
+    for (const char* version : {"v2beta1", "v2"}) {
+      const size_t at = clause.find(std::string{"v="} + version);
+      if (at == std::string_view::npos) continue;
+      const size_t behind = at + 2 + std::string_view{version}.size();
+      if (behind == clause.size() || clause[behind] == ';' || clause[behind] == ' ') return version;
+    }
   }
   return std::nullopt;
 }

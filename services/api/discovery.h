@@ -14,6 +14,8 @@ Value verbs_of(const Kind& kind);
 
 /// GET /api (DISC-1).
 Value api_versions(const std::string& server_address);
+/// GET / (PATH-8).
+Value root_paths(const Kinds& kinds);
 /// GET /apis (DISC-2): APIGroupList, built-in groups first.
 Value group_list(const Kinds& kinds);
 /// GET /apis/GROUP (DISC-3); null: unknown.
@@ -22,7 +24,7 @@ Value group(const Kinds& kinds, std::string_view name);
 Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version);
 /// The aggregated form (DISC-7, DISC-8) of /api (`core`) or /apis; `version` is "v2" or "v2beta1".
 Value aggregated(const Kinds& kinds, bool core, std::string_view version);
-/// Which aggregated version an Accept header asks for first; nullopt: none that is served.
+/// Which aggregated version an Accept header asks for before the plain form; nullopt: none that is served.
 std::optional<std::string> aggregated_version(std::string_view accept);
 
 /// GET /version (DISC-14).

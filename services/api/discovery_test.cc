@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "services/api/openapi.h"
+#include "services/api/openapi_documents.h"
 
 namespace shiplog::api {
 namespace {
@@ -60,8 +61,18 @@ TEST(OpenApi, OffersStrategicMergeToBuiltinKindsOnly) {  // OA-11
       content(policy, "/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies/{name}");
   EXPECT_TRUE(types.contains("application/merge-patch+json"));
   EXPECT_FALSE(types.contains("application/strategic-merge-patch+json"));
-  const Value index = openapi_index(Kinds::compiled(), "7");
-  EXPECT_EQ(index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_string(), "/openapi/v3/apis/apps/v1?hash=7");
+}
+
+TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
+  OpenApiDocuments documents;
+  const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
+  const auto apps = documents.version3(kinds, "apis/apps/v1");
+  ASSERT_NE(apps, nullptr);
+  const auto fewer = std::make_shared<const Kinds>(kinds->without("works.work.karmada.io"));
+  EXPECT_EQ(documents.version3(fewer, "apis/apps/v1"), apps) << "kept, not written again";
+  EXPECT_NE(documents.index(fewer)->hash, documents.index(kinds)->hash);
+  EXPECT_EQ(documents.version3(kinds, "apis/sofas/v1"), nullptr);
+  EXPECT_NE(documents.version2(kinds, true)->body.size(), documents.version2(fewer, true)->body.size());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "events/kinds/builtin_kinds.h"
 #include "services/api/catalogue.h"
 
 namespace shiplog::api {
@@ -78,31 +79,33 @@ void add_paths(Value& paths, const Kind& kind) {
   one.set("get", operation(kind, "get", Value::array(), {}));
   one.set("put", operation(kind, "put", write, body_of({"application/json", "application/yaml"}, reference)));
   // A client sends a strategic merge patch wherever it is named here: never for custom resources (OA-11).
-  std::vector<std::string> patches = {"application/json-patch+json", "application/merge-patch+json"};
+  std::vector<std::string> patches = {"application/apply-patch+yaml", "application/json-patch+json",
+                                      "application/merge-patch+json"};
   if (kind.builtin) patches.emplace_back("application/strategic-merge-patch+json");
   one.set("patch", operation(kind, "patch", patch, body_of(patches, Value::object({{"type", "object"}}))));
   one.set("delete", operation(kind, "delete", Value::array({query("dryRun", "string")}), {}));
   paths.set(collection + "/{name}", one);
 }
 
-}  // namespace
-
-Value openapi_index(const Kinds& kinds, const std::string& version) {
-  Value paths = Value::object();
-  for (const auto& kind : kinds.all()) {
-    const std::string prefix = prefix_of(*kind);
-    if (paths.contains(prefix)) continue;
-    paths.set(prefix, Value::object({{"serverRelativeURL", "/openapi/v3/" + prefix + "?hash=" + version}}));
-  }
-  return Value::object({{"paths", paths}});
+/// Custom resources' schemas say nothing of what every object has; who validates must know it all (OA-7).
+Value whole_schema(const Kind& kind) {
+  Value schema = kind.schema == nullptr ? Value::object({{"type", "object"}}) : to_openapi(*kind.schema);
+  if (kind.builtin) return schema;
+  static const Value kMetadata = to_openapi(*object_meta_schema());
+  Value& properties = schema.edit("properties");
+  for (const char* text : {"apiVersion", "kind"}) properties.set(text, Value::object({{"type", "string"}}));
+  properties.set("metadata", kMetadata);
+  return schema;
 }
+
+}  // namespace
 
 Value openapi_document(const Kinds& kinds, std::string_view group, std::string_view version) {
   Value schemas = Value::object();
   Value paths = Value::object();
   for (const auto& kind : kinds.all()) {
     if (kind->group != group || kind->version != version) continue;
-    Value schema = kind->schema == nullptr ? Value::object({{"type", "object"}}) : to_openapi(*kind->schema);
+    Value schema = whole_schema(*kind);
     schema.set("x-kubernetes-group-version-kind", Value::array({gvk_of(*kind)}));
     schemas.set(definition_of(*kind), std::move(schema));
     add_paths(paths, *kind);

@@ -8,8 +8,6 @@
 
 namespace shiplog::api {
 
-/// GET /openapi/v3 (OA-9): which documents there are. `version` changes when they do.
-Value openapi_index(const Kinds& kinds, const std::string& version);
 /// GET /openapi/v3/api/v1, /openapi/v3/apis/GROUP/VERSION (OA-11): schemas, and the operations kubectl looks up.
 /// Null: unknown.
 Value openapi_document(const Kinds& kinds, std::string_view group, std::string_view version);

@@ -22,12 +22,7 @@ Result<Page> page_of(const ReadOptions& options, Revision newest) {
   }
   const bool exact = options.match == "Exact" || (options.match.empty() && options.limit > 0);
   if (options.revision && *options.revision != Revision{}) {
-    if (*options.revision > newest) {
-      return Error{ErrorCode::kTimeout,
-                   "Too large resource version: " + std::to_string(options.revision->value) +
-                       ", current: " + std::to_string(newest.value),
-                   {{"", "ResourceVersionTooLarge", "Too large resource version"}}};
-    }
+    if (*options.revision > newest) return too_large(*options.revision, newest);
     if (exact) page.at = *options.revision;
   }
   return page;
@@ -91,7 +86,8 @@ Result<Listed> list_collection(Server& server, const Context& context, const Rea
 void list_objects(const ServerPtr& server, const ContextPtr& context) {
   auto options = read_options(context->request);
   if (!options) return server->fail(context, options.error());
-  server->when_current(context, [server, context, options = std::move(options).value()] {
+  const Revision wanted = options.value().revision.value_or(Revision{});
+  when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
     auto listed = list_collection(*server, *context, options);
     if (!listed) return server->fail(context, listed.error());
     server->answer_list(context, std::move(listed.value().items), std::move(listed.value().metadata));
@@ -101,7 +97,11 @@ void list_objects(const ServerPtr& server, const ContextPtr& context) {
 void get_object(const ServerPtr& server, const ContextPtr& context) {
   auto options = read_options(context->request);
   if (!options) return server->fail(context, options.error());
-  server->when_current(context, [server, context, options = std::move(options).value()] {
+  const Revision wanted = options.value().revision.value_or(Revision{});
+  when_reached(server, context, wanted, [server, context, wanted, options = std::move(options).value()] {
+    if (const Revision newest = server->store(*context->kind).feed().revision(); wanted > newest) {
+      return server->fail(context, too_large(wanted, newest));
+    }
     const ObjectKey key = context->key();
     // resourceVersion with match Exact reads the past here too: the one thing a get can ask that Kubernetes' cannot.
     const std::optional<Revision> at =
@@ -120,15 +120,14 @@ void answer_unserved(const ServerPtr& server, const ContextPtr& context) {
   if (context->path.group.empty()) return server->fail(context, missing);
   server->when_current(context, [server, context, missing] {
     const ObjectKey key{"apiservices.apiregistration.k8s.io", "", context->path.version + "." + context->path.group};
-    const auto row =
-        server->options.record->read([&](const View& view) { return ObjectQuery{view}.get(key); });
+    const auto row = server->options.record->read([&](const View& view) { return ObjectQuery{view}.get(key); });
     const auto service = row && row.value() ? server->load(row.value()->json) : Result<Value>{Value{}};
     if (!service || service.value()["spec"]["service"].is_null()) return server->fail(context, missing);
     const Value& at = service.value()["spec"]["service"];
-    server->fail(context, Error{ErrorCode::kUnavailable, "APIService " + key.name + " names the service \"" +
-                                                             at["name"].str() + "\" of namespace \"" +
-                                                             at["namespace"].str() +
-                                                             "\", and this server does not pass requests on to services"});
+    server->fail(context,
+                 Error{ErrorCode::kUnavailable, "APIService " + key.name + " names the service \"" + at["name"].str() +
+                                                    "\" of namespace \"" + at["namespace"].str() +
+                                                    "\", and this server does not pass requests on to services"});
   });
 }
 

@@ -137,6 +137,40 @@ Result<Accept> negotiate(std::string_view accept_header, bool list) {
                    std::string{list ? "PartialObjectMetadataList" : "PartialObjectMetadata"} + ";v=v1;g=meta.k8s.io"};
 }
 
+bool is_duration(std::string_view text) {
+  if (text == "0") return true;
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    size_t digits = 0;
+    size_t dots = 0;
+    while (digits + dots < text.size()) {
+      const char c = text[digits + dots];
+      if (c >= '0' && c <= '9') {
+        ++digits;
+      } else if (c == '.' && dots == 0) {
+        ++dots;
+      } else {
+        break;
+      }
+    }
+    if (digits == 0) return false;
+    text.remove_prefix(digits + dots);
+    size_t unit = 0;
+    for (const std::string_view known : {"ns", "us", "\u00b5s", "ms", "s", "m", "h"}) {
+      if (text.starts_with(known)) unit = std::max(unit, known.size());
+    }
+    if (unit == 0) return false;
+    text.remove_prefix(unit);
+  }
+  return true;
+}
+
+bool wants_pretty(const HttpRequest& request) {
+  if (request.query_value("pretty") != nullptr) return flag(request, "pretty");
+  const std::string_view agent = request.headers.get("User-Agent");
+  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
 bool flag(const HttpRequest& request, std::string_view key) {
   const std::string* value = request.query_value(key);
   return value != nullptr && *value != "0" && lower(*value) != "false";
@@ -162,7 +196,12 @@ std::string text(const HttpRequest& request, std::string_view key) {
 Result<ReadOptions> read_options(const HttpRequest& request) {
   ReadOptions options;
   options.watch = flag(request, "watch");
-  SHIPLOG_TRY(const auto revision, number(request, "resourceVersion"));
+  auto stated = number(request, "resourceVersion");
+  if (!stated && options.watch) {  // W-10
+    const std::string given = quoted(printable(text(request, "resourceVersion")));
+    return invalid_field("resourceVersion", "FieldValueInvalid", "Invalid value: " + given + ": is no version");
+  }
+  SHIPLOG_TRY(const auto revision, std::move(stated));
   if (revision && *revision < 0) return Error{ErrorCode::kBadRequest, "resourceVersion must not be negative"};
   if (revision) options.revision = Revision{static_cast<uint64_t>(*revision)};
   options.match = text(request, "resourceVersionMatch");

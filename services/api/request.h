@@ -37,6 +37,10 @@ struct Accept {
 /// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. Error: kNotAcceptable.
 Result<Accept> negotiate(std::string_view accept_header, bool list);
 
+/// HTTP-7: "32s", "1m30s", "1.5h", "0": as Go writes durations. Negative ones are none here.
+bool is_duration(std::string_view text);
+/// Indented JSON: on request, and for programs that people look through (NEG-3).
+bool wants_pretty(const HttpRequest& request);
 /// HTTP-8: absent, "0" and "false" are false, all else is true.
 bool flag(const HttpRequest& request, std::string_view key);
 /// Error: kBadRequest, not a whole number.

@@ -16,6 +16,35 @@ IncludeObject include_object(const HttpRequest& request) {
   return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
 }
 
+class StampedWriter final : public ResponseWriter {
+ public:
+  StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id)
+      : writer_{std::move(writer)}, audit_id_{std::move(audit_id)} {}
+
+  void send(HttpResponse response) override {
+    stamp(response.status, response.headers);
+    writer_->send(std::move(response));
+  }
+  void start(int status, HttpHeaders headers) override {
+    stamp(status, headers);
+    writer_->start(status, std::move(headers));
+  }
+  void write(std::string chunk, Done done) override { writer_->write(std::move(chunk), std::move(done)); }
+  void end() override { writer_->end(); }
+  void on_close(std::function<void()> callback) override { writer_->on_close(std::move(callback)); }
+  bool closed() const override { return writer_->closed(); }
+
+ private:
+  void stamp(int status, HttpHeaders& headers) const {
+    headers.add("Audit-Id", audit_id_);
+    if (!headers.contains("Cache-Control")) headers.add("Cache-Control", "no-cache, private");
+    if (status >= 400) headers.add("X-Content-Type-Options", "nosniff");
+  }
+
+  std::shared_ptr<ResponseWriter> writer_;
+  std::string audit_id_;
+};
+
 std::string quote_warning(std::string_view warning) {
   std::string quoted = "299 - \"";
   for (const char c : warning) {
@@ -35,6 +64,14 @@ Value shown_in(const Context& context, Value object) {
 }
 
 }  // namespace
+
+std::shared_ptr<ResponseWriter> stamped(std::shared_ptr<ResponseWriter> writer, const HttpRequest& request,
+                                        Random& random) {
+  constexpr size_t kLongest = 256;
+  const std::string* given = request.headers.find("Audit-Id");
+  const bool usable = given != nullptr && !given->empty() && given->size() <= kLongest;
+  return std::make_shared<StampedWriter>(std::move(writer), usable ? *given : uid_from(new_entry_id(random), 0));
+}
 
 void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
   HttpResponse response{

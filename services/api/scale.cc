@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "events/base/yaml.h"
 #include "services/api/apply/managed_fields.h"
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
@@ -82,8 +83,16 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
     if (!body) return server->fail(context, body.error());
     wanted = std::move(body).value();
   } else {
-    auto patch = parse_json(context->request.body);
+    auto patch =
+        type == "application/apply-patch+yaml" ? parse_yaml(context->request.body) : parse_json(context->request.body);
     if (!patch) return server->fail(context, patch.error());
+    if (type != "application/json-patch+json" && type != "application/merge-patch+json" &&
+        type != "application/strategic-merge-patch+json" && type != "application/apply-patch+yaml") {
+      return server->fail(context, Error{ErrorCode::kUnsupportedMediaType,
+                                         "the body of the request was in an unknown format (" + type +
+                                             ") - accepted media types include: application/json-patch+json, "
+                                             "application/merge-patch+json, application/apply-patch+yaml"});
+    }
     auto patched = type == "application/json-patch+json" ? apply_json_patch(before, patch.value())
                                                          : apply_merge_patch(before, patch.value());
     if (!patched) return server->fail(context, patched.error());
@@ -151,6 +160,13 @@ void serve_scale(const ServerPtr& server, const ContextPtr& context) {
     if (method != "GET") return write_scale(server, context, options, 5);
     auto object = server->current(*context, context->key());
     if (!object) return server->fail(context, object.error());
+    // Of built-in kinds the field has a default; a custom resource without it has no scale (SUB-3).
+    const std::string& wanted = context->kind->scale->spec_replicas;
+    if (!context->kind->builtin && at_path(object.value(), wanted).is_null()) {
+      return server->fail(
+          context, Error{ErrorCode::kInternal,
+                         "the spec replicas field \"" + wanted + "\" does not exist in " + to_string(context->key())});
+    }
     server->answer(context, 200, scale_of(*context->kind, object.value()));
   });
 }

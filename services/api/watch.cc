@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -20,9 +21,25 @@ using Steady = std::chrono::steady_clock;
 
 constexpr size_t kPullChanges = 512;
 constexpr auto kBookmarkEvery = std::chrono::seconds{60};
+constexpr auto kVersionPatience = std::chrono::seconds{3};  // for a version that does not exist yet
 constexpr auto kTick = std::chrono::milliseconds{500};
 
 }  // namespace
+
+Error too_large(Revision wanted, Revision newest) {
+  return Error{
+      ErrorCode::kTimeout,
+      "Too large resource version: " + std::to_string(wanted.value) + ", current: " + std::to_string(newest.value),
+      {{"", "ResourceVersionTooLarge", "Too large resource version"}}};
+}
+
+void when_reached(const ServerPtr& server, const ContextPtr& context, Revision wanted, std::function<void()> then) {
+  server->when_current(context, [server, context, wanted, then = std::move(then)] {
+    Store& store = server->store(*context->kind);
+    if (wanted <= store.feed().revision()) return then();
+    server->watches->wait_for(store, wanted, then);
+  });
+}
 
 class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
  public:
@@ -52,12 +69,16 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     context_->writer->on_close([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->over_ = true;
     });
-    const bool from_state = !options_.revision || *options_.revision == Revision{} || options_.send_initial_events;
-    if (!from_state) {
-      at_ = *options_.revision;
-      return;
+    const Revision wanted = options_.revision.value_or(Revision{});
+    const Revision newest = store_.feed().revision();
+    if (options_.send_initial_events && wanted > newest) {
+      std::string out;
+      return fail(too_large(wanted, newest), out);
     }
-    initial();
+    if (wanted == Revision{} || options_.send_initial_events) return initial();
+    // A version from the future: what comes up to it is passed over (W-10).
+    skipped_ = wanted;
+    at_ = std::min(wanted, newest);
   }
 
   /// Sends what there is, unless the client still has to take the last bytes. On the watches' thread.
@@ -65,7 +86,11 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     const std::lock_guard lock{mutex_};
     if (over() || writing_.load()) return;
     std::string out;
+    const bool unserved = no_longer_served();
     if (!behind(out)) return;  // ended with an error event
+    // W-17. What was deleted with the kind has been told by now: the definition went in the same entry, and a tick has
+    // passed since.
+    if (unserved && out.empty()) return finish();
     const auto now = Steady::now();
     if (out.empty() && options_.bookmarks && now >= next_bookmark_ && at_ > bookmarked_) bookmark(out, false);
     if (!out.empty()) {
@@ -81,6 +106,19 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
  private:
+  /// Since the last tick at least.
+  bool no_longer_served() {
+    const Kind& kind = *context_->kind;
+    const auto kinds = server_.options.catalogue->current();
+    if (kind.builtin || kinds->find(kind.group, kind.version, kind.plural) != nullptr) {
+      unserved_since_.reset();
+      return false;
+    }
+    const auto now = Steady::now();
+    if (!unserved_since_) unserved_since_ = now;
+    return now - *unserved_since_ >= kTick;
+  }
+
   void finish() {
     if (over_.exchange(true)) return;
     std::string out;
@@ -183,6 +221,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// W-7: what the selectors make of one change.
   void step(Revision revision, Value before, Value after, std::string& out) {
+    if (revision <= skipped_) return;
     if (server_.options.vault != nullptr) {
       for (Value* value : {&before, &after}) {
         if (value->is_null()) continue;
@@ -261,7 +300,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   FieldSelector fields_;
   std::string type_;
   Revision at_;          // everything up to here has been sent
+  Revision skipped_;     // nothing up to here is told
   Revision bookmarked_;  // the last bookmark said this
+  std::optional<Steady::time_point> unserved_since_;
   bool columns_sent_ = false;
   Steady::time_point ends_, next_bookmark_;
   std::atomic<bool> writing_{false};
@@ -306,7 +347,8 @@ void Watches::start(const ContextPtr& context, const ReadOptions& options) {
   if (!fields) return server_->fail(context, fields.error());
   auto session =
       std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
-  server_->when_current(context, [this, session] {
+  const Revision wanted = options.send_initial_events ? options.revision.value_or(Revision{}) : Revision{};
+  when_reached(server_, context, wanted, [this, session] {
     session->begin();
     {
       const std::lock_guard lock{mutex_};
@@ -316,12 +358,23 @@ void Watches::start(const ContextPtr& context, const ReadOptions& options) {
   });
 }
 
+void Watches::wait_for(Store& store, Revision revision, std::function<void()> then) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!stopping_) waiting_.push_back({&store, revision, Steady::now() + kVersionPatience, std::move(then)});
+  }
+  wake();
+}
+
 void Watches::stop() {
   std::vector<std::shared_ptr<Session>> ending;
+  std::vector<Waiting> waiting;
   {
     const std::lock_guard lock{mutex_};
     ending.swap(sessions_);
+    waiting.swap(waiting_);
   }
+  for (Waiting& one : waiting) server_->workers->post(std::move(one.then));
   for (const auto& session : ending) session->end();
 }
 
@@ -333,7 +386,13 @@ void Watches::run() {
     published_ = false;
     std::erase_if(sessions_, [](const auto& session) { return session->over(); });
     const auto pulling = sessions_;
+    const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [](const Waiting& one) {
+      return one.store->feed().revision() < one.revision && Steady::now() < one.until;
+    });
+    std::vector<Waiting> over{std::make_move_iterator(ready), std::make_move_iterator(waiting_.end())};
+    waiting_.erase(ready, waiting_.end());
     lock.unlock();
+    for (Waiting& one : over) server_->workers->post(std::move(one.then));
     for (const auto& session : pulling) session->pull();
     lock.lock();
   }

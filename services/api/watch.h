@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -21,12 +23,20 @@ class Watches {
 
   /// Answers the request with a stream, from the revision it asks for.
   void start(const ContextPtr& context, const ReadOptions& options);
+  /// Calls back on a worker when the store has reached this revision, or has had the time to.
+  void wait_for(Store& store, Revision revision, std::function<void()> then);
   size_t count() const;
   /// Ends every stream in an orderly way.
   void stop();
 
  private:
   class Session;
+  struct Waiting {
+    Store* store;
+    Revision revision;
+    std::chrono::steady_clock::time_point until;
+    std::function<void()> then;
+  };
   void wake();
   void run();
 
@@ -34,6 +44,7 @@ class Watches {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Session>> sessions_;
+  std::vector<Waiting> waiting_;
   bool published_ = false;
   bool stopping_ = false;
   std::vector<std::pair<Feed*, int64_t>> listening_;

@@ -154,7 +154,7 @@ TEST(BadInput, MethodsThatAResourceDoesNotHave) {  // PATH-4, PATH-7
 
 TEST(BadInput, ParametersThatAreNone) {
   EXPECT_EQ(api().get(kConfigMaps + "?limit=few").status, 400);
-  EXPECT_EQ(api().get(kConfigMaps + "?watch=true&resourceVersion=soon").status, 400);
+  EXPECT_EQ(api().get(kConfigMaps + "?watch=true&resourceVersion=soon").status, 422);
   EXPECT_EQ(api().get("/shiplog/v1/history?kind=sofa&name=x").status, 404);
   EXPECT_EQ(api().get("/shiplog/v1/history?kind=deployment").status, 400);
 }

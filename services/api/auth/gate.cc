@@ -135,7 +135,7 @@ void admit_request(const ServerPtr& server, const ContextPtr& context, std::func
       authorize(server, context, then);
     });
   }
-  if (!server->options.anonymous || context->request.headers.contains("Authorization")) {
+  if (!server->options.anonymous || peer.stranger || context->request.headers.contains("Authorization")) {
     return unauthorized(server, context);
   }
   context->user = {kAnonymousUser, {kUnauthenticatedGroup}, "", {}};

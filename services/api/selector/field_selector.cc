@@ -29,6 +29,8 @@ const std::vector<Labels>& extra_labels() {
       {"secrets", {"type"}},
       {"services", {"spec.clusterIP", "spec.type"}},
       {"replicasets.apps", {"status.replicas"}},
+      {"replicationcontrollers", {"status.replicas"}},
+      {"certificatesigningrequests.certificates.k8s.io", {"spec.signerName"}},
       {"jobs.batch", {"status.successful"}},
   };
   return kLabels;

@@ -39,6 +39,8 @@ struct HttpPeer {
   std::string address;  ///< IP address without the port
   /// A client certificate was presented and verified against the client CA. The rest is empty when not.
   bool certified = false;
+  /// One was presented that was not verified.
+  bool stranger = false;
   std::string common_name;                 ///< Kubernetes: the user's name
   std::vector<std::string> organizations;  ///< Kubernetes: the user's groups
 };

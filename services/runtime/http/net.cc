@@ -377,7 +377,9 @@ HttpPeer Transport::peer() const {
   if (!impl_->tls) return peer;
   SSL* ssl = impl_->tls->native_handle();
   X509* certificate = ::SSL_get0_peer_certificate(ssl);
-  if (certificate == nullptr || ::SSL_get_verify_result(ssl) != X509_V_OK) return peer;
+  if (certificate == nullptr) return peer;
+  peer.stranger = ::SSL_get_verify_result(ssl) != X509_V_OK;
+  if (peer.stranger) return peer;
   CertificateInfo info = certificate_info(certificate);
   peer.certified = true;
   peer.common_name = std::move(info.common_name);

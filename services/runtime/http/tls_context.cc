@@ -111,7 +111,9 @@ Result<net::TlsContext> server_tls(const std::string& certificate_pem, const std
   ::SSL_CTX_set_alpn_select_cb(context.get(), &select_alpn, nullptr);
   if (!client_ca_pem.empty()) {
     SHIPLOG_TRY(trust(context.get(), client_ca_pem, true));
-    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    // A stranger's certificate does not end the handshake: whoever shows it is somebody without a certificate, and may
+    // have a token. Who counts as certified is decided by SSL_get_verify_result, which keeps what went wrong.
+    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
   }
   return context;
 }

@@ -1,0 +1,233 @@
+#include "services/api/openapi_v2.h"
+
+#include <string_view>
+#include <utility>
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+std::string reference_v2(std::string_view reference) {
+  constexpr std::string_view kThree = "#/components/schemas/";
+  return "#/definitions/" + std::string{reference.starts_with(kThree) ? reference.substr(kThree.size()) : reference};
+}
+
+Value schema_v2(const Value& from) {
+  Value to = Value::object();
+  if (const Value* reference = from.find("$ref")) {
+    to.set("$ref", reference_v2(reference->as_string()));
+    return to;
+  }
+  if (const Value* description = from.find("description")) to.set("description", *description);
+  for (const auto& member : from.members()) {
+    if (member.key().starts_with("x-kubernetes-")) to.set(member.key(), member.value);
+  }
+  if (from["x-kubernetes-int-or-string"].as_bool()) {
+    to.erase("x-kubernetes-int-or-string");
+    to.set("type", "string");
+    to.set("format", "int-or-string");
+    return to;
+  }
+  // Version 2 knows neither null nor fields beside the named ones: anything goes then.
+  if (from["nullable"].as_bool() || from["x-kubernetes-preserve-unknown-fields"].as_bool()) return to;
+  for (const char* key : {"type", "format", "required"}) {
+    if (const Value* value = from.find(key)) to.set(key, *value);
+  }
+  for (const auto& property : from["properties"].members()) {
+    to.edit("properties").set(property.key(), schema_v2(property.value));
+  }
+  for (const char* key : {"items", "additionalProperties"}) {
+    if (const Value* below = from.find(key); below != nullptr && below->is_object()) to.set(key, schema_v2(*below));
+  }
+  return to;
+}
+
+Value parameters_v2(const Value& from) {
+  Value to = Value::array();
+  for (const Value& parameter : from.items()) {
+    Value one = Value::object({{"name", parameter["name"]}, {"in", parameter["in"]}});
+    one.set("type", parameter["schema"]["type"]);
+    one.set("uniqueItems", true);
+    if (parameter["required"].as_bool()) one.set("required", true);
+    to.push_back(std::move(one));
+  }
+  return to;
+}
+
+Value operation_v2(const Value& from) {
+  Value to = Value::object();
+  for (const auto& member : from.members()) {
+    if (member.key().starts_with("x-kubernetes-")) to.set(member.key(), member.value);
+  }
+  Value parameters = parameters_v2(from["parameters"]);
+  if (const Value* body = from.find("requestBody")) {
+    Value consumes = Value::array();
+    for (const auto& type : (*body)["content"].members()) consumes.push_back(type.key());
+    to.set("consumes", std::move(consumes));
+    const Value& schema = (*body)["content"].members().front().value["schema"];
+    parameters.push_back(
+        Value::object({{"name", "body"}, {"in", "body"}, {"required", true}, {"schema", schema_v2(schema)}}));
+  }
+  to.set("parameters", std::move(parameters));
+  to.set("produces", Value::array({"application/json", "application/yaml"}));
+  const Value& answer = from["responses"]["200"];
+  to.edit("responses")
+      .set("200", Value::object({{"description", answer["description"]},
+                                 {"schema", schema_v2(answer["content"]["application/json"]["schema"])}}));
+  return to;
+}
+
+// --- protobuf ----------------------------------------------------------------------------------------------------
+
+void put_varint(std::string& out, uint64_t value) {
+  for (; value > 127; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
+  out += static_cast<char>(value);
+}
+
+void put(std::string& out, uint32_t number, std::string_view bytes) {
+  put_varint(out, uint64_t{number} << 3U | 2U);
+  put_varint(out, bytes.size());
+  out += bytes;
+}
+
+void put(std::string& out, uint32_t number, bool flag) {
+  if (!flag) return;
+  put_varint(out, uint64_t{number} << 3U);
+  put_varint(out, 1);
+}
+
+void put_text(std::string& out, uint32_t number, const Value& text) {
+  if (!text.as_string().empty()) put(out, number, text.as_string());
+}
+
+void put_texts(std::string& out, uint32_t number, const Value& texts) {
+  for (const Value& text : texts.items()) put(out, number, text.as_string());
+}
+
+std::string wrapped(uint32_t number, std::string_view bytes) {
+  std::string out;
+  put(out, number, bytes);
+  return out;
+}
+
+std::string named(std::string_view name, std::string_view value) {
+  std::string out;
+  put(out, 1, name);
+  put(out, 2, value);
+  return out;
+}
+
+/// Extensions are text: JSON is YAML too.
+void put_extensions(std::string& out, uint32_t number, const Value& object) {
+  for (const auto& member : object.members()) {
+    if (!member.key().starts_with("x-")) continue;
+    put(out, number, named(member.key(), wrapped(2, to_json(member.value))));
+  }
+}
+
+std::string schema_bytes(const Value& schema) {
+  std::string out;
+  put_text(out, 1, schema["$ref"]);
+  put_text(out, 2, schema["format"]);
+  put_text(out, 4, schema["description"]);
+  put_texts(out, 19, schema["required"]);
+  if (const Value* below = schema.find("additionalProperties")) put(out, 21, wrapped(1, schema_bytes(*below)));
+  if (const Value* type = schema.find("type")) put(out, 22, wrapped(1, type->as_string()));
+  if (const Value* items = schema.find("items")) put(out, 23, wrapped(1, schema_bytes(*items)));
+  std::string properties;
+  for (const auto& property : schema["properties"].members()) {
+    put(properties, 1, named(property.key(), schema_bytes(property.value)));
+  }
+  if (!properties.empty()) put(out, 25, properties);
+  put_extensions(out, 31, schema);
+  return out;
+}
+
+/// ParametersItem: a body, or something else by where it stands.
+std::string parameter_bytes(const Value& parameter) {
+  std::string out;
+  const std::string_view in = parameter["in"].as_string();
+  if (in == "body") {
+    put_text(out, 2, parameter["name"]);
+    put_text(out, 3, parameter["in"]);
+    put(out, 4, parameter["required"].as_bool());
+    put(out, 5, schema_bytes(parameter["schema"]));
+    return wrapped(1, wrapped(1, out));
+  }
+  const bool path = in == "path";
+  put(out, 1, parameter["required"].as_bool());
+  put_text(out, 2, parameter["in"]);
+  put_text(out, 4, parameter["name"]);
+  put_text(out, path ? 5 : 6, parameter["type"]);
+  if (!path) put(out, 20, parameter["uniqueItems"].as_bool());
+  return wrapped(1, wrapped(2, wrapped(path ? 4 : 3, out)));
+}
+
+std::string operation_bytes(const Value& operation) {
+  std::string out;
+  put_texts(out, 6, operation["produces"]);
+  put_texts(out, 7, operation["consumes"]);
+  for (const Value& parameter : operation["parameters"].items()) put(out, 8, parameter_bytes(parameter));
+  std::string responses;
+  for (const auto& answer : operation["responses"].members()) {
+    std::string response;
+    put_text(response, 1, answer.value["description"]);
+    put(response, 2, wrapped(1, schema_bytes(answer.value["schema"])));
+    put(responses, 1, named(answer.key(), wrapped(1, response)));
+  }
+  put(out, 9, responses);
+  put_extensions(out, 13, operation);
+  return out;
+}
+
+std::string path_bytes(const Value& item) {
+  static constexpr std::pair<const char*, uint32_t> kMethods[] = {
+      {"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
+  std::string out;
+  for (const auto& [method, number] : kMethods) {
+    if (const Value* operation = item.find(method)) put(out, number, operation_bytes(*operation));
+  }
+  for (const Value& parameter : item["parameters"].items()) put(out, 9, parameter_bytes(parameter));
+  return out;
+}
+
+}  // namespace
+
+Value to_swagger(const Value& document) {
+  Value definitions = Value::object();
+  for (const auto& schema : document["components"]["schemas"].members()) {
+    definitions.set(schema.key(), schema_v2(schema.value));
+  }
+  Value paths = Value::object();
+  for (const auto& path : document["paths"].members()) {
+    Value item = Value::object();
+    for (const auto& member : path.value.members()) {
+      item.set(member.key(), member.key() == "parameters" ? parameters_v2(member.value) : operation_v2(member.value));
+    }
+    paths.set(path.key(), std::move(item));
+  }
+  return Value::object({{"definitions", std::move(definitions)}, {"paths", std::move(paths)}});
+}
+
+SwaggerParts encode_swagger(const Value& swagger) {
+  SwaggerParts parts;
+  for (const auto& definition : swagger["definitions"].members()) {
+    put(parts.definitions, 1, named(definition.key(), schema_bytes(definition.value)));
+  }
+  for (const auto& path : swagger["paths"].members()) {
+    put(parts.paths, 2, named(path.key(), path_bytes(path.value)));
+  }
+  return parts;
+}
+
+std::string encode_swagger_document(const std::string& definitions, const std::string& paths) {
+  std::string out;
+  put(out, 1, std::string_view{"2.0"});
+  put(out, 2, named("shiplog", "v1"));
+  put(out, 8, paths);
+  put(out, 9, definitions);
+  return out;
+}
+
+}  // namespace shiplog::api
