@@ -59,6 +59,13 @@ void share_between_works(Entry& entry) {
 
 }  // namespace
 
+/// What is posted to the executor may come to run while the tail is taken down on another thread: it holds this for as
+/// long as it runs, and does nothing once it is shut.
+struct Gate {
+  std::mutex mutex;
+  bool open = true;
+};
+
 struct TailThread::Impl {
   Journal& journal;
   Replica& replica;
@@ -71,7 +78,7 @@ struct TailThread::Impl {
   int under_way = 0;
   bool stopping = false;
   std::unique_ptr<Journal::Tail> tail;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   std::thread thread;
 
   bool stopped() {
@@ -80,8 +87,9 @@ struct TailThread::Impl {
   }
 
   void fail(const Error& error) {
-    executor.post([this, alive_then = alive, error] {
-      if (*alive_then) failed(error);
+    executor.post([this, held = gate, error] {
+      const std::lock_guard running{held->mutex};
+      if (held->open) failed(error);
     });
   }
 
@@ -94,8 +102,9 @@ struct TailThread::Impl {
       ++under_way;
     }
     auto shared = std::make_shared<std::vector<DecodedRecord>>(std::move(records));
-    executor.post([this, alive_then = alive, shared] {
-      if (!*alive_then) return;
+    executor.post([this, held = gate, shared] {
+      const std::lock_guard running{held->mutex};
+      if (!held->open) return;
       const auto delivered = replica.deliver(std::move(*shared));
       {
         const std::lock_guard lock{mutex};
@@ -160,7 +169,8 @@ TailThread::~TailThread() {
   if (impl_->tail) impl_->tail->stop();
   impl_->changed.notify_one();
   if (impl_->thread.joinable()) impl_->thread.join();
-  *impl_->alive = false;
+  const std::lock_guard none_running{impl_->gate->mutex};
+  impl_->gate->open = false;
 }
 
 }  // namespace shiplog

@@ -18,6 +18,7 @@ class TailThread {
   /// stop. Passing trouble (kIo, kUnavailable) is retried and logged here.
   TailThread(Journal& journal, Replica& replica, Executor& executor, Offset from,
              std::function<void(const Error&)> failed);
+  /// Waits for the batch that is being folded. Not from within `failed`.
   ~TailThread();
 
  private:
