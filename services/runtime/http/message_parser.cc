@@ -11,6 +11,8 @@ namespace beast_http = boost::beast::http;
 using boost::beast::error_code;
 using boost::beast::string_view;
 
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
 std::string text(string_view from) { return {from.data(), from.size()}; }
 
 /// Puts what Beast's parser finds into a Message. `IsRequest` picks the start line.
@@ -29,6 +31,9 @@ class Sink : public beast_http::basic_parser<IsRequest> {
       if (failed_status != 0) return ParseStep::kFailed;
       if (this->is_done()) return ParseStep::kDone;
       if (used == bytes.size()) return ParseStep::kNeedMore;
+      // Beast ends the process when the last chunk comes first and in pieces: it asserts that what it has begun to look
+      // at has five bytes. No chunked body ends with fewer, so nothing waits for bytes that do not come.
+      if (header_done && this->chunked() && bytes.size() - used < kLastChunk.size()) return ParseStep::kNeedMore;
       const bool had_header = header_done;
       error_code ec;
       const size_t taken = this->put(boost::asio::const_buffer{bytes.data() + used, bytes.size() - used}, ec);
