@@ -9,7 +9,6 @@
 #include "events/base/result.h"
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
-#include "events/state/policy.h"
 
 namespace shiplog::api {
 
