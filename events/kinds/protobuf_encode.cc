@@ -96,7 +96,7 @@ Result<std::string> schema_or_other(const Schema& schema, const Value& value, co
         put_bytes(out, 2, one);
       }
     }
-  } else if (!(or_bool && value.is_bool())) {
+  } else if (or_bool ? !value.is_bool() : !value.is_null()) {  // null: neither, as an entry of a map may be
     return no_form(place, value);
   }
   return out;

@@ -307,6 +307,21 @@ TEST(Protobuf, ManyEntriesAreReadInTime) {
   EXPECT_EQ(result.value()["data"].size(), 100'000U);
 }
 
+// A dependency that is neither a schema nor names: JSON says null, and protobuf an empty message.
+TEST(Protobuf, AMapEntryThatIsNothingComesBackAsNothing) {
+  const std::string schema = bytes(32, bytes(1, "x") + bytes(2, ""));
+  const std::string version = bytes(1, "v1") + bytes(4, bytes(1, schema));
+  const Value object =
+      decoded("apiextensions.k8s.io/v1", "CustomResourceDefinition", bytes(2, bytes(1, "g") + bytes(7, version)));
+  Value whole = object;
+  whole.set("apiVersion", "apiextensions.k8s.io/v1");
+  whole.set("kind", "CustomResourceDefinition");
+  EXPECT_EQ(to_json(object["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["dependencies"]), R"({"x":null})");
+  const auto written = encode_protobuf(kinds(), whole);
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(decode_protobuf(kinds(), written.value()).value(), whole);
+}
+
 TEST(Protobuf, RefusesToWriteWhatHasNoForm) {
   const auto result = encode_protobuf(kinds(), yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: 3}]}}"));
   ASSERT_FALSE(result.has_value());
