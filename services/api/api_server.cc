@@ -63,6 +63,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   ServerPtr server = std::make_shared<Server>();
   std::unique_ptr<Watches> watches;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Seats> seats;
   OpenApiDocuments documents;
   Metrics* metrics = nullptr;
 
@@ -73,6 +74,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   void resource(const ContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
   HttpResponse health(const std::string& path, const HttpRequest& request);
+  bool find_seat(const ContextPtr& context);
   void route(const ContextPtr& context);
 };
 
@@ -319,7 +321,25 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
   context->request = std::move(request);
   context->request.path = path;
   context->writer = std::move(writer);
-  admit_request(server, context, [self = shared_from_this(), context] { self->route(context); });
+  admit_request(server, context, [self = shared_from_this(), context] {
+    if (self->find_seat(context)) self->route(context);
+  });
+}
+
+/// False: there is no room for it, which is answered.
+bool ApiServer::Impl::find_seat(const ContextPtr& context) {
+  if (in_group(context->user, kMastersGroup)) return true;
+  const bool reads = context->request.method == "GET" || context->request.method == "HEAD";
+  const Seats::Use use = !reads                            ? Seats::Use::kWrite
+                         : flag(context->request, "watch") ? Seats::Use::kWatch
+                                                           : Seats::Use::kRead;
+  auto seat = seats->take(context->user.name, use);
+  if (seat == nullptr) {
+    server->fail(context, Error{ErrorCode::kTooManyRequests, "too many requests, please try again later"});
+    return false;
+  }
+  context->writer = seated(std::move(context->writer), std::move(seat), use);
+  return true;
 }
 
 void ApiServer::Impl::route(const ContextPtr& context) {
@@ -349,6 +369,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   Options& own = impl->server->options;
   if (own.ephemera == nullptr) own.ephemera = own.record;
   impl->metrics = own.metrics;
+  impl->seats = std::make_unique<Seats>(own.limits);
   impl->server->workers = std::make_unique<Workers>(2);
   impl->watches = std::make_unique<Watches>(impl->server);
   impl->server->watches = impl->watches.get();

@@ -8,6 +8,7 @@
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "services/api/catalogue.h"
+#include "services/api/seats.h"
 #include "services/api/store.h"
 #include "services/runtime/http/server.h"
 #include "services/runtime/metrics.h"
@@ -36,6 +37,7 @@ class ApiServer {
     TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
     Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
     bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
+    Seats::Limits limits;           ///< do not bind system:masters, who must get in when others flood
     std::string version = "0.1.0";
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;

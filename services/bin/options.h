@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/result.h"
+#include "services/api/seats.h"
 #include "services/bin/journals.h"
 #include "services/member/member.h"
 #include "services/runtime/log.h"
@@ -19,6 +20,8 @@ struct CommonOptions {
   log::Format log_format = log::Format::kText;
   log::Level log_level = log::Level::kInfo;
   size_t max_connections = 10000;
+  size_t max_connections_per_address = 5000;
+  api::Seats::Limits limits;
   size_t max_body_bytes = 3 * 1024 * 1024;
 };
 

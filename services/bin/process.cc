@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,13 @@ void block_signals() {
   sigset_t set = stop_signals();
   sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void allow_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // not granted: connections then wait until others have closed
 }
 
 void wait_for_stop() {
@@ -85,6 +93,7 @@ HttpServer::Options http_options(const CommonOptions& common, const HostPort& li
   http.key_pem = identity.server.key_pem;
   http.client_ca_pem = identity.authority.certificate_pem;
   http.max_connections = common.max_connections;
+  http.max_connections_per_address = common.max_connections_per_address;
   http.max_body_bytes = common.max_body_bytes;
   return http;
 }

@@ -13,6 +13,8 @@ namespace shiplog {
 
 /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts, ignores SIGPIPE: call before any thread exists.
 void block_signals();
+/// Lets this process have as many files and connections open as it may: what shells grant is often 1024.
+void allow_open_files();
 /// Waits for SIGTERM or SIGINT; or for stop_process().
 void wait_for_stop();
 /// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.

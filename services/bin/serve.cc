@@ -263,6 +263,7 @@ class ControlPlane {
     api.tokens = tokens_.get();
     api.webhooks = &webhooks_;
     api.anonymous = options_.anonymous;
+    api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;
     add_gauges();
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));

@@ -47,6 +47,20 @@ void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
   app.add_option("--max-connections", common.max_connections, "Connections beyond this are closed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--max-connections-per-address", common.max_connections_per_address,
+                 "Connections from one address beyond this are closed")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  const std::string shared = " in all, and beyond half of it of one user, get 429; system:masters are not counted";
+  app.add_option("--max-requests-inflight", common.limits.reads, "Reading requests beyond this" + shared)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-mutating-requests-inflight", common.limits.writes, "Writing requests beyond this" + shared)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-watches", common.limits.watches, "Watches beyond this" + shared)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--max-body-bytes", common.max_body_bytes, "Request bodies beyond this get 413")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -173,6 +187,7 @@ int run(std::vector<std::string> words) {
   }
 
   block_signals();
+  allow_open_files();
   if (serve_command->parsed()) {
     if (const std::string wrong = check_roles(serving.roles); !wrong.empty()) {
       std::fprintf(stderr, "shiplogd: %s\n", wrong.c_str());

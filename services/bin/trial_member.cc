@@ -90,6 +90,7 @@ class TrialMember {
                                 stop_process();
                               }));
     api::ApiServer::Options api;
+    api.limits = options_.common.limits;
     api.http = http_options(options_.common, listen, identity_);
     api.record = &stack_->store();
     api.ephemera = &stack_->store();

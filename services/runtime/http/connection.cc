@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kInputBytes = 8 * 1024;
 constexpr size_t kBodyInputBytes = 64 * 1024;
-constexpr size_t kGatherBytes = 32 * 1024;  // small pieces are written together up to this size
+constexpr size_t kProgressBytes = 64 * 1024;  // within a write timeout
+constexpr size_t kGatherBytes = 32 * 1024;    // small pieces are written together up to this size
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
@@ -66,13 +67,20 @@ class Exchange final : public ResponseWriter {
 bool ServerState::enter(const std::shared_ptr<Connection>& connection) {
   const std::lock_guard lock{mutex};
   if (stopping || connections.size() >= options.max_connections) return false;
+  // One host must not take the places of all others.
+  const auto here = by_address.try_emplace(connection->address(), 0).first;
+  if (here->second >= options.max_connections_per_address) return false;
+  ++here->second;
   connections.emplace(connection.get(), connection);
   return true;
 }
 
 void ServerState::leave(Connection* connection) {
   const std::lock_guard lock{mutex};
-  connections.erase(connection);
+  if (connections.erase(connection) > 0) {
+    const auto here = by_address.find(connection->address());
+    if (--here->second == 0) by_address.erase(here);
+  }
   if (connections.empty()) emptied.notify_all();
 }
 
@@ -82,7 +90,11 @@ void ServerState::trouble(const HttpPeer& peer, const Error& error) const {
 
 Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
                        std::unique_ptr<net::Transport> transport)
-    : server_{std::move(server)}, strand_{std::move(strand)}, transport_{std::move(transport)}, timer_{strand_} {
+    : server_{std::move(server)},
+      strand_{std::move(strand)},
+      transport_{std::move(transport)},
+      timer_{strand_},
+      address_{transport_->peer().address} {
   const auto& options = server_->options;
   tick_ = std::min({options.header_timeout, options.body_timeout, options.idle_timeout, options.write_timeout});
   peer_ = transport_->peer();
@@ -346,7 +358,7 @@ void Connection::enqueue(std::string bytes, ResponseWriter::Done done) {
 void Connection::pump() {
   if (write_pending_ || output_.empty() || phase_ == Phase::kClosed) return;
   writing_ = std::move(output_.front().bytes);
-  written_ = 0;
+  written_ = granted_ = 0;
   writing_done_.clear();
   writing_done_.push_back(std::move(output_.front().done));
   output_.pop_front();
@@ -360,7 +372,12 @@ void Connection::pump() {
 }
 
 void Connection::write_on() {
-  write_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
+  // A byte now and then is no progress: who takes an answer that way would hold its memory for hours.
+  if (!write_deadline_ || written_ - granted_ >= kProgressBytes) {
+    granted_ = written_;
+    write_deadline_ =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
+  }
   transport_->write_some(writing_.data() + written_, writing_.size() - written_,
                          [self = shared_from_this()](const Result<size_t>& count) {
                            if (self->phase_ == Phase::kClosed) return;
@@ -399,7 +416,7 @@ void Connection::expired() {
   if (phase_ == Phase::kClosed) return;
   const auto now = std::chrono::steady_clock::now();
   if (write_deadline_ && *write_deadline_ <= now) {
-    return lose(Error{ErrorCode::kTimeout, "the client takes no bytes any more: its connection is closed"});
+    return lose(Error{ErrorCode::kTimeout, "the client takes its answer too slowly: its connection is closed"});
   }
   if (read_deadline_ && *read_deadline_ <= now) {
     read_deadline_.reset();

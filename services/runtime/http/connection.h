@@ -35,9 +35,10 @@ struct ServerState {
   std::mutex mutex;
   std::condition_variable emptied;
   std::map<Connection*, std::weak_ptr<Connection>> connections;
+  std::map<std::string, size_t> by_address;  // connections now
   bool stopping = false;
 
-  /// False: there are too many, or the server is stopping.
+  /// False: there are too many, in all or from its address, or the server is stopping.
   bool enter(const std::shared_ptr<Connection>& connection);
   void leave(Connection* connection);
   void trouble(const HttpPeer& peer, const Error& error) const;
@@ -62,6 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void kill();
 
   const net::Strand& strand() const { return strand_; }
+  const std::string& address() const { return address_; }
 
   // What the ResponseWriter of exchange number `exchange` asks for. Late calls, for an older exchange, do nothing.
   void send(uint64_t exchange, HttpResponse response);
@@ -109,6 +111,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Millis tick_;
   Phase phase_ = Phase::kHandshake;
   HttpPeer peer_;
+  const std::string address_;  // as it was counted
   bool keep_alive_ = true;
   bool stopping_ = false;
   std::optional<Instant> read_deadline_;
@@ -135,6 +138,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::deque<Piece> output_;
   std::string writing_;  // what the socket is being given
   size_t written_ = 0;
+  size_t granted_ = 0;  // of these bytes, when the deadline was set
   std::vector<ResponseWriter::Done> writing_done_;
   bool write_pending_ = false;
 };

@@ -13,7 +13,7 @@
 
 namespace shiplog::testing {
 
-RawClient::RawClient(uint16_t port, int receive_buffer_bytes) {
+RawClient::RawClient(uint16_t port, int receive_buffer_bytes, const char* from) {
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   SHIPLOG_CHECK(fd_ >= 0, "a socket can be had");
   if (receive_buffer_bytes > 0) {
@@ -24,6 +24,11 @@ RawClient::RawClient(uint16_t port, int receive_buffer_bytes) {
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
+  if (from != nullptr) {
+    SHIPLOG_CHECK(::inet_pton(AF_INET, from, &address.sin_addr) == 1, "an address is written with dots");
+    SHIPLOG_CHECK(::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
+                  "the address is this host's");
+  }
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int connected = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
@@ -54,6 +59,11 @@ std::string RawClient::read_until(std::string_view end) {
     if (count <= 0) return std::exchange(pending_, {});
     pending_.append(block, static_cast<size_t>(count));
   }
+}
+
+bool RawClient::take_a_byte() {
+  char byte = 0;
+  return ::recv(fd_, &byte, 1, 0) == 1;
 }
 
 std::string RawClient::read_answer() {

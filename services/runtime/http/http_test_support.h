@@ -51,7 +51,8 @@ bool eventually(Condition condition) {
 /// A plain blocking TCP client that can misbehave.
 class RawClient {
  public:
-  explicit RawClient(uint16_t port, int receive_buffer_bytes = 0);
+  /// `from`: an address of this host, 127.0.0.2 for example; nullptr: any.
+  explicit RawClient(uint16_t port, int receive_buffer_bytes = 0, const char* from = nullptr);
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
@@ -61,6 +62,8 @@ class RawClient {
   /// Up to and with `end`, or all there is before the other side closes (or 20 s pass).
   std::string read_until(std::string_view end);
   std::string read_to_end() { return read_until({}); }
+  /// Whether there was one more byte to take.
+  bool take_a_byte();
   /// One answer with Content-Length.
   std::string read_answer();
   void close();

@@ -54,7 +54,8 @@ class HttpServer {
     std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
 
     size_t max_connections = 10000;  ///< more are closed at once
-    size_t max_in_flight = 2000;     ///< requests without an answer yet, streams not counted; more get 429
+    size_t max_connections_per_address = 5000;
+    size_t max_in_flight = 2000;  ///< requests without an answer yet, streams not counted; more get 429
     size_t max_header_bytes = 64 * 1024;
     size_t max_target_bytes = 16 * 1024;
     size_t max_body_bytes = 3 * 1024 * 1024;
@@ -62,7 +63,7 @@ class HttpServer {
     Millis header_timeout{10'000};  ///< TLS handshake, and a request's first byte to its header's last
     Millis body_timeout{60'000};    ///< the whole body
     Millis idle_timeout{180'000};   ///< between requests
-    Millis write_timeout{30'000};   ///< without the client taking a single byte
+    Millis write_timeout{30'000};   ///< for the client to take the next 64 KB, or all there is if that is less
     Millis linger{2'000};           ///< for a client to finish sending after our last word
 
     Refusal refusal;  ///< empty: plain text

@@ -211,6 +211,32 @@ TEST(HttpServer, DropsAHalfSentBody) {
   EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
 }
 
+/// A byte now and then, until the server has had enough.
+template <class OneMore>
+bool ends_although(OneMore one_more) {
+  return eventually([&] { return !one_more(); });
+}
+
+TEST(HttpServer, DropsAHeaderThatDribbles) {
+  HttpServer::Options options;
+  options.header_timeout = Millis{80};
+  const auto server = serve(answer_with_path, options);
+  RawClient client{server->bound_port()};
+  client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
+  EXPECT_TRUE(ends_although([&] { return server->stats().refused == 0 && client.send("x"); }));
+  EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+}
+
+TEST(HttpServer, DropsABodyThatDribbles) {
+  HttpServer::Options options;
+  options.body_timeout = Millis{80};
+  const auto server = serve(answer_with_path, options);
+  RawClient client{server->bound_port()};
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  EXPECT_TRUE(ends_although([&] { return server->stats().refused == 0 && client.send("x"); }));
+  EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 "));
+}
+
 TEST(HttpServer, ClosesASilentConnectionWithoutAWord) {
   HttpServer::Options options;
   options.header_timeout = Millis{80};
@@ -312,7 +338,23 @@ TEST(HttpServer, DropsAReaderThatTakesNothing) {
   ASSERT_TRUE(written.get().has_value());
   ASSERT_FALSE(written.get()->has_value());
   EXPECT_EQ(written.get()->error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(trouble.get().value_or(""), HasSubstr("takes no bytes any more"));
+  EXPECT_THAT(trouble.get().value_or(""), HasSubstr("too slowly"));
+}
+
+TEST(HttpServer, DropsAReaderThatTakesAByteNowAndThen) {
+  HttpServer::Options options;
+  options.write_timeout = Millis{100};
+  Awaited<std::string> trouble;
+  options.on_trouble = [&](const HttpPeer&, const Error& error) { trouble.set(error.message); };
+  const auto server = serve(
+      [&](const HttpRequest&, const Writer& writer) {
+        writer->send({200, {}, std::string(30'000'000, 'z')});
+      },
+      options);
+  RawClient client{server->bound_port(), 16 * 1024};
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(ends_although([&] { return server->stats().refused == 0 && client.take_a_byte(); }));
+  EXPECT_THAT(trouble.get().value_or(""), HasSubstr("too slowly"));
 }
 
 TEST(HttpServer, WritesChunksOfManyThreadsWhole) {
@@ -397,6 +439,25 @@ TEST(HttpServer, ClosesConnectionsOverTheLimit) {
   second.reset();
   EXPECT_TRUE(eventually([&] { return server->stats().connections == 1; }));
   RawClient fourth{server->bound_port()};
+  fourth.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(fourth.read_answer(), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, OneAddressDoesNotGetAllConnections) {
+  HttpServer::Options options;
+  options.max_connections_per_address = 2;
+  const auto server = serve(answer_with_path, options);
+  auto first = std::make_unique<RawClient>(server->bound_port(), 0, "127.0.0.2");
+  RawClient second{server->bound_port(), 0, "127.0.0.2"};
+  EXPECT_TRUE(eventually([&] { return server->stats().connections == 2; }));
+  RawClient third{server->bound_port(), 0, "127.0.0.2"};
+  EXPECT_THAT(third.read_to_end(), IsEmpty());
+  RawClient elsewhere{server->bound_port(), 0, "127.0.0.3"};
+  elsewhere.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(elsewhere.read_answer(), StartsWith("HTTP/1.1 200 "));
+  first.reset();
+  EXPECT_TRUE(eventually([&] { return server->stats().connections == 2; }));
+  RawClient fourth{server->bound_port(), 0, "127.0.0.2"};
   fourth.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(fourth.read_answer(), StartsWith("HTTP/1.1 200 "));
 }
