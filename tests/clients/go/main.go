@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
 	core "k8s.io/api/core/v1"
@@ -106,7 +107,10 @@ func (d *day) discovery() {
 	must(err, "the OpenAPI document (protobuf)")
 	described := false
 	for _, definition := range document.GetDefinitions().GetAdditionalProperties() {
-		described = described || definition.Name == "io.k8s.api.apps.v1.Deployment"
+		for _, extension := range definition.GetValue().GetVendorExtension() {
+			described = described || extension.GetName() == "x-kubernetes-group-version-kind" &&
+				strings.Contains(extension.GetValue().GetYaml(), "Deployment") && definition.Value.GetProperties() != nil
+		}
 	}
 	expect(described, "the OpenAPI document does not describe Deployments")
 	paths, err := client.OpenAPIV3().Paths()

@@ -181,7 +181,7 @@ Y
   must_be "nginx:1.28 3" get deployment web -o 'jsonpath={.spec.template.spec.containers[0].image} {.status.updatedReplicas}'
   must_be "deployment.apps/web restarted" rollout restart deployment/web
   must_say "successfully rolled out" rollout status deployment/web --timeout="$patience"
-  if able jsonpath wait; then must wait '--for=jsonpath={.status.readyReplicas}=3' deployment/web --timeout="$patience"
+  if able --for=jsonpath wait; then must wait '--for=jsonpath={.status.readyReplicas}=3' deployment/web --timeout="$patience"
   else step "  (this one cannot wait for a JSON path)"; fi
   if able subresource get; then must_be 3 get deployment web --subresource=scale -o 'jsonpath={.spec.replicas}'
   else step "  (this one does not know subresources)"; fi
@@ -280,7 +280,7 @@ Y
 
 the_end() {
   step "the namespace goes with all that is in it"
-  must_be "namespace \"$namespace\" deleted" delete namespace "$namespace" --timeout="$patience"
+  must_say "namespace \"$namespace\" deleted" delete namespace "$namespace" --timeout="$patience"
   must_refuse NotFound get namespace "$namespace"
   must_be "" get configmaps -o name
 }
