@@ -153,7 +153,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
           failed = object.error();
           return false;
         }
-        if (matches(object.value())) event("ADDED", object.value(), out);
+        if (matches(object.value())) event("ADDED", object.value(), {}, out);
         return true;
       }));
       if (failed) return *failed;
@@ -174,7 +174,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (!batch.complete) return from_history(out);
     for (const Feed::ChangePtr& change : batch.changes) {
       if (!context_->path.ns.empty() && change->object.ns != context_->path.ns) continue;
-      step(change->revision, change->before, change->after, out);
+      step(change->revision, change->before, change->after, change->json ? *change->json : std::string_view{}, out);
     }
     at_ = batch.upto;
     return true;
@@ -194,7 +194,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         if (row.operation != Operation::kRemoved) {
           SHIPLOG_TRY(after, parse_stored_json(row.json));
         }
-        step(row.revision, before, after, out);
+        step(row.revision, before, after, row.json, out);
         at_ = row.revision;
       }
       if (rows.size() < which.limit) at_ = view.revision();
@@ -219,25 +219,28 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     return behind(out);
   }
 
-  /// W-7: what the selectors make of one change.
-  void step(Revision revision, Value before, Value after, std::string& out) {
+  /// W-7: what the selectors make of one change. `json`: of what it left, or of what it removed with its revision.
+  void step(Revision revision, Value before, Value after, std::string_view json, std::string& out) {
     if (revision <= skipped_) return;
     if (server_.options.vault != nullptr) {
       for (Value* value : {&before, &after}) {
         if (value->is_null()) continue;
-        auto opened = server_.options.vault->open(std::move(*value));
+        auto opened = server_.options.vault->open(*value);
+        if (!opened || opened.value() != *value) json = {};  // it was sealed
         *value = opened ? std::move(opened).value() : Value{};
       }
     }
     const bool matched = !before.is_null() && matches(before);
     const bool match = !after.is_null() && matches(after);
-    if (match) return event(matched ? "MODIFIED" : "ADDED", after, out);
+    if (match) return event(matched ? "MODIFIED" : "ADDED", after, json, out);
     if (!matched) return;
+    const bool removed = after.is_null();
     before.edit("metadata").set("resourceVersion", std::to_string(revision.value));
-    event("DELETED", before, out);
+    event("DELETED", before, removed ? json : std::string_view{}, out);
   }
 
-  void event(const char* name, const Value& object, std::string& out) {
+  /// `json`: the object's, where it is known: a thousand watches of one change do not write it out a thousand times.
+  void event(const char* name, const Value& object, std::string_view json, std::string& out) {
     const Accept& accept = context_->accept;
     out += "{\"type\":\"";
     out += name;
@@ -255,7 +258,12 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     } else if (accept.form == Accept::Form::kPartialMetadata) {
       append_json(partial_metadata(object, accept.meta_version), out);
     } else {
-      append_json(in_version(*context_->kind, object), out);
+      const Value shown = in_version(*context_->kind, object);
+      if (!json.empty() && shown == object) {  // one and the same Value, unless the version is another
+        out += json;
+      } else {
+        append_json(shown, out);
+      }
     }
     out += "}\n";
   }
