@@ -57,7 +57,10 @@ struct Fixture : ::testing::Test {
     made.method = method;
     made.path = path;
     made.body = body;
-    made.peer = {"127.0.0.1", true, "admin", {"system:masters"}};
+    made.peer.address = "127.0.0.1";
+    made.peer.certified = true;
+    made.peer.common_name = "admin";
+    made.peer.organizations = {"system:masters"};
     return made;
   }
   /// The answer's status; 0: the request went through; -1: the connection broke off.
