@@ -136,7 +136,9 @@ TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
   taken.edit("metadata").set("name", "widgets.policy.karmada.io");
   taken.edit("spec").set("group", "policy.karmada.io");
   taken.edit("spec").edit("names").set("kind", "PropagationPolicy");
-  EXPECT_FALSE(create(type, taken).has_value());
+  const Value refused = stored(type, taken);
+  EXPECT_EQ(refused["status"]["conditions"][0]["type"].as_string(), "NamesAccepted");
+  EXPECT_EQ(refused["status"]["conditions"][0]["status"].as_string(), "False");
 
   const Value made = stored(type, definition());
   Value moved = made;

@@ -32,8 +32,9 @@ class Sink : public beast_http::basic_parser<IsRequest> {
       if (this->is_done()) return ParseStep::kDone;
       if (used == bytes.size()) return ParseStep::kNeedMore;
       // Beast ends the process when the last chunk comes first and in pieces: it asserts that what it has begun to look
-      // at has five bytes. No chunked body ends with fewer, so nothing waits for bytes that do not come.
-      if (header_done && this->chunked() && bytes.size() - used < kLastChunk.size()) return ParseStep::kNeedMore;
+      // at has five bytes. No first chunk that begins so is shorter, so nothing waits for bytes that do not come.
+      const bool perhaps_last = header_done && this->chunked() && !chunk_begun && bytes[used] == kLastChunk.front();
+      if (perhaps_last && bytes.size() - used < kLastChunk.size()) return ParseStep::kNeedMore;
       const bool had_header = header_done;
       error_code ec;
       const size_t taken = this->put(boost::asio::const_buffer{bytes.data() + used, bytes.size() - used}, ec);
@@ -65,6 +66,7 @@ class Sink : public beast_http::basic_parser<IsRequest> {
   int failed_status = 0;
   size_t header_bytes = 0;
   bool header_done = false;
+  bool chunk_begun = false;  // the first one
   bool http11 = true;
 
  private:
@@ -124,7 +126,7 @@ class Sink : public beast_http::basic_parser<IsRequest> {
     return body.size();
   }
 
-  void on_chunk_header_impl(uint64_t, string_view, error_code&) override {}
+  void on_chunk_header_impl(uint64_t, string_view, error_code&) override { chunk_begun = true; }
   size_t on_chunk_body_impl(uint64_t, string_view body, error_code& ec) override { return on_body_impl(body, ec); }
   void on_finish_impl(error_code&) override {}
 };
