@@ -268,7 +268,9 @@ void Connection::refuse(int status, const std::string& message) {
 // --- answering ---------------------------------------------------------------------------------------------------
 
 std::string Connection::head(int status, const HttpHeaders& headers, const std::string& framing) const {
-  const char* connection = !keep_alive_ ? "close" : http11_ ? "" : "keep-alive";
+  // A stop reaches one connection after the other; no answer after its beginning says that there will be more.
+  const bool closes = !keep_alive_ || server_->stopping.load();
+  const char* connection = closes ? "close" : http11_ ? "" : "keep-alive";
   return response_head(status, headers, framing, connection);
 }
 

@@ -36,7 +36,7 @@ struct ServerState {
   std::condition_variable emptied;
   std::map<Connection*, std::weak_ptr<Connection>> connections;
   std::map<std::string, size_t> by_address;  // connections now
-  bool stopping = false;
+  std::atomic<bool> stopping{false};
 
   /// False: there are too many, in all or from its address, or the server is stopping.
   bool enter(const std::shared_ptr<Connection>& connection);
