@@ -8,7 +8,8 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <unistd.h>
+
+#include "events/base/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -19,9 +20,6 @@ constexpr int kRowBytes = 3000;
 /// A file in WAL mode with a writer, and a mover beside it.
 struct File {
   File() {
-    std::string made = (std::filesystem::temp_directory_path() / "wal-mover-XXXXXX").string();
-    directory = ::mkdtemp(made.data());
-    path = directory / "file.db";
     EXPECT_EQ(sqlite3_open(path.c_str(), &writer), SQLITE_OK);
     sqlite3_busy_timeout(writer, 10'000);  // a reader that meets a header half written asks for the writer's lock
     run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; CREATE TABLE row(id INTEGER PRIMARY KEY, bytes BLOB)");
@@ -30,7 +28,6 @@ struct File {
   ~File() {
     mover.reset();
     sqlite3_close(writer);
-    std::filesystem::remove_all(directory);
   }
   void run(const std::string& sql) const {
     EXPECT_EQ(sqlite3_exec(writer, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(writer);
@@ -41,7 +38,8 @@ struct File {
   }
   auto size(const char* suffix) const { return std::filesystem::file_size(path.string() + suffix); }
 
-  std::filesystem::path directory, path;
+  TestDirectory directory{"wal-mover"};
+  std::filesystem::path path = directory.file("file.db");
   sqlite3* writer = nullptr;
   std::optional<WalMover> mover;
 };
