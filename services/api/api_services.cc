@@ -4,6 +4,7 @@
 #include <set>
 
 #include "events/state/object.h"
+#include "services/api/own_entry.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -79,17 +80,6 @@ std::vector<Event> ApiServices::outdated(const State& state) const {
   return events;
 }
 
-Entry ApiServices::entry_of(std::vector<Event> events) const {
-  Entry entry;
-  entry.actor = {.user = "system:shiplog",
-                 .groups = {"system:shiplog"},
-                 .service = "api",
-                 .source_ip = "",
-                 .user_agent = user_agent_};
-  entry.events = std::move(events);
-  return entry;
-}
-
 void ApiServices::begin(Replica& replica, Clock& clock, std::string user_agent, std::function<void()> then) {
   replica_ = &replica;
   clock_ = &clock;
@@ -97,7 +87,7 @@ void ApiServices::begin(Replica& replica, Clock& clock, std::string user_agent, 
   auto events = outdated(replica.state());
   if (events.empty()) return then();
   // Of several processes one is first; the others' entries are refused, which is as good.
-  replica.append(entry_of(std::move(events)), [then = std::move(then)](const Result<Outcome>& outcome) {
+  replica.append(own_entry(user_agent_, std::move(events)), [then = std::move(then)](const Result<Outcome>& outcome) {
     if (!outcome) log::error("api_services.failed", {log::kv("reason", outcome.error().message)});
     then();
   });
@@ -112,7 +102,7 @@ void ApiServices::on_folded(const State& state, const DecodedRecord& record, con
   if (!defined) return;
   auto events = outdated(state);
   if (events.empty()) return;
-  Entry entry = entry_of(std::move(events));
+  Entry entry = own_entry(user_agent_, std::move(events));
   entry.cause = {folded.revision, record.entry.id, ""};
   replica_->append(std::move(entry), [](const Result<Outcome>& outcome) {
     if (!outcome) log::error("api_services.failed", {log::kv("reason", outcome.error().message)});

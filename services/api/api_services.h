@@ -23,7 +23,6 @@ class ApiServices final : public Observer {
 
  private:
   std::vector<Event> outdated(const State& state) const;
-  Entry entry_of(std::vector<Event> events) const;
 
   const Catalogue& catalogue_;
   Replica* replica_ = nullptr;  // set by begin()

@@ -17,6 +17,7 @@
 #include "services/api/api_services.h"
 #include "services/api/auth/access.h"
 #include "services/api/auth/token_signer.h"
+#include "services/api/own_entry.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
@@ -52,18 +53,6 @@ constexpr Millis kExpireEvery{60'000};
 /// The namespaces every control plane has (as upstream).
 std::vector<std::string> system_namespaces() {
   return {"default", "kube-node-lease", "kube-public", "kube-system", "karmada-cluster", "karmada-system"};
-}
-
-/// An entry of this process's own, which no user has asked for.
-Entry own_entry(Event event) {
-  Entry entry;
-  entry.actor = {.user = "system:shiplog",
-                 .groups = {"system:shiplog"},
-                 .service = "api",
-                 .source_ip = "",
-                 .user_agent = kUserAgent};
-  entry.events.push_back(std::move(event));
-  return entry;
 }
 
 /// Everything a running control plane process holds, in the order of its making.
@@ -302,7 +291,8 @@ class ControlPlane {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;
       // Of several processes one is first; the others' are refused, which is as good.
-      record_->replica().append(own_entry(ObjectCreated{key, new_namespace(name)}), [all](Result<Outcome>) {});
+      record_->replica().append(api::own_entry(kUserAgent, {ObjectCreated{key, new_namespace(name)}}),
+                                [all](Result<Outcome>) {});
     }
     if (!serves_api()) return;
     access_.begin(record_->replica(), kUserAgent, [all] {});
@@ -315,7 +305,8 @@ class ControlPlane {
     for (const auto& [name, object] : ephemera_->replica().state().objects("events")) {
       const auto made = parse_rfc3339(object.value["metadata"]["creationTimestamp"].as_string());
       if (!made || now - made.value() < kEventLife) continue;
-      ephemera_->replica().append(own_entry(ObjectRemoved{{"events", name.ns, name.name}}), [](Result<Outcome>) {});
+      ephemera_->replica().append(api::own_entry(kUserAgent, {ObjectRemoved{{"events", name.ns, name.name}}}),
+                                  [](Result<Outcome>) {});
     }
     loop_.post_after(kExpireEvery, [this] {
       if (!stopped_) expire_ephemera();

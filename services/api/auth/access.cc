@@ -5,6 +5,7 @@
 #include "services/api/auth/rbac/aggregate.h"
 #include "services/api/auth/rbac/bootstrap.h"
 #include "services/api/auth/rbac/escalation.h"
+#include "services/api/own_entry.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -48,17 +49,6 @@ void Access::on_folded(const State& state, const DecodedRecord& record, const Fo
   update_aggregates(state, {folded.revision, record.entry.id, ""});
 }
 
-Entry Access::entry_of(std::vector<Event> events) const {
-  Entry entry;
-  entry.actor = {.user = "system:shiplog",
-                 .groups = {"system:shiplog"},
-                 .service = "api",
-                 .source_ip = "",
-                 .user_agent = user_agent_};
-  entry.events = std::move(events);
-  return entry;
-}
-
 void Access::begin(Replica& replica, std::string user_agent, std::function<void()> then) {
   replica_ = &replica;
   user_agent_ = std::move(user_agent);
@@ -69,7 +59,7 @@ void Access::begin(Replica& replica, std::string user_agent, std::function<void(
   update_aggregates(replica.state(), {});
   if (missing.empty()) return then();
   // Of several processes one is first; the others' entries are refused, which is as good.
-  replica.append(entry_of(std::move(missing)), [then = std::move(then)](Result<Outcome> outcome) {
+  replica.append(own_entry(user_agent_, std::move(missing)), [then = std::move(then)](Result<Outcome> outcome) {
     if (!outcome) log::error("access.bootstrap_failed", {log::kv("reason", outcome.error().message)});
     then();
   });
@@ -77,7 +67,7 @@ void Access::begin(Replica& replica, std::string user_agent, std::function<void(
 
 void Access::update_aggregates(const State& state, const Cause& cause) {
   for (auto& [key, object] : outdated_aggregates(state.objects(rbac::kClusterRole))) {
-    Entry entry = entry_of({});
+    Entry entry = own_entry(user_agent_, {});
     entry.cause = cause;
     entry.expects = {{key, state.revision_of(key)}};
     entry.events = {ObjectUpdated{key, std::move(object)}};

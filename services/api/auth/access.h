@@ -34,7 +34,6 @@ class Access final : public Observer {
 
  private:
   void update_aggregates(const State& state, const Cause& cause);
-  Entry entry_of(std::vector<Event> events) const;
 
   mutable std::shared_mutex mutex_;
   RbacPolicy policy_;
