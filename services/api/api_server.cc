@@ -352,7 +352,8 @@ void ApiServer::Impl::route(const ContextPtr& context) {
   if (path.starts_with("/shiplog/v1/")) {
     return server->when_current(context, [self = shared_from_this(), context] {
       if (serve_insight(*self->server->options.record, *self->server->options.clock,
-                        self->server->options.catalogue->current(), context->request, context->writer)) {
+                        self->server->options.catalogue->current(), self->server->options.remedies, context->request,
+                        context->writer)) {
         return;
       }
       self->server->fail(context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});

@@ -8,6 +8,7 @@
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "services/api/catalogue.h"
+#include "services/api/insight/why.h"
 #include "services/api/seats.h"
 #include "services/api/store.h"
 #include "services/runtime/http/server.h"
@@ -39,6 +40,7 @@ class ApiServer {
     bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
     Seats::Limits limits;           ///< do not bind system:masters, who must get in when others flood
     std::string version = "0.1.0";
+    Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;
     /// Sees every request before it is handled: true when it has taken the request over (a member's switches).

@@ -21,6 +21,7 @@
 #include "services/api/webhooks/webhooks.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
+#include "services/bin/remedies.h"
 #include "services/bin/snapshots.h"
 #include "services/bin/stack.h"
 #include "services/binder/service.h"
@@ -251,6 +252,7 @@ class ControlPlane {
     api.access = &access_;
     api.tokens = tokens_.get();
     api.webhooks = &webhooks_;
+    api.remedies = placement_remedies;
     api.anonymous = options_.anonymous;
     api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;

@@ -43,7 +43,7 @@ struct Subject {
 };
 
 Candidate best_in_namespace(const State& state, const std::string& ns, const Subject& subject, const Value& object,
-                            size_t& considered) {
+                            std::vector<Candidate>& considered) {
   Candidate best;
   const auto& policies = state.policies();
   for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
@@ -51,7 +51,7 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
     if (policy.deleting || !subject.may_match(policy)) continue;
     const SelectorMatch how = match(policy, object);
     if (how == SelectorMatch::kNone) continue;
-    ++considered;
+    considered.push_back({&policy, how});
     // Policies come by name, so the first of equals has the smaller one.
     if (best.policy == nullptr || std::tie(policy.priority, how) > std::tie(best.policy->priority, best.match)) {
       best = {&policy, how};
@@ -106,7 +106,7 @@ std::string described(const Policy& policy) {
                                  : "PropagationPolicy " + policy.ns + "/" + policy.name;
 }
 
-Candidate choose_policy(const State& state, const Value& object, size_t& considered) {
+Candidate choose_policy(const State& state, const Value& object, std::vector<Candidate>& considered) {
   const Value& meta = object["metadata"];
   const Subject subject{object["apiVersion"].as_string(), object["kind"].as_string(), meta["namespace"].as_string(),
                         meta["name"].as_string()};

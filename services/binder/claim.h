@@ -39,7 +39,7 @@ struct Candidate {
 };
 
 /// The policy that an unclaimed object goes to: policies of its own namespace first, then cluster-scoped ones; among
-/// them by priority, selector match and name (D-11, D-12). `considered`: how many matched.
-Candidate choose_policy(const State& state, const Value& object, size_t& considered);
+/// them by priority, selector match and name (D-11, D-12). `considered` gets those that matched, by name.
+Candidate choose_policy(const State& state, const Value& object, std::vector<Candidate>& considered);
 
 }  // namespace shiplog::binder

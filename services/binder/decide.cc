@@ -75,6 +75,31 @@ std::string words_for(SelectorMatch how) {
   return "not at all";
 }
 
+/// Which policies select it, and what set the one apart that has it.
+std::vector<std::string> how_won(const Candidate& chosen, const std::vector<Candidate>& considered) {
+  constexpr size_t kMostNamed = 20;
+  if (considered.size() == 1) return {"no other policy selects it"};
+  std::vector<std::string> steps{std::to_string(considered.size()) +
+                                 " policies select it: the first by priority, how it selects, and name has it"};
+  for (const Candidate& each : considered) {
+    if (steps.size() > kMostNamed) {
+      steps.push_back("... and " + std::to_string(considered.size() - kMostNamed) + " more");
+      break;
+    }
+    std::string words =
+        described(*each.policy) + ": priority " + std::to_string(each.policy->priority) + ", " + words_for(each.match);
+    if (each.policy == chosen.policy) {
+      words += ": has it";
+    } else if (each.policy->priority != chosen.policy->priority) {
+      words += ": lower priority";
+    } else {
+      words += each.match != chosen.match ? ": selects it less closely" : ": later by name";
+    }
+    steps.push_back(std::move(words));
+  }
+  return steps;
+}
+
 /// The fold keeps these as they are: they are not the binder's to say (D-24).
 Value without_what_others_write(Value binding) {
   for (const char* field : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
@@ -85,7 +110,7 @@ Value without_what_others_write(Value binding) {
 }
 
 Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
-             std::string how_chosen) {
+             std::vector<std::string> how_chosen) {
   const Policy& policy = *chosen.policy;
   if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
   SHIPLOG_TRY(overrides_exist(state, policy));
@@ -107,7 +132,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   set_claim(claimed, policy);
   Explanation why;
   why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
-  why.steps.push_back(std::move(how_chosen));
+  why.steps = std::move(how_chosen);
   SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, why));
   update(decision, state, key, std::move(claimed));
   if (made != existing) {
@@ -129,15 +154,12 @@ Decided decide_template(const State& state, const ObjectKey& key) {
     if (found == state.policies().end() || found->second.deleting) return release(state, key, object->value);
     const SelectorMatch how = match(found->second, object->value);
     if (how == SelectorMatch::kNone) return release(state, key, object->value);
-    return bind(state, key, *object, {&found->second, how}, "it is claimed already: no other policy is looked at");
+    return bind(state, key, *object, {&found->second, how}, {"it is claimed already: no other policy is looked at"});
   }
-  size_t considered = 0;
+  std::vector<Candidate> considered;
   const Candidate chosen = choose_policy(state, object->value, considered);
   if (chosen.policy == nullptr) return release(state, key, object->value);
-  return bind(state, key, *object, chosen,
-              considered == 1 ? "one policy selects it"
-                              : std::to_string(considered) + " policies select it: the first by priority (" +
-                                    std::to_string(chosen.policy->priority) + "), selector match and name");
+  return bind(state, key, *object, chosen, how_won(chosen, considered));
 }
 
 /// Bindings that carry the policy's claim though no template does: their template is gone or was edited.

@@ -110,6 +110,19 @@ Result<void> history(Connection& plane, const HistoryOptions& options, std::ostr
   return ok();
 }
 
+Result<void> why(Connection& plane, const WhyOptions& options, std::ostream& out) {
+  HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+  set_if(query, "cluster", options.cluster);
+  if (options.at >= 0) query.emplace_back("at", std::to_string(options.at));
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/why", query));
+  if (options.output == "json") {
+    out << to_pretty_json(answer) << std::endl;
+  } else {
+    out << why_text(answer) << std::flush;
+  }
+  return ok();
+}
+
 Result<void> audit(Connection& plane, const AuditOptions& options, std::ostream& out) {
   HttpRequest::Query query{{"limit", std::to_string(options.limit)}};
   set_if(query, "user", options.user);

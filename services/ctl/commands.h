@@ -34,6 +34,15 @@ struct HistoryOptions {
 };
 Result<void> history(Connection& plane, const HistoryOptions& options, std::ostream& out);
 
+struct WhyOptions {
+  ObjectWords object;
+  std::string ns;
+  std::string cluster;  ///< empty: all
+  std::string output;   ///< "", "json"
+  int64_t at = -1;      ///< revision; -1: now
+};
+Result<void> why(Connection& plane, const WhyOptions& options, std::ostream& out);
+
 struct AuditOptions {
   std::string user, service, verb, kind, ns, name, family, since, until;
   std::string output;  ///< "", "json"

@@ -58,6 +58,7 @@ class Program {
     add_unjoin();
     add_get();
     add_history();
+    add_why();
     add_audit();
     add_events();
     add_replay();
@@ -180,6 +181,28 @@ class Program {
     add_output(*sub, history_.output, {"json"});
   }
 
+  void add_why() {
+    auto* sub = add(app_, "why", "Why an object runs where it does, and what else would have let a cluster have it",
+                    [this]() -> Result<int> {
+                      usage_ = true;
+                      SHIPLOG_TRY(why_.object, object_words_of(object_));
+                      usage_ = false;
+                      SHIPLOG_TRY(why_.ns, access_.namespace_or_default());
+                      SHIPLOG_TRY(auto plane, access_.connect());
+                      SHIPLOG_TRY(why(plane, why_, out_));
+                      return 0;
+                    });
+    sub->add_option("KIND/NAME", object_,
+                    "A template, a binding or a Work, as for kubectl: deployment/nginx, rb nginx-deployment")
+        ->required()
+        ->expected(1, 2);
+    sub->add_option("--cluster", why_.cluster, "Only about this cluster, in full")->type_name("NAME");
+    sub->add_option("--at", why_.at, "As of this revision (history has them)")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("REVISION");
+    add_output(*sub, why_.output, {"json"});
+  }
+
   void add_audit() {
     auto* sub =
         add(app_, "audit", "Who asked or decided what, and what came of it; newest first", [this]() -> Result<int> {
@@ -255,6 +278,7 @@ class Program {
   GetClustersOptions get_;
   std::string resource_;
   HistoryOptions history_;
+  WhyOptions why_;
   std::vector<std::string> object_;
   AuditOptions audit_;
   TailOptions tail_;

@@ -16,6 +16,8 @@ std::string who_words(const Value& entry);
 std::string history_table(const Value& history);
 /// The entries that led to an object, one event a row.
 std::string chain_table(const Value& chain);
+/// Which policy, which clusters and why, what would have let the others in, what each member got.
+std::string why_text(const Value& why);
 /// Who asked what, and what came of it.
 std::string audit_table(const Value& audit);
 

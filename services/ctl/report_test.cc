@@ -38,6 +38,52 @@ TEST(CtlReport, ManyChangesAreCutAndCounted) {
   EXPECT_NE(text.find("... and 8 more (-o json has all)"), std::string::npos) << text;
 }
 
+TEST(CtlReport, WhyTellsOfPolicyPlacementAndMembersAndWhatWouldHaveHelped) {
+  EXPECT_EQ(why_text(json(R"({"object": {"type": "deployments.apps", "namespace": "default", "name": "web"},
+    "binding": {"type": "resourcebindings.work.karmada.io", "namespace": "default", "name": "web-deployment"},
+    "revision": 40,
+    "policy": {"summary": "web is selected by policy p", "since": {"revision": 3, "time": "T1"}, "steps": ["no other"],
+               "now": {"revision": 30, "time": "T3"}, "stepsNow": ["it is claimed already"]},
+    "placement": {"summary": "placed on m1:2", "made": {"revision": 31, "time": "T4"}, "steps": ["duplicated"]},
+    "clusters": [
+      {"cluster": "m1", "replicas": 2, "availableReplicas": 9, "scores": [{"points": 100}, {"points": 1}],
+       "verdicts": [{"rule": "ClusterAffinity"}]},
+      {"cluster": "m2", "verdicts": [{"rule": "ClusterAffinity"}, {"rule": "APIEnablement", "passed": false, "reason": "no"}],
+       "remedy": {"changes": ["do a", "do b"], "chosen": true}},
+      {"cluster": "m3", "verdicts": [], "remedy": {"changes": ["do c"], "chosen": false}}],
+    "members": [{"cluster": "m1", "work": {"namespace": "karmada-es-m1", "name": "w"},
+                 "rendered": {"revision": 32, "time": "T5"}, "steps": ["image changed"],
+                 "conditions": [{"type": "Applied", "status": "True", "message": "fine"}]},
+                {"cluster": "m4"}]})")),
+            R"(deployments/default/web, bound by resourcebindings/default/web-deployment, as of revision 40
+
+Policy: web is selected by policy p
+  (since revision 3, T1)
+  no other
+  as of revision 30, T3:
+  it is claimed already
+
+Placement: placed on m1:2
+  (revision 31, T4)
+  duplicated
+
+CLUSTER   REPLICAS   SCORE   ROOM   VERDICT
+m1        2          101     9      chosen
+m2                                  APIEnablement: no
+m3                                  passes every filter, not selected
+
+LEFT OUT   WOULD HAVE TAKEN
+m2         do a; do b
+m3         do c; then it is eligible, but still not taken
+
+In m1: Work karmada-es-m1/w (revision 32, T5)
+  image changed
+  Applied=True: fine
+
+In m4: nothing has been rendered yet
+)");
+}
+
 TEST(CtlReport, AuditTellsRefusalsWithTheirReason) {
   const std::string text = audit_table(json(R"({"items": [
     {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",

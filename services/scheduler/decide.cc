@@ -6,14 +6,9 @@
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
-#include "services/scheduler/assign/assign.h"
 #include "services/scheduler/assign/words.h"
-#include "services/scheduler/demand.h"
-#include "services/scheduler/estimate/resource_summary.h"
-#include "services/scheduler/filter/filter.h"
+#include "services/scheduler/place.h"
 #include "services/scheduler/quota.h"
-#include "services/scheduler/score/cluster_locality.h"
-#include "services/scheduler/select/select.h"
 #include "services/scheduler/trigger.h"
 
 namespace shiplog::scheduler {
@@ -38,74 +33,6 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
     for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
   }
   return to_string(siphash128(read));
-}
-
-/// Room only matters where it orders, selects or divides.
-bool asks_for_room(const Demand& demand) {
-  if (!demand.binding.workload) return false;
-  if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
-    return true;
-  }
-  return !demand.placement.spread.empty();
-}
-
-void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
-  const bool room = asks_for_room(demand);
-  const Estimate estimate{demand.binding};
-  for (Candidate& candidate : candidates) {
-    const Target* previous = demand.previous(candidate.cluster->name);
-    candidate.score = cluster_locality(demand, *candidate.cluster);
-    ClusterExplanation& line = why.clusters[candidate.line];
-    if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
-    if (!room) continue;
-    candidate.allocatable = estimate(*candidate.cluster);
-    candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
-    line.available_replicas = candidate.allocatable;
-  }
-}
-
-/// One cycle under one affinity term.
-Placed<std::vector<Target>> place(const State& state, const Demand& demand, Explanation& why) {
-  SHIPLOG_TRY(auto candidates, filter(state, demand, why));
-  rate(candidates, demand, why);
-  auto selected = select(std::move(candidates), demand, why);
-  if (!selected) return selected.error().context("failed to select clusters");
-  auto targets = assign(selected.value(), demand, why);
-  if (!targets) return targets.error().context("failed to assign replicas");
-  // Both are sorted by cluster.
-  auto line = why.clusters.begin();
-  for (const Target& target : targets.value()) {
-    while (line->cluster != target.cluster) ++line;
-    line->replicas = target.replicas;
-  }
-  return targets;
-}
-
-struct Outcome {
-  Placed<std::vector<Target>> targets;
-  std::string affinity;  // the term in force
-};
-
-/// S-24 to S-27: terms in order from the one in force, never back; when all fail, the first one tried has the word.
-Outcome place_by_terms(const State& state, Demand demand, Explanation& why) {
-  const auto& terms = demand.placement.terms;
-  if (terms.empty()) return {place(state, demand, why), ""};
-  size_t first = 0;
-  for (size_t at = 0; at < terms.size() && !demand.fresh; ++at) {
-    if (terms[at].name == demand.binding.observed_affinity) first = at;
-  }
-  std::optional<Unplaced> first_failure;
-  for (size_t at = first; at < terms.size(); ++at) {
-    demand.term = &terms[at];
-    auto targets = place(state, demand, why);
-    if (targets) {
-      why.steps.push_back("affinity " + terms[at].name + " is in force");
-      return {std::move(targets), terms[at].name};
-    }
-    why.steps.push_back("affinity " + terms[at].name + " fails: " + targets.error().message);
-    if (!first_failure) first_failure = targets.error();
-  }
-  return {std::move(*first_failure), demand.binding.observed_affinity};
 }
 
 std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
@@ -174,7 +101,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
 
   Explanation why;
   why.steps.push_back("placed because " + trigger->reason);
-  Outcome outcome = place_by_terms(state, {binding, placement, nullptr, trigger->fresh}, why);
+  Outcome outcome = place_by_terms(state.clusters(), {binding, placement, nullptr, trigger->fresh}, why);
   why.inputs_digest = digest_of(state, *object, key.ns);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 

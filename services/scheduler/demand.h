@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@
 #include "events/state/placement.h"
 
 namespace shiplog::scheduler {
+
+/// The fleet, by name.
+using Clusters = std::map<std::string, Cluster>;
 
 /// What is to be placed: one binding, under one affinity term where its placement has several.
 struct Demand {

@@ -45,13 +45,13 @@ bool replicas_changed(const Binding& binding, const Placement& placement) {
   return sum != binding.replicas;
 }
 
+}  // namespace
+
 bool asked_for(const Binding& binding, UtcMillis now) {
   const auto asked = parse_rfc3339(binding.reschedule_triggered_at);
   const auto last = parse_rfc3339(binding.last_scheduled_time);
   return asked && last && asked.value() > last.value() && asked.value() <= now;
 }
-
-}  // namespace
 
 bool concerns_us(const Binding& binding) {
   return binding.claimed && (binding.scheduler_name.empty() || binding.scheduler_name == "default-scheduler") &&

@@ -19,8 +19,10 @@ struct Trigger {
 /// This scheduler's binding, neither unclaimed nor suspended (S-1).
 bool concerns_us(const Binding& binding);
 
-/// The first reason to schedule (S-10 to S-13); nullopt: the placement stands. A request for rescheduling that lies in
-/// the future does not count yet.
+/// A fresh placement has been asked for since the last one (S-10.3). What lies in the future does not count yet.
+bool asked_for(const Binding& binding, UtcMillis now);
+
+/// The first reason to schedule (S-10 to S-13); nullopt: the placement stands.
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
                                   UtcMillis now);
 

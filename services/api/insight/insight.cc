@@ -13,6 +13,7 @@
 #include "services/api/insight/history.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/resource.h"
+#include "services/api/insight/why.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -134,6 +135,15 @@ Result<Value> chain(const Question& question) {
   });
 }
 
+Result<Value> why(const Question& question, const Remedies& remedies) {
+  WhyQuestion asked;
+  SHIPLOG_TRY(asked.object, question.object());
+  SHIPLOG_TRY(const auto at, question.number("at"));
+  if (at) asked.at = Revision{static_cast<uint64_t>(*at)};
+  asked.cluster = question.text("cluster");
+  return question.store.read([&](const View& view) { return api::why(view, question.kinds, asked, remedies); });
+}
+
 Result<Value> decisions(const Question& question) {
   SHIPLOG_TRY(const ObjectKey key, question.object());
   SHIPLOG_TRY(const size_t limit, question.limit(50));
@@ -244,7 +254,7 @@ void answer(ResponseWriter& writer, const Error& error) {
 }  // namespace
 
 bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds,
-                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
+                   const Remedies& remedies, const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
   if (!request.path.starts_with(kPrefix)) return false;
   const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
   const Question question{store, clock, *kinds, request};
@@ -260,11 +270,12 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
   const auto asked = [&]() -> Result<Value> {
     if (what == "history") return history(question);
     if (what == "chain") return chain(question);
+    if (what == "why") return why(question, remedies);
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);
     if (what == "state") return state(question);
     return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
-                                           ": history, chain, decisions, audit, events and state are here"};
+                                           ": history, chain, why, decisions, audit, events and state are here"};
   }();
   if (asked) {
     answer(*writer, 200, asked.value());

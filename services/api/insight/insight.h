@@ -4,6 +4,7 @@
 
 #include "events/base/time.h"
 #include "events/kinds/kinds.h"
+#include "services/api/insight/why.h"
 #include "services/api/store.h"
 #include "services/runtime/http/server.h"
 
@@ -12,16 +13,17 @@ namespace shiplog::api {
 /// Answers GETs below /shiplog/v1/, in JSON: what the record knows beyond objects as they are now.
 ///   history    every version of one object: when, who, why, what changed
 ///   chain      the entries that led to one object's current version, oldest first, across objects
-///   decisions  what services decided about one object, with explanations
-///   audit      entries, by who, what, about which object, when, refused or not
-///   events     entries from an offset on, one JSON document a line; with follow=true it goes on as they come
-///   state      revision, next offset and state hash
+///   why        which policy and placement an object runs by, what each cluster's verdict was, what it would have
+///   needed decisions  what services decided about one object, with explanations audit      entries, by who, what,
+///   about which object, when, refused or not events     entries from an offset on, one JSON document a line; with
+///   follow=true it goes on as they come state      revision, next offset and state hash
 /// One object: `kind` (any word that kubectl takes: "deploy", "deployments.apps") or `type` (exactly), `namespace`
 /// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`.
+/// `remedies`: what `why` asks the scheduler; empty: it is not asked.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
 /// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the
 /// writer is closed. Threads: any.
 bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds,
-                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer);
+                   const Remedies& remedies, const HttpRequest& request, std::shared_ptr<ResponseWriter> writer);
 
 }  // namespace shiplog::api

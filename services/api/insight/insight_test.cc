@@ -130,7 +130,7 @@ class InsightTest : public testing::Test {
     request.target = target;
     EXPECT_TRUE(parse_target(request));
     auto writer = std::make_shared<Recorder>();
-    handled_ = serve_insight(store_, clock_, kinds_, request, writer);
+    handled_ = serve_insight(store_, clock_, kinds_, {}, request, writer);
     return writer;
   }
   Value answer(const std::string& target) {

@@ -69,23 +69,23 @@ std::string no_fit(const std::vector<ClusterExplanation>& clusters, size_t total
 
 }  // namespace
 
-Placed<std::vector<Candidate>> filter(const State& state, const Demand& demand, Explanation& why) {
+Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& demand, Explanation& why) {
   std::vector<Candidate> candidates;
-  candidates.reserve(state.clusters().size());
+  candidates.reserve(clusters.size());
   why.clusters.clear();
-  why.clusters.reserve(state.clusters().size());
+  why.clusters.reserve(clusters.size());
   std::vector<const Rule*> rules;
   for (const Rule& rule : kRules) {
     if (rule.applies(demand)) rules.push_back(&rule);
   }
-  for (const auto& [name, cluster] : state.clusters()) {
+  for (const auto& [name, cluster] : clusters) {
     if (cluster.deleting) continue;  // counted in the total, but asked nothing
     ClusterExplanation& line = why.clusters.emplace_back();
     line.cluster = name;
     if (passes(rules, demand, cluster, line))
       candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0, why.clusters.size() - 1});
   }
-  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, state.clusters().size())};
+  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, clusters.size())};
   return candidates;
 }
 

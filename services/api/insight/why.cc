@@ -1,0 +1,258 @@
+#include "services/api/insight/why.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "events/base/json.h"
+#include "events/state/object.h"
+#include "events/state/work.h"
+#include "projections/decisions/decision_query.h"
+#include "projections/history/history_query.h"
+#include "projections/objects/object_query.h"
+#include "services/api/insight/render.h"
+
+namespace shiplog::api {
+namespace {
+
+constexpr size_t kMostRemedies = 16;  // more are worked out when a cluster is asked for by name
+
+bool is_binding(std::string_view type) {
+  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
+}
+
+/// Behaviour-core N-1.
+ObjectKey binding_key(const ObjectKey& object, std::string_view kind) {
+  std::string name = object.name + "-" + std::string{kind};
+  for (char& c : name) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return {object.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, object.ns, std::move(name)};
+}
+
+class Answer {
+ public:
+  Answer(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies)
+      : view_{view}, kinds_{kinds}, question_{question}, remedies_{remedies} {}
+
+  Result<Value> make() {
+    SHIPLOG_TRY(resolve());
+    Value answer = Value::object({{"kind", "Why"},
+                                  {"revision", question_.at.value_or(view_.revision()).value},
+                                  {"object", to_value(template_)}});
+    if (binding_.is_null()) {
+      answer.set("summary", "no policy has it: it has no binding, and is in no member");
+      return answer;
+    }
+    answer.set("binding", to_value(binding_key_));
+    for (const Value& one : binding_["spec"]["requiredBy"].items()) {
+      answer.edit("requiredBy")
+          .push_back(
+              Value::object({{"namespace", one["namespace"]}, {"name", one["name"]}, {"clusters", one["clusters"]}}));
+    }
+    SHIPLOG_TRY(auto rows, decisions_until(binding_key_));
+    SHIPLOG_TRY(policy(rows, answer));
+    SHIPLOG_TRY(placement(rows, answer));
+    SHIPLOG_TRY(members(answer));
+    return answer;
+  }
+
+ private:
+  Result<Value> object(const ObjectKey& key, std::optional<Revision> at) const {
+    SHIPLOG_TRY(const auto row, ObjectQuery{view_}.get(key, at));
+    if (!row) return Value{};
+    return parse_json(row->json);
+  }
+
+  Error unknown(const ObjectKey& key) const {
+    return Error{ErrorCode::kNotFound, key.type + " \"" + key.name + "\" not found" +
+                                           (question_.at ? " at revision " + std::to_string(question_.at->value) : "")};
+  }
+
+  /// From whichever of the three was asked for to the binding.
+  Result<void> resolve() {
+    const ObjectKey& asked = question_.object;
+    SHIPLOG_TRY(const Value found, object(asked, question_.at));
+    cluster_ = question_.cluster;
+    if (is_binding(asked.type)) {
+      binding_key_ = asked;
+    } else if (asked.type == type::kWork) {
+      const Value& notes = found["metadata"]["annotations"];
+      const std::string name = notes[annotation::kBindingName].str();
+      binding_key_ = name.empty()
+                         ? ObjectKey{type::kClusterResourceBinding, "", notes[annotation::kClusterBindingName].str()}
+                         : ObjectKey{type::kResourceBinding, notes[annotation::kBindingNamespace].str(), name};
+      if (cluster_.empty()) cluster_ = cluster_of_space(asked.ns);
+      if (!found.is_null() && binding_key_.name.empty()) {
+        return Error{ErrorCode::kNotFound, to_string(asked) + " is no binding's: namespaces go to every member"};
+      }
+    } else {
+      template_ = asked;
+      const Kind* kind = kinds_.find_type(asked.type);
+      binding_key_ = binding_key(asked, found.is_null() && kind != nullptr ? kind->kind : found["kind"].as_string());
+    }
+    SHIPLOG_TRY(binding_, object(binding_key_, question_.at));
+    if (found.is_null() && binding_.is_null()) return unknown(asked);
+    if (!template_.empty() || binding_.is_null()) return ok();
+    const Value& resource = binding_["spec"]["resource"];
+    template_ = {resource["kind"].str(), resource["namespace"].str(), resource["name"].str()};
+    const std::string version = resource["apiVersion"].str();
+    const size_t slash = version.find('/');
+    const std::string group = slash == std::string::npos ? "" : version.substr(0, slash);
+    for (const auto& kind : kinds_.all()) {
+      if (kind->group == group && kind->kind == template_.type) {
+        template_.type = kind->type();
+        break;
+      }
+    }
+    return ok();
+  }
+
+  /// Accepted or refused for a quota, newest first, up to the moment asked about.
+  Result<std::vector<DecisionRow>> decisions_until(const ObjectKey& key) const {
+    SHIPLOG_TRY(auto rows, DecisionQuery{view_}.of(key));
+    std::erase_if(rows, [&](const DecisionRow& row) {
+      return row.refusal.has_value() || (question_.at && row.revision > *question_.at);
+    });
+    return rows;
+  }
+
+  static Value moment(const DecisionRow& row) {
+    return Value::object({{"revision", row.revision.value}, {"time", rfc3339_millis(row.time)}});
+  }
+
+  /// A claim is kept, and said again with each change of the template: the oldest of the same words tells how it was
+  /// won, the newest how things stand.
+  Result<void> policy(const std::vector<DecisionRow>& rows, Value& answer) const {
+    Value policy;
+    for (const DecisionRow& row : rows) {
+      if (row.kind != "BindingPut") continue;
+      SHIPLOG_TRY(const Value decision, to_value(row));
+      const Value& told = decision["explanation"];
+      if (policy.is_null()) {
+        policy = Value::object({{"summary", told["summary"]}, {"now", moment(row)}, {"stepsNow", told["steps"]}});
+      }
+      if (told["summary"] != policy["summary"]) break;
+      policy.set("since", moment(row));
+      policy.set("steps", told["steps"]);
+    }
+    if (!policy.is_null()) answer.set("policy", std::move(policy));
+    return ok();
+  }
+
+  static bool is_placement(const DecisionRow& row) {
+    return row.kind == "PlacementDecided" || row.kind == "PlacementRefused" || row.kind == "QuotaRefused";
+  }
+
+  Result<void> placement(const std::vector<DecisionRow>& rows, Value& answer) const {
+    const auto newest = std::ranges::find_if(rows, is_placement);
+    if (newest == rows.end()) {
+      if (!cluster_.empty() && answer["requiredBy"].is_null()) {
+        return Error{ErrorCode::kNotFound, to_string(binding_key_) + " has not been placed yet"};
+      }
+      return ok();
+    }
+    SHIPLOG_TRY(const Value decision, to_value(*newest));
+    const Value& told = decision["explanation"];
+    const bool refused = newest->kind != "PlacementDecided";
+    Value placement = Value::object({{"outcome", newest->kind},
+                                     {"made", moment(*newest)},
+                                     {"summary", told["summary"].is_null() ? Value{newest->summary} : told["summary"]},
+                                     {"steps", told["steps"]}});
+    placement.set("targets", binding_["spec"]["clusters"]);
+    answer.set("placement", std::move(placement));
+    std::vector<std::string> left_out;
+    Value lines = Value::array();
+    for (const Value& line : told["clusters"].items()) {
+      const std::string name = line["cluster"].str();
+      if (!cluster_.empty() && name != cluster_) continue;
+      if (line["replicas"].is_null() || refused) left_out.push_back(name);
+      lines.push_back(line);
+    }
+    if (!cluster_.empty() && lines.size() == 0 && told["clusters"].size() > 0) {
+      return Error{ErrorCode::kNotFound, "cluster " + cluster_ + " was not in the fleet when " +
+                                             to_string(binding_key_) + " was placed, at revision " +
+                                             std::to_string(newest->revision.value)};
+    }
+    SHIPLOG_TRY(const auto found, remedies(*newest, left_out));
+    for (Value& line : lines.edit_items()) {
+      const auto remedy = found.find(line["cluster"].str());
+      if (remedy == found.end()) continue;
+      Value changes = Value::array();
+      for (const std::string& change : remedy->second.changes) changes.push_back(change);
+      line.set("remedy", Value::object({{"changes", std::move(changes)}, {"chosen", remedy->second.chosen}}));
+    }
+    answer.set("clusters", std::move(lines));
+    return ok();
+  }
+
+  /// From the binding and the fleet that the placement was decided from.
+  Result<std::map<std::string, Remedy>> remedies(const DecisionRow& placed, std::vector<std::string> left_out) const {
+    if (!remedies_ || left_out.empty()) return std::map<std::string, Remedy>{};
+    if (left_out.size() > kMostRemedies) left_out.resize(kMostRemedies);
+    // What lies before the kept history cannot be tried again.
+    SHIPLOG_TRY(const Revision oldest, HistoryQuery{view_}.oldest());
+    if (placed.as_of < oldest) return std::map<std::string, Remedy>{};
+    SHIPLOG_TRY(const Value before, object(binding_key_, placed.as_of));
+    if (before.is_null()) return std::map<std::string, Remedy>{};
+    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = placed.as_of}));
+    std::vector<Value> fleet;
+    for (const ObjectRow& row : rows) {
+      SHIPLOG_TRY(auto cluster, parse_json(row.json));
+      fleet.push_back(std::move(cluster));
+    }
+    return remedies_(binding_key_, before, fleet, left_out, placed.time);
+  }
+
+  /// What each member got, what was changed for it on the way, and how it took it.
+  Result<void> members(Value& answer) const {
+    const Value& resource = binding_["spec"]["resource"];
+    const std::string work =
+        work_name(resource["kind"].as_string(), resource["namespace"].as_string(), resource["name"].as_string());
+    std::set<std::string> clusters;
+    const auto add = [&](const Value& targets) {
+      for (const Value& target : targets.items()) clusters.insert(target["name"].str());
+    };
+    add(binding_["spec"]["clusters"]);
+    for (const Value& one : binding_["spec"]["requiredBy"].items()) add(one["clusters"]);
+    if (!cluster_.empty()) std::erase_if(clusters, [&](const std::string& name) { return name != cluster_; });
+    Value list = Value::array();
+    for (const std::string& cluster : clusters) {
+      const ObjectKey key{type::kWork, execution_space(cluster), work};
+      Value member = Value::object({{"cluster", cluster}, {"work", to_value(key)}});
+      SHIPLOG_TRY(const auto rows, decisions_until(key));
+      const auto rendered =
+          std::ranges::find_if(rows, [](const DecisionRow& row) { return row.kind == "WorkRendered"; });
+      if (rendered != rows.end()) {
+        SHIPLOG_TRY(const Value decision, to_value(*rendered));
+        member.set("rendered", moment(*rendered));
+        member.set("steps", decision["explanation"]["steps"]);
+      }
+      SHIPLOG_TRY(const Value found, object(key, question_.at));
+      for (const Value& condition : found["status"]["conditions"].items()) {
+        member.edit("conditions")
+            .push_back(Value::object({{"type", condition["type"]},
+                                      {"status", condition["status"]},
+                                      {"reason", condition["reason"]},
+                                      {"message", condition["message"]}}));
+      }
+      list.push_back(std::move(member));
+    }
+    if (list.size() > 0) answer.set("members", std::move(list));
+    return ok();
+  }
+
+  const View& view_;
+  const Kinds& kinds_;
+  const WhyQuestion& question_;
+  const Remedies& remedies_;
+  ObjectKey template_, binding_key_;
+  Value binding_;
+  std::string cluster_;
+};
+
+}  // namespace
+
+Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies) {
+  return Answer{view, kinds, question, remedies}.make();
+}
+
+}  // namespace shiplog::api

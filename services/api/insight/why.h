@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+#include "projections/store/reader.h"
+
+namespace shiplog::api {
+
+/// What would have let a placement take in a cluster that it left out.
+struct Remedy {
+  std::vector<std::string> changes;
+  bool chosen = false;  ///< with all of the changes it is taken; else it is eligible, but still not taken
+};
+
+/// The scheduler's answer for some clusters, for a binding and a fleet as they were at `now`. A cluster that is missing
+/// from the answer is taken as it is, or was not there.
+using Remedies = std::function<Result<std::map<std::string, Remedy>>(
+    const ObjectKey& key, const Value& binding, const std::vector<Value>& fleet, const std::vector<std::string>& asked,
+    UtcMillis now)>;
+
+struct WhyQuestion {
+  ObjectKey object;            ///< a template, a ResourceBinding or ClusterResourceBinding, or a Work
+  std::string cluster;         ///< empty: all
+  std::optional<Revision> at;  ///< as of then; nullopt: as of the view
+};
+
+/// Why an object runs where it does: the policy that has it and how it won, the newest placement with the verdicts on
+/// each cluster and the arithmetic, what each cluster that was left out would have needed (tried by `remedies`, from
+/// the fleet as it was), and what was changed for each member on the way. Errors: kNotFound, no such object then, or
+/// such a cluster was not looked at; kGone, `at` is before what history holds.
+Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies);
+
+}  // namespace shiplog::api

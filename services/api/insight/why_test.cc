@@ -1,0 +1,131 @@
+#include "services/api/insight/why.h"
+
+#include <gtest/gtest.h>
+
+#include "events/state/work.h"
+#include "projections/test_fleet.h"
+
+namespace shiplog::api {
+namespace {
+
+const ObjectKey kTemplate{"deployments.apps", "default", "web"};
+const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kWork{type::kWork, "karmada-es-m1", work_name("Deployment", "default", "web")};
+
+Value with(const ObjectKey& key, std::initializer_list<std::pair<const char*, Value>> members) {
+  Value value = object_value(key);
+  for (const auto& [name, member] : members) value.set(name, member);
+  return value;
+}
+
+/// A Deployment that came to policy p, was placed on m1 and not on m2, was rendered, and then left p for q.
+class InsightWhyTest : public testing::Test {
+ protected:
+  InsightWhyTest() {
+    for (const char* name : {"m1", "m2"}) fleet.create({type::kCluster, "", name});
+    fleet.create({type::kNamespace, "", "karmada-es-m1"});
+    decide("api", {ObjectCreated{kTemplate, with(kTemplate, {{"kind", "Deployment"}})}});
+    bind("web is selected by p", "won by name");
+    before_placement_ = fleet.revision();
+    place("placed on m1:2");
+    decide("dispatcher", {WorkRendered{kWork, object_value(kWork), {"rendered", "", {}, {"image changed"}}}});
+    decide("dispatcher", {WorkApplied{kWork, 1, "taken"}});
+    bind("web is selected by p", "claimed already");
+    with_p_ = fleet.revision();
+    bind("web is selected by q", "won by priority");
+  }
+
+  void decide(const std::string& service, std::vector<Event> events) {
+    Entry entry;
+    entry.actor = {"system:shiplog:" + service, {}, service, "", ""};
+    entry.as_of = fleet.revision();
+    entry.events = std::move(events);
+    const Folded folded = fleet.write(std::move(entry));
+    ASSERT_FALSE(folded.refusal) << folded.refusal->reason;
+  }
+  void bind(const std::string& summary, const std::string& step) {
+    const Value resource =
+        Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"namespace", "default"}, {"name", "web"}});
+    Value value = with(kBinding, {{"spec", Value::object({{"resource", resource}})}});
+    value.edit("data").set("text", summary + step);  // so that it changes
+    decide("binder", {BindingPut{kBinding, std::move(value), {summary, "", {}, {step}}}});
+  }
+  void place(const std::string& summary) {
+    PlacementDecided placed;
+    placed.binding = kBinding;
+    placed.targets = {{"m1", 2}};
+    placed.why = {
+        summary, "", {{"m1", {}, {}, -1, 2}, {"m2", {{"TaintToleration", false, "tainted"}}, {}, -1, -1}}, {"sum"}};
+    decide("scheduler", {placed});
+  }
+
+  Result<Value> ask(const ObjectKey& object, const std::string& cluster = "", std::optional<Revision> at = {}) {
+    Reader reader = fleet.reader();
+    const View view = must(reader.view());
+    return why(view, kinds_, {object, cluster, at}, [this](auto&&... given) { return remedies(given...); });
+  }
+  Result<std::map<std::string, Remedy>> remedies(const ObjectKey& key, const Value& binding,
+                                                 const std::vector<Value>& clusters,
+                                                 const std::vector<std::string>& asked, UtcMillis) {
+    EXPECT_EQ(key, kBinding);
+    EXPECT_TRUE(binding["spec"]["clusters"].is_null()) << "as it was before it was placed";
+    EXPECT_EQ(clusters.size(), 2U);
+    EXPECT_EQ(asked, std::vector<std::string>{"m2"}) << "what was chosen is not asked about";
+    return std::map<std::string, Remedy>{{"m2", {{"take the taint off"}, true}}};
+  }
+
+  TestFleet fleet;
+  Kinds kinds_ = Kinds::compiled();
+  Revision before_placement_, with_p_;
+};
+
+TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThreeObjects) {
+  const Value of_template = must(ask(kTemplate));
+  EXPECT_EQ(of_template["policy"]["summary"].str(), "web is selected by q");
+  EXPECT_EQ(of_template["placement"]["summary"].str(), "placed on m1:2");
+  EXPECT_EQ(of_template["placement"]["steps"][0].str(), "sum");
+  ASSERT_EQ(of_template["clusters"].size(), 2U);
+  EXPECT_EQ(of_template["clusters"][0]["replicas"].as_int(), 2);
+  EXPECT_TRUE(of_template["clusters"][0]["remedy"].is_null());
+  EXPECT_EQ(of_template["clusters"][1]["remedy"]["changes"][0].str(), "take the taint off");
+  ASSERT_EQ(of_template["members"].size(), 1U);
+  EXPECT_EQ(of_template["members"][0]["steps"][0].str(), "image changed");
+  EXPECT_EQ(of_template["members"][0]["conditions"][0]["type"].str(), "Applied");
+  const Value of_binding = must(ask(kBinding));
+  EXPECT_EQ(of_binding, of_template) << "the template's type is found from the binding";
+}
+
+TEST_F(InsightWhyTest, AnEarlierRevisionKnowsNothingOfWhatCameLater) {
+  const Value then = must(ask(kTemplate, "", with_p_));
+  EXPECT_EQ(then["policy"]["summary"].str(), "web is selected by p");
+  EXPECT_EQ(then["policy"]["steps"][0].str(), "won by name") << "how it was won, not what was said last";
+  EXPECT_EQ(then["policy"]["stepsNow"][0].str(), "claimed already");
+  const Value unplaced = must(ask(kTemplate, "", before_placement_));
+  EXPECT_TRUE(unplaced["placement"].is_null());
+  EXPECT_TRUE(unplaced["members"].is_null());
+  const auto too_early = ask(kTemplate, "", Revision{1});
+  ASSERT_FALSE(too_early);
+  EXPECT_EQ(too_early.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(InsightWhyTest, OneClusterOnlyAndOneThatWasNotThereIsSaidSo) {
+  const Value one = must(ask(kTemplate, "m2"));
+  ASSERT_EQ(one["clusters"].size(), 1U);
+  EXPECT_EQ(one["clusters"][0]["cluster"].str(), "m2");
+  EXPECT_TRUE(one["members"].is_null());
+  const auto other = ask(kTemplate, "m9");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("cluster m9 was not in the fleet"), std::string::npos) << other.error().message;
+}
+
+TEST_F(InsightWhyTest, WhatNoPolicyHasIsSaidSoAndWhatIsNotThereIsNotFound) {
+  const ObjectKey map = config_map("default", "alone");
+  fleet.create(map);
+  EXPECT_NE(must(ask(map))["summary"].str().find("no policy has it"), std::string::npos);
+  const auto none = ask(config_map("default", "none"));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "services/api/insight/why.h"
+
+namespace shiplog {
+
+/// The API server's api::Remedies, answered by the scheduler.
+Result<std::map<std::string, api::Remedy>> placement_remedies(const ObjectKey& key, const Value& binding,
+                                                              const std::vector<Value>& fleet,
+                                                              const std::vector<std::string>& asked, UtcMillis now);
+
+}  // namespace shiplog

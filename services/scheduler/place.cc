@@ -1,0 +1,78 @@
+#include "services/scheduler/place.h"
+
+#include <optional>
+
+#include "services/scheduler/assign/assign.h"
+#include "services/scheduler/estimate/resource_summary.h"
+#include "services/scheduler/filter/filter.h"
+#include "services/scheduler/score/cluster_locality.h"
+#include "services/scheduler/select/select.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+/// Room only matters where it orders, selects or divides.
+bool asks_for_room(const Demand& demand) {
+  if (!demand.binding.workload) return false;
+  if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
+    return true;
+  }
+  return !demand.placement.spread.empty();
+}
+
+void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
+  const bool room = asks_for_room(demand);
+  const Estimate estimate{demand.binding};
+  for (Candidate& candidate : candidates) {
+    const Target* previous = demand.previous(candidate.cluster->name);
+    candidate.score = cluster_locality(demand, *candidate.cluster);
+    ClusterExplanation& line = why.clusters[candidate.line];
+    if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
+    if (!room) continue;
+    candidate.allocatable = estimate(*candidate.cluster);
+    candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
+    line.available_replicas = candidate.allocatable;
+  }
+}
+
+/// One cycle under one affinity term.
+Placed<std::vector<Target>> place(const Clusters& clusters, const Demand& demand, Explanation& why) {
+  SHIPLOG_TRY(auto candidates, filter(clusters, demand, why));
+  rate(candidates, demand, why);
+  auto selected = select(std::move(candidates), demand, why);
+  if (!selected) return selected.error().context("failed to select clusters");
+  auto targets = assign(selected.value(), demand, why);
+  if (!targets) return targets.error().context("failed to assign replicas");
+  // Both are sorted by cluster.
+  auto line = why.clusters.begin();
+  for (const Target& target : targets.value()) {
+    while (line->cluster != target.cluster) ++line;
+    line->replicas = target.replicas;
+  }
+  return targets;
+}
+
+}  // namespace
+
+Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
+  const auto& terms = demand.placement.terms;
+  if (terms.empty()) return {place(clusters, demand, why), ""};
+  size_t first = 0;
+  for (size_t at = 0; at < terms.size() && !demand.fresh; ++at) {
+    if (terms[at].name == demand.binding.observed_affinity) first = at;
+  }
+  std::optional<Unplaced> first_failure;
+  for (size_t at = first; at < terms.size(); ++at) {
+    demand.term = &terms[at];
+    auto targets = place(clusters, demand, why);
+    if (targets) {
+      why.steps.push_back("affinity " + terms[at].name + " is in force");
+      return {std::move(targets), terms[at].name};
+    }
+    why.steps.push_back("affinity " + terms[at].name + " fails: " + targets.error().message);
+    if (!first_failure) first_failure = targets.error();
+  }
+  return {std::move(*first_failure), demand.binding.observed_affinity};
+}
+
+}  // namespace shiplog::scheduler

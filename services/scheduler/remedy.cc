@@ -1,0 +1,308 @@
+#include "services/scheduler/remedy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "services/scheduler/filter/rules.h"
+#include "services/scheduler/place.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+using Requirement = LabelSelector::Requirement;
+
+/// Everything that a placement is made of, to be changed and tried.
+struct Scene {
+  Binding binding;
+  Placement placement;
+  Clusters clusters;
+  bool fresh = false;
+  std::string name;  // of the cluster in question
+
+  Cluster& cluster() { return clusters.at(name); }
+
+  bool chosen() const {
+    Explanation unread;
+    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh}, unread);
+    return placed.targets &&
+           std::ranges::any_of(placed.targets.value(), [&](const Target& target) { return target.cluster == name; });
+  }
+};
+
+using Words = std::vector<std::string>;
+
+std::string on(const Scene& scene) { return " cluster " + scene.name; }
+
+bool holds(const Requirement& requirement, const std::map<std::string, std::string>& labels) {
+  LabelSelector one;
+  one.requirements.push_back(requirement);
+  return one.matches(labels);
+}
+
+void label(Scene& scene, const Requirement& requirement, Words& words) {
+  auto& labels = scene.cluster().labels;
+  if (holds(requirement, labels)) return;
+  if (requirement.op == "In" && !requirement.values.empty()) {
+    words.push_back("label" + on(scene) + " with " + requirement.key + "=" + requirement.values.front());
+    labels[requirement.key] = requirement.values.front();
+  } else if (requirement.op == "Exists") {
+    words.push_back("label" + on(scene) + " with " + requirement.key);
+    labels[requirement.key] = "";
+  } else {
+    words.push_back("take the label " + requirement.key + " off" + on(scene));
+    labels.erase(requirement.key);
+  }
+}
+
+void set_field(Scene& scene, const Requirement& requirement, Words& words) {
+  Cluster& cluster = scene.cluster();
+  ClusterAffinity only;
+  only.fields.push_back(requirement);
+  if (only.matches(cluster)) return;
+  const bool absent = requirement.op == "DoesNotExist" || requirement.op == "NotIn";
+  const std::string value = absent || requirement.values.empty() ? "" : requirement.values.front();
+  const std::string field = "spec." + requirement.key + (requirement.key == "zone" ? "s" : "");
+  words.push_back(absent          ? "clear " + field + " of" + on(scene)
+                  : value.empty() ? "set " + field + " of" + on(scene)
+                                  : "set " + field + " of" + on(scene) + " to " + value);
+  const std::string set = absent ? "" : value.empty() ? "any" : value;
+  if (requirement.key == "provider") cluster.provider = set;
+  if (requirement.key == "region") cluster.region = set;
+  if (requirement.key == "zone") {
+    cluster.zones.clear();
+    if (!absent) cluster.zones.push_back(set);
+  }
+}
+
+/// `where`: the affinity's place in the policy's placement.
+void let_in(Scene& scene, ClusterAffinity& affinity, const std::string& where, Words& words) {
+  if (std::erase(affinity.exclude, scene.name) > 0)
+    words.push_back("take " + scene.name + " out of " + where + ".exclude");
+  auto& names = affinity.cluster_names;
+  if (!names.empty() && std::ranges::find(names, scene.name) == names.end()) {
+    words.push_back("add " + scene.name + " to " + where + ".clusterNames");
+    names.push_back(scene.name);
+  }
+  if (affinity.labels) {
+    for (const Requirement& requirement : affinity.labels->requirements) label(scene, requirement, words);
+  }
+  for (const Requirement& requirement : affinity.fields) set_field(scene, requirement, words);
+}
+
+struct Attempt {
+  Scene scene;
+  Words words;
+};
+
+/// Every affinity term, with each of its overflow tiers, is a way in.
+std::vector<Attempt> ways_in(const Scene& scene) {
+  std::vector<Attempt> ways;
+  const auto& terms = scene.placement.terms;
+  if (terms.empty()) {
+    ways.push_back({scene, {}});
+    auto& [changed, words] = ways.back();
+    if (changed.placement.affinity) let_in(changed, *changed.placement.affinity, "clusterAffinity", words);
+  }
+  for (size_t term = 0; term < terms.size(); ++term) {
+    const size_t tiers = scene.binding.workload ? terms[term].overflow.size() : 0;
+    for (size_t tier = 0; tier <= tiers; ++tier) {
+      ways.push_back({scene, {}});
+      auto& [changed, words] = ways.back();
+      AffinityTerm& in = changed.placement.terms[term];
+      const std::string where = "clusterAffinities[" + in.name + "]" +
+                                (tier == 0 ? "" : ".overflowAffinities[" + std::to_string(tier - 1) + "]");
+      let_in(changed, tier == 0 ? in.affinity : in.overflow[tier - 1], where, words);
+    }
+  }
+  return ways;
+}
+
+void lift_taints(Scene& scene, Words& words) {
+  const Demand demand{scene.binding, scene.placement};
+  Cluster with_one = scene.cluster();
+  for (const Taint& taint : Cluster{scene.cluster()}.taints) {
+    with_one.taints = {taint};
+    if (!taint_toleration(demand, with_one)) continue;
+    words.push_back("take the taint " + to_string(taint) + " off" + on(scene) + ", or tolerate it in the policy");
+    std::erase(scene.cluster().taints, taint);
+  }
+}
+
+void lift_api(Scene& scene, Words& words) {
+  const Demand demand{scene.binding, scene.placement};
+  if (!api_enablement(demand, scene.cluster())) return;
+  words.push_back("serve " + scene.binding.api_version + " " + scene.binding.kind + " in" + on(scene));
+  auto& enabled = scene.cluster().api_enablements;
+  enabled.insert(std::ranges::upper_bound(enabled, demand.enablement), demand.enablement);
+}
+
+void lift_eviction(Scene& scene, Words& words) {
+  if (std::erase(scene.binding.evicting, scene.name) > 0) {
+    words.push_back("wait until the eviction from" + on(scene) + " has ended");
+  }
+}
+
+/// Which region, zone or provider it should be in can matter: the first of the fleet's with which it is chosen.
+void lift_spread(Scene& scene, Words& words) {
+  for (const SpreadConstraint& spread : std::vector<SpreadConstraint>{scene.placement.spread}) {
+    const auto said = [&](const Cluster& cluster) {
+      if (spread.field == "region") return cluster.region;
+      if (spread.field == "provider") return cluster.provider;
+      return cluster.zones.empty() ? std::string{} : cluster.zones.front();
+    };
+    const bool spreads = spread.field == "region" || spread.field == "provider" || spread.field == "zone";
+    if (!spreads || !said(scene.cluster()).empty()) continue;
+    std::set<std::string> known;
+    for (const auto& [name, cluster] : scene.clusters) known.insert(said(cluster));
+    known.erase("");
+    std::vector<std::string> values{known.begin(), known.end()};
+    values.push_back("one of its own");
+    const auto set = [&](const std::string& value) {
+      if (spread.field == "region") scene.cluster().region = value;
+      if (spread.field == "provider") scene.cluster().provider = value;
+      if (spread.field == "zone") scene.cluster().zones = {value};
+    };
+    std::string taken = values.front();
+    for (const std::string& value : values) {
+      set(value);
+      if (!scene.chosen()) continue;
+      taken = value;
+      break;
+    }
+    set(taken);
+    words.push_back("set spec." + spread.field + (spread.field == "zone" ? "s" : "") + " of" + on(scene) + ", to " +
+                    taken);
+  }
+}
+
+/// The smallest number from `least` on that works, by doubling and halving; nullopt: none up to `most` does.
+template <class Works>
+std::optional<int64_t> smallest(int64_t least, int64_t most, Works works) {
+  int64_t fails = least - 1;
+  int64_t step = 1;
+  int64_t high = least;
+  while (!works(high)) {
+    if (high >= most) return std::nullopt;
+    fails = high;
+    high = std::min(most, high + step);
+    step *= 2;
+  }
+  while (high - fails > 1) {
+    const int64_t middle = fails + (high - fails) / 2;
+    (works(middle) ? high : fails) = middle;
+  }
+  return high;
+}
+
+/// Each lever is tried alone, on a copy; the first that works is said.
+std::optional<std::string> widen_spread(const Scene& scene) {
+  for (size_t at = 0; at < scene.placement.spread.size(); ++at) {
+    const SpreadConstraint& spread = scene.placement.spread[at];
+    Scene tried = scene;
+    const auto works = [&](int64_t groups) {
+      tried.placement.spread[at].max_groups = groups;
+      return tried.chosen();
+    };
+    const auto most = static_cast<int64_t>(scene.clusters.size());
+    if (spread.max_groups >= most) continue;
+    if (const auto groups = smallest(spread.max_groups + 1, most, works)) {
+      return "raise maxGroups of the spread constraint by " + spread.field + " from " +
+             std::to_string(spread.max_groups) + " to " + std::to_string(*groups);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> give_weight(const Scene& scene) {
+  if (!scene.binding.workload || scene.placement.strategy != Strategy::kStaticWeight) return std::nullopt;
+  constexpr int64_t kMostWeight = 1'000'000;
+  Scene tried = scene;
+  ClusterAffinity self;
+  self.cluster_names = {scene.name};
+  tried.placement.weights.push_back({self, 0});
+  const auto weight = smallest(1, kMostWeight, [&](int64_t value) {
+    tried.placement.weights.back().weight = value;
+    return tried.chosen();
+  });
+  if (!weight) return std::nullopt;
+  return "give" + on(scene) + " a static weight of " + std::to_string(*weight);
+}
+
+std::optional<std::string> make_room(const Scene& scene) {
+  if (!scene.binding.workload) return std::nullopt;
+  Scene tried = scene;
+  const Cluster before = tried.cluster();
+  const auto more = smallest(1, std::max<int64_t>(2 * scene.binding.replicas, 2), [&](int64_t replicas) {
+    auto& room = tried.cluster().room;
+    room = before.room;
+    const auto add = [&](const std::string& resource, int64_t units, int64_t milli) {
+      Cluster::Room& has = room[resource];
+      has.units = std::max<int64_t>(has.units, 0) + units * replicas;
+      has.milli = std::max<int64_t>(has.milli, 0) + milli * replicas;
+    };
+    add("pods", 1, 1000);
+    for (const auto& [name, request] : scene.binding.request) add(name, request.units(), request.milli());
+    return tried.chosen();
+  });
+  if (!more) return std::nullopt;
+  return "make room for " + std::to_string(*more) + " more replica" + (*more == 1 ? "" : "s") + " in" + on(scene);
+}
+
+std::optional<std::string> scale_up(const Scene& scene) {
+  if (!scene.binding.workload) return std::nullopt;
+  constexpr int64_t kMostTimes = 16;
+  Scene tried = scene;
+  const int64_t now = scene.binding.replicas;
+  const auto replicas = smallest(now + 1, std::max<int64_t>(now, 1) * kMostTimes, [&](int64_t count) {
+    tried.binding.replicas = count;
+    return tried.chosen();
+  });
+  if (!replicas) return std::nullopt;
+  return "scale it up from " + std::to_string(now) + " to " + std::to_string(*replicas) + " replicas";
+}
+
+std::optional<Words> pull_a_lever(const Scene& scene) {
+  for (const auto lever : {widen_spread, give_weight, make_room}) {
+    if (auto words = lever(scene)) return Words{std::move(*words)};
+  }
+  if (!scene.fresh && !scene.binding.targets.empty()) {
+    const char* afresh =
+        "ask for a fresh placement with a WorkloadRebalancer: replicas that are placed stay where they are";
+    Scene tried = scene;
+    tried.fresh = true;
+    if (tried.chosen()) return Words{afresh};
+    if (auto words = make_room(tried)) return Words{afresh, std::move(*words)};
+  }
+  if (auto words = scale_up(scene)) return Words{std::move(*words)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placement, const Clusters& clusters,
+                                 const std::string& cluster, bool fresh) {
+  const auto found = clusters.find(cluster);
+  if (found == clusters.end() || found->second.deleting) return std::nullopt;
+  Scene scene{binding, placement, clusters, fresh, cluster};
+  if (scene.chosen()) return std::nullopt;
+  std::vector<Attempt> ways = ways_in(scene);
+  std::optional<Remedy> best;
+  for (auto& [changed, words] : ways) {
+    lift_api(changed, words);
+    lift_taints(changed, words);
+    lift_eviction(changed, words);
+    lift_spread(changed, words);
+    if (changed.chosen() && (!best || words.size() < best->changes.size())) best = Remedy{words, true};
+  }
+  if (best) return best;
+  for (const auto& [changed, words] : ways) {
+    if (auto more = pull_a_lever(changed)) {
+      Remedy remedy{words, true};
+      remedy.changes.insert(remedy.changes.end(), more->begin(), more->end());
+      return remedy;
+    }
+  }
+  return Remedy{std::move(ways.front().words), false};
+}
+
+}  // namespace shiplog::scheduler
