@@ -6,7 +6,7 @@
 #include "events/base/json.h"
 #include "events/state/object.h"
 #include "services/binder/claim.h"
-#include "services/binder/replicas.h"
+#include "services/runtime/interpreter/interpreter.h"
 
 namespace shiplog::binder {
 namespace {
@@ -120,7 +120,7 @@ std::string digest_of(const Value& object) {
 }
 
 Result<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing, const Value& object,
-                           const Policy& policy, Explanation& why) {
+                           const Policy& policy, UtcMillis now, Explanation& why) {
   const bool cluster_scoped = binding.ns.empty();
   Value made = existing;
   made.set("apiVersion", "work.karmada.io/v1alpha2");
@@ -145,7 +145,7 @@ Result<Value> make_binding(const State& state, const ObjectKey& binding, const V
     set_or_erase(spec, "schedulePriority", priority);
   }
 
-  SHIPLOG_TRY(const auto replicas, interpret_replicas(object));
+  SHIPLOG_TRY(const auto replicas, interpreter::replicas(state, object, now));
   set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
   set_or_erase(spec, "replicaRequirements", replicas ? replicas->requirements : Value{});
   if (replicas) {

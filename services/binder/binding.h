@@ -4,6 +4,7 @@
 
 #include "events/base/ids.h"
 #include "events/base/result.h"
+#include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/explanation.h"
 #include "events/state/policy.h"
@@ -22,6 +23,6 @@ std::string digest_of(const Value& object);
 /// (D-16, D-20 to D-29). Equal to `existing` when there is nothing to do.
 /// Errors: kInvalid, replicas or priority cannot be told; kNotFound, a named PriorityClass is missing.
 Result<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing, const Value& object,
-                           const Policy& policy, Explanation& why);
+                           const Policy& policy, UtcMillis now, Explanation& why);
 
 }  // namespace shiplog::binder

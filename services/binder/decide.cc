@@ -110,7 +110,7 @@ Value without_what_others_write(Value binding) {
 }
 
 Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
-             std::vector<std::string> how_chosen) {
+             std::vector<std::string> how_chosen, UtcMillis now) {
   const Policy& policy = *chosen.policy;
   if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
   SHIPLOG_TRY(overrides_exist(state, policy));
@@ -133,7 +133,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   Explanation why;
   why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
   why.steps = std::move(how_chosen);
-  SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, why));
+  SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
   update(decision, state, key, std::move(claimed));
   if (made != existing) {
     decision.events.emplace_back(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)});
@@ -144,7 +144,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   return std::optional{std::move(decision)};
 }
 
-Decided decide_template(const State& state, const ObjectKey& key) {
+Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value) || !propagates(key)) return std::nullopt;
   if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
@@ -154,12 +154,13 @@ Decided decide_template(const State& state, const ObjectKey& key) {
     if (found == state.policies().end() || found->second.deleting) return release(state, key, object->value);
     const SelectorMatch how = match(found->second, object->value);
     if (how == SelectorMatch::kNone) return release(state, key, object->value);
-    return bind(state, key, *object, {&found->second, how}, {"it is claimed already: no other policy is looked at"});
+    return bind(state, key, *object, {&found->second, how}, {"it is claimed already: no other policy is looked at"},
+                now);
   }
   std::vector<Candidate> considered;
   const Candidate chosen = choose_policy(state, object->value, considered);
   if (chosen.policy == nullptr) return release(state, key, object->value);
-  return bind(state, key, *object, chosen, how_won(chosen, considered));
+  return bind(state, key, *object, chosen, how_won(chosen, considered), now);
 }
 
 /// Bindings that carry the policy's claim though no template does: their template is gone or was edited.
@@ -213,8 +214,8 @@ Decided decide_policy(const State& state, const ObjectKey& key) {
 
 }  // namespace
 
-Decided decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
-  return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key);
+Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key, now);
 }
 
 }  // namespace shiplog::binder

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "services/binder/claim.h"
-#include "services/binder/replicas.h"
 #include "tests/support/given.h"
 
 namespace shiplog::binder {
@@ -259,43 +258,6 @@ TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
   EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const std::string& step) {
     return step.find("activationPreference Lazy: not acted on") != std::string::npos;
   }));
-}
-
-std::optional<Replicas> replicas_of(std::string_view text) { return interpret_replicas(json(text)).value(); }
-
-TEST(BinderReplicas, AddsContainersAndTakesTheLargestInitContainer) {  // L-6
-  const auto replicas =
-      replicas_of(R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2, "template":
-    {"spec": {"nodeSelector": {"disk": "ssd"}, "overhead": {"cpu": "50m"},
-      "containers": [{"name": "a", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}},
-                     {"name": "b", "resources": {"limits": {"cpu": "200m", "example.com/gpu": 1}}}],
-      "initContainers": [{"name": "i", "resources": {"requests": {"cpu": "250m", "memory": "1Gi"}}}]}}}})");
-  EXPECT_EQ(replicas->count, 2);
-  EXPECT_EQ(to_json(replicas->requirements),
-            to_json(json(R"({"nodeClaim": {"nodeSelector": {"disk": "ssd"}}, "resourceRequest":
-                             {"cpu": "350m", "memory": "1Gi", "example.com/gpu": "1"}})")));
-}
-
-TEST(BinderReplicas, CountsByKind) {  // L-5
-  EXPECT_EQ(replicas_of(R"({"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {}})")->count, 0);
-  EXPECT_EQ(replicas_of(R"({"apiVersion": "v1", "kind": "Pod", "spec": {}})")->count, 1);
-  const auto job = [](const char* spec) {
-    return replicas_of(std::string{R"({"apiVersion": "batch/v1", "kind": "Job", "spec": )"} + spec + "}")->count;
-  };
-  EXPECT_EQ(job(R"({"parallelism": 5, "completions": 3})"), 3);
-  EXPECT_EQ(job(R"({"parallelism": 5})"), 5);
-  EXPECT_EQ(job(R"({"completions": 5})"), 0);
-  EXPECT_FALSE(replicas_of(R"({"apiVersion": "v1", "kind": "ConfigMap"})"));
-  EXPECT_FALSE(replicas_of(R"({"apiVersion": "apps/v1", "kind": "DaemonSet"})"));
-  EXPECT_TRUE(replicas_of(R"({"apiVersion": "v1", "kind": "Pod", "spec": {}})")->requirements.is_null());
-}
-
-TEST(BinderReplicas, NamesTheContainerWhoseAmountDoesNotParse) {
-  const auto replicas = interpret_replicas(json(R"({"apiVersion": "v1", "kind": "Pod", "spec": {"containers":
-      [{"name": "c", "resources": {"requests": {"cpu": "lots"}}}]}})"));
-  ASSERT_FALSE(replicas);
-  EXPECT_NE(replicas.error().message.find("container c, resources.requests.cpu"), std::string::npos)
-      << replicas.error().message;
 }
 
 }  // namespace

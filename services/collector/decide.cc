@@ -7,8 +7,8 @@
 #include "events/state/binding.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
-#include "services/collector/aggregate.h"
-#include "services/collector/interpret.h"
+#include "services/collector/manifest_status.h"
+#include "services/runtime/interpreter/interpreter.h"
 
 namespace shiplog::collector {
 namespace {
@@ -95,12 +95,18 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   event.message = event.fully_applied ? "All works have been successfully applied"
                                       : "Failed to apply all works, see status.aggregatedStatus for details";
 
+  std::optional<Error> aggregation_error;
   const auto served = served_kind(state, binding.api_version, binding.kind);
   if (served) {
     const ObjectKey template_key = served->key(binding.ns, binding.name);
     const Value& template_object = state.value_of(template_key);
-    const auto status =
-        template_object.is_null() ? std::nullopt : aggregated(template_object, event.aggregated_status, now);
+    Result<std::optional<Value>> aggregated = std::optional<Value>{};
+    if (!template_object.is_null()) {
+      aggregated = interpreter::aggregate_status(state, template_object, event.aggregated_status, now);
+    }
+    // The binding's own status does not wait for a script that fails.
+    if (!aggregated) aggregation_error = aggregated.error();
+    const auto status = aggregated ? aggregated.value() : std::nullopt;
     if (status && !same(*status, template_object["status"])) {
       event.template_object = template_key;
       event.template_status = *status;
@@ -110,6 +116,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   const Value& condition = condition_of(object->value, "FullyApplied");
   if (event.template_object.empty() && same(event.aggregated_status, object->value["status"]["aggregatedStatus"]) &&
       condition["status"].as_string() == (event.fully_applied ? "True" : "False")) {
+    if (aggregation_error) return *aggregation_error;
     return std::optional<Decision>{};
   }
   // The template's status is computed from its spec and its status: it must not have moved on meanwhile.

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
-#include "services/collector/aggregate.h"
 #include "services/collector/facts.h"
-#include "services/collector/interpret.h"
+#include "services/collector/manifest_status.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -14,145 +13,6 @@ namespace {
 using namespace testing;
 
 constexpr UtcMillis kNoon{1'767'268'800'000};
-
-Value with_status(Value object, const Value& status) {
-  object.set("status", status);
-  return object;
-}
-Value of_kind(const char* api_version, const char* kind, const Value& status) {
-  return Value::object({{"apiVersion", api_version},
-                        {"kind", kind},
-                        {"metadata", Value::object({{"name", "x"}, {"generation", 4}})},
-                        {"status", status}});
-}
-Value item(const char* cluster, const Value& status) {
-  return Value::object({{"clusterName", cluster}, {"applied", true}, {"health", "Healthy"}, {"status", status}});
-}
-
-TEST(CollectorInterpret, DeploymentStatusCarriesBothGenerations_T_5) {
-  Value web = with_status(
-      deployment("default", "web", 2),
-      Value::object({{"replicas", 2}, {"readyReplicas", 1}, {"observedGeneration", 7}, {"collisionCount", 9}}));
-  EXPECT_FALSE(collector::reflected_status(web)) << "without the template's generation there is no status";
-  web.edit("metadata").edit("annotations").set(annotation::kTemplateGeneration, "3");
-  EXPECT_EQ(collector::reflected_status(web).value(), Value::object({{"replicas", 2},
-                                                                     {"readyReplicas", 1},
-                                                                     {"observedGeneration", 7},
-                                                                     {"generation", 1},
-                                                                     {"resourceTemplateGeneration", 3}}));
-  EXPECT_TRUE(collector::reflected_status(deployment("default", "web", 2)).value().is_null());
-}
-
-TEST(CollectorInterpret, OtherKindsStatus_5_1) {
-  const Value service = of_kind("v1", "Service", Value::object({{"loadBalancer", Value::object({{"ingress", 1}})}}));
-  EXPECT_TRUE(collector::reflected_status(service).value().is_null()) << "not of type LoadBalancer";
-  const Value claim = of_kind("v1", "PersistentVolumeClaim", Value::object({{"phase", "Bound"}, {"extra", 1}}));
-  EXPECT_EQ(collector::reflected_status(claim).value(), claim["status"]) << "no own rule: the whole status";
-  const Value job = of_kind("batch/v1", "Job", Value::object({{"active", 1}, {"ready", 1}}));
-  EXPECT_EQ(collector::reflected_status(job).value(), Value::object({{"active", 1}}));
-}
-
-TEST(CollectorInterpret, HealthOfNativeKinds_T_4) {
-  Value web = deployment("default", "web", 2);
-  const auto health = [&](int64_t observed, int64_t updated, int64_t available) {
-    return collector::health_of(with_status(
-        web, Value::object(
-                 {{"observedGeneration", observed}, {"updatedReplicas", updated}, {"availableReplicas", available}})));
-  };
-  EXPECT_EQ(health(1, 2, 2), "Healthy");
-  EXPECT_EQ(health(0, 2, 2), "Unhealthy");
-  EXPECT_EQ(health(1, 1, 2), "Unhealthy");
-  EXPECT_EQ(health(1, 2, 1), "Unhealthy");
-  EXPECT_EQ(collector::health_of(config_map("default", "x", "x")), "Healthy");
-  EXPECT_EQ(collector::health_of(of_kind("v1", "Pod", Value::object({{"phase", "Running"}}))), "Unhealthy");
-  EXPECT_EQ(collector::health_of(of_kind("v1", "Pod", Value::object({{"phase", "Succeeded"}}))), "Healthy");
-  EXPECT_EQ(collector::health_of(of_kind("batch/v1", "Job", Value{})), "Healthy");
-  EXPECT_EQ(collector::health_of(of_kind("networking.k8s.io/v1", "Ingress", Value{})), "Unhealthy");
-}
-
-TEST(CollectorAggregate, DeploymentSumsAndObservesWhenAllHave_T_13) {
-  const auto member = [](int64_t replicas, int64_t template_generation) {
-    return Value::object({{"replicas", replicas},
-                          {"readyReplicas", replicas},
-                          {"generation", 2},
-                          {"observedGeneration", 2},
-                          {"resourceTemplateGeneration", template_generation}});
-  };
-  Value web =
-      of_kind("apps/v1", "Deployment", Value::object({{"conditions", Value::array({1})}, {"unavailableReplicas", 3}}));
-  const auto lagging =
-      collector::aggregated(web, Value::array({item("m1", member(2, 4)), item("m2", member(3, 3))}), kNoon);
-  EXPECT_EQ((*lagging)["replicas"], Value{5});
-  EXPECT_TRUE((*lagging)["observedGeneration"].is_null());
-  EXPECT_TRUE((*lagging)["unavailableReplicas"].is_null());
-  EXPECT_EQ((*lagging)["conditions"], Value::array({1})) << "other fields are kept";
-  const auto all =
-      collector::aggregated(web, Value::array({item("m1", member(2, 4)), item("m2", member(3, 4))}), kNoon);
-  EXPECT_EQ((*all)["observedGeneration"], Value{4});
-  EXPECT_EQ((*collector::aggregated(web, Value::array(), kNoon))["observedGeneration"], Value{4});
-}
-
-TEST(CollectorAggregate, StatefulSetsObservedGenerationStops_T_14) {
-  const Value set = of_kind("apps/v1", "StatefulSet", Value{});
-  const auto status =
-      collector::aggregated(set, Value::array({item("m1", Value::object({{"readyReplicas", 2}}))}), kNoon);
-  EXPECT_EQ((*status)["readyReplicas"], Value{2});
-  EXPECT_EQ((*status)["replicas"], Value{0});
-  EXPECT_TRUE((*status)["observedGeneration"].is_null());
-}
-
-TEST(CollectorAggregate, LoadBalancersAreUnited) {
-  const auto at = [](const char* hostname, const char* ip) {
-    Value point = Value::object();
-    if (*hostname != 0) point.set("hostname", hostname);
-    if (*ip != 0) point.set("ip", ip);
-    return Value::object({{"loadBalancer", Value::object({{"ingress", Value::array({point})}})}});
-  };
-  Value service = of_kind("v1", "Service", Value{});
-  EXPECT_FALSE(collector::aggregated(service, Value::array(), kNoon)) << "only of type LoadBalancer";
-  service.edit("spec").set("type", "LoadBalancer");
-  const auto status = collector::aggregated(
-      service, Value::array({item("m1", at("", "9.9.9.9")), item("m2", at("b", "")), item("m3", at("b", ""))}), kNoon);
-  EXPECT_EQ((*status)["loadBalancer"]["ingress"],
-            Value::array({Value::object({{"hostname", "b"}}), Value::object({{"ip", "9.9.9.9"}})}));
-}
-
-TEST(CollectorAggregate, JobCompletesWithAllAndFailsWithOne) {
-  const auto done = [](const char* type) {
-    return Value::object({{"succeeded", 1},
-                          {"startTime", "2026-01-01T00:00:00Z"},
-                          {"conditions", Value::array({Value::object({{"type", type}, {"status", "True"}})})}});
-  };
-  const Value job = of_kind("batch/v1", "Job", Value{});
-  Value complete = job;
-  complete.set("status", *collector::aggregated(
-                             job, Value::array({item("m1", done("Complete")), item("m2", done("Complete"))}), kNoon));
-  EXPECT_EQ(condition_of(complete, "Complete")["reason"], "Completed");
-  EXPECT_EQ(complete["status"]["succeeded"], Value{2});
-  EXPECT_EQ(complete["status"]["startTime"], "2026-01-01T00:00:00Z");
-  EXPECT_EQ(*collector::aggregated(complete, Value::array(), kNoon), complete["status"]) << "frozen once finished";
-  Value failed = job;
-  failed.set("status", *collector::aggregated(
-                           job, Value::array({item("m1", done("Complete")), item("m2", done("Failed"))}), kNoon));
-  EXPECT_EQ(condition_of(failed, "Failed")["message"], "Job executed failed in member clusters m2");
-  EXPECT_TRUE(condition_of(failed, "Complete").is_null());
-}
-
-TEST(CollectorAggregate, PhasesOfPodsAndClaims) {
-  const auto phase = [](const char* text) { return Value::object({{"phase", text}}); };
-  const Value pod = of_kind("v1", "Pod", Value{});
-  EXPECT_EQ(
-      (*collector::aggregated(pod, Value::array({item("m1", phase("Running")), item("m2", Value{})}), kNoon))["phase"],
-      "Pending");
-  EXPECT_EQ((*collector::aggregated(pod, Value::array({item("m1", phase("Running")), item("m2", phase("Failed"))}),
-                                    kNoon))["phase"],
-            "Failed");
-  const Value claim = of_kind("v1", "PersistentVolumeClaim", Value{});
-  EXPECT_EQ((*collector::aggregated(claim, Value::array({item("m1", phase("Lost")), item("m2", phase("Pending"))}),
-                                    kNoon))["phase"],
-            "Lost");
-  EXPECT_FALSE(collector::aggregated(config_map("default", "x", "x"), Value::array(), kNoon)) << "T-15";
-}
 
 TEST(CollectorFacts, SumsNodesAndPods_1_14_8_1_14_9) {
   const auto node = [](const char* ready) {

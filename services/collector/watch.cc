@@ -7,7 +7,8 @@
 
 #include "events/base/json.h"
 #include "events/state/work.h"
-#include "services/collector/interpret.h"
+#include "services/collector/manifest_status.h"
+#include "services/runtime/interpreter/interpreter.h"
 
 namespace shiplog::collector {
 namespace {
@@ -240,7 +241,7 @@ void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now)
       gone(state, work, manifest);
       if (!applied(value)) doubt(arrived);
     } else {
-      present(state, work, ordinal, arrived.object);
+      present(state, work, ordinal, arrived.object, now);
     }
   }
 }
@@ -278,11 +279,18 @@ const Value& Watches::statuses_of(const State& state, const ObjectKey& work) con
   return pending != pending_.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
 }
 
-void Watches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object) {
+/// T-4: a kind without a rule is healthy, one whose rule fails cannot be judged.
+static std::string health_of(const Result<std::optional<bool>>& healthy) {
+  if (!healthy) return "Unknown";
+  return healthy.value().value_or(true) ? "Healthy" : "Unhealthy";
+}
+
+void Watches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now) {
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
-  const auto status = reflected_status(object);
+  const auto status = interpreter::reflect_status(state, object, now);
   if (!status) return;  // T-3
-  const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(object);
+  const std::string health =
+      altered(work, ordinal, manifest, object) ? "Unknown" : health_of(interpreter::health(state, object, now));
   Value entry = manifest_status(static_cast<int64_t>(ordinal), manifest, status.value(), health);
   Value statuses = statuses_of(state, work);
   Value::Array& entries = statuses.edit_items();

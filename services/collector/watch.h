@@ -72,7 +72,7 @@ class Watches {
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const Arrived& arrived);
-  void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);
+  void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;

@@ -107,7 +107,9 @@ class Step : public std::enable_shared_from_this<Step> {
                          "manage this resource"});
     }
     if (written_later(observed, manifest_, revision_)) return stale(observed);
-    Value desired = retained(desired_, observed);
+    auto kept = retained(task_->state(), desired_, observed, task_->now());
+    if (!kept) return failed(kept.error());
+    Value desired = std::move(kept).value();
     // A doubtful object is written in any case: the member's answer to that is what the collector starts from again.
     if (!doubtful(work_) && up_to_date(observed, desired)) return next();
     send("PUT", path(), std::move(desired), [this](const MemberResponse& response) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "events/state/work.h"
+#include "services/runtime/interpreter/interpreter.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -25,85 +26,6 @@ void keep_members_own(Value& desired, const Value& observed, const char* map, st
   for (const auto& member : observed["metadata"][map].members()) {
     if (desired["metadata"][map].contains(member.key()) || ours.contains(member.key())) continue;
     desired.edit("metadata").edit(map).set(member.key(), member.value);
-  }
-}
-
-void keep(Value& desired, const Value& observed, std::string_view field) {
-  if (!observed["spec"][field].is_empty()) desired.edit("spec").set(field, observed["spec"][field]);
-}
-
-const Value& named(const Value& list, std::string_view name) {
-  static const Value kNone;
-  for (const Value& one : list.items()) {
-    if (one["name"].as_string() == name) return one;
-  }
-  return kNone;
-}
-
-void retain_pod(Value& pod, const Value& observed) {
-  for (const char* field : {"nodeName", "serviceAccountName", "volumes"}) keep(pod, observed, field);
-  for (const char* list : {"containers", "initContainers"}) {
-    if (!pod["spec"][list].is_array()) continue;
-    for (Value& container : pod.edit("spec").edit(list).edit_items()) {
-      const Value& there = named(observed["spec"][list], container["name"].as_string());
-      if (there["volumeMounts"].is_array()) container.set("volumeMounts", there["volumeMounts"]);
-    }
-  }
-}
-
-void retain_service(Value& service, const Value& observed) {
-  keep(service, observed, "clusterIP");
-  if (service["spec"]["type"].as_string() == observed["spec"]["type"].as_string()) {
-    keep(service, observed, "healthCheckNodePort");
-  }
-  // Some servers keep allocated node ports through an update that does not name them; not all do.
-  if (!service["spec"]["ports"].is_array() || service["spec"]["type"] != observed["spec"]["type"]) return;
-  for (Value& port : service.edit("spec").edit("ports").edit_items()) {
-    if (!port["nodePort"].is_empty()) continue;
-    for (const Value& there : observed["spec"]["ports"].items()) {
-      if (there["port"] == port["port"] && there["name"].as_string() == port["name"].as_string() &&
-          !there["nodePort"].is_empty()) {
-        port.set("nodePort", there["nodePort"]);
-      }
-    }
-  }
-}
-
-void retain_service_account(Value& account, const Value& observed) {
-  for (const char* list : {"secrets", "imagePullSecrets"}) {
-    for (const Value& there : observed[list].items()) {
-      if (named(account[list], there["name"].as_string()).is_null()) account.edit(list).push_back(there);
-    }
-  }
-}
-
-void retain_job(Value& job, const Value& observed) {
-  const Value& selector = observed["spec"]["selector"]["matchLabels"];
-  if (selector.is_object()) job.edit("spec").edit("selector").set("matchLabels", selector);
-  const Value& labels = observed["spec"]["template"]["metadata"]["labels"];
-  if (labels.is_object()) job.edit("spec").edit("template").edit("metadata").set("labels", labels);
-}
-
-void retain_by_kind(Value& desired, const Value& observed) {
-  const std::string kind = desired["kind"].str();
-  if (kind == "Deployment") {
-    if (label_of(desired, "resourcetemplate.karmada.io/retain-replicas") == "true") keep(desired, observed, "replicas");
-  } else if (kind == "Pod") {
-    retain_pod(desired, observed);
-  } else if (kind == "Service") {
-    retain_service(desired, observed);
-  } else if (kind == "ServiceAccount") {
-    retain_service_account(desired, observed);
-  } else if (kind == "PersistentVolumeClaim") {
-    keep(desired, observed, "volumeName");
-  } else if (kind == "PersistentVolume") {
-    keep(desired, observed, "claimRef");
-  } else if (kind == "Job") {
-    retain_job(desired, observed);
-  } else if (kind == "Secret" && desired["type"].as_string() == "kubernetes.io/service-account-token") {
-    if (!observed["data"].is_null()) desired.set("data", observed["data"]);
-  } else if (kind == "Namespace") {
-    keep(desired, observed, "finalizers");
   }
 }
 
@@ -130,14 +52,18 @@ bool written_later(const Value& observed, const Value& manifest, Revision acted_
   return revision > acted_upon.value;
 }
 
-Value retained(Value desired, const Value& observed) {
+Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now) {
   for (const char* field : {"resourceVersion", "finalizers", "ownerReferences"}) {
     if (!observed["metadata"][field].is_empty()) desired.edit("metadata").set(field, observed["metadata"][field]);
   }
   keep_members_own(desired, observed, "annotations", annotation_of(observed, annotation::kManagedAnnotations));
   keep_members_own(desired, observed, "labels", annotation_of(observed, annotation::kManagedLabels));
-  retain_by_kind(desired, observed);
-  return desired;
+  // Not every server keeps these through an update, as Kubernetes does.
+  if (desired["kind"].as_string() == "Namespace" && !observed["spec"]["finalizers"].is_empty()) {
+    desired.edit("spec").set("finalizers", observed["spec"]["finalizers"]);
+  }
+  SHIPLOG_TRY(auto interpreted, interpreter::retain(state, desired, observed, now));
+  return interpreted ? std::move(*interpreted) : std::move(desired);
 }
 
 bool up_to_date(const Value& observed, const Value& desired) {

@@ -1,5 +1,3 @@
-#include "services/collector/aggregate.h"
-
 #include <algorithm>
 #include <initializer_list>
 #include <map>
@@ -8,8 +6,9 @@
 #include <vector>
 
 #include "events/state/work.h"
+#include "services/runtime/interpreter/native/native.h"
 
-namespace shiplog::collector {
+namespace shiplog::interpreter::native {
 namespace {
 
 using Fields = std::initializer_list<const char*>;
@@ -98,7 +97,6 @@ bool holds_true(const Value& object, std::string_view condition) {
 
 void add_condition(Value& status, const char* type, const char* reason, const std::string& message, UtcMillis now) {
   Value::Array& conditions = status.edit("conditions").edit_items();
-  std::erase_if(conditions, [&](const Value& one) { return one["type"].as_string() == type; });
   conditions.push_back(Value::object({{"type", type},
                                       {"status", "True"},
                                       {"lastProbeTime", rfc3339(now)},
@@ -120,7 +118,7 @@ std::string of_times(const Value& items, const char* field, bool latest) {
 
 Value of_job(const Value& object, const Value& items, UtcMillis now) {
   if (holds_true(object, "Complete") || holds_true(object, "Failed")) return object["status"];
-  Value status = object["status"];
+  Value status = Value::object();  // made anew: nothing of the old one stays but when it began
   sum(status, items, {"active", "succeeded", "failed"});
   std::string failed;
   size_t complete = 0;
@@ -140,8 +138,9 @@ Value of_job(const Value& object, const Value& items, UtcMillis now) {
                     now);
     }
   }
-  const std::string start = of_times(items, "startTime", false);
-  if (!start.empty() && status["startTime"].is_empty()) status.set("startTime", start);
+  std::string start = object["status"]["startTime"].str();
+  if (start.empty()) start = of_times(items, "startTime", false);
+  if (!start.empty()) status.set("startTime", start);
   const std::string end = of_times(items, "completionTime", true);
   if (!end.empty()) status.set("completionTime", end);
   return status;
@@ -171,7 +170,8 @@ std::string first_phase(const Value& items, Fields order) {
 }
 
 Value of_pod(const Value& object, const Value& items) {
-  Value status = object["status"];
+  if (items.size() == 0) return object["status"];
+  Value status = Value::object();
   if (const auto phase = first_phase(items, {"Failed", "Pending", "Running", "Succeeded"}); !phase.empty()) {
     status.set("phase", phase);
   }
@@ -184,23 +184,19 @@ Value of_pod(const Value& object, const Value& items) {
         all.push_back(std::move(kept));
       }
     }
-    if (all.size() > 0) {
-      status.set(list, std::move(all));
-    } else {
-      status.erase(list);
-    }
+    if (all.size() > 0) status.set(list, std::move(all));
   }
   return status;
 }
 
-Value of_volume(const Value& object, const Value& items) {
-  Value status = object["status"];
+Value of_volume(const Value& items) {
+  Value status = Value::object();
   const auto phase = first_phase(items, {"Failed", "Pending", "Available", "Bound", "Released"});
   if (!phase.empty()) status.set("phase", phase);
   return status;
 }
 
-Value of_claim(const Value& object, const Value& items) {
+Value of_claim(const Value& items) {
   std::string phase = "Bound";
   for (const Value& item : items.items()) {
     if (item["status"].is_null()) continue;
@@ -208,16 +204,13 @@ Value of_claim(const Value& object, const Value& items) {
     if (one != "Bound") phase = one;
     if (one == "Lost") break;
   }
-  Value status = object["status"];
-  status.set("phase", phase);
-  return status;
+  return Value::object({{"phase", phase}});
 }
 
-Value of_disruption_budget(const Value& object, const Value& items) {
+Value of_disruption_budget(const Value& items) {
   const Fields counts = {"currentHealthy", "desiredHealthy", "expectedPods", "disruptionsAllowed"};
-  Value status = object["status"];
+  Value status = Value::object();
   sum(status, items, counts, counts);
-  status.erase("disruptedPods");
   for (const Value& item : items.items()) {
     for (const auto& pod : item["status"]["disruptedPods"].members()) {
       status.edit("disruptedPods").set(item["clusterName"].str() + "/" + std::string{pod.key()}, pod.value);
@@ -234,8 +227,8 @@ Value of_autoscaler(const Value& items) {
 
 }  // namespace
 
-std::optional<Value> aggregated(const Value& object, const Value& items, UtcMillis now) {
-  const std::string kind = object["apiVersion"].str() + "/" + object["kind"].str();
+std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now) {
+  const std::string kind = kind_of(object);
   if (kind == "apps/v1/Deployment") return of_deployment(object, items);
   if (kind == "apps/v1/ReplicaSet") return of_replica_set(object, items);
   if (kind == "apps/v1/DaemonSet") return of_daemon_set(object, items);
@@ -248,11 +241,11 @@ std::optional<Value> aggregated(const Value& object, const Value& items, UtcMill
   if (kind == "batch/v1/Job") return of_job(object, items, now);
   if (kind == "batch/v1/CronJob") return of_cron_job(items);
   if (kind == "v1/Pod") return of_pod(object, items);
-  if (kind == "v1/PersistentVolume") return of_volume(object, items);
-  if (kind == "v1/PersistentVolumeClaim") return of_claim(object, items);
-  if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(object, items);
+  if (kind == "v1/PersistentVolume") return of_volume(items);
+  if (kind == "v1/PersistentVolumeClaim") return of_claim(items);
+  if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(items);
   if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return of_autoscaler(items);
   return std::nullopt;
 }
 
-}  // namespace shiplog::collector
+}  // namespace shiplog::interpreter::native

@@ -1,11 +1,10 @@
-#include "services/binder/replicas.h"
-
 #include <algorithm>
 
-#include "events/base/json.h"
+#include "events/base/quantity.h"
 #include "events/state/quota.h"
+#include "services/runtime/interpreter/native/native.h"
 
-namespace shiplog::binder {
+namespace shiplog::interpreter::native {
 namespace {
 
 bool counts_per_replica(std::string_view resource) {
@@ -63,7 +62,9 @@ Value node_claim_of(const Value& pod_spec) {
   return claim;
 }
 
-Result<Value> requirements_of(const Value& pod_spec) {
+}  // namespace
+
+Result<Value> pod_requirements(const Value& pod_spec) {
   SHIPLOG_TRY(const ResourceList request, request_of(pod_spec));
   Value requirements;
   if (Value claim = node_claim_of(pod_spec); !claim.is_null()) requirements.set("nodeClaim", std::move(claim));
@@ -71,33 +72,47 @@ Result<Value> requirements_of(const Value& pod_spec) {
   return requirements;
 }
 
+namespace {
+
 int64_t job_replicas(const Value& spec) {
   const int64_t parallelism = spec["parallelism"].as_int();
   return std::min(parallelism, spec["completions"].as_int(parallelism));
 }
 
+bool is_scaled(const std::string& kind) {
+  return kind == "apps/v1/Deployment" || kind == "apps/v1/ReplicaSet" || kind == "apps/v1/StatefulSet";
+}
+
 }  // namespace
 
-Result<std::optional<Replicas>> interpret_replicas(const Value& object) {
-  const auto api_version = object["apiVersion"].as_string();
-  const auto kind = object["kind"].as_string();
+Result<std::optional<Replicas>> replicas(const Value& object) {
+  const std::string kind = kind_of(object);
   const Value& spec = object["spec"];
-  Replicas replicas;
-  const Value* pod_spec = nullptr;
-  if (api_version == "apps/v1" && (kind == "Deployment" || kind == "ReplicaSet" || kind == "StatefulSet")) {
-    replicas.count = spec["replicas"].as_int();
-    pod_spec = &spec["template"]["spec"];
-  } else if (api_version == "batch/v1" && kind == "Job") {
-    replicas.count = job_replicas(spec);
-    pod_spec = &spec["template"]["spec"];
-  } else if (api_version == "v1" && kind == "Pod") {
-    replicas.count = 1;
+  Replicas wanted;
+  const Value* pod_spec = &spec["template"]["spec"];
+  if (is_scaled(kind)) {
+    wanted.count = spec["replicas"].as_int();
+  } else if (kind == "batch/v1/Job") {
+    wanted.count = job_replicas(spec);
+  } else if (kind == "v1/Pod") {
+    wanted.count = 1;
     pod_spec = &spec;
   } else {
     return std::nullopt;
   }
-  SHIPLOG_TRY(replicas.requirements, requirements_of(*pod_spec));
-  return std::optional{std::move(replicas)};
+  SHIPLOG_TRY(wanted.requirements, pod_requirements(*pod_spec));
+  return std::optional{std::move(wanted)};
 }
 
-}  // namespace shiplog::binder
+std::optional<Value> revise_replica(const Value& object, int64_t count) {
+  const std::string kind = kind_of(object);
+  const bool job = kind == "batch/v1/Job";
+  if (!job && !is_scaled(kind)) return std::nullopt;
+  const char* field = job ? "parallelism" : "replicas";
+  Value revised = object;
+  // A field that the template leaves to its default stays left.
+  if (object["spec"].contains(field)) revised.edit("spec").set(field, count);
+  return revised;
+}
+
+}  // namespace shiplog::interpreter::native

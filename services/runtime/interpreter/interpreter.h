@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/state/state.h"
+
+/// What the control plane knows of a kind: how many replicas it has, what of a member's object is kept, when it is
+/// healthy, what it depends on. The services decide through these functions and nothing else.
+///
+/// For each operation and kind the first level that offers it decides, and its error is final (behaviour-core L-2):
+///   1. Lua of the ResourceInterpreterCustomizations in the state;
+///   2. Lua for third-party kinds that is compiled in;
+///   3. native code.
+/// nullopt: no level offers the operation for this kind. Pure: the same state, object and `now` give the same answer.
+/// `now` is the time of the decision: it dates conditions, and is what os.time() tells a script.
+/// Errors: kInvalid, naming kind, object and cause; of a script also the customization, the function and the line.
+/// Source: behaviour-core section 6, and 4.4, 5.1, 5.3 for the native kinds.
+namespace shiplog::interpreter {
+
+/// How many replicas a workload wants, and what one of them needs.
+struct Replicas {
+  int64_t count = 0;
+  Value requirements;  ///< ResourceBinding.spec.replicaRequirements; null: nothing is asked for
+  bool operator==(const Replicas&) const = default;
+};
+
+/// One of the pod templates of a workload that has several.
+struct Component {
+  std::string name;
+  int64_t replicas = 0;
+  Value requirements;  ///< null: nothing is asked for
+  bool operator==(const Component&) const = default;
+};
+
+/// Something that a template needs beside it. It is named, or selected by labels.
+struct Dependency {
+  std::string api_version, kind, ns, name;
+  Value label_selector;  ///< metav1.LabelSelector; null when `name` says which
+  bool operator==(const Dependency&) const = default;
+};
+
+/// As the annotation resourcebinding.karmada.io/dependencies holds them: a list of {apiVersion, kind, namespace, name
+/// or labelSelector}.
+Value to_value(const std::vector<Dependency>& dependencies);
+
+/// InterpretReplica (L-5, L-6).
+Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now);
+
+/// InterpretComponent (L-8). Native code offers it for no kind (L-3).
+Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now);
+
+/// ReviseReplica: the object with so many replicas.
+Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now);
+
+/// Retain: `desired` with what belongs to the member's object `observed` (4.4).
+Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now);
+
+/// AggregateStatus: the whole new status of a template, from the binding's aggregatedStatus items (T-11 to T-15).
+Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
+                                              UtcMillis now);
+
+/// InterpretStatus: what is kept of a member's object's status; null: nothing. Every kind has it (L-3, T-3, T-5).
+Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now);
+
+/// InterpretHealth (T-4).
+Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now);
+
+/// InterpretDependency (B-30), checked (B-31).
+Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now);
+
+}  // namespace shiplog::interpreter
