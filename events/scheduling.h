@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/ids.h"
+#include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/explanation.h"
 
@@ -53,10 +54,11 @@ struct PlacementRefused {
   bool operator==(const PlacementRefused&) const = default;
 };
 
-/// Somebody asks for a fresh placement. Folds into spec.rescheduleTriggeredAt (the entry's time).
+/// Somebody asks for a fresh placement. Folds into spec.rescheduleTriggeredAt.
 struct ReschedulingTriggered {
   ObjectKey binding;
   std::string reason;
+  UtcMillis at = {};  ///< when it was asked for; 0: at the entry's time
   bool operator==(const ReschedulingTriggered&) const = default;
 };
 

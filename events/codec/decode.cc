@@ -233,7 +233,9 @@ class Reader {
   }
 
   static ReschedulingTriggered read(pb::ReschedulingTriggered* from) {
-    return {.binding = read(from->mutable_binding()), .reason = text(from->mutable_reason())};
+    return {.binding = read(from->mutable_binding()),
+            .reason = text(from->mutable_reason()),
+            .at = UtcMillis{from->at_ms()}};
   }
 
   WorkRendered read(pb::WorkRendered* from) {

@@ -197,6 +197,7 @@ void put(const ReschedulingTriggered& event, pb::Event* out) {
   pb::ReschedulingTriggered* to = out->mutable_rescheduling_triggered();
   put(event.binding, to->mutable_binding());
   put(event.reason, to->mutable_reason());
+  to->set_at_ms(event.at.value);
 }
 
 // dispatch

@@ -83,8 +83,10 @@ Event sample(Of<PlacementRefused>, int) {
                           .clear_targets = true,
                           .why = why()};
 }
-Event sample(Of<ReschedulingTriggered>, int) {
-  return ReschedulingTriggered{.binding = kBinding, .reason = "WorkloadRebalancer spread-again"};
+Event sample(Of<ReschedulingTriggered>, int generation) {
+  return ReschedulingTriggered{.binding = kBinding,
+                               .reason = "WorkloadRebalancer spread-again",
+                               .at = UtcMillis{generation >= 2 ? 1'704'110'400'000 : 0}};
 }
 
 Event sample(Of<WorkRendered>, int) {

@@ -73,8 +73,9 @@ Applied apply(Staged& staged, const PlacementRefused& event) {
 }
 
 Applied apply(Staged& staged, const ReschedulingTriggered& event) {
+  const UtcMillis at = event.at == UtcMillis{} ? staged.time() : event.at;
   return edit(staged, event.binding,
-              [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(staged.time())); });
+              [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(at)); });
 }
 
 }  // namespace shiplog

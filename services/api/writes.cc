@@ -138,7 +138,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
       {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"overridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
       {"clusteroverridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
-      {"workloadrebalancers.apps.karmada.io", "nothing is rescheduled"},
       {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},

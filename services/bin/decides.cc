@@ -5,6 +5,7 @@
 #include "services/dispatcher/decide.h"
 #include "services/lifecycle/decide.h"
 #include "services/quota/decide.h"
+#include "services/rebalancer/decide.h"
 #include "services/scheduler/decide.h"
 #include "services/taint/decide.h"
 
@@ -12,8 +13,8 @@ namespace shiplog {
 
 std::map<std::string, Decide> all_decides() {
   return {{"binder", binder::decide},       {"collector", collector::decide}, {"dispatcher", dispatcher::decide},
-          {"lifecycle", lifecycle::decide}, {"quota", quota::decide},         {"scheduler", scheduler::decide},
-          {"taint", taint::decide}};
+          {"lifecycle", lifecycle::decide}, {"quota", quota::decide},         {"rebalancer", rebalancer::decide},
+          {"scheduler", scheduler::decide}, {"taint", taint::decide}};
 }
 
 }  // namespace shiplog

@@ -17,8 +17,8 @@ std::string text_of(const Value& value) { return value.is_string() ? value.str()
 }  // namespace
 
 const std::vector<std::string>& all_roles() {
-  static const std::vector<std::string> roles = {"api",   "binder", "scheduler", "dispatcher", "collector",
-                                                 "taint", "quota",  "lifecycle", "control"};
+  static const std::vector<std::string> roles = {"api",   "binder", "scheduler",  "dispatcher", "collector",
+                                                 "taint", "quota",  "rebalancer", "lifecycle",  "control"};
   return roles;
 }
 

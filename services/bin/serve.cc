@@ -38,6 +38,7 @@
 #include "services/runtime/state_hasher.h"
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
+#include "services/rebalancer/service.h"
 #include "services/scheduler/service.h"
 #include "services/signer/service.h"
 #include "services/taint/service.h"
@@ -226,6 +227,7 @@ class ControlPlane {
         {"collector", [this] { return make_collector_service(*members_); }},
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},
+        {"rebalancer", [] { return make_rebalancer_service(); }},
         {"lifecycle", [] { return make_lifecycle_service(); }},
         {"control", [this] { return make_control_service(options_.hash_every); }}};
     for (const std::string& role : options_.roles) {

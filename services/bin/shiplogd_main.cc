@@ -107,7 +107,7 @@ int run(std::vector<std::string> words) {
   serve_command
       ->add_option("--roles", serving.roles,
                    "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, collector, taint, "
-                   "quota, lifecycle, control")
+                   "quota, rebalancer, lifecycle, control")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")

@@ -16,6 +16,8 @@
 #include "services/lifecycle/service.h"
 #include "services/quota/decide.h"
 #include "services/quota/service.h"
+#include "services/rebalancer/decide.h"
+#include "services/rebalancer/service.h"
 #include "services/scheduler/decide.h"
 #include "services/scheduler/service.h"
 #include "services/taint/decide.h"
@@ -26,7 +28,7 @@ namespace shiplog::simulation {
 
 const std::vector<std::string>& all_services() {
   static const std::vector<std::string> kNames = {"lifecycle",  "binder",    "scheduler", "quota",
-                                                  "dispatcher", "collector", "taint"};
+                                                  "dispatcher", "collector", "taint",     "rebalancer"};
   return kNames;
 }
 
@@ -35,6 +37,7 @@ std::unique_ptr<Service> make_service(const std::string& name, Members& members)
   if (name == "binder") return make_binder_service();
   if (name == "scheduler") return make_scheduler_service();
   if (name == "quota") return make_quota_service();
+  if (name == "rebalancer") return make_rebalancer_service();
   if (name == "taint") return make_taint_service();
   if (name == "dispatcher") return make_dispatcher_service(members);
   SHIPLOG_CHECK(name == "collector", "the service is known");
@@ -46,6 +49,7 @@ Decide decide_of(const std::string& service) {
   if (service == "binder") return binder::decide;
   if (service == "scheduler") return scheduler::decide;
   if (service == "quota") return quota::decide;
+  if (service == "rebalancer") return rebalancer::decide;
   if (service == "dispatcher") return dispatcher::decide;
   if (service == "collector") return collector::decide;
   if (service == "taint") return taint::decide;
