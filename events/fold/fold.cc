@@ -32,8 +32,8 @@ class Folder {
     if (entry_.time > state_.meta_.time) state_.meta_.time = entry_.time;
     if (!folded.refusal) {
       for (const LeaseTaken* taken : leases_) state_.meta_.leases[taken->service] = {taken->holder, taken->epoch};
-      if (version_ != 0) state_.meta_.fold_version = version_;
       folded.changes = staged_.commit(state_);
+      if (version_ != 0) state_.meta_.fold_version = version_;  // from the next entry on
       folded.stop = std::move(stop_);
     }
     folded.revision = state_.revision();

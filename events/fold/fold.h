@@ -12,8 +12,12 @@
 
 namespace shiplog {
 
-/// The newest meaning of events this build knows.
-inline constexpr uint32_t kFoldVersion = 1;
+/// The newest meaning of events this build knows. A journal is at version 1 until a FoldVersionActivated in it says
+/// otherwise; what came before that entry goes on being folded as it was.
+///   1  as first released
+///   2  a Deployment's generation counts its annotations, and that of a custom resource without a status subresource
+///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids say that they are random (META-1)
+inline constexpr uint32_t kFoldVersion = 2;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

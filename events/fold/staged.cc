@@ -27,8 +27,28 @@ bool spec_differs(const Value& before, const Value& after) {
   return !std::ranges::equal(old_members, new_members);
 }
 
+/// Of a pod that is going: somebody is to end it first (DEL-9).
+bool has_grace_left(const ObjectKey& key, const Value& object) {
+  return key.type == "pods" && object["metadata"]["deletionGracePeriodSeconds"].as_int() > 0;
+}
+
+bool annotations_differ(const Value& before, const Value& after) {
+  const Value& old_ones = before["metadata"]["annotations"];
+  const Value& new_ones = after["metadata"]["annotations"];
+  return old_ones.size() + new_ones.size() > 0 && old_ones != new_ones;
+}
+
+/// The status of such an object is a part like any other.
+bool has_no_status_subresource(const State& state, const ObjectKey& key) {
+  const Value& definition = state.value_of({type::kCustomResourceDefinition, "", key.type});
+  for (const Value& version : definition["spec"]["versions"].items()) {
+    if (version["storage"].as_bool()) return !version["subresources"].contains("status");
+  }
+  return false;
+}
+
 /// What an update may not take away: identity, and a deletion that has begun.
-void keep_identity(const Value& before, Value& after) {
+void keep_identity(const Value& before, Value& after, bool deletion_moved) {
   const Value& old_metadata = before["metadata"];
   Value& metadata = after.edit("metadata");
   for (const char* field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -36,7 +56,7 @@ void keep_identity(const Value& before, Value& after) {
     const Value& old_value = old_metadata[field];
     // The fold itself sets deletionTimestamp: what the staged object has counts then.
     const bool deletion = std::string_view{field}.starts_with("deletion");
-    if (deletion && old_value.is_null()) continue;
+    if (deletion && (deletion_moved || old_value.is_null())) continue;
     if (old_value.is_null()) {
       metadata.erase(field);
     } else {
@@ -76,29 +96,45 @@ Applied Staged::create(const ObjectKey& key, Value value) {
                      "unable to create new content in namespace " + key.ns + " because it is being terminated"};
     }
   }
-  return stage(staged, key, std::move(value), before);
+  return stage(staged, key, std::move(value), before, nullptr);
 }
 
-Applied Staged::update(const ObjectKey& key, Value value) { return replace(key, std::move(value)); }
+Applied Staged::update(const ObjectKey& key, Value value) { return replace(key, std::move(value), &Touched::updated); }
+
+Applied Staged::update_status(const ObjectKey& key, Value value) { return replace(key, std::move(value)); }
+
+Applied Staged::update_deletion(const ObjectKey& key, Value value) {
+  return replace(key, std::move(value), &Touched::deletion_moved);
+}
 
 Applied Staged::remove(const ObjectKey& key) { return replace(key, Value{}); }
 
-Applied Staged::replace(const ObjectKey& key, Value value) {
+Applied Staged::replace(const ObjectKey& key, Value value, bool Touched::*how) {
   Touched* staged = touched(key);
   const Object* before = staged == nullptr ? state_.find(key) : staged->before;
   if (staged == nullptr ? before == nullptr : staged->value.is_null()) {
     return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
   }
-  return stage(staged, key, std::move(value), before);
+  return stage(staged, key, std::move(value), before, how);
 }
 
-Applied Staged::stage(Touched* staged, const ObjectKey& key, Value value, const Object* before) {
+Applied Staged::stage(Touched* staged, const ObjectKey& key, Value value, const Object* before, bool Touched::*how) {
   if (staged == nullptr) {
-    touched_.push_back({key, std::move(value), before});
+    staged = &touched_.emplace_back(Touched{.key = key, .value = std::move(value), .before = before});
   } else {
     staged->value = std::move(value);
   }
+  if (how != nullptr) staged->*how = true;
   return std::nullopt;
+}
+
+/// Whether metadata.generation goes up (META-6).
+bool Staged::counts(const Touched& staged) const {
+  const Value& before = staged.before->value;
+  if (spec_differs(before, staged.value)) return true;
+  if (state_.fold_version() < 2 || !staged.updated) return false;
+  if (staged.key.type == "deployments.apps") return annotations_differ(before, staged.value);
+  return before["status"] != staged.value["status"] && has_no_status_subresource(state_, staged.key);
 }
 
 Applied Staged::check_quotas() const {
@@ -140,15 +176,20 @@ std::vector<Change> Staged::commit(State& state) {
 
     if (before.is_null()) {
       Value& metadata = after.edit("metadata");
-      if (metadata["uid"].is_empty()) metadata.set("uid", uid_from(id_, index));
+      if (metadata["uid"].is_empty()) {
+        std::string uid = uid_from(id_, index);
+        if (state.fold_version() >= 2) uid[14] = '4';  // what it is made of, the entry's id, was drawn at random
+        metadata.set("uid", std::move(uid));
+      }
       if (metadata["creationTimestamp"].is_empty()) metadata.set("creationTimestamp", rfc3339(time_));
     } else if (!after.is_null()) {
-      keep_identity(before, after);
+      keep_identity(before, after, staged.deletion_moved);
       const bool deletion_began = deleting(after) && !deleting(before);
-      if (!before["metadata"]["generation"].is_null() && (deletion_began || spec_differs(before, after))) {
+      if (!before["metadata"]["generation"].is_null() && (deletion_began || counts(staged))) {
         after.edit("metadata").set("generation", before["metadata"]["generation"].as_int() + 1);
       }
-      if (deleting(after) && !finalizers_left(staged.key, after)) {
+      const bool waits = state.fold_version() >= 2 && has_grace_left(staged.key, after);
+      if (deleting(after) && !waits && !finalizers_left(staged.key, after)) {
         after = Value{};
       } else if (after == before) {
         continue;

@@ -31,6 +31,10 @@ class Staged {
   Applied create(const ObjectKey& key, Value value);
   /// Replaces an existing object. Refuses with kNotFound.
   Applied update(const ObjectKey& key, Value value);
+  /// The same for a write of the status alone: what of the metadata comes with it is not counted by the generation.
+  Applied update_status(const ObjectKey& key, Value value);
+  /// The same for what has been said about the object's deletion, which an update cannot change.
+  Applied update_deletion(const ObjectKey& key, Value value);
   /// Refuses with kNotFound.
   Applied remove(const ObjectKey& key);
 
@@ -45,9 +49,12 @@ class Staged {
     ObjectKey key;
     Value value;                     // null: removed
     const Object* before = nullptr;  // in the state, where it stays until commit() writes this very object
+    bool updated = false;            // by more than a write of the status
+    bool deletion_moved = false;
   };
-  Applied replace(const ObjectKey& key, Value value);
-  Applied stage(Touched* staged, const ObjectKey& key, Value value, const Object* before);
+  Applied replace(const ObjectKey& key, Value value, bool Touched::*how = nullptr);
+  Applied stage(Touched* staged, const ObjectKey& key, Value value, const Object* before, bool Touched::*how);
+  bool counts(const Touched& staged) const;
   Touched* touched(const ObjectKey& key);
   const Touched* touched(const ObjectKey& key) const;
 

@@ -14,6 +14,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   if (key.type == type::kCustomResourceDefinition) {
     if (auto decision = decide_definition(state, key, *object)) return decision;
   }
+  if (auto decision = decide_pod(state, key, *object)) return decision;
   return decide_garbage(state, key, *object);
 }
 

@@ -11,6 +11,7 @@ namespace shiplog::lifecycle {
 /// A Namespace that is being deleted: its content goes, then its finalizer; while some stays, conditions say what
 /// (kubernetes-api NSP-5).
 /// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
+/// A Pod that waits for a node to end it, where there is no such node: nobody will (kubernetes-api DEL-9).
 /// Anything else: owner references and the finalizers of cascading deletion (kubernetes-api DEL-12 to DEL-14).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
@@ -18,7 +19,11 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
 std::optional<Decision> decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
 std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
 std::optional<Decision> decide_definition(const State& state, const ObjectKey& key, const Object& definition);
+std::optional<Decision> decide_pod(const State& state, const ObjectKey& key, const Object& pod);
 std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object);
+
+/// A pod that is being deleted and not yet ended by its node.
+bool has_grace_left(const State& state, const ObjectKey& key, const Value& object);
 
 /// One decision touches at most this many objects; the rest follows when these have changed.
 inline constexpr size_t kMostAtOnce = 200;

@@ -50,6 +50,42 @@ TEST_F(Lifecycle, MakesExecutionSpaceAndThenHoldsTheCluster_1_12_1) {
   EXPECT_TRUE(has_finalizer(stage.state().value_of(cluster_key("m1")), "karmada.io/cluster-controller"));
 }
 
+TEST_F(Lifecycle, EndsPodsOfNodesThatAreNotThere) {  // kubernetes-api DEL-9
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey node{"nodes", "", "n1"};
+  stage.put(node, Value::object({{"metadata", Value::object({{"name", "n1"}})}}));
+  const auto pod = [&](const char* name, const char* of_node) {
+    const ObjectKey key{"pods", "default", name};
+    stage.put(key, Value::object({{"metadata", Value::object({{"name", name}, {"namespace", "default"}})},
+                                  {"spec", Value::object({{"nodeName", of_node}})}}));
+    EXPECT_FALSE(stage.write({DeletionRequested{.object = key, .grace_seconds = 30}}).refusal);
+    EXPECT_TRUE(exists(key));
+    stage.run(Millis{1000});
+    return key;
+  };
+  const ObjectKey runs = pod("runs", "n1");
+  EXPECT_TRUE(exists(runs)) << "its node ends it";
+  EXPECT_FALSE(exists(pod("lost", "n2")));
+  remove(node);
+  EXPECT_FALSE(exists(runs));
+}
+
+TEST_F(Lifecycle, NamespaceThatGoesDoesNotWaitForAPodsGrace) {  // kubernetes-api DEL-9
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  stage.put({"nodes", "", "n1"}, Value::object({{"metadata", Value::object({{"name", "n1"}})}}));
+  const ObjectKey ns{type::kNamespace, "", "gone"};
+  stage.put(ns, namespace_object("gone"));
+  const ObjectKey pod{"pods", "gone", "a"};
+  stage.put(pod, Value::object({{"metadata", Value::object({{"name", "a"}, {"namespace", "gone"}})},
+                                {"spec", Value::object({{"nodeName", "n1"}})}}));
+  stage.write({DeletionRequested{.object = pod, .grace_seconds = 30}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(exists(pod));
+  remove(ns);
+  EXPECT_FALSE(exists(pod));
+  EXPECT_FALSE(exists(ns));
+}
+
 TEST_F(Lifecycle, ClusterLeavesOnlyAfterItsWorksAndTheBindingsThatNameIt_1_12_2) {
   stage.put(cluster_key("m1"), cluster_object("m1"));
   stage.run(Millis{100});

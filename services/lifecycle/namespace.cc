@@ -76,9 +76,10 @@ std::optional<Decision> decide_namespace(const State& state, const ObjectKey& ke
   for (const std::string& type : state.types()) {
     for (const auto& [name, object] : state.objects(type, key.name)) {
       content = true;
-      if (deleting(object.value)) continue;  // its finalizers hold it: those who set them remove them
-      if (decision.events.size() == kMostAtOnce) return decision;
       const ObjectKey item{type, name.ns, name.name};
+      // Its finalizers hold it: those who set them remove them.
+      if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
+      if (decision.events.size() == kMostAtOnce) return decision;
       decision.events.push_back(DeletionRequested{.object = item});
     }
   }

@@ -26,6 +26,7 @@ class LifecycleService final : public Service {
     }
     wake_owners(state, change, wake);
     wake_space(state, change, wake);
+    wake_pods(state, change, wake);
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
@@ -50,6 +51,16 @@ class LifecycleService final : public Service {
       if (!served) continue;
       const ObjectKey owner = served->key(change.object.ns, reference["name"].as_string());
       if (deleting(state.value_of(owner))) wake.push_back(owner);
+    }
+  }
+
+  // Nobody is left to end the pods of a node that has gone.
+  static void wake_pods(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (!change.removed() || change.object.type != "nodes") return;
+    for (const auto& [name, pod] : state.objects("pods")) {
+      if (deleting(pod.value) && pod.value["spec"]["nodeName"].as_string() == change.object.name) {
+        wake.push_back({"pods", name.ns, name.name});
+      }
     }
   }
 

@@ -278,11 +278,8 @@ class Rollout {
           {"False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."});
     }
     report_progress(status, paused, created, {updated, pods - updated, ready, available});
-    if (seen["metadata"] == deployment_["metadata"]) {
-      changes_.update_status(key_, object_, std::move(seen));
-    } else {
-      changes_.update(key_, object_, std::move(seen));
-    }
+    // The number of the revision comes with the status, so that it does not count as a change of what is wanted.
+    changes_.update_status(key_, object_, std::move(seen));
   }
 
   struct Counts {

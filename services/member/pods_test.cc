@@ -24,6 +24,20 @@ TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
   }
 }
 
+TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // kubernetes-api DEL-9
+  TrialMember member;
+  member.stage.write({FoldVersionActivated{kFoldVersion}});
+  member.put(kReplicaSets, workload("ReplicaSet", "web", 1));
+  member.stage.run(Millis{2000});
+  const ObjectKey pod{kPods, "default", member.pods().at(0)["metadata"]["name"].str()};
+  member.stage.write({DeletionRequested{.object = pod, .grace_seconds = 30}});
+  EXPECT_TRUE(deleting(member.stage.state().value_of(pod)));
+  member.stage.run(Millis{2000});
+  EXPECT_EQ(member.stage.state().find(pod), nullptr);
+  EXPECT_EQ(member.ready(), 1U) << "another in its place";
+  member.expect_settled();
+}
+
 TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
   TrialMember member{small(3, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "big", 1, "nginx", "2500m"));
