@@ -57,6 +57,15 @@ std::string verb_of(const HttpRequest& request, const ResourcePath& path, bool w
   return "";
 }
 
+/// SUB-5. What only a node answers deserves a word about where the nodes are.
+Error no_subresource(const std::string& type, const std::string& subresource) {
+  std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";
+  if (type == "pods") {
+    message += ": pods run in member clusters, and this server has no nodes; ask the member cluster that runs the pod";
+  }
+  return {ErrorCode::kNotFound, std::move(message)};
+}
+
 }  // namespace
 
 struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
@@ -272,8 +281,7 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
     const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
     const bool approval = path->subresource == "approval" && kind.type() == kCertificateRequests;
     if (!status && !finalize && !approval) {
-      return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource (" +
-                                                                   kind.type() + "/" + path->subresource + ")"});
+      return server->fail(context, no_subresource(kind.type(), path->subresource));
     }
     if (verb == "create" || verb == "delete" || watch) {
       return server->fail(context, method_not_allowed(context->subject(), context->request.method));

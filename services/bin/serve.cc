@@ -19,6 +19,7 @@
 #include "services/api/auth/token_signer.h"
 #include "services/api/own_entry.h"
 #include "services/api/webhooks/webhooks.h"
+#include "services/bin/ephemera.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
 #include "services/bin/remedies.h"
@@ -48,9 +49,6 @@ namespace {
 
 constexpr const char* kUserAgent = "shiplogd/" SHIPLOG_VERSION;
 constexpr Millis kStopDeadline{5'000};
-/// Events are kept for an hour, as kube-apiserver does by default.
-constexpr Millis kEventLife{3'600'000};
-constexpr Millis kExpireEvery{60'000};
 
 /// The namespaces every control plane has (as upstream).
 std::vector<std::string> system_namespaces() {
@@ -100,6 +98,8 @@ class ControlPlane {
     if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
+    sweep_ = std::make_unique<EphemeraSweep>(*record_, *ephemera_, loop_, kUserAgent);
+    record_->replica().add_observer(*sweep_);
     SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
     make_roles();
 
@@ -125,7 +125,7 @@ class ControlPlane {
         if (vault_) vault_->look_after([this](const ObjectKey& object) { return last_states(object); });
         make_system_namespaces();
       });
-      expire_ephemera();
+      sweep_->begin();
     });
     return ok();
   }
@@ -303,20 +303,6 @@ class ControlPlane {
     api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
   }
 
-  /// Events and the like go after their time: they are in the ephemera for that.
-  void expire_ephemera() {
-    const UtcMillis now = loop_.now();
-    for (const auto& [name, object] : ephemera_->replica().state().objects("events")) {
-      const auto made = parse_rfc3339(object.value["metadata"]["creationTimestamp"].as_string());
-      if (!made || now - made.value() < kEventLife) continue;
-      ephemera_->replica().append(api::own_entry(kUserAgent, {ObjectRemoved{{"events", name.ns, name.name}}}),
-                                  [](Result<Outcome>) {});
-    }
-    loop_.post_after(kExpireEvery, [this] {
-      if (!stopped_) expire_ephemera();
-    });
-  }
-
   const ServeOptions& options_;
   std::atomic<bool> stopped_{false};
   std::function<void()> ready_;  ///< set by who serves the API
@@ -334,6 +320,7 @@ class ControlPlane {
   ThreadLoop loop_;
   std::unique_ptr<Stack> record_, ephemera_;
   std::unique_ptr<Snapshots> snapshots_;
+  std::unique_ptr<EphemeraSweep> sweep_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<Election> election_;

@@ -121,10 +121,13 @@ TEST(Objects, ANamespaceTakesItsContentWithIt) {  // NSP-1 to NSP-5
                  R"(namespaces "nowhere" not found)");
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"short-lived"}})")).status, 201);
   ASSERT_EQ(api().post("/api/v1/namespaces/short-lived/configmaps", config_map("x")).status, 201);
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/short-lived/leases";  // kept in the other journal
+  ASSERT_EQ(api().post(lease, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})")).status, 201);
   EXPECT_EQ(api().remove("/api/v1/namespaces/short-lived").status, 200);
   EXPECT_TRUE(eventually([] { return api().get("/api/v1/namespaces/short-lived").status == 404; }))
       << api().get("/api/v1/namespaces/short-lived");
   EXPECT_EQ(api().get("/api/v1/namespaces/short-lived/configmaps/x").status, 404);
+  EXPECT_TRUE(eventually([&] { return api().get(lease + "/l").status == 404; })) << api().get(lease + "/l");
   expect_failure(api().remove("/api/v1/namespaces/default"), 403, "Forbidden");
 }
 
