@@ -1,5 +1,6 @@
 #include "events/kinds/schema.h"
 
+#include "events/base/time.h"
 #include "events/kinds/place.h"
 
 namespace shiplog {
@@ -91,6 +92,69 @@ Changed defaulted(const Schema& schema, const Value& value) {
   return walk_items(value, [&](const Value& item, size_t) { return defaulted(*schema.items, item); });
 }
 
+/// A value that Go's omitempty leaves out.
+bool is_zero(const Schema& schema, const Value& value) {
+  if (schema.proto_pointer || schema.always) return false;
+  switch (schema.type) {
+    case Schema::Type::kArray:
+      return value.is_array() && value.size() == 0;
+    case Schema::Type::kObject:
+      return schema.additional != nullptr && schema.properties.empty() && value.is_object() && value.size() == 0;
+    case Schema::Type::kString:
+      return value.is_string() && value.as_string().empty();
+    case Schema::Type::kInteger:
+    case Schema::Type::kNumber:
+      return value == Value{0};
+    case Schema::Type::kBoolean:
+      return value.is_bool() && !value.as_bool();
+    case Schema::Type::kAny:
+    case Schema::Type::kIntOrString:
+      return false;
+  }
+  return false;
+}
+
+/// The time as Kubernetes writes it; nothing when it is written so, or is none.
+Changed canonical_time(const Schema& schema, const Value& value) {
+  const bool micro = schema.format == "micro-time";
+  if (!value.is_string() || (!micro && schema.format != "date-time")) return {};
+  const std::string_view text = value.as_string();
+  const auto parsed = parse_rfc3339(text);
+  if (!parsed) return {};
+  std::string digits;  // behind the point: all of them, though a UtcMillis holds but three
+  if (const size_t point = text.find('.'); point != std::string_view::npos) {
+    const std::string_view behind = text.substr(point + 1);
+    digits = behind.substr(0, behind.find_first_not_of("0123456789"));
+  }
+  digits.resize(6, '0');
+  std::string written = rfc3339(parsed.value());
+  if (micro) written.insert(written.size() - 1, "." + digits);
+  return written == text ? Changed{} : Changed{Value{written}};
+}
+
+Changed rewritten(const Schema& schema, const Value& value) {
+  if (value.is_string()) return canonical_time(schema, value);
+  if (value.is_array() && schema.items != nullptr) {
+    return walk_items(value, [&](const Value& item, size_t) { return rewritten(*schema.items, item); });
+  }
+  if (!value.is_object()) return {};
+  Changed result;
+  for (const auto& member : value.members()) {
+    const auto known = schema.properties.find(member.key());
+    const bool is_field = known != schema.properties.end();
+    const Schema* below = is_field ? known->second.get() : schema.additional.get();
+    if (below == nullptr) continue;
+    if (is_field && is_zero(*below, member.value)) {
+      if (!result) result = value;
+      result->erase(member.key());
+    } else if (Changed inner = rewritten(*below, member.value)) {
+      if (!result) result = value;
+      result->set(member.key(), *std::move(inner));
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped) {
@@ -100,6 +164,11 @@ Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped
 
 Value with_defaults(const Schema& schema, Value value) {
   Changed changed = defaulted(schema, value);
+  return changed ? *std::move(changed) : value;
+}
+
+Value canonical(const Schema& schema, Value value) {
+  Changed changed = rewritten(schema, value);
   return changed ? *std::move(changed) : value;
 }
 

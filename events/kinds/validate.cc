@@ -93,6 +93,86 @@ bool is_base64(std::string_view text) {
   });
 }
 
+bool is_ipv4(std::string_view text) {
+  size_t parts = 0;
+  while (true) {
+    const size_t dot = std::min(text.find('.'), text.size());
+    const std::string_view part = text.substr(0, dot);
+    if (part.empty() || part.size() > 3 || (part.size() > 1 && part[0] == '0')) return false;
+    int number = 0;
+    for (const char c : part) {
+      if (c < '0' || c > '9') return false;
+      number = number * 10 + (c - '0');
+    }
+    if (number > 255 || ++parts > 4) return false;
+    if (dot == text.size()) return parts == 4;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool is_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
+}
+
+/// Groups between colons, the last two of which may be written as an IPv4 address; nullopt: they are none.
+std::optional<size_t> ipv6_groups(std::string_view text) {
+  size_t groups = 0;
+  while (!text.empty()) {
+    const size_t colon = std::min(text.find(':'), text.size());
+    const std::string_view group = text.substr(0, colon);
+    if (colon == text.size() && is_ipv4(group)) return groups + 2;
+    if (group.empty() || group.size() > 4 || !is_hex(group)) return std::nullopt;
+    ++groups;
+    if (colon == text.size()) break;
+    text.remove_prefix(colon + 1);
+    if (text.empty()) return std::nullopt;
+  }
+  return groups;
+}
+
+bool is_ipv6(std::string_view text) {
+  const size_t gap = text.find("::");
+  if (gap == std::string_view::npos) return ipv6_groups(text) == 8U;
+  const auto before = ipv6_groups(text.substr(0, gap));
+  const auto behind = ipv6_groups(text.substr(gap + 2));
+  return before && behind && *before + *behind < 8;
+}
+
+bool is_network(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view address = text.substr(0, slash);
+  const std::string_view length = text.substr(slash + 1);
+  if (length.empty() || length.size() > 3 || length.find_first_not_of("0123456789") != std::string_view::npos)
+    return false;
+  const int bits = std::stoi(std::string{length});
+  return (is_ipv4(address) && bits <= 32) || (is_ipv6(address) && bits <= 128);
+}
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? text[i] != '-' : !is_hex(text.substr(i, 1))) return false;
+  }
+  return true;
+}
+
+bool is_mac(std::string_view text) {
+  if (text.size() != 17 || (text[2] != ':' && text[2] != '-')) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i % 3 == 2 ? text[i] != text[2] : !is_hex(text.substr(i, 1))) return false;
+  }
+  return true;
+}
+
+bool is_mail_address(std::string_view text) {
+  const size_t at = text.find('@');
+  return at != std::string_view::npos && at > 0 && at + 1 < text.size() &&
+         text.find('@', at + 1) == std::string_view::npos && text.find_first_of(" \t\r\n") == std::string_view::npos;
+}
+
 // Formats that Kubernetes knows and that we meet; of others it takes no notice either.
 bool has_format(const std::string& format, const Value& value) {
   if (format.empty()) return true;
@@ -104,6 +184,13 @@ bool has_format(const std::string& format, const Value& value) {
   if (format == "date-time" || format == "micro-time") return parse_rfc3339(value.as_string()).has_value();
   if (format == "byte") return is_base64(value.as_string());
   if (format == "duration") return parse_duration(value.as_string()).has_value();
+  if (format == "date") return parse_rfc3339(value.str() + "T00:00:00Z").has_value();
+  if (format == "ipv4") return is_ipv4(value.as_string());
+  if (format == "ipv6") return is_ipv6(value.as_string());
+  if (format == "cidr") return is_network(value.as_string());
+  if (format == "uuid") return is_uuid(value.as_string());
+  if (format == "mac") return is_mac(value.as_string());
+  if (format == "email") return is_mail_address(value.as_string());
   return true;
 }
 

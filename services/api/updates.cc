@@ -123,6 +123,26 @@ void try_update(const ServerPtr& server, const ContextPtr& context, const WriteO
   });
 }
 
+/// A patch without the maps and lists that are empty and not there: they would have an owner, but be stored by no
+/// write, so that the next manager who names them would be in conflict over nothing.
+Value without_nothing(const Schema& schema, Value patch, const Value& live) {
+  const Value given = patch;
+  for (const auto& member : given.members()) {
+    const auto known = schema.properties.find(member.key());
+    if (known == schema.properties.end()) continue;
+    const Schema& below = *known->second;
+    const Value& there = live[member.key()];
+    const bool holds = below.type == Schema::Type::kArray || (below.additional != nullptr && below.properties.empty());
+    if (holds && !below.always && !below.proto_pointer && !member.value.is_null() && member.value.size() == 0 &&
+        there.size() == 0) {
+      patch.erase(member.key());
+    } else if (member.value.is_object()) {
+      patch.set(member.key(), without_nothing(below, member.value, there));
+    }
+  }
+  return patch;
+}
+
 /// Server-side apply: what the patch names is put onto what is there, as far as nobody else owns it (SSA-1 to SSA-12).
 void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& patch,
                const std::vector<std::string>& duplicates, int tries) {
@@ -138,8 +158,9 @@ void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOp
     }
     const Value live = missing ? Value{} : old.value();
     const Kind& kind = written_kind(*context);
-    auto applied = apply_fields(field_writer_for(*server, *context, options), kind, live,
-                                context->kind->is_view() ? in_version(kind, patch) : patch, options.force);
+    Value wanted = context->kind->is_view() ? in_version(kind, patch) : patch;
+    if (kind.builtin && kind.schema != nullptr) wanted = without_nothing(*kind.schema, std::move(wanted), live);
+    auto applied = apply_fields(field_writer_for(*server, *context, options), kind, live, wanted, options.force);
     if (!applied) return server->fail(context, applied.error());
     if (!applied.value().conflicts.empty()) return server->fail(context, conflict_error(applied.value().conflicts));
     Write write{.verb = "patch", .success = missing ? 201 : 200, .status = status, .on_conflict = {}};

@@ -98,5 +98,41 @@ TEST(Clients, CLI_07_three_way_merges_and_their_conflicts) {
   EXPECT_EQ(merged.json["spec"]["template"]["spec"]["containers"][0]["env"], json(R"([{"name":"B","value":"2"}])"));
 }
 
+TEST(Clients, CLI_07_what_says_nothing_changes_nothing) {
+  const std::string ns = own_namespace();
+  const std::string deployments = in(ns, "deployments", "apps/v1");
+  const Answer made = api().post(deployments, deployment("web"));
+  ASSERT_EQ(made.status, 201);
+  // What kubectl diff sends of an object that was not applied before, and charts with empty values.
+  for (
+      const char* patch :
+      {R"({"metadata":{"annotations":{},"labels":{},"finalizers":[],"ownerReferences":[]}})",
+       R"({"spec":{"paused":false,"minReadySeconds":0}})",
+       R"({"spec":{"template":{"spec":{"volumes":[],"nodeSelector":{},"hostNetwork":false,"serviceAccountName":""}}}})"}) {
+    for (const char* how : {"strategic-merge", "merge"}) {
+      const Answer same = api().patch(deployments + "/web", how, json(patch));
+      ASSERT_EQ(same.status, 200) << same;
+      EXPECT_EQ(same.json["metadata"]["resourceVersion"], made.json["metadata"]["resourceVersion"]) << patch;
+      EXPECT_FALSE(same.json["metadata"].contains("annotations")) << same;
+    }
+  }
+  // A zero that means something stays.
+  const Answer none = api().patch(deployments + "/web", "merge", json(R"({"spec":{"replicas":0}})"));
+  EXPECT_TRUE(none.json["spec"].contains("replicas")) << none;
+  const Answer map = api().post(in(ns, "configmaps"), config_map("texts", R"({"empty":""})"));
+  EXPECT_TRUE(map.json["data"].contains("empty")) << map;
+
+  const auto kubectl = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"kubectl", "--namespace", ns, "--cache-dir", plane().path("kubectl-cache")});
+    return run(words, {{"KUBECONFIG", plane().kubeconfig("plane")}}, to_json(deployment("own")), kPatience);
+  };
+  const Ran created = kubectl({"create", "-f", "-"});
+  if (created.says("No such file")) GTEST_SKIP() << "kubectl is not installed";
+  ASSERT_TRUE(created.ok()) << created;
+  const Ran same = kubectl({"diff", "-f", "-"});
+  EXPECT_TRUE(same.ok()) << same;
+  EXPECT_EQ(same.out, "");
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

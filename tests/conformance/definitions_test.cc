@@ -43,14 +43,18 @@ TEST(Definitions, CRD_04_groups_of_kubernetes_need_approval) {
 
 TEST(Definitions, CRD_06_features_of_schemas) {
   const std::string ns = own_namespace();
-  define(
-      definition("pots", "features.example.com", "Pot",
-                 one_version("{type: object, required: [size], properties: {size: {type: integer, minimum: 1, "
-                             "maximum: 9}, name: {type: string, pattern: '^[a-z]+$', minLength: 2, maxLength: 4}, "
-                             "when: {type: string, format: date-time}, parts: {type: array, minItems: 1, maxItems: "
-                             "2, items: {type: string, enum: [lid, body]}}, port: {x-kubernetes-int-or-string: true, "
-                             "anyOf: [{type: integer}, {type: string}]}, labels: {type: object, "
-                             "additionalProperties: {type: string}}}}")));
+  define(definition(
+      "pots", "features.example.com", "Pot",
+      one_version(
+          "{type: object, required: [size], properties: {size: {type: integer, minimum: 1, "
+          "maximum: 9}, name: {type: string, pattern: '^[a-z]+$', minLength: 2, maxLength: 4}, "
+          "when: {type: string, format: date-time}, parts: {type: array, minItems: 1, maxItems: "
+          "2, items: {type: string, enum: [lid, body]}}, port: {x-kubernetes-int-or-string: true, "
+          "anyOf: [{type: integer}, {type: string}]}, labels: {type: object, "
+          "additionalProperties: {type: string}}, day: {type: string, format: date}, ip: {type: string, format: "
+          "ipv4}, ip6: {type: string, format: ipv6}, net: {type: string, format: cidr}, id: {type: "
+          "string, format: uuid}, mac: {type: string, format: mac}, mail: {type: string, format: "
+          "email}}}")));
   const std::string pots = in(ns, "pots", "features.example.com/v1");
   const auto post = [&](const char* spec) {
     return api().post(pots + "?dryRun=All", custom("features.example.com", "Pot", spec)).status;
@@ -59,10 +63,29 @@ TEST(Definitions, CRD_06_features_of_schemas) {
       post(R"({"size":3,"name":"abc","when":"2026-11-21T00:00:00Z","parts":["lid"],"port":"http","labels":{"a":"b"}})"),
       201);
   EXPECT_EQ(post(R"({"size":3,"port":8080})"), 201);
-  for (const char* wrong :
-       {R"({})", R"({"size":0})", R"({"size":10})", R"({"size":3,"name":"A"})", R"({"size":3,"name":"abcde"})",
-        R"({"size":3,"when":"soon"})", R"({"size":3,"parts":[]})", R"({"size":3,"parts":["cup"]})",
-        R"({"size":3,"port":true})", R"({"size":3,"labels":{"a":1}})"}) {
+  EXPECT_EQ(post(R"({"size":3,"day":"2026-02-28","ip":"10.0.0.255","ip6":"fd00::1","net":"fd00::/64","mail":"a@b.c",
+      "id":"8be19c5c-4659-4053-98bd-a97ba2dfe538","mac":"00:11:22:aa:BB:cc"})"),
+            201);
+  for (const char* wrong : {R"({})",
+                            R"({"size":0})",
+                            R"({"size":10})",
+                            R"({"size":3,"name":"A"})",
+                            R"({"size":3,"name":"abcde"})",
+                            R"({"size":3,"when":"soon"})",
+                            R"({"size":3,"parts":[]})",
+                            R"({"size":3,"parts":["cup"]})",
+                            R"({"size":3,"port":true})",
+                            R"({"size":3,"labels":{"a":1}})",
+                            R"({"size":3,"day":"2026-02-30"})",
+                            R"({"size":3,"ip":"1.2.3"})",
+                            R"({"size":3,"ip":"1.2.3.256"})",
+                            R"({"size":3,"ip6":"1.2.3.4"})",
+                            R"({"size":3,"ip6":"a::b::c"})",
+                            R"({"size":3,"net":"10.0.0.0"})",
+                            R"({"size":3,"net":"10.0.0.0/33"})",
+                            R"({"size":3,"id":"12"})",
+                            R"({"size":3,"mac":"00:11"})",
+                            R"({"size":3,"mail":"nobody"})"}) {
     EXPECT_EQ(post(wrong), 422) << wrong;
   }
 }
@@ -73,6 +96,30 @@ TEST(Definitions, CRD_07_pruned_defaulted_validated) {
       api().post(widgets, widget("w", R"({"size":1,"sofa":2,"anything":{"kept":{"x":1}},"colour":null})"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["spec"], json(R"({"size":1,"anything":{"kept":{"x":1}},"colour":"red"})")) << made;
+}
+
+TEST(Definitions, CRD_07_a_default_that_comes_later_is_seen_on_what_was_there_before) {
+  const std::string ns = own_namespace();
+  define(definition("cups", "later.example.com", "Cup",
+                    one_version("{type: object, properties: {size: {type: integer}}}")));
+  const std::string cups = in(ns, "cups", "later.example.com/v1");
+  const Answer made = api().post(cups, custom("later.example.com", "Cup", R"({"size":1})"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Value schema =
+      json(R"({"type":"object","properties":{"size":{"type":"integer"},"colour":{"type":"string","default":"red"}}})");
+  Value crd = api().get(kDefinitions + "/cups.later.example.com").json;
+  crd.edit("spec")
+      .edit("versions")
+      .edit_items()[0]
+      .edit("schema")
+      .edit("openAPIV3Schema")
+      .edit("properties")
+      .set("spec", schema);
+  ASSERT_EQ(api().put(kDefinitions + "/cups.later.example.com", crd).status, 200);
+  const Value whole = json(R"({"size":1,"colour":"red"})");
+  EXPECT_TRUE(eventually([&] { return api().get(cups + "/one").json["spec"] == whole; }));
+  EXPECT_EQ(api().get(cups).json["items"][0]["spec"], whole);
+  EXPECT_EQ(api().get(cups + "/one").json["metadata"]["resourceVersion"], made.json["metadata"]["resourceVersion"]);
 }
 
 TEST(Definitions, CRD_08_what_is_wrong_is_named_by_its_path) {

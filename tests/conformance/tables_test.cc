@@ -246,7 +246,8 @@ TEST(Tables, TBL_08_the_status_of_a_pod) {
     EXPECT_EQ(patched.status, 200) << patched;
     return table_of(pods);
   };
-  EXPECT_EQ(cell(shown(R"({"phase":"Pending"})"), "Status").str(), "Pending");
+  EXPECT_EQ(cell(table_of(pods), "Status").str(), "Pending") << "nobody has said anything yet";
+  EXPECT_EQ(api().get(pods + "/p").json["status"]["qosClass"].str(), "BestEffort");
   EXPECT_EQ(cell(shown(R"({"phase":"Running","containerStatuses":[{"name":"c","image":"i","imageID":"","restartCount":0,
       "ready":false,"state":{"waiting":{"reason":"ImagePullBackOff"}}}]})"),
                  "Status")

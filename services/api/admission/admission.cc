@@ -183,12 +183,20 @@ size_t most_bytes(const Value& value) {
 
 /// What nobody needs to write, as far as the schemas say it.
 Value with_schema_defaults(const Kind& kind, Value object) {
+  // kubectl diff would show these: it compares what was sent with what upstream makes of it.
+  if (kind.builtin && kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
+  object = canonical(metadata_schema(), std::move(object));
   // Go's structs are there even when nobody wrote them, and so are their defaults.
   if (kind.builtin && kind.schema != nullptr && kind.schema->properties.contains("spec") && object["spec"].is_null()) {
     object.set("spec", Value::object());
   }
   if (kind.schema != nullptr) object = with_defaults(*kind.schema, std::move(object));
   return with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
+}
+
+/// The subresource of a write that is no status write.
+std::string_view beside_status(const Admission& admission) {
+  return admission.subresource == "finalize" ? "finalize" : "";
 }
 
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
@@ -202,7 +210,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
 
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, old, admission.now, "", &admission.user};
+  const Write write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user};
   Causes own;
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
@@ -309,6 +317,7 @@ Result<Value> begin_status_update(Admission& admission, const Value& old, Value 
       keep_field(merged.edit("metadata"), object["metadata"], field);
   }
   merged.edit("metadata").erase("managedFields");
+  if (kind.builtin && kind.schema != nullptr) merged = canonical(*kind.schema, std::move(merged));
   if (kind.schema != nullptr) merged = with_defaults(*kind.schema, std::move(merged));
   return merged;
 }
@@ -322,7 +331,7 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
   if (!readable && kind.builtin) return readable.error();
   const Rules* rules = rules_of(kind);
   if (readable && rules != nullptr && rules->fill != nullptr) {
-    rules->fill(object, Write{*admission.kinds, kind, old, admission.now, "", &admission.user});
+    rules->fill(object, Write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user});
   }
   return object;
 }

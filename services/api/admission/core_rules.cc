@@ -23,6 +23,16 @@ const Value& old_of(const Write& write) {
 // --- Namespace
 
 void fill_namespace(Value& object, const Write& write) {
+  if (write.subresource == "finalize" && write.old != nullptr) {  // SUB-4: nothing but these
+    Value finalized = *write.old;
+    if (object["spec"]["finalizers"].size() > 0) {
+      finalized.edit("spec").set("finalizers", object["spec"]["finalizers"]);
+    } else {
+      finalized.edit("spec").erase("finalizers");
+    }
+    object = std::move(finalized);
+    return;
+  }
   object.edit("metadata").edit("labels").set("kubernetes.io/metadata.name", object["metadata"]["name"]);
   Value& spec = object.edit("spec");
   if (write.old != nullptr) {

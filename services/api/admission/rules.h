@@ -17,7 +17,7 @@ struct Write {
   const Kind& kind;
   const Value* old = nullptr;  ///< nullptr: a create
   UtcMillis now;
-  std::string_view subresource = {};  ///< of a status write: "status" or "approval"
+  std::string_view subresource = {};  ///< of a status write: "status" or "approval"; else "finalize" or none
   const Value* user = nullptr;        ///< who asks, as a UserInfo; nullptr: nobody in particular
 };
 

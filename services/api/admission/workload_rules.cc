@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "events/base/quantity.h"
 #include "events/state/policy.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
@@ -295,7 +296,26 @@ void check_cron_job(const Value& object, const Write&, Causes& causes) {
   }
 }
 
-void fill_pod(Value& object, const Write&) {
+/// How much of a node the pod is promised, in one word.
+const char* quality_of_service(const Value& spec) {
+  bool any = false;
+  bool all = true;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Value& container : spec[list].items()) {
+      const Value& resources = container["resources"];
+      for (const char* name : {"cpu", "memory"}) {
+        const auto limit = parse_quantity(resources["limits"][name].as_string());
+        const auto request = parse_quantity(resources["requests"][name].as_string());
+        const bool limited = limit && !limit.value().is_zero();
+        any = any || limited || (request && !request.value().is_zero());
+        all = all && limited && request && limit.value() == request.value();
+      }
+    }
+  }
+  return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
+}
+
+void fill_pod(Value& object, const Write& write) {
   if (!object["spec"].is_object()) return;
   Value& spec = object.edit("spec");
   fill_pod_spec(spec);
@@ -310,6 +330,8 @@ void fill_pod(Value& object, const Write&) {
       }
     }
   }
+  if (write.old != nullptr) return;  // from here on who runs it says how it is
+  object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", quality_of_service(spec)}}));
 }
 
 /// A selector that is left out is the template's labels.

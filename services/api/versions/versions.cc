@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/kinds/schema.h"
 
 namespace shiplog::api {
 namespace {
@@ -182,9 +183,22 @@ Value rename_event(Value object, bool to_core) {
 
 }  // namespace
 
+namespace {
+
+/// A definition may have been given a default since the object was stored (CRD-7). Compiled kinds are as they are.
+bool may_lack_defaults(const Kind& kind) {
+  if (kind.builtin || kind.schema == nullptr) return false;
+  const Kind* compiled = Kinds::compiled().find(kind.group, kind.version, kind.plural);
+  return compiled == nullptr || compiled->schema != kind.schema;
+}
+
+}  // namespace
+
 Value in_version(const Kind& kind, Value object) {
   const std::string wanted = kind.api_version();
-  if (!object.is_object() || object["apiVersion"].as_string() == wanted) return object;
+  if (!object.is_object()) return object;
+  if (may_lack_defaults(kind)) object = with_defaults(*kind.schema, std::move(object));
+  if (object["apiVersion"].as_string() == wanted) return object;
   if (kind.builtin && kind.group == "autoscaling") {
     object = kind.version == "v1" ? autoscaler_to_v1(std::move(object)) : autoscaler_to_v2(std::move(object));
   } else if (kind.builtin && kind.kind == "Event") {
