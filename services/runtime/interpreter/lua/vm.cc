@@ -1,0 +1,192 @@
+#include "services/runtime/interpreter/lua/vm.h"
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include <lua.hpp>
+
+#include "services/runtime/interpreter/lua/context.h"
+
+namespace shiplog::interpreter::lua {
+namespace {
+
+constexpr int kHookEvery = 1000;       // instructions
+constexpr size_t kLargeBlock = 16384;  // bytes
+constexpr size_t kLargeUnit = 16384;
+constexpr int64_t kAllocation = 4;  // steps
+constexpr const char* kChunk = "=luaScript";
+constexpr size_t kMostCompiled = 256;  // scripts that are kept compiled
+constexpr char kBinaryMark = '\033';   // what compiled Lua begins with
+
+/// An instruction that compares two long strings takes as long as thousands of others, and cannot be told from outside:
+/// so each costs more while long strings may be about.
+void hook(lua_State* state, lua_Debug* /*where*/) {
+  const auto large = static_cast<int64_t>(context_of(state).large_bytes / kLargeUnit);
+  charge(state, kHookEvery * (1 + large));
+}
+
+/// realloc and free, with a bound. Growing costs steps too: what is copied, no instruction counts.
+void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
+  auto& context = *static_cast<Context*>(user);
+  const auto large = [](size_t size) { return size >= kLargeBlock ? size : 0; };
+  if (new_size == 0) {
+    std::free(block);
+    context.bytes -= old_size;
+    context.large_bytes -= large(old_size);
+    return nullptr;
+  }
+  if (new_size > old_size) {
+    context.steps -= kAllocation + static_cast<int64_t>(new_size / 64);
+    if (context.bytes + (new_size - old_size) > kMostBytes) {
+      context.out_of_memory = true;
+      return nullptr;
+    }
+  }
+  void* grown = std::realloc(block, new_size);
+  if (grown != nullptr) {
+    context.bytes += new_size - old_size;
+    context.large_bytes += large(new_size) - large(old_size);
+  }
+  return grown;
+}
+
+struct Closer {
+  void operator()(lua_State* state) const { lua_close(state); }
+};
+using State = std::unique_ptr<lua_State, Closer>;
+
+/// What the protected part works on.
+struct Job {
+  const Call* call = nullptr;
+  std::string_view code;  // the script, or what it was compiled to
+  std::vector<Value> results;
+};
+
+int write_code(lua_State* /*state*/, const void* bytes, size_t size, void* user) {
+  static_cast<std::string*>(user)->append(static_cast<const char*>(bytes), size);
+  return 0;
+}
+
+/// Scripts compiled before, by their text: the text says everything, so this changes no answer. One for each thread.
+std::map<std::string, std::string, std::less<>>& compiled() {
+  thread_local std::map<std::string, std::string, std::less<>> cache;
+  return cache;
+}
+
+void load(lua_State* state, std::string_view code) {
+  charge(state, static_cast<int64_t>(code.size() / 8));
+  if (luaL_loadbuffer(state, code.data(), code.size(), kChunk) != 0) lua_error(state);
+}
+
+void open_libraries(lua_State* state) {
+  open_base(state);
+  open_table(state);
+  open_string(state);
+  open_math(state);
+  open_os(state);
+}
+
+int run_protected(lua_State* state) {
+  Job& job = *static_cast<Job*>(lua_touserdata(state, 1));
+  const Call& call = *job.call;
+  lua_settop(state, 0);
+  open_libraries(state);
+  load(state, job.code);
+  lua_sethook(state, hook, LUA_MASKCOUNT, kHookEvery);
+  lua_call(state, 0, 0);
+  lua_getglobal(state, call.function);
+  if (lua_isnil(state, -1)) return luaL_error(state, "not found function %s", call.function);
+  if (!lua_isfunction(state, -1)) {
+    return luaL_error(state, "%s is not a function but a %s", call.function, luaL_typename(state, -1));
+  }
+  luaL_checkstack(state, static_cast<int>(call.arguments.size() + call.results), "too many arguments");
+  for (const Value& argument : call.arguments) push(state, argument);
+  lua_call(state, static_cast<int>(call.arguments.size()), static_cast<int>(call.results));
+  const int first = lua_gettop(state) - static_cast<int>(call.results) + 1;
+  for (size_t index = 0; index < call.results; ++index) {
+    job.results.push_back(pull(state, first + static_cast<int>(index)));
+  }
+  return 0;
+}
+
+int compile_protected(lua_State* state) {
+  auto& code = *static_cast<std::string*>(lua_touserdata(state, 1));
+  load(state, code);
+  code.clear();
+  lua_dump(state, write_code, &code);
+  return 0;
+}
+
+/// The error that a protected part has left.
+Error error_of(lua_State* state, const Context& context) {
+  if (context.exhausted) {
+    const char* text = lua_tostring(state, -1);
+    return {ErrorCode::kInvalid, text != nullptr ? text : "the script has run for too long"};
+  }
+  if (context.out_of_memory) return {ErrorCode::kInvalid, "the script holds more than 64 MiB"};
+  const char* text = lua_tostring(state, -1);
+  if (text != nullptr) return {ErrorCode::kInvalid, text};
+  return {ErrorCode::kInvalid, std::string{"the script failed with a "} + luaL_typename(state, -1)};
+}
+
+Result<void> guarded(Context& context, lua_CFunction body, void* with) {
+  const State state{lua_newstate(allocate, &context)};
+  if (state == nullptr) return Error{ErrorCode::kInternal, "Lua could not be started: no memory"};
+  const int status = lua_cpcall(state.get(), body, with);
+  if (status == 0) return ok();
+  if (status < 0) return Error{ErrorCode::kInternal, "a C++ exception in Lua's surroundings"};
+  return error_of(state.get(), context);
+}
+
+Result<std::string> compile(std::string_view script) {
+  // Compiled code is not checked when it is loaded: only what this program has compiled is.
+  if (script.starts_with(kBinaryMark)) return Error{ErrorCode::kInvalid, "the script is compiled code, not text"};
+  Context context;
+  context.steps = kMostSteps;
+  std::string code{script};
+  SHIPLOG_TRY(guarded(context, compile_protected, &code));
+  return code;
+}
+
+}  // namespace
+
+Context& context_of(lua_State* state) {
+  void* user = nullptr;
+  lua_getallocf(state, &user);
+  return *static_cast<Context*>(user);
+}
+
+void charge(lua_State* state, int64_t steps) {
+  Context& context = context_of(state);
+  context.steps -= steps;
+  if (context.steps >= 0) return;
+  // From here on each instruction raises, so that no pcall of the script can go on.
+  context.exhausted = true;
+  lua_sethook(state, hook, LUA_MASKCOUNT, 1);
+  luaL_error(state, "stopped: it has run for more than %d steps", static_cast<int>(kMostSteps));
+}
+
+Result<void> check(std::string_view script) {
+  SHIPLOG_TRY(compile(script));
+  return ok();
+}
+
+Result<std::vector<Value>> run(const Call& call) {
+  auto& cache = compiled();
+  auto known = cache.find(call.script);
+  if (known == cache.end()) {
+    SHIPLOG_TRY(auto code, compile(call.script));
+    if (cache.size() >= kMostCompiled) cache.clear();
+    known = cache.emplace(std::string{call.script}, std::move(code)).first;
+  }
+  Context context;
+  context.steps = kMostSteps;
+  context.now = call.now;
+  context.shapes = call.shapes;
+  Job job{&call, known->second, {}};
+  SHIPLOG_TRY(guarded(context, run_protected, &job));
+  return std::move(job.results);
+}
+
+}  // namespace shiplog::interpreter::lua
