@@ -241,6 +241,7 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
   context->path = *path;
   context->kinds = server->options.catalogue->current();
   context->kind = context->kinds->find(path->group, path->version, path->resource);
+  if (context->kind == nullptr && serve_bindings(server, context)) return;
   if (context->kind == nullptr) return answer_unserved(server, context);
   const Kind& kind = *context->kind;
   // A cluster-scoped resource below a namespace, or an object of a namespaced one without, does not exist.

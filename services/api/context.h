@@ -84,6 +84,11 @@ void delete_collection(const ServerPtr& server, const ContextPtr& context);
 void serve_scale(const ServerPtr& server, const ContextPtr& context);
 /// POST .../pods/NAME/eviction and /binding. False: the request is about something else.
 bool serve_pod_action(const ServerPtr& server, const ContextPtr& context);
+/// Answers POST .../bindings, the older way to say pods/NAME/binding. False: it is not one.
+bool serve_bindings(const ServerPtr& server, const ContextPtr& context);
+/// DEL-9: the seconds that a pod is to be given, by what was asked for and by its spec. Whether it gets them, the fold
+/// says: one that runs nowhere does not.
+int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked);
 /// A resource that is not served here: 404, or, when an APIService says that another server has it, 503 and why.
 void answer_unserved(const ServerPtr& server, const ContextPtr& context);
 

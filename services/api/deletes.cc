@@ -14,7 +14,7 @@ namespace shiplog::api {
 namespace {
 
 struct DeleteOptions {
-  int64_t grace_seconds = 0;
+  std::optional<int64_t> grace_seconds;
   std::string propagation = "Background";
   bool chosen = false;  // by the client, not by default
   std::string uid;
@@ -53,17 +53,15 @@ Result<DeleteOptions> delete_options(const Context& context) {
       }
       options.dry_run = true;
     }
-    options.grace_seconds = body["gracePeriodSeconds"].as_int();
+    if (!body["gracePeriodSeconds"].is_null()) options.grace_seconds = body["gracePeriodSeconds"].as_int();
   } else {
     policy = text(request, "propagationPolicy");
     orphan_given = request.query_value("orphanDependents") != nullptr;
     orphan = flag(request, "orphanDependents");
     SHIPLOG_TRY(const auto write, write_options(request));
     options.dry_run = write.dry_run;
-    SHIPLOG_TRY(const auto grace, number(request, "gracePeriodSeconds"));
-    options.grace_seconds = grace.value_or(0);
+    SHIPLOG_TRY(options.grace_seconds, number(request, "gracePeriodSeconds"));
   }
-  if (options.grace_seconds < 0) return Error{ErrorCode::kBadRequest, "gracePeriodSeconds must not be negative"};
   if (orphan_given && !policy.empty()) {
     return Error{ErrorCode::kInvalid,
                  "orphanDependents and propagationPolicy cannot both be set",
@@ -169,7 +167,8 @@ void append_deletion(const ServerPtr& server, const ContextPtr& context, const D
     entry.expects = {{key, Revision{std::stoull(version)}}};
     entry.events.emplace_back(ObjectUpdated{key, std::move(taken_back).value()});
   }
-  entry.events.emplace_back(DeletionRequested{key, 0, options.propagation});
+  const int64_t grace = context->kind->type() == "pods" ? grace_of_pod(old, options.grace_seconds) : 0;
+  entry.events.emplace_back(DeletionRequested{key, grace, options.propagation});
   server->store(*context->kind)
       .replica()
       .append(std::move(entry), [context, key, old, deleted = std::move(deleted)](Result<Outcome> outcome) {

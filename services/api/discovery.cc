@@ -164,6 +164,13 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
     }
   }
   if (resources.empty()) return {};
+  if (group.empty()) {  // no kind that is stored: POST it to bind a pod
+    resources.push_back(Value::object({{"name", "bindings"},
+                                       {"singularName", "binding"},
+                                       {"namespaced", true},
+                                       {"kind", "Binding"},
+                                       {"verbs", Value::array({"create"})}}));
+  }
   return Value::object({{"kind", "APIResourceList"},
                         {"apiVersion", "v1"},
                         {"groupVersion", group_version(group, version)},
@@ -197,6 +204,14 @@ Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
         }
         if (!subs.empty()) resource.set("subresources", Value::array(std::move(subs)));
         resources.push_back(std::move(resource));
+      }
+      if (core) {
+        resources.push_back(
+            Value::object({{"resource", "bindings"},
+                           {"responseKind", Value::object({{"group", ""}, {"version", "v1"}, {"kind", "Binding"}})},
+                           {"scope", "Namespaced"},
+                           {"singularResource", "binding"},
+                           {"verbs", Value::array({"create"})}}));
       }
       versions.push_back(Value::object(
           {{"version", served}, {"freshness", "Current"}, {"resources", Value::array(std::move(resources))}}));

@@ -12,9 +12,25 @@ std::string prefix_of(const Kind& kind) {
   return kind.group.empty() ? "api/" + kind.version : "apis/" + kind.group + "/" + kind.version;
 }
 
-/// io.k8s.api.apps.v1.Deployment would be upstream's; any unique name does, clients go by the extension.
+/// "work.karmada.io" as "io.karmada.work".
+std::string reversed(std::string_view group) {
+  std::string text;
+  for (size_t end = group.size(); end != std::string_view::npos;) {
+    const size_t dot = end == 0 ? std::string_view::npos : group.rfind('.', end - 1);
+    const size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
+    text += (text.empty() ? "" : ".") + std::string{group.substr(begin, end - begin)};
+    end = dot;
+  }
+  return text;
+}
+
+/// Upstream's names, which generated clients bear: after the Go package of a built-in kind, and the group of any other.
 std::string definition_of(const Kind& kind) {
-  return (kind.group.empty() ? "core" : kind.group) + "." + kind.version + "." + kind.kind;
+  const std::string name = "." + kind.version + "." + kind.kind;
+  if (!kind.builtin) return reversed(kind.group) + name;
+  if (kind.group == "apiextensions.k8s.io") return "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions" + name;
+  if (kind.group == "apiregistration.k8s.io") return "io.k8s.kube-aggregator.pkg.apis.apiregistration" + name;
+  return "io.k8s.api." + (kind.group.empty() ? "core" : kind.group.substr(0, kind.group.find('.'))) + name;
 }
 
 Value gvk_of(const Kind& kind) {

@@ -4,6 +4,7 @@
 #include "events/state/policy.h"
 #include "projections/objects/object_query.h"
 #include "services/api/context.h"
+#include "services/api/writes.h"
 
 // What is done to pods through subresources of their own (SUB-4).
 
@@ -23,8 +24,9 @@ Result<Value> body_of(const Context& context, const char* kind) {
   if (!body["kind"].is_empty() && body["kind"].as_string() != kind) {
     return Error{ErrorCode::kBadRequest, "the body is a " + body["kind"].str() + ", not a " + kind};
   }
-  if (!body["metadata"]["name"].is_empty() && body["metadata"]["name"].as_string() != context.path.name) {
-    return Error{ErrorCode::kBadRequest, "the name of the object (" + body["metadata"]["name"].str() +
+  const Value& name = body["metadata"]["name"];
+  if (!context.path.name.empty() && !name.is_empty() && name.as_string() != context.path.name) {
+    return Error{ErrorCode::kBadRequest, "the name of the object (" + name.str() +
                                              ") does not match the name on the URL (" + context.path.name + ")"};
   }
   return body;
@@ -53,11 +55,6 @@ void append_and_answer(const ServerPtr& server, const ContextPtr& context, Entry
       answer_created(server, context);
     });
   });
-}
-
-Revision revision_of(const Value& object) {
-  const std::string text = object["metadata"]["resourceVersion"].str();
-  return Revision{text.empty() ? 0 : std::stoull(text)};
 }
 
 /// The budgets that speak for the pod.
@@ -108,7 +105,9 @@ void evict(const ServerPtr& server, const ContextPtr& context, const Value& evic
     entry.events.emplace_back(StatusUpdated{key, std::move(budget)});
   }
   if (asks_for_dry_run(*context, options)) return answer_created(server, context);
-  entry.events.emplace_back(DeletionRequested{context->key(), options["gracePeriodSeconds"].as_int(), "Background"});
+  const Value& asked = options["gracePeriodSeconds"];
+  const int64_t grace = grace_of_pod(pod.value(), asked.is_null() ? std::nullopt : std::optional{asked.as_int()});
+  entry.events.emplace_back(DeletionRequested{context->key(), grace, "Background"});
   append_and_answer(server, context, std::move(entry));
 }
 
@@ -148,6 +147,37 @@ void bind(const ServerPtr& server, const ContextPtr& context, const Value& bindi
 
 }  // namespace
 
+int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked) {
+  // Nobody can stop a container in less than no time: a second, as upstream.
+  if (asked) return *asked < 0 ? 1 : *asked;
+  if (deleting(pod)) return pod["metadata"]["deletionGracePeriodSeconds"].as_int();
+  return pod["spec"]["terminationGracePeriodSeconds"].as_int();
+}
+
+bool serve_bindings(const ServerPtr& server, const ContextPtr& context) {
+  ResourcePath& path = context->path;
+  if (!path.group.empty() || path.resource != "bindings" || path.ns.empty() || !path.name.empty()) return false;
+  if (context->request.method != "POST") {
+    server->fail(context, method_not_allowed({"", "Binding", "bindings", ""}, context->request.method));
+    return true;
+  }
+  auto body = body_of(*context, "Binding");
+  if (!body) {
+    server->fail(context, body.error());
+    return true;
+  }
+  path.name = body.value()["metadata"]["name"].str();
+  if (path.name.empty()) {
+    server->fail(context, invalid({"", "Binding", "bindings", ""},
+                                  {{"metadata.name", "FieldValueRequired", "Required value: the name of the pod"}}));
+    return true;
+  }
+  context->kind = context->kinds->find("", "v1", "pods");
+  path.resource = "pods";
+  path.subresource = "binding";
+  return serve_pod_action(server, context);
+}
+
 bool serve_pod_action(const ServerPtr& server, const ContextPtr& context) {
   const std::string& action = context->path.subresource;
   if (context->kind->type() != "pods" || (action != "eviction" && action != "binding")) return false;
@@ -161,8 +191,15 @@ bool serve_pod_action(const ServerPtr& server, const ContextPtr& context) {
     server->fail(context, body.error());
     return true;
   }
-  server->when_current(context, [server, context, eviction, body = std::move(body).value()] {
-    eviction ? evict(server, context, body) : bind(server, context, body);
+  server->when_current(context, [server, context, eviction, body = std::move(body).value()]() mutable {
+    body.set("kind", eviction ? "Eviction" : "Binding");
+    if (body["apiVersion"].is_empty()) body.set("apiVersion", eviction ? "policy/v1" : "v1");
+    body.edit("metadata").set("name", context->path.name);
+    body.edit("metadata").set("namespace", context->path.ns);
+    const bool dry_run = asks_for_dry_run(*context, eviction ? body["deleteOptions"] : Value{});
+    past_webhooks(server, context, "CREATE", dry_run, {}, body, [server, context, eviction](const Value& left) {
+      eviction ? evict(server, context, left) : bind(server, context, left);
+    });
   });
   return true;
 }

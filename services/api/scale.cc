@@ -6,6 +6,7 @@
 #include "services/api/context.h"
 #include "services/api/patch/patch.h"
 #include "services/api/versions/versions.h"
+#include "services/api/writes.h"
 
 namespace shiplog::api {
 namespace {
@@ -70,6 +71,55 @@ Value scale_of(const Kind& kind, const Value& object) {
   return scale;
 }
 
+void write_scale(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, int tries);
+
+/// Puts the replicas of `wanted`, a Scale, into `old`.
+void store_scale(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, int tries,
+                 const Value& old, const Value& wanted) {
+  const ObjectKey key = context->key();
+  const Value& stated = wanted["metadata"]["resourceVersion"];
+  const Value& replicas = wanted["spec"]["replicas"];
+  if (!replicas.is_null() && (!replicas.is_int() || replicas.as_int() < 0 || replicas.as_int() > INT32_MAX)) {
+    return server->fail(context, invalid(context->subject(), {{"spec.replicas", "FieldValueInvalid",
+                                                               "Invalid value: " + to_json(replicas) +
+                                                                   ": must be greater than or equal to 0"}}));
+  }
+  Value object = old;
+  Value* at = &object;
+  for (const std::string& step : steps_of(context->kind->scale->spec_replicas)) at = &at->edit(step);
+  *at = replicas.as_int();
+  const FieldWriter writer{manager_of(options.field_manager, context->request.headers.get("User-Agent")),
+                           context->kind->api_version(), "scale", server->options.clock->now()};
+  object = track_update(writer, *context->kind, old, std::move(object));
+  if (options.dry_run) return server->answer(context, 200, scale_of(*context->kind, object));
+
+  object = in_version(*context->kinds->find_type(key.type), std::move(object));
+  if (server->options.vault != nullptr) {
+    auto sealed = server->options.vault->seal(key, std::move(object));
+    if (!sealed) return server->fail(context, sealed.error());
+    object = std::move(sealed).value();
+  }
+  Entry entry = server->entry_for(*context, context->request.method == "PUT" ? "update" : "patch");
+  entry.expects = {{key, Revision{std::stoull(old["metadata"]["resourceVersion"].str())}}};
+  const Value sent = object;
+  entry.events = {ObjectUpdated{key, std::move(object)}};
+  const bool conditional = !stated.is_empty() && context->request.method == "PUT";
+  server->store(*context->kind).replica().append(std::move(entry), [=](Result<Outcome> outcome) {
+    server->workers->post([=] {
+      if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
+      if (const auto& refusal = outcome.value().refusal) {
+        if (refusal->code == ErrorCode::kConflict && !conditional && tries > 1) {
+          return server->when_current(context, [=] { write_scale(server, context, options, tries - 1); });
+        }
+        return server->fail(context, refusal->code == ErrorCode::kConflict ? conflict(context->subject())
+                                                                           : Error{refusal->code, refusal->reason});
+      }
+      const Value stored = outcome.value().changes.empty() ? sent : outcome.value().changes.front()->latest();
+      server->answer(context, 200, scale_of(*context->kind, stored));
+    });
+  });
+}
+
 void write_scale(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, int tries) {
   const ObjectKey key = context->key();
   auto old = server->current(*context, key);
@@ -102,46 +152,8 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
   if (!stated.is_empty() && stated != old.value()["metadata"]["resourceVersion"]) {
     return server->fail(context, conflict(context->subject()));
   }
-  const Value& replicas = wanted["spec"]["replicas"];
-  if (!replicas.is_null() && (!replicas.is_int() || replicas.as_int() < 0 || replicas.as_int() > INT32_MAX)) {
-    return server->fail(context, invalid(context->subject(), {{"spec.replicas", "FieldValueInvalid",
-                                                               "Invalid value: " + to_json(replicas) +
-                                                                   ": must be greater than or equal to 0"}}));
-  }
-  Value object = old.value();
-  Value* at = &object;
-  for (const std::string& step : steps_of(context->kind->scale->spec_replicas)) at = &at->edit(step);
-  *at = replicas.as_int();
-  const FieldWriter writer{manager_of(options.field_manager, context->request.headers.get("User-Agent")),
-                           context->kind->api_version(), "scale", server->options.clock->now()};
-  object = track_update(writer, *context->kind, old.value(), std::move(object));
-  if (options.dry_run) return server->answer(context, 200, scale_of(*context->kind, object));
-
-  object = in_version(*context->kinds->find_type(key.type), std::move(object));
-  if (server->options.vault != nullptr) {
-    auto sealed = server->options.vault->seal(key, std::move(object));
-    if (!sealed) return server->fail(context, sealed.error());
-    object = std::move(sealed).value();
-  }
-  Entry entry = server->entry_for(*context, context->request.method == "PUT" ? "update" : "patch");
-  entry.expects = {{key, Revision{std::stoull(old.value()["metadata"]["resourceVersion"].str())}}};
-  const Value sent = object;
-  entry.events = {ObjectUpdated{key, std::move(object)}};
-  const bool conditional = !stated.is_empty() && context->request.method == "PUT";
-  server->store(*context->kind).replica().append(std::move(entry), [=](Result<Outcome> outcome) {
-    server->workers->post([=] {
-      if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
-      if (const auto& refusal = outcome.value().refusal) {
-        if (refusal->code == ErrorCode::kConflict && !conditional && tries > 1) {
-          return server->when_current(context, [=] { write_scale(server, context, options, tries - 1); });
-        }
-        return server->fail(context, refusal->code == ErrorCode::kConflict ? conflict(context->subject())
-                                                                           : Error{refusal->code, refusal->reason});
-      }
-      const Value stored = outcome.value().changes.empty() ? sent : outcome.value().changes.front()->latest();
-      server->answer(context, 200, scale_of(*context->kind, stored));
-    });
-  });
+  past_webhooks(server, context, "UPDATE", options.dry_run, before, wanted,
+                [=, old = old.value()](const Value& left) { store_scale(server, context, options, tries, old, left); });
 }
 
 }  // namespace

@@ -127,6 +127,38 @@ void deny(const ServerPtr& server, const ContextPtr& context, const Denial& deni
   server->answer_status(context, denial.http_status, denial.status);
 }
 
+void past_webhooks(const ServerPtr& server, const ContextPtr& context, const std::string& operation, bool dry_run,
+                   const Value& old, const Value& body, std::function<void(const Value&)> then) {
+  const std::string& subresource = context->path.subresource;
+  const bool mutating = must_ask(*server, *context, true, operation, subresource);
+  const bool validating = must_ask(*server, *context, false, operation, subresource);
+  if (!mutating && !validating) return then(body);
+  HookedAction action = action_of(*context, operation, dry_run);
+  const std::string version = body["apiVersion"].str();
+  const size_t slash = version.find('/');
+  action.form = Value::object({{"group", slash == std::string::npos ? "" : version.substr(0, slash)},
+                               {"version", slash == std::string::npos ? version : version.substr(slash + 1)},
+                               {"kind", body["kind"]}});
+  action.old = old;
+  action.object = body;
+  const auto validate = [=](const HookedAction& asked) {
+    if (!validating) return then(asked.object);
+    ask_validating(server, context, asked, [=](Hooked hooked) {
+      add_warnings(*context, std::move(hooked.warnings));
+      if (hooked.denial) return deny(server, context, *hooked.denial);
+      then(asked.object);
+    });
+  };
+  if (!mutating) return validate(action);
+  ask_mutating(server, context, action, [=](Hooked hooked) {
+    add_warnings(*context, std::move(hooked.warnings));
+    if (hooked.denial) return deny(server, context, *hooked.denial);
+    HookedAction left = action;
+    left.object = std::move(hooked.object);
+    validate(left);
+  });
+}
+
 void add_warnings(Context& context, std::vector<std::string> warnings) {
   std::ranges::move(warnings, std::back_inserter(context.warnings));
 }
@@ -169,8 +201,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
          "changes take effect at once");
     warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
   }
-  warn(type == type::kSecret && object["type"].as_string() == "kubernetes.io/service-account-token",
-       "type kubernetes.io/service-account-token", "no token is filled in; kubectl create token issues one");
   warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
        "the control plane calls the member, no agent is served");
 }

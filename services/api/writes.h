@@ -69,6 +69,11 @@ void refuse(const ServerPtr& server, const ContextPtr& context, const Error& err
 /// The same, of what a webhook denied.
 void deny(const ServerPtr& server, const ContextPtr& context, const Denial& denial);
 void add_warnings(Context& context, std::vector<std::string> warnings);
+/// Webhooks' turn at a subresource whose body is no object of its kind (a Scale, an Eviction, a Binding, a
+/// TokenRequest; apiVersion and kind must be set in it): `then` gets what the mutating ones leave of `body`, once
+/// nobody objects; else the denial is the answer. Call where it may block.
+void past_webhooks(const ServerPtr& server, const ContextPtr& context, const std::string& operation, bool dry_run,
+                   const Value& old, const Value& body, std::function<void(const Value&)> then);
 /// Of parts of an object that nothing acts on yet.
 void warn_of_idle_parts(Context& context, const Value& object);
 /// Clients look for this one (NSP-4).

@@ -113,10 +113,16 @@ TEST(OpenApi, OA_06_what_kubectl_looks_for) {
   bool deployment_defined = false;
   for (const auto& definition : answer.json["definitions"].members()) {
     for (const Value& gvk : definition.value["x-kubernetes-group-version-kind"].items()) {
-      if (gvk == json(R"({"group":"apps","version":"v1","kind":"Deployment"})")) deployment_defined = true;
+      if (gvk == json(R"({"group":"apps","version":"v1","kind":"Deployment"})"))
+        deployment_defined = definition.key() == "io.k8s.api.apps.v1.Deployment";
     }
   }
-  EXPECT_TRUE(deployment_defined);
+  EXPECT_TRUE(deployment_defined) << "under its upstream name, after which clients are generated";
+  for (const char* name :
+       {"io.k8s.api.core.v1.Pod", "io.k8s.api.rbac.v1.ClusterRole", "io.karmada.work.v1alpha2.ResourceBinding",
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"}) {
+    EXPECT_TRUE(answer.json["definitions"].contains(name)) << name;
+  }
   const Value& patch = answer.json["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"], json(R"({"group":"apps","version":"v1","kind":"Deployment"})"));
   EXPECT_FALSE(named(patch["parameters"], "dryRun").is_null());

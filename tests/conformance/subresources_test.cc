@@ -124,6 +124,17 @@ TEST(Subresources, SUB_04_the_others) {
       json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})"));
   EXPECT_EQ(bound.status, 201) << bound;
   EXPECT_EQ(api().get(pods + "/p").json["spec"]["nodeName"].str(), "n1");
+  // The same said of the collection, as old schedulers do.
+  ASSERT_EQ(api().post(pods, yaml("{metadata: {name: q}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
+  const Answer by_name =
+      api().post(in(ns, "bindings"),
+                 json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"q"},"target":{"name":"n1"}})"));
+  EXPECT_EQ(by_name.status, 201) << by_name;
+  EXPECT_EQ(api().get(pods + "/q").json["spec"]["nodeName"].str(), "n1");
+  EXPECT_EQ(api().get(in(ns, "bindings")).status, 405);
+  expect_failure(api().post(in(ns, "bindings"), json(R"({"kind":"Binding","target":{"name":"n1"}})")), 422, "Invalid",
+                 "metadata.name");
+  EXPECT_EQ(named(api().get("/api/v1").json["resources"], "bindings")["verbs"], json(R"(["create"])"));
   const Answer evicted = api().post(
       pods + "/p/eviction",
       json(
@@ -133,7 +144,23 @@ TEST(Subresources, SUB_04_the_others) {
   EXPECT_EQ(api().get(pods + "/p").status, 404);
   Value space = api().get("/api/v1/namespaces/" + ns).json;
   space.edit("spec").set("finalizers", Value::array());
-  EXPECT_EQ(api().put("/api/v1/namespaces/" + ns + "/finalize", space).status, 200);
+  space.edit("metadata").set("labels", json(R"({"not":"taken"})"));
+  const Answer finalized = api().put("/api/v1/namespaces/" + ns + "/finalize", space);
+  EXPECT_EQ(finalized.status, 200) << finalized;
+  EXPECT_EQ(finalized.json["spec"]["finalizers"].size(), 0u) << finalized;
+  EXPECT_FALSE(finalized.json["metadata"]["labels"].contains("not")) << finalized;
+  // What people do to a namespace that does not go.
+  const std::string stuck = "/api/v1/namespaces/" + ns + "-stuck";
+  ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":")" + ns + R"(-stuck"}})")).status, 201);
+  Value held = config_map("held");
+  held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
+  ASSERT_EQ(api().post(in(ns + "-stuck", "configmaps"), held).status, 201);
+  ASSERT_EQ(api().remove(stuck).status, 200);
+  Value going = api().get(stuck).json;
+  going.edit("metadata").erase("resourceVersion");
+  going.edit("spec").set("finalizers", Value::array());
+  EXPECT_EQ(api().put(stuck + "/finalize", going).status, 200);
+  EXPECT_EQ(api().get(stuck).status, 404);
 }
 
 TEST(Subresources, SUB_05_what_needs_a_kubelet_is_not_there) {

@@ -263,6 +263,71 @@ TEST(Webhooks, NobodyIsAskedAboutTheConfigurationsThemselves) {
   EXPECT_TRUE(hooks().asked("/everything").empty());
 }
 
+TEST(Webhooks, SubresourcesAreAskedAboutInTheirOwnForm) {
+  const auto rule = [](const std::string& group, const std::string& resource) {
+    return R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"subhooked"}},)"
+           R"("rules":[{"operations":["*"],"apiGroups":[")" +
+           group + R"("],"apiVersions":["*"],"resources":[")" + resource + R"("]}]})";
+  };
+  ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"subhooked"}})")).status, 201);
+  const std::string core = "/api/v1/namespaces/subhooked/";
+  const std::string web = "/apis/apps/v1/namespaces/subhooked/deployments/web";
+  ASSERT_EQ(api().post("/apis/apps/v1/namespaces/subhooked/deployments", deployment("web")).status, 201);
+  ASSERT_EQ(
+      api()
+          .post(core + "pods", json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})"))
+          .status,
+      201);
+  ASSERT_EQ(api().post(core + "serviceaccounts", json(R"({"metadata":{"name":"sa"}})")).status, 201);
+  {
+    const Configured changes{true, "scales", "/scales", rule("apps", "deployments/scale")};
+    const Configured guards{false, "guards-scale", "/guards-scale", rule("*", "*/scale")};
+    hooks().at("/scales",
+               [](const Value&) { return patched_by(R"([{"op":"replace","path":"/spec/replicas","value":7}])"); });
+    hooks().at("/guards-scale", [](const Value& request) {
+      return Value::object(
+          {{"allowed", request["dryRun"].as_bool() || request["object"]["spec"]["replicas"] == Value{7}}});
+    });
+    const Answer scaled = api().patch(web + "/scale", "merge", json(R"({"spec":{"replicas":5}})"));
+    ASSERT_EQ(scaled.status, 200) << scaled;
+    EXPECT_EQ(scaled.json["spec"]["replicas"].as_int(), 7);
+    EXPECT_EQ(api().get(web).json["spec"]["replicas"].as_int(), 7);
+    const auto asked = hooks().asked("/guards-scale");
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_EQ(asked[0]["kind"], json(R"({"group":"autoscaling","version":"v1","kind":"Scale"})"));
+    EXPECT_EQ(asked[0]["resource"]["resource"].str(), "deployments");
+    EXPECT_EQ(asked[0]["subResource"].str(), "scale");
+    EXPECT_EQ(asked[0]["operation"].str(), "UPDATE");
+    EXPECT_EQ(asked[0]["name"].str(), "web");
+    EXPECT_EQ(hooks().asked("/scales").back()["object"]["spec"]["replicas"].as_int(), 5);
+    EXPECT_EQ(api().patch(web, "merge", json(R"({"spec":{"replicas":2}})")).status, 200) << "not what it asks for";
+    EXPECT_EQ(hooks().asked("/guards-scale").size(), 1U);
+  }
+  for (const auto& [path, resource, body, kind] :
+       {std::tuple{"pods/p/eviction", "pods/eviction", R"({"metadata":{"name":"p"}})", "Eviction"},
+        std::tuple{"pods/p/binding", "pods/*", R"({"metadata":{"name":"p"},"target":{"name":"n"}})", "Binding"},
+        std::tuple{"serviceaccounts/sa/token", "*/*", "{}", "TokenRequest"}}) {
+    const std::string hook = std::string{"/no-"} + kind;
+    hooks().at(hook, [](const Value&) { return json(R"({"allowed":false,"status":{"message":"no"}})"); });
+    std::string name = std::string{"no-"} + kind;
+    for (char& each : name) each = static_cast<char>(each >= 'A' && each <= 'Z' ? each - 'A' + 'a' : each);
+    const Configured refuses{false, name, hook, rule("", resource)};
+    const Answer refused = api().post(core + path, json(body));
+    EXPECT_EQ(refused.status, 400) << refused;
+    EXPECT_EQ(refused.message(), "admission webhook \"" + name + ".hooks.example\" denied the request: no");
+    ASSERT_EQ(hooks().asked(hook).size(), 1U) << kind;
+    const Value asked = hooks().asked(hook)[0];
+    EXPECT_EQ(asked["object"]["kind"].str(), kind);
+    EXPECT_EQ(asked["kind"]["kind"].str(), kind);
+    EXPECT_EQ(asked["operation"].str(), "CREATE");
+    EXPECT_EQ(asked["namespace"].str(), "subhooked");
+  }
+  const Answer pod = api().get(core + "pods/p");
+  EXPECT_EQ(pod.status, 200) << "neither evicted nor bound";
+  EXPECT_TRUE(pod.json["spec"]["nodeName"].is_empty());
+  EXPECT_EQ(api().remove("/api/v1/namespaces/subhooked").status, 200);
+}
+
 TEST(Webhooks, ConditionsInCelAreRefusedWhenTheyAreWritten) {
   const Answer refused =
       api().post(kConfigurations + "validatingwebhookconfigurations",

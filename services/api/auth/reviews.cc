@@ -4,6 +4,7 @@
 #include "services/api/auth/access.h"
 #include "services/api/auth/gate.h"
 #include "services/api/auth/token_signer.h"
+#include "services/api/writes.h"
 
 namespace shiplog::api {
 namespace {
@@ -250,10 +251,15 @@ void serve_token_request(const ServerPtr& server, const ContextPtr& context) {
   }
   request.value().set("apiVersion", std::string{kIdentities} + "/v1");
   request.value().set("kind", "TokenRequest");
-  server->when_current(context, [server, context, request = std::move(request).value()] {
-    auto issued = issue_token(*server, *context, request);
-    if (!issued) return server->fail(context, issued.error());
-    server->answer(context, 201, issued.value());
+  server->when_current(context, [server, context, request = std::move(request).value()]() mutable {
+    request.edit("metadata").set("name", context->path.name);
+    request.edit("metadata").set("namespace", context->path.ns);
+    past_webhooks(server, context, "CREATE", text(context->request, "dryRun") == "All", {}, request,
+                  [server, context](const Value& left) {
+                    auto issued = issue_token(*server, *context, left);
+                    if (!issued) return server->fail(context, issued.error());
+                    server->answer(context, 201, issued.value());
+                  });
   });
 }
 

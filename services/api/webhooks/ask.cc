@@ -132,7 +132,7 @@ class Mutation : public std::enable_shared_from_this<Mutation> {
     if (!verdict.patch.is_null() && !asking_.action.object.is_null()) {
       const Value& object = asking_.action.object;
       // The patch is for the version that the webhook was shown.
-      const Kind* shown = matched_kind(hook, asking_.action);
+      const Kind* shown = asking_.action.form.is_null() ? matched_kind(hook, asking_.action) : nullptr;
       const Kind* own = asking_.action.kinds->find_kind(object["apiVersion"].as_string(), object["kind"].as_string());
       auto patched = apply_json_patch(shown == nullptr ? object : in_version(*shown, object), verdict.patch);
       if (!patched) {

@@ -46,6 +46,7 @@ struct HookedAction {
   std::string name;
   Value object;  ///< null on DELETE
   Value old;     ///< null on CREATE
+  Value form;    ///< of a subresource with a body of its own: that one's group, version and kind; else null
   bool dry_run = false;
   Value options;  ///< CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
   Value user;     ///< authentication.k8s.io UserInfo

@@ -60,15 +60,17 @@ Result<Value> review_request(const Hook& hook, const HookedAction& action, const
   if (version == hook.review_versions.end()) {
     return Error{ErrorCode::kInvalid, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"};
   }
+  const bool own_form = !action.form.is_null();  // a Scale, an Eviction: no version of the resource looks different
+  const auto shown = [&](const Value& object) { return own_form ? object : in_version(wanted, object); };
   Value request = Value::object({{"uid", uid},
-                                 {"kind", kind_of(wanted)},
+                                 {"kind", own_form ? action.form : kind_of(wanted)},
                                  {"resource", resource_of(wanted)},
-                                 {"requestKind", kind_of(*action.kind)},
+                                 {"requestKind", own_form ? action.form : kind_of(*action.kind)},
                                  {"requestResource", resource_of(*action.kind)},
                                  {"operation", action.operation},
                                  {"userInfo", action.user},
-                                 {"object", in_version(wanted, action.object)},
-                                 {"oldObject", in_version(wanted, action.old)},
+                                 {"object", shown(action.object)},
+                                 {"oldObject", shown(action.old)},
                                  {"dryRun", action.dry_run},
                                  {"options", action.options}});
   if (!action.name.empty()) request.set("name", action.name);
