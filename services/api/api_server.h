@@ -36,6 +36,7 @@ class ApiServer {
     Metrics* metrics = nullptr;     ///< may be nullptr: none are served
     Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
     TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
+    std::string authority_pem;      ///< the certificate that clients trust this server by; empty: nobody is told
     Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
     bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
     Seats::Limits limits;           ///< do not bind system:masters, who must get in when others flood

@@ -6,6 +6,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/auth/gate.h"
 #include "services/api/certificates.h"
+#include "services/api/token_secrets.h"
 #include "services/api/writes.h"
 
 namespace shiplog::api {
@@ -44,7 +45,9 @@ void store_new(const ServerPtr& server, const ContextPtr& context, const Creatio
   const ObjectKey key = key_for(*context, object);
   if (creation.options.dry_run) {
     // What the fold would have filled in; clients rely on finding it.
-    object.edit("metadata").set("uid", uid_from(new_entry_id(*server->options.random), 0));
+    std::string uid = uid_from(new_entry_id(*server->options.random), 0);
+    uid[14] = '4';
+    object.edit("metadata").set("uid", std::move(uid));
     object.edit("metadata").set("creationTimestamp", rfc3339(server->options.clock->now()));
     return server->when_current(context, [server, context, key, object = std::move(object)] {
       if (server->current(*context, key)) return server->fail(context, already_exists(context->subject(key.name)));
@@ -53,7 +56,14 @@ void store_new(const ServerPtr& server, const ContextPtr& context, const Creatio
     });
   }
   if (!context->kind->ephemeral || key.ns.empty()) {
-    return append_object(server, context, creation.write, key, Revision{}, std::move(object));
+    if (context->kind->type() != type::kSecret || !is_token_secret(object) || server->options.tokens == nullptr) {
+      return append_object(server, context, creation.write, key, Revision{}, std::move(object));
+    }
+    return server->when_current(context, [server, context, write = creation.write, key, object = std::move(object)] {
+      auto filled = with_token(*server, key, object);
+      if (!filled) return server->fail(context, filled.error());
+      append_object(server, context, write, key, Revision{}, std::move(filled).value());
+    });
   }
   const auto create = [server, context, write = creation.write, key, object = std::move(object)] {
     append_object(server, context, write, key, Revision{}, object);

@@ -31,6 +31,7 @@ struct ServeOptions {
   JournalOptions journal;
   std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
+  std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
   bool anonymous = false;          ///< requests without credentials are system:anonymous's
   uint64_t hash_every = 1000;      ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;

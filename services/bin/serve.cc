@@ -18,7 +18,10 @@
 #include "services/api/auth/access.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/own_entry.h"
+#include "services/api/own_service.h"
+#include "services/api/token_secrets.h"
 #include "services/api/webhooks/webhooks.h"
+#include "services/bin/advertise.h"
 #include "services/bin/ephemera.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
@@ -30,6 +33,7 @@
 #include "services/dispatcher/service.h"
 #include "services/lifecycle/service.h"
 #include "services/quota/service.h"
+#include "services/rebalancer/service.h"
 #include "services/runtime/file_election.h"
 #include "services/runtime/http/io_threads.h"
 #include "services/runtime/journal_election.h"
@@ -39,7 +43,6 @@
 #include "services/runtime/state_hasher.h"
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
-#include "services/rebalancer/service.h"
 #include "services/scheduler/service.h"
 #include "services/signer/service.h"
 #include "services/taint/service.h"
@@ -95,6 +98,8 @@ class ControlPlane {
     record_->replica().add_observer(access_);
     record_->replica().add_observer(webhooks_);
     record_->replica().add_observer(api_services_);
+    record_->replica().add_observer(own_service_);
+    record_->replica().add_observer(token_secrets_);
     if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
@@ -253,6 +258,7 @@ class ControlPlane {
     SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity.tokens.key_pem));
     api.access = &access_;
     api.tokens = tokens_.get();
+    api.authority_pem = identity.authority.certificate_pem;
     api.webhooks = &webhooks_;
     api.remedies = placement_remedies;
     api.anonymous = options_.anonymous;
@@ -291,6 +297,11 @@ class ControlPlane {
     const std::shared_ptr<void> all{nullptr, [this](void*) {
                                       if (ready_ && !stopped_) ready_();
                                     }};
+    // First of all: what follows is to mean what this build says. Processes of an older build stop here, and say why.
+    if (record_->replica().state().fold_version() < kFoldVersion) {
+      record_->replica().append(api::own_entry(kUserAgent, {FoldVersionActivated{kFoldVersion}}),
+                                [all](Result<Outcome>) {});
+    }
     for (const std::string& name : system_namespaces()) {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;
@@ -300,7 +311,11 @@ class ControlPlane {
     }
     if (!serves_api()) return;
     access_.begin(record_->replica(), kUserAgent, [all] {});
+    token_secrets_.begin(record_->replica(), kUserAgent);
     api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
+    const std::string& chosen = options_.advertise_address;
+    own_service_.begin(record_->replica(), {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()},
+                       kUserAgent, [all] {});
   }
 
   const ServeOptions& options_;
@@ -314,6 +329,8 @@ class ControlPlane {
   api::Access access_;
   api::Webhooks webhooks_;
   api::ApiServices api_services_{catalogue_};
+  api::OwnService own_service_;
+  api::TokenSecrets token_secrets_;
   KeyPair authority_;  ///< of who serves the API; set before any role begins
   std::unique_ptr<api::TokenSigner> tokens_;
   std::unique_ptr<Vault> vault_;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "events/base/quantity.h"
+#include "services/bin/advertise.h"
 #include "services/bin/options.h"
 #include "services/bin/process.h"
 
@@ -59,6 +60,10 @@ void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--max-watches", common.limits.watches, "Watches beyond this" + shared)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-untaken-bytes", common.limits.untaken_bytes,
+                 "A user who has left more bytes of answers untaken gets 429 for further requests")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--max-body-bytes", common.max_body_bytes, "Request bodies beyond this get 413")
@@ -139,6 +144,12 @@ int run(std::vector<std::string> words) {
   serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
       ->delimiter(',')
       ->type_name("NAME,...");
+  serve_command
+      ->add_option("--advertise-address", serving.advertise_address,
+                   "The IP address that the Service \"kubernetes\" leads to (default: the one listened on, else the "
+                   "first of this machine)")
+      ->check(CLI::Validator{
+          [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; }, "IP"});
   serve_command->add_flag("--anonymous-auth", serving.anonymous,
                           "Let requests without credentials in as system:anonymous, with what roles grant it");
   serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")

@@ -9,6 +9,7 @@
 #include "services/api/api_server.h"
 #include "services/api/auth/access.h"
 #include "services/api/auth/token_signer.h"
+#include "services/api/token_secrets.h"
 #include "services/bin/process.h"
 #include "services/bin/stack.h"
 #include "services/lifecycle/service.h"
@@ -69,6 +70,7 @@ class TrialMember {
                                      .random = &random_}));
     stack_->replica().add_observer(catalogue_);
     stack_->replica().add_observer(access_);
+    stack_->replica().add_observer(token_secrets_);
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
                                                     .executor = &loop_,
                                                     .random = &random_,
@@ -101,6 +103,7 @@ class TrialMember {
     SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity_.tokens.key_pem));
     api.access = &access_;
     api.tokens = tokens_.get();
+    api.authority_pem = identity_.authority.certificate_pem;
     api.version = SHIPLOG_VERSION;
     api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
       return switches->intercept(request, writer);
@@ -160,6 +163,7 @@ class TrialMember {
                    .source_ip = "",
                    .user_agent = kUserAgent};
     entry.events = initial_objects(options_.member);
+    entry.events.emplace_back(FoldVersionActivated{kFoldVersion});
     stack_->replica().append(std::move(entry), [this](Result<Outcome> outcome) {
       if (!outcome || outcome.value().refusal) {
         log::error("member.start_failed",
@@ -168,6 +172,7 @@ class TrialMember {
       }
       roles_->start();
       access_.begin(stack_->replica(), kUserAgent, [] {});
+      token_secrets_.begin(stack_->replica(), kUserAgent);
       if (auto written =
               write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
           !written) {
@@ -186,6 +191,7 @@ class TrialMember {
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};
   api::Access access_;
+  api::TokenSecrets token_secrets_;
   std::unique_ptr<api::TokenSigner> tokens_;
   ThreadLoop loop_;
   std::shared_ptr<Switches> switches_;

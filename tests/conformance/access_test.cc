@@ -74,6 +74,17 @@ TEST(Namespaces, NSP_05_content_goes_first) {
   ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
+  const auto told = [&](const char* type, const char* status) {
+    const Answer now = api().get("/api/v1/namespaces/" + ns);
+    for (const Value& each : now.json["status"]["conditions"].items()) {
+      if (each["type"].as_string() == type) return each["status"].as_string() == status && !each["message"].is_empty();
+    }
+    return false;
+  };
+  EXPECT_TRUE(eventually([&] { return told("NamespaceFinalizersRemaining", "True"); }));
+  EXPECT_TRUE(told("NamespaceContentRemaining", "True"));
+  EXPECT_TRUE(told("NamespaceDeletionDiscoveryFailure", "False"));
+  EXPECT_TRUE(told("NamespaceDeletionContentFailure", "False"));
   ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
             200);
   EXPECT_TRUE(eventually([&] { return api().get("/api/v1/namespaces/" + ns).status == 404; }));
@@ -90,6 +101,35 @@ TEST(Namespaces, NSP_06_one_can_be_watched_until_it_is_gone) {
     const Names news = news_of(*watch);
     return !news.empty() && news.back() == "DELETED " + ns;
   }));
+}
+
+TEST(Namespaces, NSP_07_the_service_of_the_server_itself) {
+  const Answer service = api().get("/api/v1/namespaces/default/services/kubernetes");
+  ASSERT_EQ(service.status, 200) << service;
+  EXPECT_EQ(service.json["metadata"]["labels"]["component"].str(), "apiserver");
+  EXPECT_EQ(service.json["spec"]["ports"][0]["port"].as_int(), 443);
+  const int64_t port = service.json["spec"]["ports"][0]["targetPort"].as_int();
+  EXPECT_GT(port, 0);
+  const std::string endpoints = "/api/v1/namespaces/default/endpoints/kubernetes";
+  const std::string slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+  const auto leads_here = [&] {
+    const Value subset = api().get(endpoints).json["subsets"][0];
+    const Value slice = api().get(slices).json;
+    return subset["addresses"][0]["ip"].str() == "127.0.0.1" && subset["ports"][0]["port"].as_int() == port &&
+           slice["endpoints"][0]["addresses"][0].str() == "127.0.0.1" && slice["ports"][0]["port"].as_int() == port;
+  };
+  EXPECT_TRUE(leads_here()) << api().get(endpoints) << api().get(slices);
+  // It is the server's: whoever deletes it finds it made again.
+  for (const std::string& path : {endpoints, slices, std::string{"/api/v1/namespaces/default/services/kubernetes"}}) {
+    const Answer before = api().get(path);
+    ASSERT_EQ(api().remove(path).status, 200);
+    EXPECT_TRUE(eventually([&] {
+      const Answer now = api().get(path);
+      return now.status == 200 && now.json["metadata"]["uid"] != before.json["metadata"]["uid"];
+    })) << path;
+  }
+  ASSERT_EQ(api().patch(endpoints, "merge", json(R"({"subsets":null})")).status, 200);
+  EXPECT_TRUE(eventually(leads_here));
 }
 
 TEST(Access, AUTHZ_01_a_name_selected_is_a_name_asked_for) {

@@ -143,19 +143,56 @@ TEST(Deletes, DEL_08_what_an_immediate_deletion_answers) {
   EXPECT_EQ(status.json["details"]["uid"].str().size(), 36u);
 }
 
-TEST(Deletes, DEL_09_pods_without_a_node_go_at_once) {
-  const std::string pods = in(own_namespace(), "pods");
-  const auto pod = [](const char* name, const char* node) {
-    return yaml(std::string{"{metadata: {name: "} + name + "}, spec: {" + node + "containers: [{name: c, image: i}]}}");
+TEST(Deletes, DEL_09_pods_on_a_node_are_given_their_time) {
+  const std::string ns = own_namespace();
+  const std::string pods = in(ns, "pods");
+  const std::string node = ns + "-node";
+  const auto make = [&](const std::string& name, const std::string& spec) {
+    const Answer made = api().post(
+        pods, yaml("{metadata: {name: " + name + "}, spec: {" + spec + "containers: [{name: c, image: i}]}}"));
+    EXPECT_EQ(made.status, 201) << made;
+    return pods + "/" + name;
   };
-  ASSERT_EQ(api().post(pods, pod("waiting", "")).status, 201);
-  ASSERT_EQ(api().remove(pods + "/waiting").status, 200);
-  EXPECT_EQ(api().get(pods + "/waiting").status, 404) << "no node, nothing to wait for";
-  // Nothing here waits for a node's kubelet; a period of none is what kubectl --force asks for.
-  ASSERT_EQ(api().post(pods, pod("running", "nodeName: n1, ")).status, 201);
-  EXPECT_EQ(remove_with(pods + "/running", R"({"gracePeriodSeconds":0})").status, 200);
-  EXPECT_EQ(api().get(pods + "/running").status, 404);
-  expect_failure(remove_with(pods + "/none", R"({"gracePeriodSeconds":-1})"), 400, "BadRequest", "gracePeriodSeconds");
+  ASSERT_EQ(api().post("/api/v1/nodes", json(R"({"metadata":{"name":")" + node + R"("}})")).status, 201);
+  const std::string on_node = "nodeName: " + node + ", ";
+
+  const std::string waiting = make("waiting", "");
+  ASSERT_EQ(api().remove(waiting).status, 200);
+  EXPECT_EQ(api().get(waiting).status, 404) << "no node, nothing to wait for";
+  const std::string forced = make("forced", on_node);
+  EXPECT_EQ(remove_with(forced, R"({"gracePeriodSeconds":0})").status, 200);
+  EXPECT_EQ(api().get(forced).status, 404) << "what kubectl --force asks for";
+  const std::string done = make("done", on_node);
+  ASSERT_EQ(api().patch(done + "/status", "merge", json(R"({"status":{"phase":"Succeeded"}})")).status, 200);
+  ASSERT_EQ(api().remove(done).status, 200);
+  EXPECT_EQ(api().get(done).status, 404);
+
+  const std::string running = make("running", "terminationGracePeriodSeconds: 40, " + on_node);
+  const Answer first = api().remove(running);
+  ASSERT_EQ(first.status, 200) << first;
+  EXPECT_EQ(first.json["metadata"]["deletionGracePeriodSeconds"].as_int(), 40) << first;
+  EXPECT_FALSE(first.json["metadata"]["deletionTimestamp"].is_empty()) << first;
+  const Answer again = api().remove(running);
+  EXPECT_EQ(again.json["metadata"]["resourceVersion"], first.json["metadata"]["resourceVersion"]) << again;
+  const Answer sooner = remove_with(running, R"({"gracePeriodSeconds":5})");
+  EXPECT_EQ(sooner.json["metadata"]["deletionGracePeriodSeconds"].as_int(), 5) << sooner;
+  EXPECT_EQ(
+      remove_with(running, R"({"gracePeriodSeconds":50})").json["metadata"]["deletionGracePeriodSeconds"].as_int(), 5);
+  EXPECT_EQ(api().get(running).status, 200);
+  ASSERT_EQ(remove_with(running, R"({"gracePeriodSeconds":0})").status, 200);
+  EXPECT_EQ(api().get(running).status, 404);
+
+  // Less than no time is a second.
+  const std::string hurried = make("hurried", on_node);
+  EXPECT_EQ(
+      remove_with(hurried, R"({"gracePeriodSeconds":-1})").json["metadata"]["deletionGracePeriodSeconds"].as_int(), 1);
+  // Evicted pods are given theirs as well, and a node that goes leaves nobody who would end them.
+  const std::string evicted = make("evicted", on_node);
+  ASSERT_EQ(api().post(evicted + "/eviction", json(R"({"metadata":{"name":"evicted"}})")).status, 201);
+  EXPECT_EQ(api().get(evicted).json["metadata"]["deletionGracePeriodSeconds"].as_int(), 30);
+  ASSERT_EQ(api().remove("/api/v1/nodes/" + node).status, 200);
+  EXPECT_TRUE(gone(evicted));
+  EXPECT_TRUE(gone(hurried));
 }
 
 TEST(Deletes, DEL_10_without_a_wish_dependents_go_but_for_two_kinds) {

@@ -15,6 +15,7 @@ TEST(Metadata, META_01_uid_and_time_of_creation_are_the_servers) {
   EXPECT_NE(uid, "11111111-1111-4111-8111-111111111111");
   ASSERT_EQ(uid.size(), 36u);
   for (const size_t dash : {8U, 13U, 18U, 23U}) EXPECT_EQ(uid[dash], '-') << uid;
+  EXPECT_EQ(uid[14], '4') << uid;
   EXPECT_NE(std::string{"89ab"}.find(uid[19]), std::string::npos) << uid;
   EXPECT_FALSE(made.json["metadata"]["creationTimestamp"].str().starts_with("2001")) << made;
 }
@@ -86,6 +87,9 @@ TEST(Metadata, META_06_generation_counts_changes_of_what_is_wanted) {
   };
   EXPECT_EQ(generation(patch(deployments + "/web", R"({"metadata":{"generation":9,"labels":{"a":"b"}}})")), 1);
   EXPECT_EQ(generation(patch(deployments + "/web", R"({"spec":{"replicas":2}})")), 2);
+  EXPECT_EQ(generation(patch(deployments + "/web", R"({"metadata":{"annotations":{"a":"b"}}})")), 3);
+  EXPECT_EQ(generation(patch(deployments + "/web", R"({"metadata":{"annotations":{"a":"b"}}})")), 3);
+  EXPECT_EQ(generation(patch(deployments + "/web/status", R"({"status":{"replicas":2}})")), 3);
   const std::string widgets = widgets_in(ns);
   EXPECT_EQ(generation(api().post(widgets, widget("w"))), 1);
   EXPECT_EQ(generation(patch(widgets + "/w", R"({"metadata":{"annotations":{"a":"b"}}})")), 1);

@@ -139,6 +139,20 @@ TEST(Negotiation, NEG_09_how_json_is_written) {
   const Answer pod = api().post(in(ns, "pods"), yaml("{metadata: {name: p}, spec: {activeDeadlineSeconds: "
                                                      "2147483647, containers: [{name: c, image: i}]}}"));
   EXPECT_NE(pod.body.find(R"("activeDeadlineSeconds":2147483647)"), std::string::npos) << pod;
+  // Times: of seconds, or of six digits behind them; whatever notation they come in.
+  const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");
+  for (const auto& [sent, kept] : {std::pair{"2026-11-21T02:03:04Z", "2026-11-21T02:03:04.000000Z"},
+                                   std::pair{"2026-11-21T02:03:04.5Z", "2026-11-21T02:03:04.500000Z"},
+                                   std::pair{"2026-11-21T02:03:04.123456789Z", "2026-11-21T02:03:04.123456Z"},
+                                   std::pair{"2026-11-21T03:03:04.123456+01:00", "2026-11-21T02:03:04.123456Z"}}) {
+    Value lease = json(R"({"metadata":{"generateName":"l-"},"spec":{}})");
+    lease.edit("spec").set("renewTime", sent);
+    const Answer made = api().post(leases, lease);
+    EXPECT_EQ(made.json["spec"]["renewTime"].str(), kept) << made;
+  }
+  const Answer status = api().patch(in(ns, "pods") + "/p/status", "merge",
+                                    json(R"({"status":{"startTime":"2026-11-21T03:03:04.9+01:00"}})"));
+  EXPECT_EQ(status.json["status"]["startTime"].str(), "2026-11-21T02:03:04Z") << status;
 }
 
 TEST(Negotiation, NEG_10_how_json_is_read) {

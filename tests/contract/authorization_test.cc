@@ -1,4 +1,5 @@
 // Who is let in, and what they may do (kubernetes-api sections 19 and 20), asked as real clients ask.
+#include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/runtime/http/kubeconfig.h"
 #include "tests/contract/contract.h"
@@ -101,6 +102,46 @@ TEST(Authentication, TokensEndWithWhatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5
   expect_failure(
       api().post(kAccounts + "/bound/token", json(R"({"spec":{"boundObjectRef":{"kind":"Secret","name":"none"}}})")),
       404, "NotFound");
+}
+
+TEST(Authentication, SecretsCarryTokensForAsLongAsTheirAccountIsThere) {  // AUTHN-4
+  const std::string secrets = "/api/v1/namespaces/default/secrets";
+  const auto token_secret = [](const std::string& name, const std::string& account) {
+    return json(R"({"type":"kubernetes.io/service-account-token","metadata":{"name":")" + name +
+                R"(","annotations":{"kubernetes.io/service-account.name":")" + account + R"("}}})");
+  };
+  const auto gone = [&](const std::string& name) {
+    return eventually([&] { return api().get(secrets + "/" + name).status == 404; });
+  };
+  const Answer account = api().post(kAccounts, json(R"({"metadata":{"name":"keeper"}})"));
+  ASSERT_EQ(account.status, 201);
+  const Answer made = api().post(secrets, token_secret("keeper-token", "keeper"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.headers.get("Warning"), "");
+  const Value stored = api().get(secrets + "/keeper-token").json;
+  EXPECT_EQ(stored["metadata"]["annotations"]["kubernetes.io/service-account.uid"], account.json["metadata"]["uid"]);
+  EXPECT_EQ(base64_decode(stored["data"]["namespace"].as_string()), "default");
+  EXPECT_TRUE(base64_decode(stored["data"]["ca.crt"].as_string())->starts_with("-----BEGIN CERTIFICATE-----"));
+  const std::string token = base64_decode(stored["data"]["token"].as_string()).value_or("");
+  const ApiClient keeper{kubeconfig_with(token, "keeper")};
+  const Answer who = keeper.post(kSelfReview, json("{}"));
+  ASSERT_EQ(who.status, 201) << who;
+  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:keeper");
+
+  // It is this Secret that makes the token good: not another one of its name.
+  ASSERT_EQ(api().remove(secrets + "/keeper-token").status, 200);
+  EXPECT_EQ(keeper.get("/version").status, 401);
+  ASSERT_EQ(api().post(secrets, json(R"({"metadata":{"name":"keeper-token"}})")).status, 201);
+  EXPECT_EQ(keeper.get("/version").status, 401);
+  ASSERT_EQ(api().remove(secrets + "/keeper-token").status, 200);
+
+  ASSERT_EQ(api().post(secrets, token_secret("keeper-second", "keeper")).status, 201);
+  ASSERT_EQ(api().remove(kAccounts + "/keeper").status, 200);
+  EXPECT_TRUE(gone("keeper-second")) << "with its account";
+  ASSERT_EQ(api().post(secrets, token_secret("of-nobody", "nobody")).status, 201);
+  EXPECT_TRUE(gone("of-nobody"));
+  expect_failure(api().post(secrets, json(R"({"type":"kubernetes.io/service-account-token","metadata":{"name":"x"}})")),
+                 422, "Invalid", "kubernetes.io/service-account.name");
 }
 
 TEST(Authentication, TokenRequestsAreChecked) {  // AUTHN-5

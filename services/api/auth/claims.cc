@@ -23,6 +23,9 @@ constexpr struct {
   bool namespaced;
 } kBindable[] = {{"Pod", "pod", "pods", true}, {"Secret", "secret", "secrets", true}, {"Node", "node", "nodes", false}};
 
+constexpr const char* kLastingIssuer = "kubernetes/serviceaccount";
+constexpr const char* kLasting = "kubernetes.io/serviceaccount/";
+
 /// Equal texts take as long as unequal ones: what is compared is a secret.
 bool same_secret(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
@@ -53,7 +56,45 @@ Value claims_of(const TokenTerms& terms) {
                         {"kubernetes.io", about}});
 }
 
+Value lasting_claims_of(const TokenObject& account, const std::string& secret) {
+  const std::string about = kLasting;
+  return Value::object({{"iss", kLastingIssuer},
+                        {"sub", std::string{kServiceAccountPrefix} + account.key.ns + ":" + account.key.name},
+                        {about + "namespace", account.key.ns},
+                        {about + "secret.name", secret},
+                        {about + "service-account.name", account.key.name},
+                        {about + "service-account.uid", account.uid}});
+}
+
+namespace {
+
+Result<TokenIdentity> lasting_identity_from(const Value& claims, const std::vector<std::string>& audiences) {
+  const auto said = [&](const char* claim) { return claims[std::string{kLasting} + claim].str(); };
+  const std::string ns = said("namespace");
+  const std::string name = said("service-account.name");
+  const std::string uid = said("service-account.uid");
+  const auto account = service_account_of(claims["sub"].as_string());
+  if (!account || account->first != ns || account->second != name || uid.empty() || said("secret.name").empty()) {
+    return unauthorized("the token names no service account");
+  }
+  if (std::ranges::find(audiences, kTokenIssuer) == audiences.end()) {
+    return unauthorized("the token is for another audience");
+  }
+  TokenIdentity identity;
+  identity.audiences = {kTokenIssuer};
+  identity.user.name = claims["sub"].str();
+  identity.user.uid = uid;
+  identity.user.groups = service_account_groups(ns);
+  identity.user.groups.emplace_back(kAuthenticatedGroup);
+  identity.depends_on = {{"ServiceAccount", {"serviceaccounts", ns, name}, uid},
+                         {"Secret", {"secrets", ns, said("secret.name")}, ""}};
+  return identity;
+}
+
+}  // namespace
+
 Result<TokenIdentity> identity_from(const Value& claims, UtcMillis now, const std::vector<std::string>& audiences) {
+  if (claims["iss"].as_string() == kLastingIssuer) return lasting_identity_from(claims, audiences);
   const int64_t seconds = now.value / 1000;
   if (claims["iss"].as_string() != kTokenIssuer) return unauthorized("the token is of another issuer");
   if (!claims["exp"].is_int() || claims["exp"].as_int() <= seconds) return unauthorized("the token has expired");

@@ -19,7 +19,7 @@ inline constexpr const char* kTokenIssuer = "https://kubernetes.default.svc.clus
 struct TokenObject {
   std::string kind;  ///< "ServiceAccount", "Pod", "Secret", "Node"
   ObjectKey key;
-  std::string uid;
+  std::string uid;  ///< empty: of a Secret that carries the token itself
 };
 
 /// What a token is to say.
@@ -32,6 +32,8 @@ struct TokenTerms {
   std::string id;
 };
 Value claims_of(const TokenTerms& terms);
+/// Of a token that lasts as long as its account and the Secret that carries it.
+Value lasting_claims_of(const TokenObject& account, const std::string& secret);
 
 /// What valid claims come to.
 struct TokenIdentity {
