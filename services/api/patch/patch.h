@@ -1,14 +1,13 @@
 #pragma once
 
+#include "events/base/json_patch.h"
 #include "events/base/result.h"
 #include "events/base/value.h"
 #include "events/kinds/schema.h"
 
 namespace shiplog::api {
 
-/// RFC 6902. Errors: kBadRequest, the patch is malformed; kInvalid, an operation cannot be applied or a test fails;
-/// kTooLarge, more than 10,000 operations (HTTP-9).
-Result<Value> apply_json_patch(const Value& object, const Value& patch);
+using shiplog::apply_json_patch;
 
 /// RFC 7386. Error: kBadRequest unless the patch is an object.
 Result<Value> apply_merge_patch(const Value& object, const Value& patch);

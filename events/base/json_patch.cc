@@ -1,3 +1,5 @@
+#include "events/base/json_patch.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -5,11 +7,10 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
-#include "services/api/patch/patch.h"
 
 // RFC 6902 over RFC 6901 pointers.
 
-namespace shiplog::api {
+namespace shiplog {
 namespace {
 
 constexpr size_t kMostOperations = 10'000;
@@ -49,25 +50,7 @@ bool same(const Value& a, const Value& b) {
                     [](const auto& x, const auto& y) { return x.key() == y.key() && same(x.value, y.value); });
 }
 
-using Pointer = std::vector<std::string>;
-
-std::optional<Pointer> parse_pointer(std::string_view text) {
-  Pointer steps;
-  if (text.empty()) return steps;
-  if (text.front() != '/') return std::nullopt;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '/') {
-      steps.emplace_back();
-    } else if (text[i] == '~') {
-      ++i;
-      if (i == text.size() || (text[i] != '0' && text[i] != '1')) return std::nullopt;
-      steps.back() += text[i] == '0' ? '~' : '/';
-    } else {
-      steps.back() += text[i];
-    }
-  }
-  return steps;
-}
+using Pointer = JsonPointer;
 
 std::optional<size_t> array_index(const std::string& step) {
   if (step.empty() || step.size() > 9 || (step.size() > 1 && step.front() == '0')) return std::nullopt;
@@ -77,21 +60,6 @@ std::optional<size_t> array_index(const std::string& step) {
     index = index * 10 + static_cast<size_t>(c - '0');
   }
   return index;
-}
-
-const Value* find(const Value& document, const Pointer& pointer) {
-  const Value* here = &document;
-  for (const std::string& step : pointer) {
-    if (here->is_array()) {
-      const auto index = array_index(step);
-      if (!index || *index >= here->size()) return nullptr;
-      here = &(*here)[*index];
-    } else {
-      here = here->find(step);
-      if (here == nullptr) return nullptr;
-    }
-  }
-  return here;
 }
 
 /// The container a pointer ends in, for writing; the pointer is known to lead to one.
@@ -142,7 +110,7 @@ class Patcher {
   Result<Pointer> pointer_of(const Value& operation, const char* field) const {
     const Value& text = operation[field];
     if (!text.is_string()) return malformed(std::string{"has no "} + field);
-    auto pointer = parse_pointer(text.as_string());
+    auto pointer = parse_json_pointer(text.as_string());
     if (!pointer) return malformed(std::string{"has a "} + field + " that is no JSON pointer: " + quoted(text.str()));
     if (pointer->size() > static_cast<size_t>(kMaxJsonDepth)) return fails(*pointer, "the path is too deep");
     return *std::move(pointer);
@@ -153,7 +121,7 @@ class Patcher {
     if (path.empty()) {
       document_ = value;
     } else {
-      const Value* parent = find(document_, Pointer{path.begin(), path.end() - 1});
+      const Value* parent = find_at(document_, Pointer{path.begin(), path.end() - 1});
       if (parent == nullptr) return fails(path, "there is no such place");
       const std::string& last = path.back();
       if (parent->is_array()) {
@@ -172,7 +140,7 @@ class Patcher {
 
   Result<void> remove(const Pointer& path) {
     if (path.empty()) return fails(path, "the whole object cannot be removed");
-    if (find(document_, path) == nullptr) return fails(path, "there is nothing at the path");
+    if (find_at(document_, path) == nullptr) return fails(path, "there is nothing at the path");
     Value& parent = container_for(document_, path);
     if (parent.is_array()) {
       auto& items = parent.edit_items();
@@ -184,7 +152,7 @@ class Patcher {
   }
 
   Result<void> replace(const Pointer& path, const Value& value) {
-    if (find(document_, path) == nullptr) return fails(path, "there is nothing at the path");
+    if (find_at(document_, path) == nullptr) return fails(path, "there is nothing at the path");
     if (path.empty()) {
       document_ = value;
     } else {
@@ -202,7 +170,7 @@ class Patcher {
     if (path.size() > from.size() && std::equal(from.begin(), from.end(), path.begin())) {
       return fails(path, "a value cannot be moved into itself");
     }
-    const Value* found = find(document_, from);
+    const Value* found = find_at(document_, from);
     if (found == nullptr) return fails(from, "there is nothing to move");
     if (from == path) return ok();
     const Value value = *found;
@@ -211,7 +179,7 @@ class Patcher {
   }
 
   Result<void> copy(const Pointer& from, const Pointer& path) {
-    const Value* found = find(document_, from);
+    const Value* found = find_at(document_, from);
     if (found == nullptr) return fails(from, "there is nothing to copy");
     const Value value = *found;
     const Measure size = measure(value);
@@ -221,7 +189,7 @@ class Patcher {
   }
 
   Result<void> test(const Pointer& path, const Value& value) {
-    const Value* found = find(document_, path);
+    const Value* found = find_at(document_, path);
     if (found == nullptr) return fails(path, "there is nothing at the path");
     if (!same(*found, value)) return fails(path, "the value differs");
     return ok();
@@ -248,6 +216,47 @@ class Patcher {
 
 }  // namespace
 
+std::optional<JsonPointer> parse_json_pointer(std::string_view text) {
+  JsonPointer steps;
+  if (text.empty()) return steps;
+  if (text.front() != '/') return std::nullopt;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '/') {
+      steps.emplace_back();
+    } else if (text[i] == '~') {
+      ++i;
+      if (i == text.size() || (text[i] != '0' && text[i] != '1')) return std::nullopt;
+      steps.back() += text[i] == '0' ? '~' : '/';
+    } else {
+      steps.back() += text[i];
+    }
+  }
+  return steps;
+}
+
+const Value* find_at(const Value& document, const JsonPointer& pointer) {
+  const Value* here = &document;
+  for (const std::string& step : pointer) {
+    if (here->is_array()) {
+      const auto index = array_index(step);
+      if (!index || *index >= here->size()) return nullptr;
+      here = &(*here)[*index];
+    } else {
+      here = here->find(step);
+      if (here == nullptr) return nullptr;
+    }
+  }
+  return here;
+}
+
+Value& edit_at(Value& document, const JsonPointer& pointer) {
+  Value* here = &document;
+  for (const std::string& step : pointer) {
+    here = here->is_array() ? &here->edit_items()[array_index(step).value_or(0)] : &here->edit(step);
+  }
+  return *here;
+}
+
 Result<Value> apply_json_patch(const Value& object, const Value& patch) {
   if (!patch.is_array()) return Error{ErrorCode::kBadRequest, "a JSON patch must be a list of operations"};
   if (patch.size() > kMostOperations) {
@@ -262,4 +271,4 @@ Result<Value> apply_json_patch(const Value& object, const Value& patch) {
   return patcher.take();
 }
 
-}  // namespace shiplog::api
+}  // namespace shiplog

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/json_patch.h"
 #include "events/base/test_values.h"
-#include "services/api/patch/patch.h"
 
-namespace shiplog::api {
+namespace shiplog {
 namespace {
 
 using test::json;
@@ -86,5 +86,16 @@ TEST(JsonPatch, BombsAreDefused) {  // HTTP-9
   EXPECT_EQ(apply_json_patch(json(R"({"a":{}})"), nesting).error().code, ErrorCode::kInvalid);
 }
 
+TEST(JsonPointer, LeadsToAPlaceForReadingAndWriting) {
+  Value object = json(R"({"a/b": [{"m~n": 1}]})");
+  const auto pointer = parse_json_pointer("/a~1b/0/m~0n");
+  ASSERT_TRUE(pointer);
+  ASSERT_NE(find_at(object, *pointer), nullptr);
+  edit_at(object, *pointer) = "new";
+  EXPECT_EQ(object, json(R"({"a/b": [{"m~n": "new"}]})"));
+  EXPECT_EQ(find_at(object, *parse_json_pointer("/a~1b/1")), nullptr);
+  EXPECT_FALSE(parse_json_pointer("a"));
+}
+
 }  // namespace
-}  // namespace shiplog::api
+}  // namespace shiplog
