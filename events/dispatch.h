@@ -61,4 +61,18 @@ struct StatusAggregated {
   bool operator==(const StatusAggregated&) const = default;
 };
 
+/// Whether the targets of a binding or of a namespace could all be rendered, when that is not what was last said of it:
+/// an override that cannot be applied stops its target (behaviour-core B-6, B-21). Folds into condition WorksSynced.
+struct WorksSynced {
+  ObjectKey object;  ///< a binding or a namespace
+  bool succeeded = true;
+  std::string reason;   ///< "SyncWorkFailed" or "SyncWorkSucceed"
+  std::string message;  ///< what stopped each target
+  Explanation why;
+  bool operator==(const WorksSynced&) const = default;
+};
+
+/// The condition that WorksSynced folds into; it is there once something has failed.
+inline constexpr const char* kWorksSyncedCondition = "WorksSynced";
+
 }  // namespace shiplog

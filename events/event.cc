@@ -23,12 +23,15 @@ constexpr Facts facts(const BindingPut&) { return {Family::kScheduling, "Binding
 constexpr Facts facts(const PlacementDecided&) { return {Family::kScheduling, "PlacementDecided"}; }
 constexpr Facts facts(const PlacementRefused&) { return {Family::kScheduling, "PlacementRefused"}; }
 constexpr Facts facts(const ReschedulingTriggered&) { return {Family::kScheduling, "ReschedulingTriggered"}; }
+constexpr Facts facts(const DependenciesResolved&) { return {Family::kScheduling, "DependenciesResolved"}; }
+constexpr Facts facts(const AttachedBindingPut&) { return {Family::kScheduling, "AttachedBindingPut"}; }
 constexpr Facts facts(const WorkRendered&) { return {Family::kDispatch, "WorkRendered"}; }
 constexpr Facts facts(const WorkRemoved&) { return {Family::kDispatch, "WorkRemoved"}; }
 constexpr Facts facts(const WorkApplied&) { return {Family::kDispatch, "WorkApplied"}; }
 constexpr Facts facts(const WorkApplyFailed&) { return {Family::kDispatch, "WorkApplyFailed"}; }
 constexpr Facts facts(const WorkStatusObserved&) { return {Family::kDispatch, "WorkStatusObserved"}; }
 constexpr Facts facts(const StatusAggregated&) { return {Family::kDispatch, "StatusAggregated"}; }
+constexpr Facts facts(const WorksSynced&) { return {Family::kDispatch, "WorksSynced"}; }
 constexpr Facts facts(const TaintAdded&) { return {Family::kTaint, "TaintAdded"}; }
 constexpr Facts facts(const TaintRemoved&) { return {Family::kTaint, "TaintRemoved"}; }
 constexpr Facts facts(const EvictionStarted&) { return {Family::kTaint, "EvictionStarted"}; }
@@ -111,6 +114,16 @@ std::string summary(const PlacementRefused& event) {
 
 std::string summary(const ReschedulingTriggered& event) { return event.reason; }
 
+std::string summary(const DependenciesResolved& event) {
+  if (event.dependencies.size() == 0) return "none";
+  return listed(event.dependencies.items(), ", ", [](const Value& one) { return described(one["kind"], one); });
+}
+
+std::string summary(const AttachedBindingPut& event) {
+  if (event.referrers.empty()) return "follows nobody any more";
+  return "follows " + listed(event.referrers, ", ", [](const ObjectKey& one) { return place(one.ns, one.name); });
+}
+
 std::string summary(const WorkRendered& event) {
   return listed(event.value["spec"]["workload"]["manifests"].items(), ", ",
                 [](const Value& manifest) { return described(manifest["kind"], manifest["metadata"]); });
@@ -140,6 +153,8 @@ std::string summary(const StatusAggregated& event) {
                   return item["clusterName"].str() + (health.empty() ? health : ":" + health);
                 }));
 }
+
+std::string summary(const WorksSynced& event) { return joined(event.reason, event.message); }
 
 std::string described(const Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
@@ -237,12 +252,15 @@ template Event::Event(BindingPut);
 template Event::Event(PlacementDecided);
 template Event::Event(PlacementRefused);
 template Event::Event(ReschedulingTriggered);
+template Event::Event(DependenciesResolved);
+template Event::Event(AttachedBindingPut);
 template Event::Event(WorkRendered);
 template Event::Event(WorkRemoved);
 template Event::Event(WorkApplied);
 template Event::Event(WorkApplyFailed);
 template Event::Event(WorkStatusObserved);
 template Event::Event(StatusAggregated);
+template Event::Event(WorksSynced);
 template Event::Event(TaintAdded);
 template Event::Event(TaintRemoved);
 template Event::Event(EvictionStarted);

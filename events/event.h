@@ -19,9 +19,9 @@ using EventVariant = std::variant<
     // api
     ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied,
     // scheduling
-    BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered,
+    BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered, DependenciesResolved, AttachedBindingPut,
     // dispatch
-    WorkRendered, WorkRemoved, WorkApplied, WorkApplyFailed, WorkStatusObserved, StatusAggregated,
+    WorkRendered, WorkRemoved, WorkApplied, WorkApplyFailed, WorkStatusObserved, StatusAggregated, WorksSynced,
     // taint
     TaintAdded, TaintRemoved, EvictionStarted, EvictionFinished,
     // quota

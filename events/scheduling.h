@@ -62,4 +62,23 @@ struct ReschedulingTriggered {
   bool operator==(const ReschedulingTriggered&) const = default;
 };
 
+/// What a template of a binding with propagateDeps refers to (behaviour-core B-29). Folds into the binding's annotation
+/// resourcebinding.karmada.io/dependencies and the distributor's finalizer.
+struct DependenciesResolved {
+  ObjectKey binding;   ///< the referrer
+  Value dependencies;  ///< list of {apiVersion, kind, namespace, name or labelSelector}
+  Explanation why;
+  bool operator==(const DependenciesResolved&) const = default;
+};
+
+/// The binding of something referred to follows its referrers (B-32 to B-35). Creates it, or replaces metadata and
+/// spec; the status stays.
+struct AttachedBindingPut {
+  ObjectKey binding;                 ///< of the dependency
+  std::vector<ObjectKey> referrers;  ///< all that it follows now, sorted; none: the last has let go of it
+  Value value;                       ///< metadata and spec
+  Explanation why;
+  bool operator==(const AttachedBindingPut&) const = default;
+};
+
 }  // namespace shiplog

@@ -238,6 +238,22 @@ class Reader {
             .at = UtcMillis{from->at_ms()}};
   }
 
+  DependenciesResolved read(pb::DependenciesResolved* from) {
+    return {.binding = read(from->mutable_binding()),
+            .dependencies = value(from->dependencies(), "dependencies"),
+            .why = read(from->mutable_why())};
+  }
+
+  AttachedBindingPut read(pb::AttachedBindingPut* from) {
+    AttachedBindingPut to{.binding = read(from->mutable_binding()),
+                          .referrers = {},
+                          .value = value(from->value(), "value"),
+                          .why = read(from->mutable_why())};
+    to.referrers.reserve(static_cast<size_t>(from->referrers_size()));
+    for (pb::ObjectKey& referrer : *from->mutable_referrers()) to.referrers.push_back(read(&referrer));
+    return to;
+  }
+
   WorkRendered read(pb::WorkRendered* from) {
     return {
         .work = read(from->mutable_work()), .value = value(from->value(), "value"), .why = read(from->mutable_why())};
@@ -270,6 +286,14 @@ class Reader {
             .message = text(from->mutable_message()),
             .template_object = read(from->mutable_template_object()),
             .template_status = value(from->template_status(), "template_status")};
+  }
+
+  static WorksSynced read(pb::WorksSynced* from) {
+    return {.object = read(from->mutable_object()),
+            .succeeded = from->succeeded(),
+            .reason = text(from->mutable_reason()),
+            .message = text(from->mutable_message()),
+            .why = read(from->mutable_why())};
   }
 
   static TaintAdded read(pb::TaintAdded* from) {
@@ -369,6 +393,10 @@ class Reader {
         return read(from.mutable_placement_refused());
       case pb::Event::kReschedulingTriggered:
         return read(from.mutable_rescheduling_triggered());
+      case pb::Event::kDependenciesResolved:
+        return read(from.mutable_dependencies_resolved());
+      case pb::Event::kAttachedBindingPut:
+        return read(from.mutable_attached_binding_put());
       case pb::Event::kWorkRendered:
         return read(from.mutable_work_rendered());
       case pb::Event::kWorkRemoved:
@@ -381,6 +409,8 @@ class Reader {
         return read(from.mutable_work_status_observed());
       case pb::Event::kStatusAggregated:
         return read(from.mutable_status_aggregated());
+      case pb::Event::kWorksSynced:
+        return read(from.mutable_works_synced());
       case pb::Event::kTaintAdded:
         return read(from.mutable_taint_added());
       case pb::Event::kTaintRemoved:

@@ -200,6 +200,21 @@ void put(const ReschedulingTriggered& event, pb::Event* out) {
   to->set_at_ms(event.at.value);
 }
 
+void put(const DependenciesResolved& event, pb::Event* out) {
+  pb::DependenciesResolved* to = out->mutable_dependencies_resolved();
+  put(event.binding, to->mutable_binding());
+  put(event.dependencies, to->mutable_dependencies());
+  put_unless_default(event.why, to, &pb::DependenciesResolved::mutable_why);
+}
+
+void put(const AttachedBindingPut& event, pb::Event* out) {
+  pb::AttachedBindingPut* to = out->mutable_attached_binding_put();
+  put(event.binding, to->mutable_binding());
+  for (const ObjectKey& referrer : event.referrers) put(referrer, to->add_referrers());
+  put(event.value, to->mutable_value());
+  put_unless_default(event.why, to, &pb::AttachedBindingPut::mutable_why);
+}
+
 // dispatch
 
 void put(const WorkRendered& event, pb::Event* out) {
@@ -241,6 +256,15 @@ void put(const StatusAggregated& event, pb::Event* out) {
   put(event.message, to->mutable_message());
   put_unless_default(event.template_object, to, &pb::StatusAggregated::mutable_template_object);
   put(event.template_status, to->mutable_template_status());
+}
+
+void put(const WorksSynced& event, pb::Event* out) {
+  pb::WorksSynced* to = out->mutable_works_synced();
+  put(event.object, to->mutable_object());
+  to->set_succeeded(event.succeeded);
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+  put_unless_default(event.why, to, &pb::WorksSynced::mutable_why);
 }
 
 // taint

@@ -89,6 +89,23 @@ Event sample(Of<ReschedulingTriggered>, int generation) {
                                .at = UtcMillis{generation >= 2 ? 1'704'110'400'000 : 0}};
 }
 
+Event sample(Of<DependenciesResolved>, int) {
+  return DependenciesResolved{.binding = kBinding,
+                              .dependencies = json(R"([{"apiVersion":"v1","kind":"ConfigMap","name":"nginx-config",)"
+                                                   R"("namespace":"default"}])"),
+                              .why = why()};
+}
+Event sample(Of<AttachedBindingPut>, int) {
+  return AttachedBindingPut{
+      .binding = {"resourcebindings.work.karmada.io", "default", "nginx-config-configmap"},
+      .referrers = {kBinding},
+      .value =
+          json(R"({"metadata":{"name":"nginx-config-configmap","namespace":"default"},"spec":{"requiredBy":[)"
+               R"({"clusters":[{"name":"m1","replicas":2}],"name":"nginx-deployment","namespace":"default"}],)"
+               R"("resource":{"apiVersion":"v1","kind":"ConfigMap","name":"nginx-config","namespace":"default"}}})"),
+      .why = why()};
+}
+
 Event sample(Of<WorkRendered>, int) {
   return WorkRendered{.work = kWork,
                       .value = json(R"({"metadata":{"name":"nginx-687f7fb96f"},"spec":{"workload":{"manifests":[)"
@@ -116,6 +133,14 @@ Event sample(Of<StatusAggregated>, int) {
                           .message = "All works have been successfully applied",
                           .template_object = kDeployment,
                           .template_status = status()};
+}
+
+Event sample(Of<WorksSynced>, int) {
+  return WorksSynced{.object = kBinding,
+                     .succeeded = true,
+                     .reason = "SyncWorkSucceed",
+                     .message = "Sync work of ResourceBinding(default/nginx-deployment) successful.",
+                     .why = why()};
 }
 
 Event sample(Of<TaintAdded>, int) {

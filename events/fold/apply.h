@@ -18,6 +18,8 @@ Applied apply(Staged& staged, const BindingPut& event);
 Applied apply(Staged& staged, const PlacementDecided& event);
 Applied apply(Staged& staged, const PlacementRefused& event);
 Applied apply(Staged& staged, const ReschedulingTriggered& event);
+Applied apply(Staged& staged, const DependenciesResolved& event);
+Applied apply(Staged& staged, const AttachedBindingPut& event);
 
 Applied apply(Staged& staged, const WorkRendered& event);
 Applied apply(Staged& staged, const WorkRemoved& event);
@@ -25,6 +27,7 @@ Applied apply(Staged& staged, const WorkApplied& event);
 Applied apply(Staged& staged, const WorkApplyFailed& event);
 Applied apply(Staged& staged, const WorkStatusObserved& event);
 Applied apply(Staged& staged, const StatusAggregated& event);
+Applied apply(Staged& staged, const WorksSynced& event);
 
 Applied apply(Staged& staged, const TaintAdded& event);
 Applied apply(Staged& staged, const TaintRemoved& event);

@@ -74,4 +74,11 @@ Applied apply(Staged& staged, const StatusAggregated& event) {
   return edit(staged, event.template_object, [&](Value& object) { object.set("status", event.template_status); });
 }
 
+Applied apply(Staged& staged, const WorksSynced& event) {
+  return edit(staged, event.object, [&](Value& object) {
+    set_condition(object, kWorksSyncedCondition, event.succeeded ? "True" : "False", event.reason, event.message,
+                  staged.time());
+  });
+}
+
 }  // namespace shiplog

@@ -1,3 +1,4 @@
+#include "events/base/json.h"
 #include "events/fold/apply.h"
 #include "events/state/binding.h"
 
@@ -76,6 +77,30 @@ Applied apply(Staged& staged, const ReschedulingTriggered& event) {
   const UtcMillis at = event.at == UtcMillis{} ? staged.time() : event.at;
   return edit(staged, event.binding,
               [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(at)); });
+}
+
+Applied apply(Staged& staged, const DependenciesResolved& event) {
+  return edit(staged, event.binding, [&](Value& binding) {
+    Value& metadata = binding.edit("metadata");
+    metadata.edit("annotations").set(kDependenciesAnnotation, to_json(event.dependencies));
+    if (!has_finalizer(binding, kDistributorFinalizer)) metadata.edit("finalizers").push_back(kDistributorFinalizer);
+  });
+}
+
+// Also one that is being deleted: who refers to it waits until it lets go.
+Applied apply(Staged& staged, const AttachedBindingPut& event) {
+  const Value* before = staged.find(event.binding);
+  Value after = event.value;
+  if (before == nullptr) {
+    after.edit("metadata").set("generation", 1);
+    return staged.create(event.binding, std::move(after));
+  }
+  if (const Value* status = before->find("status")) {
+    after.set("status", *status);
+  } else {
+    after.erase("status");
+  }
+  return staged.update(event.binding, std::move(after));
 }
 
 }  // namespace shiplog

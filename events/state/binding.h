@@ -55,4 +55,9 @@ inline constexpr const char* kManagedByLabel = "binding.karmada.io/managed-by";
 /// Annotation with the placement that spec.clusters was computed from.
 inline constexpr const char* kAppliedPlacementAnnotation = "policy.karmada.io/applied-placement";
 
+/// Annotation of a binding with propagateDeps: what its template refers to, as JSON (B-29).
+inline constexpr const char* kDependenciesAnnotation = "resourcebinding.karmada.io/dependencies";
+/// On such a binding: what it refers to is released before it goes.
+inline constexpr const char* kDistributorFinalizer = "karmada.io/binding-dependencies-distributor";
+
 }  // namespace shiplog

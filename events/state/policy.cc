@@ -70,6 +70,19 @@ LabelSelector label_selector_from(const Value& selector) {
   return result;
 }
 
+std::vector<ResourceSelector> resource_selectors_from(const Value& list, const std::string& policy_ns) {
+  std::vector<ResourceSelector> selectors;
+  for (const Value& item : list.items()) {
+    ResourceSelector selector{item["apiVersion"].str(), item["kind"].str(), item["namespace"].str(), item["name"].str(),
+                              std::nullopt};
+    // The API fills this in, an older object may lack it.
+    if (!policy_ns.empty() && selector.ns.empty()) selector.ns = policy_ns;
+    if (item["labelSelector"].is_object()) selector.labels = label_selector_from(item["labelSelector"]);
+    selectors.push_back(std::move(selector));
+  }
+  return selectors;
+}
+
 Policy policy_from(const Value& object) {
   const Value& meta = object["metadata"];
   const Value& spec = object["spec"];
@@ -82,21 +95,18 @@ Policy policy_from(const Value& object) {
   policy.priority = static_cast<int32_t>(spec["priority"].as_int());
   policy.spec = spec;
   policy.deleting = deleting(object);
-  for (const Value& item : spec["resourceSelectors"].items()) {
-    ResourceSelector selector{item["apiVersion"].str(), item["kind"].str(), item["namespace"].str(), item["name"].str(),
-                              std::nullopt};
-    // A PropagationPolicy reaches its own namespace only; the API fills this in, an older object may lack it.
-    if (!policy.cluster_scoped() && selector.ns.empty()) selector.ns = policy.ns;
-    if (item["labelSelector"].is_object()) selector.labels = label_selector_from(item["labelSelector"]);
-    policy.selectors.push_back(std::move(selector));
-  }
+  policy.selectors = resource_selectors_from(spec["resourceSelectors"], policy.ns);
   return policy;
 }
 
 SelectorMatch match(const Policy& policy, const Value& object) {
   if (!policy.cluster_scoped() && object["metadata"]["namespace"].as_string() != policy.ns) return SelectorMatch::kNone;
+  return strongest_match(policy.selectors, object);
+}
+
+SelectorMatch strongest_match(const std::vector<ResourceSelector>& selectors, const Value& object) {
   SelectorMatch best = SelectorMatch::kNone;
-  for (const ResourceSelector& selector : policy.selectors) best = std::max(best, match(selector, object));
+  for (const ResourceSelector& selector : selectors) best = std::max(best, match(selector, object));
   return best;
 }
 

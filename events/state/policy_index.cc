@@ -4,19 +4,24 @@
 
 namespace shiplog {
 
-void PolicyIndex::add(const std::string& ns, const std::string& name, const Policy& policy) {
-  for (const ResourceSelector& selector : policy.selectors) {
+void PolicyIndex::add(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors) {
+  if (selectors.empty()) policies_[{ns, "", "", ""}].insert(name);
+  for (const ResourceSelector& selector : selectors) {
     policies_[{ns, selector.kind, selector.ns, selector.name}].insert(name);
   }
 }
 
-void PolicyIndex::remove(const std::string& ns, const std::string& name, const Policy& policy) {
-  for (const ResourceSelector& selector : policy.selectors) {
-    const auto at = policies_.find(Key<std::string_view>{ns, selector.kind, selector.ns, selector.name});
-    if (at == policies_.end()) continue;  // the policy asks for the same twice
-    at->second.erase(name);
-    if (at->second.empty()) policies_.erase(at);
-  }
+void PolicyIndex::remove(const std::string& ns, const std::string& name,
+                         const std::vector<ResourceSelector>& selectors) {
+  if (selectors.empty()) erase({ns, "", "", ""}, name);
+  for (const ResourceSelector& selector : selectors) erase({ns, selector.kind, selector.ns, selector.name}, name);
+}
+
+void PolicyIndex::erase(const Key<std::string_view>& key, const std::string& name) {
+  const auto at = policies_.find(key);
+  if (at == policies_.end()) return;  // the policy asks for the same twice
+  at->second.erase(name);
+  if (at->second.empty()) policies_.erase(at);
 }
 
 std::vector<std::string_view> PolicyIndex::candidates(std::string_view policy_ns, std::string_view kind,

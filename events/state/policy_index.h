@@ -15,10 +15,14 @@ namespace shiplog {
 /// of policies and not with all of them. Kept up to date by the fold.
 class PolicyIndex {
  public:
-  /// `ns` and `name` are the policy's own key.
-  void add(const std::string& ns, const std::string& name, const Policy& policy);
+  /// `ns` and `name` are the policy's own key. Without selectors it is found under the empty kind.
+  void add(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
+  void add(const std::string& ns, const std::string& name, const Policy& policy) { add(ns, name, policy.selectors); }
   /// What was added, unchanged since.
-  void remove(const std::string& ns, const std::string& name, const Policy& policy);
+  void remove(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
+  void remove(const std::string& ns, const std::string& name, const Policy& policy) {
+    remove(ns, name, policy.selectors);
+  }
 
   /// Names of the policies of `policy_ns` (empty: cluster-scoped ones) with a selector for this kind, and for this
   /// namespace and name or any; sorted. Whether they do select the object is match()'s to say: neither the API version
@@ -40,6 +44,8 @@ class PolicyIndex {
       return view(a) < view(b);
     }
   };
+
+  void erase(const Key<std::string_view>& key, const std::string& name);
 
   std::map<Key<std::string>, std::set<std::string>, Less> policies_;
 };

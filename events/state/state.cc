@@ -108,6 +108,18 @@ const Cluster* State::cluster(std::string_view name) const {
   return at == clusters_.end() ? nullptr : &at->second;
 }
 
+std::vector<std::string_view> State::override_candidates(std::string_view policy_ns, std::string_view kind,
+                                                         std::string_view ns, std::string_view name) const {
+  if (override_policies_.empty()) return {};
+  std::vector<std::string_view> names = override_index_.candidates(policy_ns, kind, ns, name);
+  const std::vector<std::string_view> of_all = override_index_.candidates(policy_ns, "", "", "");
+  names.insert(names.end(), of_all.begin(), of_all.end());
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  return names;
+}
+
 const ResourceList& State::quota_usage(std::string_view ns) const {
   const auto at = quota_usage_.find(ns);
   return at == quota_usage_.end() ? kNoUsage : at->second;
@@ -193,6 +205,16 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
       Policy& policy = policies_[name] = policy_from(after);
       policy_index_.add(key.ns, key.name, policy);
     }
+  } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
+    if (const auto known = override_policies_.find(name); known != override_policies_.end()) {
+      override_index_.remove(key.ns, key.name, known->second.selectors);
+    }
+    if (after.is_null()) {
+      override_policies_.erase(name);
+    } else {
+      OverridePolicy& policy = override_policies_[name] = override_policy_from(after);
+      override_index_.add(key.ns, key.name, policy.selectors);
+    }
   } else if (key.type == type::kFederatedResourceQuota) {
     if (after.is_null()) {
       quotas_.erase(name);
@@ -209,6 +231,7 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
       }
     }
   } else if (key.type == type::kResourceBinding) {
+    dependencies_.update(key, before, after);
     if (const auto usage = quota_usage_.find(key.ns); usage != quota_usage_.end()) {
       add(usage->second, usage_of(before), -1);
       add(usage->second, usage_of(after), +1);

@@ -17,8 +17,10 @@
 #include "events/base/quantity.h"
 #include "events/base/time.h"
 #include "events/state/cluster.h"
+#include "events/state/dependency_index.h"
 #include "events/state/name_table.h"
 #include "events/state/object.h"
+#include "events/state/override_policy.h"
 #include "events/state/policy.h"
 #include "events/state/policy_index.h"
 #include "events/state/quota.h"
@@ -101,6 +103,13 @@ class State {
   const std::map<State::Name, Policy>& policies() const { return policies_; }
   /// Finds those of them that may select an object.
   const PolicyIndex& policy_index() const { return policy_index_; }
+  const std::map<State::Name, OverridePolicy>& override_policies() const { return override_policies_; }
+  /// Names of those of `policy_ns` (empty: cluster-scoped ones) that may select such an object, sorted; match() has the
+  /// last word.
+  std::vector<std::string_view> override_candidates(std::string_view policy_ns, std::string_view kind,
+                                                    std::string_view ns, std::string_view name) const;
+  /// Which bindings follow which.
+  const DependencyIndex& dependencies() const { return dependencies_; }
   const std::map<State::Name, Quota>& quotas() const { return quotas_; }
   const Cluster* cluster(std::string_view name) const;
   /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
@@ -146,6 +155,9 @@ class State {
   std::map<std::string, Cluster> clusters_;
   std::map<Name, Policy> policies_;
   PolicyIndex policy_index_;
+  std::map<Name, OverridePolicy> override_policies_;
+  PolicyIndex override_index_;
+  DependencyIndex dependencies_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
   NewestIds seen_{kSeenWindow};

@@ -82,6 +82,13 @@ inline std::string work_name(std::string_view kind, std::string_view ns, std::st
   return n + "-" + safe_hash(key);
 }
 
+/// N-1: "nginx-deployment" for the Deployment nginx.
+inline std::string binding_name(std::string_view kind, std::string_view name) {
+  std::string text = std::string{name} + "-" + std::string{kind};
+  for (char& c : text) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 /// status.conditions[type == name], or null.
 inline const Value& condition_of(const Value& object, std::string_view name) {
   static const Value kNone;

@@ -9,6 +9,7 @@
 #include "events/state/work.h"
 #include "services/dispatcher/decide.h"
 #include "services/dispatcher/member_object.h"
+#include "services/dispatcher/render.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -225,17 +226,12 @@ class Step : public std::enable_shared_from_this<Step> {
                                             ", this step began at " + std::to_string(revision_.value)});
   }
 
-  /// E-3. Only suspension and its end are written: that a Work is under way needs no revision of its own.
+  /// E-3. A Work begins with the condition (decide.cc); here it flips.
   void note_dispatching(bool suspended) {
     Value noted = work_;
     Value::Array& conditions = noted.edit("status").edit("conditions").edit_items();
     std::erase_if(conditions, [](const Value& one) { return one["type"].as_string() == "Dispatching"; });
-    conditions.push_back(Value::object({{"type", "Dispatching"},
-                                        {"status", suspended ? "False" : "True"},
-                                        {"reason", suspended ? "SuspendDispatching" : "Dispatching"},
-                                        {"message", suspended ? "Work dispatching is in a suspended state."
-                                                              : "Work is being dispatched to member clusters."},
-                                        {"lastTransitionTime", rfc3339(task_->now())}}));
+    conditions.push_back(dispatching_condition(suspended, task_->now()));
     Decision seen{{StatusUpdated{key_, std::move(noted)}}, {{key_, revision_}}};
     task_->append_observation(std::move(seen), [task = task_](Result<Revision> appended) {
       appended ? task->done(Millis{1}) : task->retry(appended.error());

@@ -7,6 +7,8 @@
 #include "events/state/binding.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
+#include "services/dispatcher/outcome.h"
+#include "services/dispatcher/overrides/overrides.h"
 #include "services/dispatcher/render.h"
 
 namespace shiplog::dispatcher {
@@ -22,15 +24,21 @@ bool open_for_works(const State& state, const std::string& cluster) {
 
 /// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25).
 template <class Render>
-void put_work(const State& state, const ObjectKey& work, const std::string& summary, Render render,
-              Decision& decision) {
+void put_work(const State& state, const ObjectKey& work, const std::string& summary, std::vector<std::string> steps,
+              Render render, UtcMillis now, Decision& decision) {
   const Object* present = state.find(work);
   const Value& before = present == nullptr ? state.value_of(work) : present->value;
   if (deleting(before)) return;
   Value rendered = render(before);
   if (rendered == before) return;
+  if (present == nullptr) {
+    // E-3: true from the beginning, and so said with it. What follows later is said when it flips (apply_work.cc).
+    const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
+    rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
+  }
   Explanation why;
   why.summary = summary;
+  why.steps = std::move(steps);
   why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
   decision.events.push_back(WorkRendered{work, std::move(rendered), std::move(why)});
   decision.expects.push_back({work, present == nullptr ? Revision{} : present->revision});
@@ -93,31 +101,72 @@ Decision take_back(const State& state, const ObjectKey& key, const Object& objec
   return decision;
 }
 
+/// The manifest of one target with what the Work is to say of its overrides.
+Result<Value> overridden(const Overrides& overrides, Value manifest, const Cluster& cluster, Source& source,
+                         std::vector<std::string>& steps) {
+  SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster));
+  if (!result.applied_cluster.is_null()) source.applied_cluster_overrides = to_json(result.applied_cluster);
+  if (!result.applied_namespaced.is_null()) source.applied_overrides = to_json(result.applied_namespaced);
+  steps = std::move(result.steps);
+  return pruned(std::move(result.manifest));
+}
+
+/// What the manifest is called names its Work (B-26).
+ObjectKey work_of(const Value& manifest, const std::string& cluster) {
+  return {type::kWork, execution_space(cluster),
+          work_name(manifest["kind"].as_string(), manifest["metadata"]["namespace"].as_string(),
+                    manifest["metadata"]["name"].as_string())};
+}
+
+/// An override that calls the manifest something else moves it to another Work. Upstream leaves the former one and its
+/// object behind; here a binding has one Work a cluster.
+void delete_former(const State& state, const std::vector<ObjectKey>& present, const ObjectKey& work,
+                   Decision& decision) {
+  for (const ObjectKey& one : present) {
+    if (one.ns == work.ns && one.name != work.name) delete_work(state, one, decision);
+  }
+}
+
 void render_targets(const State& state, const Object& object, const Binding& binding, const Value& source_object,
-                    Decision& decision) {
-  const Value& spec = object.value["spec"];
-  const std::vector<Target> targets = targets_of(spec);
-  const Source source{binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId,
-                      binding.permanent_id,
-                      binding.key.ns,
-                      binding.key.name,
-                      binding.cluster_scoped(),
-                      conflict_resolution(source_object, binding)};
+                    const std::vector<ObjectKey>& present, UtcMillis now, Decision& decision, Outcome& outcome) {
+  const std::vector<Target> targets = targets_of(object.value["spec"]);
+  const Overrides overrides{state, source_object};
   for (const Target& target : targets) {
-    const ObjectKey work{type::kWork, execution_space(target.cluster),
-                         work_name(binding.kind, binding.ns, binding.name)};
+    const Cluster* cluster = state.cluster(target.cluster);
+    if (cluster == nullptr) continue;
+    Source source{binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId,
+                  binding.permanent_id,
+                  binding.key.ns,
+                  binding.key.name,
+                  binding.cluster_scoped(),
+                  "",
+                  "",
+                  ""};
+    std::vector<std::string> steps;
+    const auto rendered = [&]() -> Result<Value> {
+      SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
+      return overridden(overrides, std::move(scaled), *cluster, source, steps);
+    };
+    auto manifest = rendered();
+    if (!manifest) {
+      outcome.failed(target.cluster, manifest.error());
+      continue;
+    }
+    source.conflict_resolution = conflict_resolution(manifest.value(), binding);
+    const ObjectKey work = work_of(manifest.value(), target.cluster);
     if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
     std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
     if (binding.workload) summary += " with " + std::to_string(target.replicas) + " replicas";
     const auto render = [&](const Value& before) {
-      return work_around(revised(source_object, binding, targets, target), work, source_object, source,
+      return work_around(std::move(manifest).value(), work, source_object, source,
                          suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
     };
-    put_work(state, work, summary, render, decision);
+    put_work(state, work, summary, std::move(steps), render, now, decision);
+    delete_former(state, present, work, decision);
   }
 }
 
-std::optional<Decision> decide_binding(const State& state, const ObjectKey& key, const Object& object) {
+std::optional<Decision> decide_binding(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
   const Binding binding = binding_from(key, object.value);
   const auto non_empty = [](Decision decision) {
     return decision.events.empty() ? std::optional<Decision>{} : std::optional<Decision>{std::move(decision)};
@@ -136,7 +185,8 @@ std::optional<Decision> decide_binding(const State& state, const ObjectKey& key,
   }
   Decision decision;
   bool purging = false;
-  for (const ObjectKey& work : works_of(state, binding)) {
+  const std::vector<ObjectKey> present = works_of(state, binding);
+  for (const ObjectKey& work : present) {
     const std::string cluster = cluster_of_space(work.ns);
     if (!wanted.contains(cluster)) delete_work(state, work, decision);
     purging = purging || purged.contains(cluster);
@@ -145,19 +195,31 @@ std::optional<Decision> decide_binding(const State& state, const ObjectKey& key,
 
   const auto served = served_kind(state, binding.api_version, binding.kind);
   const Value& source_object = served ? state.value_of(served->key(binding.ns, binding.name)) : state.value_of({});
-  if (!source_object.is_null()) render_targets(state, object, binding, source_object, decision);
+  if (source_object.is_null()) return non_empty(std::move(decision));
+  Outcome outcome{key};
+  render_targets(state, object, binding, source_object, present, now, decision, outcome);
+  outcome.report(object, decision);
   return non_empty(std::move(decision));
 }
 
-std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object) {
+std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,
+                                                UtcMillis now) {
   if (deleting(object.value) || !synced_namespace(object.value)) return std::nullopt;
-  const Source source{"", "", "", "", false, "abort"};
+  const Overrides overrides{state, object.value};
   Decision decision;
+  Outcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {
+    Source source{"", "", "", "", false, "abort", "", ""};
+    std::vector<std::string> steps;
+    auto manifest = overridden(overrides, object.value, cluster, source, steps);
+    if (!manifest) {
+      outcome.failed(name, manifest.error());
+      continue;
+    }
     const ObjectKey work{type::kWork, execution_space(name), work_name("Namespace", "", key.name)};
     if (state.find(work) == nullptr && !open_for_works(state, name)) continue;
     const auto render = [&](const Value& before) {
-      Value rendered = work_around(pruned(object.value), work, object.value, source, false, false, before);
+      Value rendered = work_around(std::move(manifest).value(), work, object.value, source, false, false, before);
       const Value owner = Value::object({{"apiVersion", "v1"},
                                          {"kind", "Namespace"},
                                          {"name", key.name},
@@ -167,8 +229,9 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
       rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
       return rendered;
     };
-    put_work(state, work, "rendered Namespace " + key.name + " for " + name, render, decision);
+    put_work(state, work, "rendered Namespace " + key.name + " for " + name, std::move(steps), render, now, decision);
   }
+  outcome.report(object, decision);
   if (decision.events.empty()) return std::nullopt;
   return decision;
 }
@@ -183,13 +246,13 @@ bool synced_namespace(const Value& ns) {
   return skip != "true";
 }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis) {
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return std::optional<Decision>{};
   if (key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding) {
-    return decide_binding(state, key, *object);
+    return decide_binding(state, key, *object, now);
   }
-  if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object);
+  if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object, now);
   return std::optional<Decision>{};
 }
 

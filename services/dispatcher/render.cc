@@ -5,17 +5,13 @@
 
 #include "events/base/hash.h"
 #include "events/state/work.h"
+#include "services/runtime/interpreter/interpreter.h"
 
 namespace shiplog::dispatcher {
 namespace {
 
-/// The field that holds a native kind's replicas; nullptr when it has none (B-9).
-const char* replicas_field(std::string_view api_version, std::string_view kind) {
-  if (api_version == "apps/v1" && (kind == "Deployment" || kind == "StatefulSet" || kind == "ReplicaSet")) {
-    return "replicas";
-  }
-  return api_version == "batch/v1" && kind == "Job" ? "parallelism" : nullptr;
-}
+constexpr const char* kAppliedClusterOverrides = "policy.karmada.io/applied-cluster-overrides";
+constexpr const char* kAppliedOverrides = "policy.karmada.io/applied-overrides";
 
 std::string joined_keys(const Value& map, std::initializer_list<const char*> always = {}) {
   std::set<std::string> keys{always.begin(), always.end()};
@@ -54,11 +50,11 @@ Value binding_reference(const Source& source) {
 
 }  // namespace
 
-Value revised(const Value& object, const Binding& binding, const std::vector<Target>& targets, const Target& target) {
-  Value manifest = pruned(object);
-  const char* field = replicas_field(binding.api_version, binding.kind);
-  if (field == nullptr || !binding.workload) return manifest;
-  if (manifest["spec"].contains(field)) manifest.edit("spec").set(field, target.replicas);
+Result<Value> revised(const State& state, const Value& object, const Binding& binding,
+                      const std::vector<Target>& targets, const Target& target, UtcMillis now) {
+  if (!binding.workload) return object;
+  SHIPLOG_TRY(auto scaled, interpreter::revise_replica(state, object, target.replicas, now));
+  Value manifest = scaled ? std::move(*scaled) : object;
 
   const Value& completions = manifest["spec"]["completions"];
   const bool divided =
@@ -71,10 +67,19 @@ Value revised(const Value& object, const Binding& binding, const std::vector<Tar
   return manifest;
 }
 
-std::string conflict_resolution(const Value& object, const Binding& binding) {
-  const auto own = annotation_of(object, annotation::kConflictResolution);
+std::string conflict_resolution(const Value& manifest, const Binding& binding) {
+  const auto own = annotation_of(manifest, annotation::kConflictResolution);
   if (own == "overwrite" || own == "abort") return std::string{own};
   return binding.conflict_resolution == "Overwrite" ? "overwrite" : "abort";
+}
+
+Value dispatching_condition(bool suspended, UtcMillis since) {
+  return Value::object({{"type", "Dispatching"},
+                        {"status", suspended ? "False" : "True"},
+                        {"reason", suspended ? "SuspendDispatching" : "Dispatching"},
+                        {"message", suspended ? "Work dispatching is in a suspended state."
+                                              : "Work is being dispatched to member clusters."},
+                        {"lastTransitionTime", rfc3339(since)}});
 }
 
 Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
@@ -107,6 +112,11 @@ Value work_around(Value manifest, const ObjectKey& work, const Value& object, co
   if (work_annotations.is_null()) work_annotations = Value::object();
   add_all(work_annotations, binding_reference(source));
   work_annotations.set(annotation::kConflictResolution, source.conflict_resolution);
+  // When none applies any more the old ones stay, as upstream (B-21).
+  if (!source.applied_cluster_overrides.empty()) {
+    work_annotations.set(kAppliedClusterOverrides, source.applied_cluster_overrides);
+  }
+  if (!source.applied_overrides.empty()) work_annotations.set(kAppliedOverrides, source.applied_overrides);
   std::set<std::string> finalizers{finalizer::kWork};
   for (const Value& one : before["metadata"]["finalizers"].items()) finalizers.insert(one.str());
   Value sorted = Value::array();

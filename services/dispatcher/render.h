@@ -13,23 +13,28 @@ struct Source {
   std::string label_key, label_value;  ///< the binding's permanent id; empty for a namespace's Work
   std::string binding_ns, binding_name;
   bool cluster_binding = false;
-  std::string conflict_resolution;  ///< "abort" or "overwrite"
+  std::string conflict_resolution;                           ///< "abort" or "overwrite"
+  std::string applied_cluster_overrides, applied_overrides;  ///< JSON for the Work's annotations; empty: none (B-21)
 };
 
 /// B-14: what a server has put into an object and no other server should be told.
 Value pruned(Value manifest);
 
-/// The template as this target is to get it, before labels and annotations: pruned, replicas and completions revised
-/// (B-8 to B-10).
-Value revised(const Value& object, const Binding& binding, const std::vector<Target>& targets, const Target& target);
+/// The template with replicas and completions as this target is to get them (B-8 to B-10). Error: kInvalid, the
+/// interpreter cannot say it.
+Result<Value> revised(const State& state, const Value& object, const Binding& binding,
+                      const std::vector<Target>& targets, const Target& target, UtcMillis now);
 
-/// B-15.
-std::string conflict_resolution(const Value& object, const Binding& binding);
+/// B-15. `manifest`: the template as this target gets it.
+std::string conflict_resolution(const Value& manifest, const Binding& binding);
 
-/// The whole Work around one manifest (B-12, B-13, B-23, B-24). `before` is the present Work or null: its labels and
-/// annotations stay, its permanent id too (B-25).
+/// The whole Work around one pruned manifest (B-12, B-13, B-21, B-23, B-24). `before` is the present Work or null: its
+/// labels and annotations stay, its permanent id too (B-25).
 Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
                   bool preserve, const Value& before);
+
+/// E-3: condition Dispatching of a Work.
+Value dispatching_condition(bool suspended, UtcMillis since);
 
 /// S-47: Webster's method. Gives `total` seats to the targets by their replicas; ties as the template's uid says.
 /// Sorted by cluster; everybody 0 when all weights are.

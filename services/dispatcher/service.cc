@@ -3,6 +3,7 @@
 #include "events/state/work.h"
 #include "services/dispatcher/apply_work.h"
 #include "services/dispatcher/decide.h"
+#include "services/dispatcher/wake.h"
 
 namespace shiplog {
 namespace {
@@ -40,7 +41,10 @@ class DispatcherService final : public Service {
         wake_all(state, type::kResourceBinding, wake);
         wake_all(state, type::kClusterResourceBinding, wake);
       }
+    } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
+      dispatcher::wake_overridden(state, change, wake);
     } else if (key.type == type::kCluster) {
+      dispatcher::wake_for_cluster(state, change, wake);
       const auto ready = [](const Value& cluster) {
         return condition_of(cluster, "Ready")["status"].as_string() == "True";
       };

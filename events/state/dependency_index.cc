@@ -1,0 +1,98 @@
+#include "events/state/dependency_index.h"
+
+#include <algorithm>
+
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/work.h"
+
+namespace shiplog {
+namespace {
+
+const std::set<ObjectKey> kNone;
+
+struct Named {
+  std::vector<ObjectKey> attached;  // sorted
+  bool selects = false;
+};
+
+Named named_by(const ObjectKey& binding, const Value& object) {
+  Named named;
+  const Value recorded = recorded_dependencies(object);
+  for (const Value& one : recorded.items()) {
+    if (one["name"].is_empty()) {
+      named.selects = true;
+    } else {
+      named.attached.push_back(attached_binding(binding, one["kind"].as_string(), one["name"].as_string()));
+    }
+  }
+  std::ranges::sort(named.attached);
+  return named;
+}
+
+std::vector<ObjectKey> required_by(const Value& object) {
+  std::vector<ObjectKey> referrers;
+  for (const Value& one : object["spec"]["requiredBy"].items()) {
+    referrers.push_back({type::kResourceBinding, one["namespace"].str(), one["name"].str()});
+  }
+  std::ranges::sort(referrers);
+  return referrers;
+}
+
+}  // namespace
+
+void DependencyIndex::move(Sets& sets, const ObjectKey& binding, const std::vector<ObjectKey>& before,
+                           const std::vector<ObjectKey>& after) {
+  for (const ObjectKey& key : before) {
+    const auto at = sets.find(key);
+    if (at == sets.end() || std::ranges::binary_search(after, key)) continue;
+    at->second.erase(binding);
+    if (at->second.empty()) sets.erase(at);
+  }
+  for (const ObjectKey& key : after) sets[key].insert(binding);
+}
+
+void DependencyIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
+  if (annotation_of(before, kDependenciesAnnotation) != annotation_of(after, kDependenciesAnnotation)) {
+    const Named old = named_by(binding, before);
+    const Named now = named_by(binding, after);
+    move(referrers_, binding, old.attached, now.attached);
+    if (now.selects) {
+      selecting_[binding.ns].insert(binding);
+    } else if (const auto at = selecting_.find(binding.ns); old.selects && at != selecting_.end()) {
+      at->second.erase(binding);
+      if (at->second.empty()) selecting_.erase(at);
+    }
+  }
+  const Value& old_list = before["spec"]["requiredBy"];
+  const Value& new_list = after["spec"]["requiredBy"];
+  if (old_list != new_list) move(attached_, binding, required_by(before), required_by(after));
+}
+
+const std::set<ObjectKey>& DependencyIndex::referrers(const ObjectKey& attached) const {
+  const auto at = referrers_.find(attached);
+  return at == referrers_.end() ? kNone : at->second;
+}
+
+const std::set<ObjectKey>& DependencyIndex::selecting(std::string_view ns) const {
+  const auto at = selecting_.find(ns);
+  return at == selecting_.end() ? kNone : at->second;
+}
+
+const std::set<ObjectKey>& DependencyIndex::attached_to(const ObjectKey& referrer) const {
+  const auto at = attached_.find(referrer);
+  return at == attached_.end() ? kNone : at->second;
+}
+
+Value recorded_dependencies(const Value& binding) {
+  const auto text = annotation_of(binding, kDependenciesAnnotation);
+  if (text.empty()) return {};
+  auto list = parse_stored_json(text);  // what a user has made of it may be no JSON
+  return list && list.value().is_array() ? std::move(list).value() : Value{};
+}
+
+ObjectKey attached_binding(const ObjectKey& referrer, std::string_view kind, std::string_view name) {
+  return {type::kResourceBinding, referrer.ns, binding_name(kind, name)};
+}
+
+}  // namespace shiplog

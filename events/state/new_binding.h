@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+// What bindings are made of, whoever makes them: the binder for what a policy selects, the distributor for what that
+// refers to.
+
+/// Annotation of a binding: digest of the template it was last made from, without status and bookkeeping. It tells a
+/// template that has really changed, and must give the binding a new generation (D-22), from one whose status moved.
+inline constexpr const char* kTemplateDigestAnnotation = "binding.shiplog.io/template-digest";
+
+/// Digest of a template without status, resourceVersion and managedFields (D-5).
+std::string template_digest(const Value& object);
+
+/// The permanent id of a binding of this template: a UUID, the same on every replica, without chance.
+std::string binding_permanent_id(const Value& object, const ObjectKey& binding);
+
+/// The template as the binding's controlling owner (D-21).
+Value owner_reference_to(const Value& object);
+
+/// spec.resource (D-22). `resource_version`: of the template as it was when it last really changed.
+Value resource_reference_to(const Value& object, const Value& resource_version);
+
+}  // namespace shiplog

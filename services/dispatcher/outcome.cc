@@ -1,0 +1,42 @@
+#include "services/dispatcher/outcome.h"
+
+#include <algorithm>
+
+#include "events/state/work.h"
+
+namespace shiplog::dispatcher {
+
+void Outcome::failed(const std::string& cluster, const Error& error) {
+  ClusterExplanation failure;
+  failure.cluster = cluster;
+  failure.verdicts.push_back({"Override", false, error.message});
+  failures_.push_back(std::move(failure));
+}
+
+void Outcome::report(const Object& object, Decision& decision) const {
+  const Value& condition = condition_of(object.value, kWorksSyncedCondition);
+  WorksSynced synced{source_, failures_.empty(), failures_.empty() ? "SyncWorkSucceed" : "SyncWorkFailed", "", {}};
+  if (synced.succeeded) {
+    // Nobody needs to be told that all is well, unless it was not.
+    if (condition["status"].as_string() != "False") return;
+    const bool cluster_scoped = source_.ns.empty();
+    synced.message = source_.type == type::kNamespace
+                         ? "Sync work of Namespace(" + source_.name + ") successful."
+                         : std::string{"Sync work of "} +
+                               (cluster_scoped ? "ClusterResourceBinding(" : "ResourceBinding(") +
+                               (cluster_scoped ? "" : source_.ns + "/") + source_.name + ") successful.";
+    synced.why.summary = "every target is rendered again";
+  } else {
+    for (const ClusterExplanation& one : failures_) {
+      synced.message += (synced.message.empty() ? "" : "; ") + one.verdicts.front().reason;
+    }
+    if (condition["status"].as_string() == "False" && condition["message"].as_string() == synced.message) return;
+    synced.why.summary = "not rendered for " + std::to_string(failures_.size()) + " of the targets";
+    synced.why.clusters = failures_;
+    std::ranges::sort(synced.why.clusters, {}, &ClusterExplanation::cluster);
+  }
+  decision.events.push_back(std::move(synced));
+  if (decision.expects.empty()) decision.expects.push_back({source_, object.revision});
+}
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,101 @@
+#include "services/dispatcher/overrides/overrides.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "services/dispatcher/overrides/overriders.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+/// "cluster override policy(NAME)", "override policy(NAMESPACE/NAME)": as upstream's events name it.
+std::string called(const OverridePolicy& policy) {
+  return policy.cluster_scoped() ? "cluster override policy(" + policy.name + ")"
+                                 : "override policy(" + policy.ns + "/" + policy.name + ")";
+}
+
+struct Rule {
+  const OverridePolicy* policy;
+  size_t number;  // from 1
+};
+
+/// One stage. Which rules apply has been settled before any of them changes anything (B-18).
+Result<void> apply_rules(const std::vector<Rule>& rules, const Cluster& cluster, Overrides::Overridden& result,
+                         Value& applied) {
+  if (rules.empty()) return ok();
+  for (const Rule& rule : rules) {
+    const Value& overriders = rule.policy->rules[rule.number - 1].overriders;
+    auto changed = apply_overriders(result.manifest, overriders);
+    const std::string number = "rule " + std::to_string(rule.number);
+    if (!changed) {
+      return changed.error().context("Apply " + called(*rule.policy) + " for cluster(" + cluster.name +
+                                     ") failed: " + number);
+    }
+    const bool secret = result.manifest["kind"].as_string() == "Secret";
+    const std::vector<std::string> changes = changes_between(result.manifest, changed.value(), secret);
+    const std::string who = called(*rule.policy) + ", " + number + ": ";
+    if (changes.empty()) result.steps.push_back(who + "changes nothing");
+    for (const std::string& change : changes) result.steps.push_back(who + change);
+    result.manifest = std::move(changed).value();
+    applied.push_back(Value::object({{"policyName", rule.policy->name}, {"overriders", overriders}}));
+  }
+  std::ranges::stable_sort(applied.edit_items(), [](const Value& a, const Value& b) {
+    return a["policyName"].as_string() < b["policyName"].as_string();
+  });
+  return ok();
+}
+
+std::vector<Rule> rules_for(const std::vector<const OverridePolicy*>& policies, const Cluster& cluster) {
+  std::vector<Rule> rules;
+  for (const OverridePolicy* policy : policies) {
+    for (size_t i = 0; i < policy->rules.size(); ++i) {
+      if (policy->rules[i].applies_to(cluster)) rules.push_back({policy, i + 1});
+    }
+  }
+  return rules;
+}
+
+/// All that selectors look at is the same.
+bool selected_alike(const Value& a, const Value& b) {
+  const Value& meta_a = a["metadata"];
+  const Value& meta_b = b["metadata"];
+  return meta_a["labels"] == meta_b["labels"] && meta_a["name"] == meta_b["name"] &&
+         meta_a["namespace"] == meta_b["namespace"] && a["kind"] == b["kind"] && a["apiVersion"] == b["apiVersion"];
+}
+
+}  // namespace
+
+Overrides::Policies Overrides::select(const State& state, const std::string& policy_ns, const Value& object) {
+  const Value& meta = object["metadata"];
+  std::vector<std::pair<SelectorMatch, const OverridePolicy*>> found;
+  for (const std::string_view name : state.override_candidates(
+           policy_ns, object["kind"].as_string(), meta["namespace"].as_string(), meta["name"].as_string())) {
+    const auto policy = state.override_policies().find(State::Name{policy_ns, std::string{name}});
+    const SelectorMatch rank = match(policy->second, object);
+    if (rank != SelectorMatch::kNone) found.emplace_back(rank, &policy->second);
+  }
+  // B-17. By name they are sorted already.
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
+  Policies policies;
+  for (const auto& [rank, policy] : found) policies.push_back(policy);
+  return policies;
+}
+
+Overrides::Overrides(const State& state, const Value& object) : state_{state}, object_{object} {
+  if (state.override_policies().empty()) return;
+  cluster_policies_ = select(state, "", object);
+  const std::string ns = object["metadata"]["namespace"].str();
+  if (!ns.empty()) policies_ = select(state, ns, object);
+}
+
+Result<Overrides::Overridden> Overrides::apply(Value manifest, const Cluster& cluster) const {
+  Overridden result{std::move(manifest), {}, {}, {}};
+  SHIPLOG_TRY(apply_rules(rules_for(cluster_policies_, cluster), cluster, result, result.applied_cluster));
+  const std::string ns = result.manifest["metadata"]["namespace"].str();
+  if (ns.empty()) return result;
+  const Policies policies = selected_alike(result.manifest, object_) ? policies_ : select(state_, ns, result.manifest);
+  SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), cluster, result, result.applied_namespaced));
+  return result;
+}
+
+}  // namespace shiplog::dispatcher

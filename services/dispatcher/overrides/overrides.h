@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/state/state.h"
+
+namespace shiplog::dispatcher {
+
+/// The override policies for one object. Made once for all its targets: only then are policies looked for.
+/// Source: behaviour-core B-16 to B-21.
+class Overrides {
+ public:
+  /// Both are kept by reference.
+  Overrides(const State& state, const Value& object);
+
+  struct Overridden {
+    Value manifest;
+    Value applied_cluster;           ///< [{policyName, overriders}] sorted by policy; null: none applied
+    Value applied_namespaced;        ///< the same of OverridePolicies
+    std::vector<std::string> steps;  ///< which rule of which policy changed what, in order
+  };
+  /// `manifest` for one cluster: cluster override policies, then those of the namespace it has by then. Error:
+  /// kInvalid, with policy, cluster, rule and reason (B-21).
+  Result<Overridden> apply(Value manifest, const Cluster& cluster) const;
+
+ private:
+  using Policies = std::vector<const OverridePolicy*>;
+  static Policies select(const State& state, const std::string& policy_ns, const Value& object);
+
+  const State& state_;
+  const Value& object_;
+  Policies cluster_policies_, policies_;  // the least specific first
+};
+
+/// What differs between two values, as "PATH: before -> after"; at most 16 lines, without values if these are secret.
+std::vector<std::string> changes_between(const Value& before, const Value& after, bool secret);
+
+}  // namespace shiplog::dispatcher
