@@ -63,6 +63,13 @@ TEST(OpenApi, OffersStrategicMergeToBuiltinKindsOnly) {  // OA-11
   EXPECT_FALSE(types.contains("application/strategic-merge-patch+json"));
 }
 
+TEST(OpenApi, ListsOfAllNamespacesAreWhereOldClientsLookForAKind) {  // kubectl 1.27's explain
+  const Value document = openapi_document(Kinds::compiled(), "apps", "v1");
+  const Value& list = document["paths"]["/apis/apps/v1/deployments"]["get"];
+  EXPECT_EQ(list["x-kubernetes-group-version-kind"]["kind"].str(), "Deployment");
+  EXPECT_EQ(list["x-kubernetes-action"].str(), "list");
+}
+
 TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
   OpenApiDocuments documents;
   const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());

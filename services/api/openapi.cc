@@ -88,6 +88,10 @@ void add_paths(Value& paths, const Kind& kind) {
   many.set("get", operation(kind, "list", Value::array(), {}));
   many.set("delete", operation(kind, "deletecollection", Value::array(), {}));
   paths.set(collection, many);
+  if (kind.namespaced) {  // of all namespaces: where kubectl 1.27 looks for what it is to explain
+    const Value all = Value::object({{"get", operation(kind, "list", Value::array(), {})}});
+    paths.set("/" + prefix_of(kind) + "/" + kind.plural, all);
+  }
 
   Value one_path = in_path;
   one_path.push_back(path_parameter("name"));
