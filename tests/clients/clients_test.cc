@@ -1,9 +1,11 @@
 // Clients as their users have them, each with a script that does a day's work against a control plane with one member.
 // tests/clients/install.sh gets them (./dev test runs it). One that is missing is skipped with a loud word; where CI is
 // set it fails.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,50 @@ TEST_F(Clients, DebiansKubectlSpendsADay) {
   const std::string kubectl = kInstalled + "/kubectl/usr/bin/kubectl";
   SHIPLOG_NEED(runs({kubectl, "version", "--client"}), "Debian's kubernetes-client");
   spend_a_day({kScripts + "/kubectl/session.sh", kubectl});
+}
+
+std::vector<std::string> kubectl_releases() {
+  std::vector<std::string> releases;
+  std::ifstream file{kScripts + "/kubectl/releases.txt"};
+  for (std::string line; std::getline(file, line);) releases.push_back(line);
+  return releases;
+}
+
+/// $SHIPLOG_KUBECTLS: "newest" (if it is not set), "all", or releases.
+bool is_asked_for(const std::string& release) {
+  const char* asked = std::getenv("SHIPLOG_KUBECTLS");
+  const std::string words = asked == nullptr ? "newest" : asked;
+  if (words == "newest") return release == kubectl_releases().front();
+  return words == "all" || words.find(release) != std::string::npos;
+}
+
+class Kubectl : public Clients, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(Kubectl, SpendsADay) {
+  const std::string kubectl = kInstalled + "/kubectls/" + GetParam() + "/kubectl";
+  if (!is_asked_for(GetParam())) {
+    std::cerr << "\nNOT TESTED: kubectl " << GetParam() << " is run with SHIPLOG_KUBECTLS=all ./dev test\n";
+    GTEST_SKIP() << "kubectl " << GetParam() << " is run with SHIPLOG_KUBECTLS=all";
+  }
+  SHIPLOG_NEED(runs({kubectl, "version", "--client"}), "kubectl " + GetParam());
+  spend_a_day({kScripts + "/kubectl/session.sh", kubectl});
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, Kubectl, ::testing::ValuesIn(kubectl_releases()), [](const auto& release) {
+  std::string name = release.param;
+  std::ranges::replace(name, '.', '_');
+  return name;
+});
+
+TEST_F(Clients, GoSpendsADayWithEarlierLibraries) {
+  const std::string session = kInstalled + "/go/session-earlier";
+  const char* asked = std::getenv("SHIPLOG_KUBECTLS");
+  if (asked == nullptr || std::string{asked} != "all") {
+    std::cerr << "\nNOT TESTED: client-go 0.26 is run with SHIPLOG_KUBECTLS=all ./dev test\n";
+    GTEST_SKIP() << "client-go 0.26 is run with SHIPLOG_KUBECTLS=all";
+  }
+  SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go 0.26");
+  spend_a_day({session});
 }
 
 TEST_F(Clients, GoSpendsADay) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Gets what the tests of clients run, into .cache/clients: Debian's kubectl, the session of the Go libraries, and
-# @kubernetes/client-node. python3-kubernetes, node, npm and go are there before (./dev test installs Debian's).
+# Gets what the tests of clients run, into .cache/clients: Debian's kubectl, the newest one (with SHIPLOG_KUBECTLS=all one
+# of each release, see README.md), the session of the Go libraries, and @kubernetes/client-node. python3-kubernetes, node,
+# npm and go are there before (./dev test installs Debian's).
 # Goes on when one cannot be had, says which, and ends with 1 then.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,10 +17,47 @@ kubectl() {
   (cd "$installed/kubectl" && apt-get download -q kubernetes-client && dpkg-deb -x kubernetes-client_*.deb .)
 }
 
-go_session() {
+# A Go that is new enough for today's libraries: the one on the PATH, else (Debian's is of 2022) one that it gets itself,
+# as the module that Go's toolchains are published as.
+wanted_go=1.26.0
+go_of_today() {
   command -v go >/dev/null || { echo "there is no go on the PATH" >&2; return 1; }
-  mkdir -p "$installed/go"
-  (cd "$here/go" && CGO_ENABLED=0 go build -o "$installed/go/session" .)
+  local version
+  version=$(GOTOOLCHAIN=local go env GOVERSION)
+  if [ "$(printf '%s\n' "$wanted_go" "${version#go}" | sort -V | head -n 1)" = "$wanted_go" ]; then return; fi
+  local made=$installed/go/toolchain-$wanted_go
+  if [ ! -x "$made/bin/go" ]; then
+    local work folder
+    work=$(mktemp -d)
+    printf 'module toolchain\n\ngo 1.19\n' >"$work/go.mod"
+    folder=$(cd "$work" && GOTOOLCHAIN=local GOFLAGS=-mod=mod go mod download -json \
+      "golang.org/toolchain@v0.0.1-go$wanted_go.$(go env GOOS)-$(go env GOARCH)" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    rm -rf "$work" "$made"
+    [ -d "$folder" ] || { echo "$version is too old, and Go $wanted_go could not be had" >&2; return 1; }
+    # Modules are kept without the right to run them.
+    mkdir -p "$installed/go"
+    cp -r "$folder" "$made.part" && chmod -R u+w "$made.part" && chmod +x "$made.part"/bin/* "$made.part"/pkg/tool/*/* &&
+      mv "$made.part" "$made" || return 1
+    echo "tests/clients: $version is too old for client-go of today; Go $wanted_go is in $made" >&2
+  fi
+  unset GOROOT
+  export PATH="$made/bin:$PATH"
+}
+
+go_session() { (cd "$here/go" && CGO_ENABLED=0 GOTOOLCHAIN=local go build -o "$installed/go/session" .); }
+go_session_earlier() {
+  (cd "$here/go" && CGO_ENABLED=0 GOTOOLCHAIN=local go build -modfile=earlier.mod -tags=earlier -o "$installed/go/session-earlier" .)
+}
+
+# $SHIPLOG_KUBECTLS: "newest" (if it is not set), "all", or releases of kubectl/releases.txt.
+kubectls() {
+  local wanted=()
+  case ${SHIPLOG_KUBECTLS:-newest} in
+    newest) mapfile -t wanted < <(head -n 1 "$here/kubectl/releases.txt") ;;
+    all) mapfile -t wanted <"$here/kubectl/releases.txt" ;;
+    *) IFS=', ' read -r -a wanted <<<"$SHIPLOG_KUBECTLS" ;;
+  esac
+  "$here/kubectl/build.sh" "$installed/kubectls" "${wanted[@]}"
 }
 
 node_modules() {
@@ -35,7 +73,12 @@ node_modules() {
 }
 
 kubectl >&2 || missing+=("Debian's kubectl (kubernetes-client)")
-go_session >&2 || missing+=("the session of client-go and controller-runtime")
+if go_of_today >&2; then
+  go_session >&2 || missing+=("the session of client-go and controller-runtime")
+  if [ "${SHIPLOG_KUBECTLS:-}" = all ]; then go_session_earlier >&2 || missing+=("the session of client-go 0.26"); fi
+  kubectls >&2 || missing+=("kubectls of other releases")
+else missing+=("Go, for client-go, controller-runtime and the newest kubectl")
+fi
 node_modules >&2 || missing+=("@kubernetes/client-node")
 [ ${#missing[@]} -eq 0 ] && exit
 for what in "${missing[@]}"; do echo "tests/clients: could not get $what: see above" >&2; done

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,13 +60,17 @@ func (l lines) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 }
 
 func (d *day) controllers() {
-	step("a controller-runtime manager with leader election: it mends what it owns, and a finalizer lets go")
+	step("a controller-runtime manager with leader election: it mends what it owns, a finalizer lets go, events tell")
 	log.SetLogger(zap.New())
-	manager, err := ctrl.NewManager(d.config, ctrl.Options{MetricsBindAddress: "0", Namespace: namespace, LeaderElection: true,
-		LeaderElectionID: "lines.go.example.com", LeaderElectionNamespace: namespace, LeaderElectionReleaseOnCancel: true})
+	options := managerOptions()
+	options.LeaderElection, options.LeaderElectionID = true, "lines.go.example.com"
+	options.LeaderElectionNamespace, options.LeaderElectionReleaseOnCancel = namespace, true
+	manager, err := ctrl.NewManager(d.config, options)
 	must(err, "making a manager")
 	must(ctrl.NewControllerManagedBy(manager).For(newKite()).Owns(&core.ConfigMap{}).Complete(lines{manager.GetClient()}),
 		"making a controller")
+	must(ctrl.NewControllerManagedBy(manager).For(&apps.Deployment{}).Complete(stamps{manager.GetClient(),
+		manager.GetEventRecorderFor("stamps")}), "making a controller of Deployments")
 	ctx, stop := context.WithCancel(d.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
@@ -90,6 +95,7 @@ func (d *day) controllers() {
 		_, noLine := maps.Get(d.ctx, "line-k", meta.GetOptions{})
 		return apierrors.IsNotFound(noKite) && apierrors.IsNotFound(noLine)
 	})
+	d.stamped()
 	stop()
 	select {
 	case err := <-ended:

@@ -29,11 +29,12 @@ const (
 )
 
 type day struct {
-	ctx     context.Context
-	config  *rest.Config // JSON
-	typed   kubernetes.Interface
-	dynamic dynamic.Interface
-	member  string
+	ctx      context.Context
+	config   *rest.Config // JSON
+	protobuf *rest.Config
+	typed    kubernetes.Interface // by protobuf
+	dynamic  dynamic.Interface
+	member   string
 }
 
 func step(words string) { fmt.Println("go:", words) }
@@ -136,7 +137,7 @@ func main() {
 	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
 	protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
-	d := &day{ctx: context.Background(), config: config, member: os.Getenv("MEMBER")}
+	d := &day{ctx: context.Background(), config: config, protobuf: protobuf, member: os.Getenv("MEMBER")}
 	d.typed, err = kubernetes.NewForConfig(protobuf)
 	must(err, "making a typed client")
 	d.dynamic, err = dynamic.NewForConfig(config)
@@ -154,6 +155,8 @@ func main() {
 	d.cascades()
 	d.rollout()
 	d.elections()
+	d.recorders()
+	d.today()
 	d.definitions()
 	d.controllers()
 	d.theEnd()

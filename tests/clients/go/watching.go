@@ -62,7 +62,11 @@ func (d *day) informers() {
 	maps := d.typed.CoreV1().ConfigMaps(namespace)
 	_, err := maps.Create(d.ctx, configMap("before", nil), meta.CreateOptions{})
 	must(err, "creating")
-	factory := informers.NewSharedInformerFactoryWithOptions(d.typed, 0, informers.WithNamespace(namespace))
+	config := rest.CopyConfig(d.protobuf)
+	streamed := d.listsAreStreams(config)
+	typed, err := kubernetes.NewForConfig(config)
+	must(err, "making the informers' client")
+	factory := informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithNamespace(namespace))
 	informer := factory.Core().V1().ConfigMaps()
 	said := &seen{added: map[string]int{}, updated: map[string]int{}, deleted: map[string]int{}}
 	_, err = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -76,6 +80,7 @@ func (d *day) informers() {
 	defer close(stop)
 	factory.Start(stop)
 	expect(cache.WaitForCacheSync(stop, informer.Informer().HasSynced, deployments.HasSynced), "the caches do not fill")
+	streamed()
 	eventually("what was there is added", func() bool { return said.count(said.added, "before") == 1 })
 
 	made, err := maps.Create(d.ctx, configMap("during", nil), meta.CreateOptions{})

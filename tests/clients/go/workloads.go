@@ -27,14 +27,18 @@ func reason(err error) meta.StatusReason {
 	return ""
 }
 
+func deployment(name string, replicas int32) *apps.Deployment {
+	labels := map[string]string{"app": name}
+	return &apps.Deployment{ObjectMeta: meta.ObjectMeta{Name: name, Labels: labels},
+		Spec: apps.DeploymentSpec{Replicas: &replicas, Selector: &meta.LabelSelector{MatchLabels: labels},
+			Template: core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labels},
+				Spec: core.PodSpec{Containers: []core.Container{{Name: "web", Image: "nginx:1.27"}}}}}}
+}
+
 func (d *day) rollout() {
 	step("a Deployment comes to run on a member, is scaled by its subresource, and watched")
 	deployments := d.typed.AppsV1().Deployments(namespace)
-	two, labels := int32(2), map[string]string{"app": "web"}
-	made, err := deployments.Create(d.ctx, &apps.Deployment{ObjectMeta: meta.ObjectMeta{Name: "web", Labels: labels},
-		Spec: apps.DeploymentSpec{Replicas: &two, Selector: &meta.LabelSelector{MatchLabels: labels},
-			Template: core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labels},
-				Spec: core.PodSpec{Containers: []core.Container{{Name: "web", Image: "nginx:1.27"}}}}}}, meta.CreateOptions{})
+	made, err := deployments.Create(d.ctx, deployment("web", 2), meta.CreateOptions{})
 	must(err, "creating a deployment")
 	equal(made.Spec.Strategy.Type, apps.RollingUpdateDeploymentStrategyType, "the default strategy")
 	_, err = d.dynamic.Resource(schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1",

@@ -1,0 +1,19 @@
+//go:build earlier
+
+// What differs with the libraries of earlier.mod, which controllers of years ago are built with.
+package main
+
+import (
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func managerOptions() ctrl.Options {
+	return ctrl.Options{MetricsBindAddress: "0", Namespace: namespace}
+}
+
+func (d *day) today() {
+	step("(these libraries know no streaming lists, no CBOR and no apply of controller-runtime)")
+}
+
+func (d *day) listsAreStreams(*rest.Config) func() { return func() {} }
