@@ -36,6 +36,7 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
 
   binding.replicas = spec["replicas"].as_int();
   binding.workload = binding.replicas > 0 || spec["replicaRequirements"].is_object();
+  binding.requires_room = spec["replicaRequirements"].is_object();
   binding.request = resource_list_from(spec["replicaRequirements"]["resourceRequest"]);
   binding.placement = spec["placement"];
   binding.targets = targets_from(spec["clusters"]);

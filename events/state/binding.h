@@ -27,6 +27,7 @@ struct Binding {
 
   int64_t replicas = 0;
   bool workload = false;        ///< replicas were interpreted (spec.replicas above 0 or replicaRequirements present)
+  bool requires_room = false;   ///< replicaRequirements is present
   ResourceList request;         ///< per replica
   Value placement;              ///< spec.placement
   std::vector<Target> targets;  ///< spec.clusters

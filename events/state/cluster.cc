@@ -30,6 +30,24 @@ Quantity amount(const std::map<std::string, Quantity>& list, const std::string& 
   return found == list.end() ? Quantity{} : found->second;
 }
 
+std::vector<Cluster::Grade> grades_from(const Value& models, const Value& counts) {
+  std::vector<Cluster::Grade> grades;
+  for (const Value& count : counts.items()) {
+    for (const Value& model : models.items()) {
+      if (model["grade"].as_int() != count["grade"].as_int()) continue;
+      Cluster::Grade& grade = grades.emplace_back();
+      grade.nodes = count["count"].as_int();
+      for (const Value& range : model["ranges"].items()) {
+        for (const auto& [name, least] : resource_list_from(Value::object({{range["name"].str(), range["min"]}}))) {
+          grade.least.emplace(name, Cluster::Room{least.units(), least.milli()});
+        }
+      }
+      break;
+    }
+  }
+  return grades;
+}
+
 Cluster::Condition condition_from(const Value& value) {
   const auto since = parse_rfc3339(value["lastTransitionTime"].as_string());
   return {value["type"].str(), value["status"].str(), value["reason"].str(), value["message"].str(),
@@ -94,6 +112,7 @@ Cluster cluster_from(const Value& object) {
   const Value& summary = status["resourceSummary"];
   cluster.room = room_of(resource_list_from(summary["allocatable"]), resource_list_from(summary["allocated"]),
                          resource_list_from(summary["allocating"]));
+  cluster.grades = grades_from(spec["resourceModels"], summary["allocatableModelings"]);
   cluster.deleting = deleting(object);
   return cluster;
 }

@@ -42,6 +42,14 @@ struct Cluster {
     bool operator==(const Room&) const = default;
   };
   std::map<std::string, Room> room;
+  /// Nodes of about the same free room, by spec.resourceModels and status.resourceSummary.allocatableModelings: how
+  /// many there are, and what each has at the least. Empty: rooms are not told by node.
+  struct Grade {
+    int64_t nodes = 0;
+    std::map<std::string, Room> least;
+    bool operator==(const Grade&) const = default;
+  };
+  std::vector<Grade> grades;
   bool deleting = false;
 
   const Condition* condition(std::string_view type) const;

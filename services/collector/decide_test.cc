@@ -33,10 +33,41 @@ TEST(CollectorFacts, SumsNodesAndPods_1_14_8_1_14_9) {
   const Value nodes = Value::array({node("True"), node("False")});
   EXPECT_EQ(collector::node_summary(nodes), Value::object({{"totalNum", 2}, {"readyNum", 1}}));
   const Value summary = collector::resource_summary(
-      nodes, Value::array({pod("n", "Running", "250m"), pod("n", "Succeeded", "1"), pod("", "Pending", "1")}));
+      nodes, Value::array({pod("n", "Running", "250m"), pod("n", "Succeeded", "1"), pod("", "Pending", "1")}), {});
   EXPECT_EQ(summary["allocatable"], Value::object({{"cpu", "8"}, {"memory", "16Gi"}, {"pods", "220"}}));
   EXPECT_EQ(summary["allocated"], Value::object({{"cpu", "500m"}, {"pods", "1"}}));
   EXPECT_EQ(summary["allocating"], Value::object({{"cpu", "2"}, {"pods", "1"}}));
+}
+
+TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {
+  const auto node = [](const char* name, const char* cpu, const char* memory, int pods) {
+    return Value::object(
+        {{"metadata", Value::object({{"name", name}})},
+         {"status",
+          Value::object({{"allocatable", Value::object({{"cpu", cpu}, {"memory", memory}, {"pods", pods}})}})}});
+  };
+  const auto pod = [](const char* on, const char* phase, const char* cpu) {
+    const Value container =
+        Value::object({{"resources", Value::object({{"requests", Value::object({{"cpu", cpu}})}})}});
+    return Value::object({{"spec", Value::object({{"nodeName", on}, {"containers", Value::array({container})}})},
+                          {"status", Value::object({{"phase", phase}})}});
+  };
+  const auto model = [](int grade, const char* cpu, const char* memory) {
+    return Value::object({{"grade", grade},
+                          {"ranges", Value::array({Value::object({{"name", "cpu"}, {"min", cpu}}),
+                                                   Value::object({{"name", "memory"}, {"min", memory}})})}});
+  };
+  const Value models = Value::array({model(0, "0", "0"), model(1, "1", "4Gi"), model(2, "2", "16Gi")});
+  const Value nodes =
+      Value::array({node("a", "4", "64Gi", 110), node("b", "4", "5Gi", 110), node("full", "4", "64Gi", 1),
+                    node("c", "4", "64Gi", 110), node("over", "1", "64Gi", 110)});
+  const Value pods = Value::array({pod("full", "Running", "1m"), pod("c", "Running", "3500m"), pod("a", "Failed", "4"),
+                                   pod("over", "Running", "2")});
+  const Value counts = collector::resource_summary(nodes, pods, models)["allocatableModelings"];
+  EXPECT_EQ(counts,
+            Value::array({Value::object({{"grade", 0}, {"count", 1}}), Value::object({{"grade", 1}, {"count", 1}}),
+                          Value::object({{"grade", 2}, {"count", 1}})}))
+      << "a is of grade 2, b of 1 by its memory, c of 0 by its cpu; the others are not counted";
 }
 
 TEST(CollectorFacts, HealthFromTheProbe_1_14_3) {

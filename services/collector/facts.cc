@@ -1,6 +1,7 @@
 #include "services/collector/facts.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "events/state/quota.h"
 #include "events/state/work.h"
@@ -42,6 +43,49 @@ ResourceList requests_of(const Value& pod) {
   return sum;
 }
 
+bool finished(const Value& pod) {
+  const auto phase = pod["status"]["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+/// The last grade of which the node has at least the least, of each resource that is modelled; the lowest counts.
+/// nullopt: of some resource it has less than nothing.
+std::optional<size_t> grade_of(const ResourceList& free, const Value& models) {
+  std::map<std::string, size_t> grades;
+  for (size_t grade = 0; grade < models.size(); ++grade) {
+    for (const Value& range : models[grade]["ranges"].items()) {
+      const std::string name = range["name"].str();
+      const ResourceList least = resource_list_from(Value::object({{name, range["min"]}}));
+      const auto has = free.find(name);
+      const Quantity amount = has == free.end() ? Quantity{} : has->second;
+      if (amount.negative()) return std::nullopt;
+      if (const auto at = least.find(name); at != least.end() && at->second <= amount) grades[name] = grade;
+    }
+  }
+  if (grades.empty()) return std::nullopt;
+  return std::ranges::min_element(grades, {}, [](const auto& each) { return each.second; })->second;
+}
+
+/// S-69.
+Value modelings(const Value& nodes, const Value& pods, const Value& models) {
+  std::map<std::string, ResourceList> used;
+  for (const Value& pod : pods.items()) {
+    if (!finished(pod)) add(used[pod["spec"]["nodeName"].str()], requests_of(pod));
+  }
+  std::vector<int64_t> counts(models.size());
+  for (const Value& node : nodes.items()) {
+    ResourceList free = resource_list_from(node["status"]["allocatable"]);
+    for (const auto& [name, amount] : used[node["metadata"]["name"].str()]) free[name] = free[name] - amount;
+    if (free["pods"].negative() || free["pods"].is_zero()) continue;
+    if (const auto grade = grade_of(free, models)) ++counts[*grade];
+  }
+  Value list = Value::array();
+  for (size_t grade = 0; grade < models.size(); ++grade) {
+    list.push_back(Value::object({{"grade", models[grade]["grade"]}, {"count", counts[grade]}}));
+  }
+  return list;
+}
+
 Value positive(const ResourceList& list) {
   ResourceList kept;
   for (const auto& [name, amount] : list) {
@@ -58,14 +102,13 @@ Value node_summary(const Value& nodes) {
   return Value::object({{"totalNum", nodes.size()}, {"readyNum", ready}});
 }
 
-Value resource_summary(const Value& nodes, const Value& pods) {
+Value resource_summary(const Value& nodes, const Value& pods, const Value& models) {
   ResourceList allocatable;
   ResourceList allocated;
   ResourceList allocating;
   for (const Value& node : nodes.items()) add(allocatable, resource_list_from(node["status"]["allocatable"]));
   for (const Value& pod : pods.items()) {
-    const auto phase = pod["status"]["phase"].as_string();
-    if (phase == "Succeeded" || phase == "Failed") continue;
+    if (finished(pod)) continue;
     add(pod["spec"]["nodeName"].is_empty() ? allocating : allocated, requests_of(pod));
   }
   Value summary = Value::object();
@@ -74,6 +117,7 @@ Value resource_summary(const Value& nodes, const Value& pods) {
     Value value = positive(*list);
     if (!value.is_empty()) summary.set(name, std::move(value));
   }
+  if (models.size() > 0) summary.set("allocatableModelings", modelings(nodes, pods, models));
   return summary;
 }
 

@@ -104,7 +104,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (!version_.is_empty()) observed.set("kubernetesVersion", version_);
       if (resource_lists_.size() > 0) observed.set("apiEnablements", api_enablements(resource_lists_));
       if (nodes_.is_array()) observed.set("nodeSummary", node_summary(nodes_));
-      if (nodes_.is_array() && pods_.is_array()) observed.set("resourceSummary", resource_summary(nodes_, pods_));
+      if (nodes_.is_array() && pods_.is_array()) {
+        const Value& models = state.value_of(key)["spec"]["resourceModels"];
+        observed.set("resourceSummary", resource_summary(nodes_, pods_, models));
+      }
       if (observed != status) events.push_back(ClusterObserved{key, std::move(observed)});
       condition(kComplete, completeness());
     }

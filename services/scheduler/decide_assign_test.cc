@@ -85,6 +85,7 @@ TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {  // X-38, X-39
 TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   Binding binding;
   binding.replicas = 1;
+  binding.requires_room = true;
   const auto list = [](const char* text) { return resource_list_from(json(text)); };
   binding.request = list(R"({"cpu": "700m", "memory": "2Gi"})");
   Cluster cluster;
@@ -102,6 +103,29 @@ TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   EXPECT_EQ(Estimate{binding}(Cluster{}), 0);
   cluster.room = room_of(list(R"({"cpu": "16"})"), {}, {});  // no pods fit where their number is not given
   EXPECT_EQ(Estimate{binding}(cluster), 0);
+}
+
+TEST(SchedulerEstimate, CountsNodesByTheirGrades) {  // S-66, S-70, X-60, X-61
+  Value object = cluster("a", 50);
+  object.edit("spec").set("resourceModels", json(R"([
+    {"grade": 0, "ranges": [{"name": "cpu", "min": "0"}, {"name": "memory", "min": "0"}]},
+    {"grade": 2, "ranges": [{"name": "cpu", "min": "2"}, {"name": "memory", "min": "16Gi"}]},
+    {"grade": 3, "ranges": [{"name": "cpu", "min": "4"}, {"name": "memory", "min": "32Gi"}]}])"));
+  object.edit("status").edit("resourceSummary").set("allocatableModelings", json(R"([
+    {"grade": 0, "count": 3}, {"grade": 2, "count": 2}, {"grade": 3, "count": 1}])"));
+  Binding binding;
+  binding.replicas = 1;
+  binding.requires_room = true;
+  binding.request = resource_list_from(json(R"({"cpu": "1", "memory": "2Gi"})"));
+  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 8) << "0 + 2 * 2 + 4";
+  binding.request = resource_list_from(json(R"({"nvidia.com/gpu": "1"})"));
+  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 0) << "not modelled";
+  binding.requires_room = false;
+  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 50) << "only pods count where nothing is required";
+  binding.requires_room = true;
+  binding.request = resource_list_from(json(R"({"cpu": "1", "memory": "2Gi"})"));
+  object.edit("status").edit("resourceSummary").edit("allocatable").set("pods", 5);
+  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 5);
 }
 
 /// Whatever fleet and history: totals and bounds hold, the same question has the same answer, and a placement once made
