@@ -14,26 +14,33 @@ constexpr int64_t kLongestBackoffMs = 30'000;
 
 void ReconcileQueue::schedule(const ObjectKey& key, Item& item, UtcMillis due) {
   item.due = due;
-  if (!item.busy) due_.emplace(due, key);
+  if (!item.busy) waiting_.emplace(due, key);
 }
 
 void ReconcileQueue::unschedule(const ObjectKey& key, Item& item) {
-  if (item.due && !item.busy) due_.erase({*item.due, key});
+  if (item.due && !item.busy && waiting_.erase({*item.due, key}) == 0) ready_.erase({item.priority, *item.due, key});
   item.due.reset();
 }
 
-void ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause) {
+void ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority) {
   Item& item = items_[key];
-  if (item.due && *item.due <= now) return;  // due already, for an older cause
+  const bool due = item.due && *item.due <= now;
+  if (due && item.priority == priority) return;  // for an older cause
+  const UtcMillis since = due ? *item.due : now;
   unschedule(key, item);
-  item.cause = cause;
-  schedule(key, item, now);
+  item.priority = priority;
+  if (!due) item.cause = cause;
+  schedule(key, item, since);
 }
 
 std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now) {
-  if (due_.empty() || due_.begin()->first > now) return std::nullopt;
-  const ObjectKey key = due_.begin()->second;
-  due_.erase(due_.begin());
+  while (!waiting_.empty() && waiting_.begin()->first <= now) {
+    auto node = waiting_.extract(waiting_.begin());
+    const int64_t priority = items_.at(node.value().second).priority;
+    ready_.insert({priority, node.value().first, std::move(node.value().second)});
+  }
+  if (ready_.empty()) return std::nullopt;
+  const ObjectKey key = std::move(ready_.extract(ready_.begin()).value().key);
   Item& item = items_.at(key);
   item.due.reset();
   item.busy = true;
@@ -42,8 +49,9 @@ std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now) {
 }
 
 std::optional<UtcMillis> ReconcileQueue::next_due() const {
-  if (due_.empty()) return std::nullopt;
-  return due_.begin()->first;
+  if (!ready_.empty()) return ready_.begin()->due;
+  if (waiting_.empty()) return std::nullopt;
+  return waiting_.begin()->first;
 }
 
 void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<UtcMillis> look_again) {
@@ -82,7 +90,8 @@ int ReconcileQueue::failures(const ObjectKey& key) const {
 
 void ReconcileQueue::clear() {
   items_.clear();
-  due_.clear();
+  waiting_.clear();
+  ready_.clear();
   busy_ = 0;
 }
 

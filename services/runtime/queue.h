@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "events/base/ids.h"
@@ -13,13 +14,14 @@
 
 namespace shiplog {
 
-/// Keys that want a look, in the order of their due times. A key is handed out once at a time; woken while it is busy,
-/// it is handed out again afterwards. Failures wait 20 ms, doubling to 30 s, with jitter; a wake-up by a change does
-/// not wait. Pure bookkeeping: time and chance are handed in. Threads: one.
+/// Keys that want a look: of those that are due the highest priority first, then in the order of their due times. A key
+/// is handed out once at a time; woken while it is busy, it is handed out again afterwards. Failures wait 20 ms,
+/// doubling to 30 s, with jitter; a wake-up by a change does not wait. Pure bookkeeping: time and chance are handed in.
+/// Threads: one.
 class ReconcileQueue {
  public:
   /// Something changed: the key is due now. The first cause since the last look is kept.
-  void wake(const ObjectKey& key, UtcMillis now, const Cause& cause);
+  void wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority = 0);
 
   struct Taken {
     ObjectKey key;
@@ -45,13 +47,24 @@ class ReconcileQueue {
     std::optional<UtcMillis> due;  // nullopt: busy and not woken meanwhile
     bool busy = false;
     int failures = 0;
+    int64_t priority = 0;
     Cause cause;
+  };
+  struct Place {
+    int64_t priority;
+    UtcMillis due;
+    ObjectKey key;
+    bool operator<(const Place& other) const {
+      return std::tie(other.priority, due, key) < std::tie(priority, other.due, other.key);
+    }
   };
   void schedule(const ObjectKey& key, Item& item, UtcMillis due);
   void unschedule(const ObjectKey& key, Item& item);
 
   std::map<ObjectKey, Item> items_;
-  std::set<std::pair<UtcMillis, ObjectKey>> due_;  // of keys that are not busy
+  // Keys that are not busy: at first all wait; once their time has come they are ready.
+  std::set<std::pair<UtcMillis, ObjectKey>> waiting_;
+  std::set<Place> ready_;
   size_t busy_ = 0;
 };
 

@@ -32,6 +32,28 @@ TEST_F(QueueTest, HandsOutWokenKeysOnceEach) {
   EXPECT_EQ(queue.busy(), 2U);
 }
 
+TEST_F(QueueTest, OfDueKeysTheHighestPriorityGoesFirst) {  // behaviour-core S-6
+  const ObjectKey late{"configmaps", "default", "late"};
+  queue.wake(kA, kNow, cause(1));
+  queue.wake(kB, kNow + Millis{1}, cause(2), 5);
+  queue.wake(late, kNow + Millis{9}, cause(3), 7);
+  EXPECT_EQ(taken(kNow + Millis{1}), "b");
+  EXPECT_EQ(taken(kNow + Millis{1}), "a") << "what is not due yet does not hold back what is";
+  EXPECT_EQ(taken(kNow + Millis{9}), "late");
+}
+
+TEST_F(QueueTest, AWaitingKeyTakesItsNewPriority) {
+  queue.wake(kA, kNow, cause(1), 3);
+  queue.wake(kB, kNow, cause(2), 2);
+  queue.wake(kB, kNow, cause(3), 4);
+  const auto first = queue.take(kNow);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->key, kB);
+  EXPECT_EQ(first->cause.revision.value, 2U) << "it still waits for its first cause";
+  EXPECT_EQ(taken(kNow), "a");
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+}
+
 TEST_F(QueueTest, KeepsTheFirstCauseSinceTheLastLook) {
   queue.wake(kA, kNow, cause(1));
   queue.wake(kA, kNow, cause(2));

@@ -209,7 +209,9 @@ void Roles::begin(Role& role) {
   role.service->on_start(options_.replica->state(), wake);
   const UtcMillis now = options_.executor->now();
   const Cause cause{options_.replica->state().revision(), {}, ""};
-  for (const ObjectKey& key : wake) role.queue.wake(key, now, cause);
+  for (const ObjectKey& key : wake) {
+    role.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key));
+  }
   arm(role);
 }
 
@@ -249,7 +251,7 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
     if (role->phase != Role::Phase::kActing) continue;
-    for (const ObjectKey& key : wake) role->queue.wake(key, now, cause);
+    for (const ObjectKey& key : wake) role->queue.wake(key, now, cause, role->service->priority(state, key));
     arm(*role);
   }
 }

@@ -48,6 +48,8 @@ class Service {
   virtual std::string_view name() const = 0;
   /// The keys a change wakes. Called for every change, also while another replica holds the lease.
   virtual void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) = 0;
+  /// Of keys that are due, those of higher priority are looked at first. Asked whenever a key is woken.
+  virtual int64_t priority(const State& /*state*/, const ObjectKey& /*key*/) const { return 0; }
   /// The keys to look at when this replica begins to act (start, or lease taken over).
   virtual void on_start(const State& state, std::vector<ObjectKey>& wake) = 0;
   /// This replica no longer acts: drop connections and what was observed.

@@ -77,6 +77,11 @@ class SchedulerService final : public Service {
     }
   }
 
+  /// S-6.
+  int64_t priority(const State& state, const ObjectKey& key) const override {
+    return state.value_of(key)["spec"]["schedulePriority"]["priority"].as_int();
+  }
+
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     refused_.clear();
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {

@@ -57,6 +57,16 @@ TEST(SchedulerService, PlacesABindingAndThenLeavesItAlone) {
   EXPECT_TRUE(again->folded.empty());
 }
 
+TEST(SchedulerService, ABindingsPriorityIsItsPlaceInTheQueue) {  // S-6
+  History history = fleet();
+  history.object(kOther, binding_text("{}")).edit(kOther, [](Value& other) {
+    other.edit("spec").edit("schedulePriority").set("priority", 7);
+  });
+  const auto service = make_scheduler_service();
+  EXPECT_EQ(service->priority(history.state(), kBinding), 0);
+  EXPECT_EQ(service->priority(history.state(), kOther), 7);
+}
+
 TEST(SchedulerService, DecidesAgainWhenTheBindingHasMovedOn) {
   History history = fleet();
   const auto service = make_scheduler_service();

@@ -84,7 +84,7 @@ void Stage::add(std::unique_ptr<Service> service) {
   role->service = std::move(service);
   std::vector<ObjectKey> wake;
   role->service->on_start(state_, wake);
-  for (const ObjectKey& key : wake) role->queue.wake(key, now_, {});
+  for (const ObjectKey& key : wake) role->queue.wake(key, now_, {}, role->service->priority(state_, key));
   roles_.push_back(role);
   pump(*role);
 }
@@ -122,7 +122,8 @@ void Stage::fold_one(Entry entry, std::function<void(const Folded&)> then) {
   for (const auto& role : roles_) {
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state_, change, wake);
-    for (const ObjectKey& key : wake) role->queue.wake(key, now_, {folded.revision, entry.id, ""});
+    for (const ObjectKey& key : wake)
+      role->queue.wake(key, now_, {folded.revision, entry.id, ""}, role->service->priority(state_, key));
     pump(*role);
   }
   then(folded);
