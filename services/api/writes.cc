@@ -168,8 +168,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
   static const std::map<std::string, const char*> kIdle = {
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
-      {"overridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
-      {"clusteroverridepolicies.policy.karmada.io", "its overrides are not applied to what members get"},
       {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
@@ -194,8 +192,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
       context.warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
   };
   if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
-    warn(spec["propagateDeps"].as_bool(), "spec.propagateDeps",
-         "what the template refers to needs a policy of its own");
     warn(spec["preemption"].as_string() == "Always", "spec.preemption", "claimed templates stay with their policy");
     warn(spec["activationPreference"].as_string() == "Lazy", "spec.activationPreference",
          "changes take effect at once");

@@ -17,8 +17,9 @@ std::string text_of(const Value& value) { return value.is_string() ? value.str()
 }  // namespace
 
 const std::vector<std::string>& all_roles() {
-  static const std::vector<std::string> roles = {"api",   "binder", "scheduler",  "dispatcher", "collector",
-                                                 "taint", "quota",  "rebalancer", "lifecycle",  "control"};
+  static const std::vector<std::string> roles = {"api",         "binder",    "scheduler", "dispatcher",
+                                                 "distributor", "collector", "taint",     "quota",
+                                                 "rebalancer",  "lifecycle", "control"};
   return roles;
 }
 

@@ -31,6 +31,7 @@
 #include "services/binder/service.h"
 #include "services/collector/service.h"
 #include "services/dispatcher/service.h"
+#include "services/distributor/service.h"
 #include "services/lifecycle/service.h"
 #include "services/quota/service.h"
 #include "services/rebalancer/service.h"
@@ -229,6 +230,7 @@ class ControlPlane {
          [this] {
            return make_dispatcher_service(*members_, [this](const Value& manifest) { return open_sealed(manifest); });
          }},
+        {"distributor", [] { return make_distributor_service(); }},
         {"collector", [this] { return make_collector_service(*members_); }},
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},

@@ -111,8 +111,8 @@ int run(std::vector<std::string> words) {
   add_common(*serve_command, serving.common, config);
   serve_command
       ->add_option("--roles", serving.roles,
-                   "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, collector, taint, "
-                   "quota, rebalancer, lifecycle, control")
+                   "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, "
+                   "distributor, collector, taint, quota, rebalancer, lifecycle, control")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")

@@ -4,6 +4,7 @@
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
+#include "events/state/new_binding.h"
 #include "events/state/object.h"
 #include "services/binder/claim.h"
 #include "services/runtime/interpreter/interpreter.h"
@@ -21,46 +22,19 @@ void set_or_erase(Value& object, const char* field, const Value& value) {
   }
 }
 
-/// The same binding of the same template gets the same id on every replica, without chance.
-std::string permanent_id(const Value& object, const ObjectKey& binding) {
-  const Hash128 hash = siphash128("binding permanent-id\n" + std::string{uid_of(object)} + "\n" + to_string(binding));
-  EntryId seed;
-  for (size_t byte = 0; byte < 8; ++byte) {
-    seed.bytes[byte] = static_cast<uint8_t>(hash.lo >> (8 * byte) & 0xffU);
-    seed.bytes[byte + 8] = static_cast<uint8_t>(hash.hi >> (8 * byte) & 0xffU);
-  }
-  return uid_from(seed, 0);
-}
-
 void set_metadata(Value& made, const ObjectKey& binding, const Value& object, const Policy& policy) {
   const bool cluster_scoped = binding.ns.empty();
-  const Value& source = object["metadata"];
   Value& metadata = made.edit("metadata");
   metadata.set("name", binding.name);
   if (!cluster_scoped) metadata.set("namespace", binding.ns);
   const char* id_label = cluster_scoped ? label::kClusterBindingId : label::kBindingId;
-  if (metadata["labels"][id_label].is_empty()) metadata.edit("labels").set(id_label, permanent_id(object, binding));
+  if (metadata["labels"][id_label].is_empty())
+    metadata.edit("labels").set(id_label, binding_permanent_id(object, binding));
   const char* finalizer =
       cluster_scoped ? "karmada.io/cluster-resource-binding-controller" : "karmada.io/binding-controller";
   if (!has_finalizer(made, finalizer)) metadata.edit("finalizers").push_back(finalizer);
-  metadata.set("ownerReferences", Value::array({Value::object({{"apiVersion", object["apiVersion"]},
-                                                               {"blockOwnerDeletion", true},
-                                                               {"controller", true},
-                                                               {"kind", object["kind"]},
-                                                               {"name", source["name"]},
-                                                               {"uid", source["uid"]}})}));
+  metadata.set("ownerReferences", Value::array({owner_reference_to(object)}));
   set_claim(made, policy);
-}
-
-Value resource_of(const Value& object, const Value& resource_version) {
-  const Value& meta = object["metadata"];
-  Value resource = Value::object({{"apiVersion", object["apiVersion"]},
-                                  {"kind", object["kind"]},
-                                  {"name", meta["name"]},
-                                  {"resourceVersion", resource_version},
-                                  {"uid", meta["uid"]}});
-  if (!meta["namespace"].is_empty()) resource.set("namespace", meta["namespace"]);
-  return resource;
 }
 
 /// The policy's part replaces all but suspension.scheduling, which third parties set on the binding (D-26).
@@ -99,25 +73,12 @@ void say_what_is_not_honoured(const Policy& policy, Explanation& why) {
   if (spec["activationPreference"].as_string() == "Lazy") {
     why.steps.push_back("spec.activationPreference Lazy: not acted on, the policy takes effect at once");
   }
-  if (spec["propagateDeps"].as_bool()) {
-    why.steps.push_back(
-        "spec.propagateDeps: not acted on, what the object refers to is propagated only by policies of its own");
-  }
   if (spec["failover"]["application"].is_object()) {
     why.steps.push_back("spec.failover.application: not acted on, unhealthy applications stay where they are");
   }
 }
 
 }  // namespace
-
-std::string digest_of(const Value& object) {
-  Value relevant = object;
-  relevant.erase("status");
-  Value& metadata = relevant.edit("metadata");
-  metadata.erase("resourceVersion");
-  metadata.erase("managedFields");
-  return to_string(siphash128(to_json(relevant)));
-}
 
 Result<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing, const Value& object,
                            const Policy& policy, UtcMillis now, Explanation& why) {
@@ -127,12 +88,12 @@ Result<Value> make_binding(const State& state, const ObjectKey& binding, const V
   made.set("kind", cluster_scoped ? "ClusterResourceBinding" : "ResourceBinding");
   set_metadata(made, binding, object, policy);
 
-  const std::string digest = digest_of(object);
+  const std::string digest = template_digest(object);
   const bool same_template = annotation_of(existing, kTemplateDigestAnnotation) == digest;
   made.edit("metadata").edit("annotations").set(kTemplateDigestAnnotation, digest);
   Value& spec = made.edit("spec");
-  spec.set("resource", resource_of(object, same_template ? existing["spec"]["resource"]["resourceVersion"]
-                                                         : object["metadata"]["resourceVersion"]));
+  spec.set("resource", resource_reference_to(object, same_template ? existing["spec"]["resource"]["resourceVersion"]
+                                                                   : object["metadata"]["resourceVersion"]));
 
   for (const char* field : {"propagateDeps", "schedulerName", "failover", "preserveResourcesOnDeletion"}) {
     set_or_erase(spec, field, policy.spec[field]);

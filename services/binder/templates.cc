@@ -4,6 +4,7 @@
 #include <array>
 
 #include "events/state/served.h"
+#include "events/state/work.h"
 
 namespace shiplog::binder {
 namespace {
@@ -14,14 +15,6 @@ constexpr std::array<std::string_view, 10> kExcludedGroups = {
 
 bool reserved(std::string_view ns) {
   return ns == "karmada-system" || ns == "karmada-cluster" || ns.starts_with("karmada-es-");
-}
-
-std::string lower(std::string_view text) {
-  std::string result{text};
-  for (char& letter : result) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return result;
 }
 
 void select(const State& state, const Policy& policy, const ResourceSelector& selector, std::vector<ObjectKey>& keys) {
@@ -78,10 +71,8 @@ std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy) {
 }
 
 ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind) {
-  std::string name = template_key.name;
-  std::replace(name.begin(), name.end(), ':', '.');
   return {template_key.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, template_key.ns,
-          lower(name + "-" + std::string{kind})};
+          binding_name(kind, template_key.name)};
 }
 
 std::optional<ObjectKey> template_key(const State& state, const Value& binding) {

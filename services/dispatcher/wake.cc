@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/dispatch.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 
@@ -84,6 +85,14 @@ void wake_for_cluster(const State& state, const Change& cluster, std::vector<Obj
   const bool asked =
       std::ranges::any_of(state.override_policies(), [](const auto& one) { return one.second.asks_about_clusters(); });
   if (!asked) return;
+  // What could not be rendered for it may have no Work there.
+  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding, type::kNamespace}) {
+    for (const auto& [name, object] : state.objects(type)) {
+      if (condition_of(object.value, kWorksSyncedCondition)["status"].as_string() == "False") {
+        wake.push_back({type, name.ns, name.name});
+      }
+    }
+  }
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster.object.name))) {
     for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
       const auto id = label_of(work.value, label);

@@ -65,7 +65,7 @@ JournalBackend embedded_journal() {
 Plane::Shape Plane::a_process_a_role() {
   Shape shape = {{"plane", "api"}, {"other", "api"}};
   for (const char* role :
-       {"binder", "scheduler", "dispatcher", "collector", "taint", "quota", "lifecycle", "control"}) {
+       {"binder", "scheduler", "dispatcher", "distributor", "collector", "taint", "quota", "lifecycle", "control"}) {
     shape[role] = role;
   }
   return shape;

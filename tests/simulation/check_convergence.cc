@@ -33,9 +33,14 @@ void check_replicas(World& world) {
   }
 }
 
-bool unclaimed(const Value& binding) {
-  return label_of(binding, label::kPolicyId).empty() && label_of(binding, label::kClusterPolicyId).empty();
+/// What of a binding's targets could not be rendered, as the binding tells (B-21).
+bool override_failed(const Value& binding, const std::string& cluster) {
+  const Value& condition = condition_of(binding, kWorksSyncedCondition);
+  return condition["status"].as_string() == "False" &&
+         condition["message"].as_string().find("cluster(" + cluster + ")") != std::string_view::npos;
 }
+
+bool suspended(const Value& work) { return work["spec"]["suspendDispatching"].as_bool(); }
 
 /// The number of clusters in the words of a refusal follows clusters that do not concern the binding, and so wake
 /// nobody.
@@ -60,7 +65,10 @@ void check_nothing_to_decide(World& world) {
       // A policy's taint that somebody took off by hand stays off until the cluster's condition changes (2.4.3).
       if (name == "taint" && key.ns == "taint-policies") continue;
       // D-39: what was rendered for a binding stays when its policy goes, whatever its template then becomes.
-      if (name == "dispatcher" && unclaimed(state.value_of(key))) continue;
+      if (name == "dispatcher" && unclaimed(state.value_of(key)) &&
+          state.value_of(key)["spec"]["requiredBy"].size() == 0) {
+        continue;
+      }
       const auto decided = decide_of(name)(state, key, world.timeline.now());
       if (!decided || !decided.value() || only_counts_anew(state, *decided.value())) continue;
       std::string what;
@@ -95,6 +103,9 @@ void check_bindings(World& world) {
           world.trace.broken("converge", where + " aims at " + cluster + ", which is no member");
         }
       }
+      for (const Value& required : binding["spec"]["requiredBy"].items()) {
+        for (const Value& target : required["clusters"].items()) targets.insert(target["name"].str());
+      }
       const bool cluster_scoped = name.ns.empty();
       const auto id = label_of(binding, cluster_scoped ? label::kClusterBindingId : label::kBindingId);
       std::set<std::string> works;
@@ -112,7 +123,8 @@ void check_bindings(World& world) {
       for (const std::string& one : works) text += " " + one;
       for (const std::string& one : targets) {
         const Cluster* cluster = state.cluster(one);
-        if (has_template && !works.contains(one) && cluster != nullptr && !cluster->deleting) {
+        if (has_template && !works.contains(one) && cluster != nullptr && !cluster->deleting &&
+            !override_failed(binding, one)) {
           world.trace.broken("converge", text + ", and aims at " + one);
         }
       }
@@ -178,12 +190,20 @@ void check_member(World& world, const std::string& cluster) {
   std::set<ObjectKey> wanted;
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
     const std::string where = to_string(ObjectKey{type::kWork, name.ns, name.name});
+    bool kept_away = false;
     if (deleting(work.value)) world.trace.broken("converge", where + " is being deleted for ever");
     for (const Value& manifest : work.value["spec"]["workload"]["manifests"].items()) {
       const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
       const ObjectKey key =
           served->key(manifest["metadata"]["namespace"].as_string(), manifest["metadata"]["name"].as_string());
       wanted.insert(key);
+      if (suspended(work.value)) continue;
+      // It waits for its namespace, which an override keeps away.
+      const Value& in = state.value_of({type::kNamespace, "", key.ns});
+      if (!applied(work.value) && override_failed(in, cluster)) {
+        kept_away = true;
+        continue;
+      }
       const Value& there = member.find(key);
       if (there.is_null()) {
         world.trace.broken("converge", cluster + " has no " + to_string(key) + " as " + where + " wants it");
@@ -192,7 +212,7 @@ void check_member(World& world, const std::string& cluster) {
                                            " says: " + to_json(there) + " instead of " + to_json(manifest));
       }
     }
-    if (!applied(work.value)) {
+    if (!applied(work.value) && !suspended(work.value) && !kept_away) {
       world.trace.broken("converge",
                          where + " is not applied: " + condition_of(work.value, "Applied")["message"].str());
     }
@@ -211,14 +231,18 @@ void check_status(World& world) {
     const Value& resource = object.value["spec"]["resource"];
     if (resource["kind"].as_string() != "Deployment" || object.value["spec"]["clusters"].size() == 0) continue;
     int64_t ready = 0;
+    bool unsettled = false;
     // Where it has a Work: also on clusters that it is only just leaving.
     for (const ObjectKey& key : state.labelled(label::kBindingId, label_of(object.value, label::kBindingId))) {
       if (key.type != type::kWork) continue;
+      // Suspended before the member's answer was known: what it says is not counted until that is (E-5).
+      const Value& work = state.value_of(key);
+      unsettled = unsettled || (suspended(work) && !applied(work));
       const auto& member = world.members.member(cluster_of_space(key.ns));
       ready += member.find({kDeployments, name.ns, resource["name"].str()})["status"]["readyReplicas"].as_int();
     }
     const Value& deployment = state.value_of({kDeployments, name.ns, resource["name"].str()});
-    if (deployment.is_null() || deployment["status"]["readyReplicas"].as_int() == ready) continue;
+    if (unsettled || deployment.is_null() || deployment["status"]["readyReplicas"].as_int() == ready) continue;
     world.trace.broken("converge", kDeployments + ("/" + name.ns) + "/" + resource["name"].str() + " says " +
                                        std::to_string(deployment["status"]["readyReplicas"].as_int()) +
                                        " ready, its members have " + std::to_string(ready));
@@ -232,6 +256,7 @@ void check_convergence(World& world) {
   check_nothing_to_decide(world);
   check_bindings(world);
   check_placements(world);
+  check_overrides(world);
   for (const auto& [name, cluster] : world.reference.state().clusters()) {
     if (cluster.deleting) {
       check_leaving(world, name);

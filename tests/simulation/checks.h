@@ -12,4 +12,11 @@ void check_history(World& world);
 /// members hold what their Works say and nothing else, and what they say of it has come back.
 void check_convergence(World& world);
 
+/// For the same: each Work carries the label that the override policies end up with, and what Deployments refer to is
+/// where their bindings aim at, both told from the users' objects.
+void check_overrides(World& world);
+
+/// Nobody's policy speaks for the binding.
+bool unclaimed(const Value& binding);
+
 }  // namespace shiplog::simulation

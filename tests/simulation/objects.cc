@@ -155,4 +155,53 @@ Value selector(const char* api_version, const char* kind, const std::string& ns,
   return one;
 }
 
+Value override_policy(Chance& chance, const std::string& ns, const std::string& name,
+                      const std::vector<std::string>& clusters) {
+  const std::string number = std::to_string(chance.below(5));
+  Value selectors = Value::array();
+  switch (chance.below(4)) {
+    case 0:
+      selectors.push_back(selector("apps/v1", "Deployment", ns, "", chance.permille(500) ? "red" : ""));
+      break;
+    case 1:
+      selectors.push_back(selector("v1", "ConfigMap", ns, "", chance.permille(500) ? "green" : ""));
+      break;
+    case 2:
+      selectors.push_back(selector("apps/v1", "Deployment", ns, "web-" + number, ""));
+      selectors.push_back(selector("v1", "ConfigMap", ns, "settings-" + number, "blue"));
+      break;
+    default:
+      break;  // everything
+  }
+  Value rules = Value::array();
+  for (int64_t count = chance.between(1, 2); count > 0; --count) {
+    Value overriders = Value::object();
+    const std::string word = name + "-" + std::to_string(chance.below(100));
+    overriders.set("labelsOverrider",
+                   Value::array({Value::object({{"operator", "add"}, {"value", Value::object({{"team", word}})}})}));
+    if (chance.permille(300)) {
+      overriders.set("imageOverrider",
+                     Value::array({Value::object({{"component", "Tag"}, {"operator", "replace"}, {"value", word}})}));
+    }
+    // A Deployment has no data.
+    if (chance.permille(100)) {
+      overriders.set("plaintext",
+                     Value::array({Value::object({{"path", "/data/text"}, {"operator", "replace"}, {"value", word}})}));
+    }
+    Value rule = Value::object({{"overriders", std::move(overriders)}});
+    if (chance.permille(300)) {
+      rule.set("targetCluster", Value::object({{"clusterNames", Value::array({chance.one_of(clusters)})}}));
+    } else if (chance.permille(300)) {
+      const Value labels = Value::object({{"tier", chance.permille(500) ? "gold" : "silver"}});
+      rule.set("targetCluster", Value::object({{"labelSelector", Value::object({{"matchLabels", labels}})}}));
+    }
+    rules.push_back(std::move(rule));
+  }
+  Value value = generated(
+      object_of("policy.karmada.io/v1alpha1", ns.empty() ? "ClusterOverridePolicy" : "OverridePolicy", ns, name));
+  value.set("spec", Value::object({{"overrideRules", std::move(rules)}}));
+  if (selectors.size() > 0) value.edit("spec").set("resourceSelectors", std::move(selectors));
+  return value;
+}
+
 }  // namespace shiplog::simulation

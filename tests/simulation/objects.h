@@ -28,6 +28,10 @@ Value taint_policy(const std::string& name, bool evict);
 Value random_placement(Chance& chance, const std::vector<std::string>& clusters);
 /// A PropagationPolicy of `ns`, or a ClusterPropagationPolicy when that is empty.
 Value policy(const std::string& ns, const std::string& name, Value selectors, Value placement);
+/// An OverridePolicy of `ns`, or a ClusterOverridePolicy when that is empty: selectors, clusters and overriders at
+/// random, among them some that cannot be applied to what they select.
+Value override_policy(Chance& chance, const std::string& ns, const std::string& name,
+                      const std::vector<std::string>& clusters);
 Value selector(const char* api_version, const char* kind, const std::string& ns, const std::string& name,
                const std::string& app);
 

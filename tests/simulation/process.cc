@@ -12,6 +12,8 @@
 #include "services/collector/service.h"
 #include "services/dispatcher/decide.h"
 #include "services/dispatcher/service.h"
+#include "services/distributor/decide.h"
+#include "services/distributor/service.h"
 #include "services/lifecycle/decide.h"
 #include "services/lifecycle/service.h"
 #include "services/quota/decide.h"
@@ -27,8 +29,8 @@
 namespace shiplog::simulation {
 
 const std::vector<std::string>& all_services() {
-  static const std::vector<std::string> kNames = {"lifecycle",  "binder",    "scheduler", "quota",
-                                                  "dispatcher", "collector", "taint",     "rebalancer"};
+  static const std::vector<std::string> kNames = {"lifecycle",   "binder",    "scheduler", "quota",     "dispatcher",
+                                                  "distributor", "collector", "taint",     "rebalancer"};
   return kNames;
 }
 
@@ -39,6 +41,7 @@ std::unique_ptr<Service> make_service(const std::string& name, Members& members)
   if (name == "quota") return make_quota_service();
   if (name == "rebalancer") return make_rebalancer_service();
   if (name == "taint") return make_taint_service();
+  if (name == "distributor") return make_distributor_service();
   if (name == "dispatcher") return make_dispatcher_service(members);
   SHIPLOG_CHECK(name == "collector", "the service is known");
   return make_collector_service(members);
@@ -50,6 +53,7 @@ Decide decide_of(const std::string& service) {
   if (service == "scheduler") return scheduler::decide;
   if (service == "quota") return quota::decide;
   if (service == "rebalancer") return rebalancer::decide;
+  if (service == "distributor") return distributor::decide;
   if (service == "dispatcher") return dispatcher::decide;
   if (service == "collector") return collector::decide;
   if (service == "taint") return taint::decide;

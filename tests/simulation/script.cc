@@ -71,8 +71,9 @@ class Plan {
   void users(Millis first) {
     for (Millis at = first; at < script_.until; at = later(at, pause_of_users())) {
       const uint64_t what = chance_.below(100);
-      const char* group = what < 52   ? "template"
-                          : what < 70 ? "policy"
+      const char* group = what < 48   ? "template"
+                          : what < 64 ? "policy"
+                          : what < 70 ? "override"
                           : what < 80 ? "quota"
                           : what < 90 ? "cluster"
                           : what < 96 ? "work"

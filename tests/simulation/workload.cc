@@ -21,6 +21,14 @@ ObjectKey any_of(Chance& chance, const State& state, const char* type) {
   return {type, at->first.ns, at->first.name};
 }
 
+/// The Deployment needs a ConfigMap, and no other; an empty name: none.
+void mount(Value& object, const std::string& config_map) {
+  Value& pod = object.edit("spec").edit("template").edit("spec");
+  if (config_map.empty()) return void(pod.erase("volumes"));
+  pod.set("volumes",
+          Value::array({Value::object({{"name", "settings"}, {"configMap", Value::object({{"name", config_map}})}})}));
+}
+
 }  // namespace
 
 std::string Workload::ns() { return chance_.one_of(kNamespaces); }
@@ -46,6 +54,7 @@ void Workload::act(const std::string& about, uint64_t seed) {
   world_.count("write " + about);
   if (about == "template") return on_template(*process);
   if (about == "policy") return on_policy(*process);
+  if (about == "override") return on_override(*process);
   if (about == "quota") return on_quota(*process);
   if (about == "cluster") return on_cluster(*process);
   if (about == "work") return on_work(*process);
@@ -91,8 +100,9 @@ void Workload::on_template(Process& process) {
   const ObjectKey key = which < 6 ? deployments : which < 9 ? config_maps : roles;
   if (process.replica().state().find(key) == nullptr) {
     if (key == deployments) {
-      return create(process, key,
-                    deployment(key.ns, key.name, app(), chance_.between(0, 9), chance_.permille(600) ? 100 : 0));
+      Value made = deployment(key.ns, key.name, app(), chance_.between(0, 9), chance_.permille(600) ? 100 : 0);
+      if (chance_.permille(500)) mount(made, "settings-" + std::to_string(chance_.below(5)));
+      return create(process, key, std::move(made));
     }
     if (key == config_maps) return create(process, key, config_map(key.ns, key.name, app(), "first"));
     return create(process, key, cluster_role(key.name, app()));
@@ -101,6 +111,10 @@ void Workload::on_template(Process& process) {
   if (chance_.permille(200)) {
     return change(process, key,
                   [app = app()](Value& object) { object.edit("metadata").edit("labels").set("app", app); });
+  }
+  if (key == deployments && chance_.permille(250)) {
+    const std::string config = chance_.permille(700) ? "settings-" + std::to_string(chance_.below(5)) : "";
+    return change(process, key, [config](Value& object) { mount(object, config); });
   }
   if (key == deployments) {
     return change(process, key, [replicas = chance_.between(0, 12), image = chance_.below(4)](Value& object) {
@@ -133,7 +147,22 @@ void Workload::on_policy(Process& process) {
     wanted.edit("spec").set("conflictResolution", "Overwrite");
     if (chance_.permille(500)) wanted.edit("spec").set("preserveResourcesOnDeletion", true);
   }
+  if (chance_.permille(500)) wanted.edit("spec").set("propagateDeps", true);
+  if (chance_.permille(150)) {
+    const Value where = Value::object({{"clusterNames", Value::array({chance_.one_of(world_.shape.clusters)})}});
+    wanted.edit("spec").set("suspension", chance_.permille(300) ? Value::object({{"dispatching", true}})
+                                                                : Value::object({{"dispatchingOnClusters", where}}));
+  }
   put(process, key, std::move(wanted));
+}
+
+void Workload::on_override(Process& process) {
+  const bool cluster_scoped = chance_.permille(400);
+  const std::string in = cluster_scoped ? "" : ns();
+  const ObjectKey key{cluster_scoped ? type::kClusterOverridePolicy : type::kOverridePolicy, in,
+                      "override-" + std::to_string(chance_.below(3))};
+  if (process.replica().state().find(key) != nullptr && chance_.permille(300)) return remove(process, key);
+  put(process, key, override_policy(chance_, in, key.name, world_.shape.clusters));
 }
 
 void Workload::on_quota(Process& process) {

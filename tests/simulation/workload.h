@@ -16,7 +16,7 @@ class Workload {
 
   /// What every fleet begins with.
   void begin();
-  /// One request: about a "template", "policy", "quota", "cluster", "namespace" or "work".
+  /// One request: about a "template", "policy", "override", "quota", "cluster", "namespace" or "work".
   void act(const std::string& about, uint64_t seed);
 
  private:
@@ -27,6 +27,7 @@ class Workload {
 
   void on_template(Process& process);
   void on_policy(Process& process);
+  void on_override(Process& process);
   void on_quota(Process& process);
   void on_cluster(Process& process);
   void on_namespace(Process& process);

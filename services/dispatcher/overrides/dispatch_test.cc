@@ -197,6 +197,23 @@ TEST_F(DispatchOverridden, NamespacesGetClusterPoliciesOnly_B_27) {
   EXPECT_EQ(synced(shop)["status"], Value{"False"});
 }
 
+TEST_F(DispatchOverridden, AWorkTellsThatItsNamespaceIsKeptAway_B_27_E_5) {
+  Value spec = rule(kOnM1, kImpossible);
+  spec.set("resourceSelectors", json(R"([{"apiVersion": "v1", "kind": "Namespace"}])"));
+  policy("", "no-namespaces", spec);
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const Value map = config_map("shop", "settings", "x");
+  stage.put({"configmaps", "shop", "settings"}, map);
+  stage.put(testing::binding_key(binding(map, {{"m1", 0}})), binding(map, {{"m1", 0}}));
+  run();
+  const Value& condition = condition_of(stage.state().value_of(work_key("m1", map)), "Applied");
+  EXPECT_EQ(condition["status"], Value{"False"});
+  EXPECT_NE(condition["message"].as_string().find("shop"), std::string_view::npos) << condition["message"].as_string();
+  stage.write({DeletionRequested{.object = {type::kClusterOverridePolicy, "", "no-namespaces"}}});
+  run();
+  EXPECT_EQ(condition_of(stage.state().value_of(work_key("m1", map)), "Applied")["status"], Value{"True"});
+}
+
 TEST_F(DispatchOverridden, AClusterThatChangesItsLabelsGetsItsOverrides_B_18) {
   policy("default", "prod", rule(R"({"labelSelector": {"matchLabels": {"tier": "prod"}}})", kOtherRegistry));
   EXPECT_EQ(image_on("m2"), "nginx:1");
@@ -205,6 +222,22 @@ TEST_F(DispatchOverridden, AClusterThatChangesItsLabelsGetsItsOverrides_B_18) {
   stage.put(cluster_key("m2"), cluster);
   run();
   EXPECT_EQ(image_on("m2"), "r.io/nginx:1");
+}
+
+TEST_F(DispatchOverridden, AClusterWhereNothingCouldBeRenderedIsLookedAtAgain_B_18) {
+  policy("default", "bad", rule(R"({"labelSelector": {"matchLabels": {"tier": "prod"}}})", kImpossible));
+  Value cluster = stage.state().value_of(cluster_key("m2"));
+  cluster.edit("metadata").edit("labels").set("tier", "prod");
+  stage.put(cluster_key("m2"), cluster);
+  const Value map = config_map("default", "late", "x");
+  stage.put({"configmaps", "default", "late"}, map);
+  stage.put(testing::binding_key(binding(map, {{"m2", 0}})), binding(map, {{"m2", 0}}));
+  run();
+  EXPECT_TRUE(stage.state().value_of(work_key("m2", map)).is_null());
+  cluster.edit("metadata").edit("labels").set("tier", "test");
+  stage.put(cluster_key("m2"), cluster);
+  run();
+  EXPECT_FALSE(stage.state().value_of(work_key("m2", map)).is_null());
 }
 
 TEST_F(DispatchOverridden, APolicyWakesWhatItSelectsAndNothingElse_B_1) {

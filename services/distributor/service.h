@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "services/runtime/service.h"
+
+namespace shiplog {
+
+/// Role "distributor": what the templates of bindings with propagateDeps refer to goes where they go (behaviour-core
+/// 3.6). Upstream's dependencies distributor.
+std::unique_ptr<Service> make_distributor_service();
+
+}  // namespace shiplog
