@@ -6,6 +6,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/auth/gate.h"
 #include "services/api/certificates.h"
+#include "services/api/customizations.h"
 #include "services/api/token_secrets.h"
 #include "services/api/writes.h"
 
@@ -87,6 +88,7 @@ void admit_and_create(const ServerPtr& server, const ContextPtr& context, Creati
   const ObjectKey key = key_for(*context, object);
   if (const auto denied = refuse_write(*server, *context, key, {}, object)) return refuse(server, context, *denied);
   if (const auto denied = refuse_certificate(*server, *context, {}, object)) return refuse(server, context, *denied);
+  if (const auto denied = refuse_customization(*server, *context, object)) return refuse(server, context, *denied);
   if (creation.applied) {
     object.edit("metadata").set("managedFields", creation.managed);
   } else {

@@ -6,6 +6,7 @@
 #include "events/base/yaml.h"
 #include "services/api/auth/gate.h"
 #include "services/api/certificates.h"
+#include "services/api/customizations.h"
 #include "services/api/patch/patch.h"
 #include "services/api/versions/versions.h"
 #include "services/api/writes.h"
@@ -41,6 +42,7 @@ void admit_and_store(const ServerPtr& server, const ContextPtr& context, Update 
     return refuse(server, context, *denied);
   }
   if (const auto denied = refuse_certificate(*server, *context, old, wanted)) return refuse(server, context, *denied);
+  if (const auto denied = refuse_customization(*server, *context, wanted)) return refuse(server, context, *denied);
   if (update.applied) {
     wanted.edit("metadata").set("managedFields", update.managed);
   } else {

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "events/state/policy.h"
+#include "events/state/served.h"
 #include "services/binder/claim.h"
 #include "services/binder/decide.h"
 #include "services/binder/templates.h"
+#include "services/runtime/interpreter/customizations.h"
 
 namespace shiplog {
 namespace {
@@ -33,6 +35,7 @@ class BinderService final : public Service {
     if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
     if (binder::is_binding(change.object.type)) return on_binding(state, change, wake);
     if (change.object.type == kOverridePolicy || change.object.type == kClusterOverridePolicy) return;
+    wake_reinterpreted(state, change, wake);
     if (!binder::propagates(change.object)) return;
     if (!change.created() && !change.removed() && only_status_differs(change.before, change.after)) return;
     if (!change.removed()) wake.push_back(change.object);
@@ -60,6 +63,17 @@ class BinderService final : public Service {
   }
 
  private:
+  /// How many replicas objects of a kind have may be told differently now.
+  static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+      const auto served = served_kind(state, api_version, kind);
+      if (!served || !binder::propagates(served->type())) continue;
+      for (const auto& [name, object] : state.objects(served->type())) {
+        wake.push_back({served->type(), name.ns, name.name});
+      }
+    }
+  }
+
   // Their coming can end a wait (D-13), but the waiting template is looked at again anyway, with backoff.
   static constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
   static constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";

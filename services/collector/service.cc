@@ -4,10 +4,12 @@
 #include <map>
 #include <utility>
 
+#include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/collector/decide.h"
 #include "services/collector/probe.h"
 #include "services/collector/watch.h"
+#include "services/runtime/interpreter/customizations.h"
 
 namespace shiplog {
 namespace {
@@ -41,6 +43,8 @@ class CollectorService final : public Service {
       }
     } else if (key.type == type::kCluster) {
       on_cluster(change, wake);
+    } else if (key.type == interpreter::kCustomizationType) {
+      on_customization(state, change, wake);
     } else if (key.type == type::kSecret && !change.removed()) {
       for (const auto& [name, cluster] : state.clusters()) {
         if (cluster.secret_namespace == key.ns && cluster.secret_name == key.name) {
@@ -136,6 +140,20 @@ class CollectorService final : public Service {
       if (id.empty()) continue;
       for (const ObjectKey& key : state.labelled(label, id)) {
         if (is_binding(key)) wake.push_back(key);
+      }
+    }
+  }
+
+  /// What members' objects of the kind say is read once more, and summed up once more.
+  void on_customization(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+      if (const auto served = served_kind(state, api_version, kind)) watches_.list_again(served->type(), wake);
+      for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+        for (const auto& [name, binding] : state.objects(type)) {
+          const Value& resource = binding.value["spec"]["resource"];
+          if (resource["apiVersion"].as_string() != api_version || resource["kind"].as_string() != kind) continue;
+          wake.push_back({type, name.ns, name.name});
+        }
       }
     }
   }

@@ -76,6 +76,14 @@ void Watches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& w
   }
 }
 
+void Watches::list_again(const std::string& type, std::vector<ObjectKey>& wake) {
+  for (const auto& [key, served] : wanted_) {
+    if (key.type != type) continue;
+    if (const auto watch = watches_.find(key); watch != watches_.end()) watch->second->ended = true;
+    wake.push_back(key);
+  }
+}
+
 void Watches::forget_cluster(const std::string& cluster) {
   std::erase_if(wanted_, [&](const auto& item) { return item.first.name == cluster; });
   std::erase_if(watches_, [&](const auto& item) { return item.first.name == cluster; });

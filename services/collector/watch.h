@@ -34,6 +34,8 @@ class Watches {
   void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   /// The watches of a cluster that became ready.
   void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const;
+  /// Looks at every object of a type once more: what is kept of them is told differently now.
+  void list_again(const std::string& type, std::vector<ObjectKey>& wake);
   void forget_cluster(const std::string& cluster);
   void forget_work(const ObjectKey& work);
   void clear();

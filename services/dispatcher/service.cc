@@ -4,6 +4,7 @@
 #include "services/dispatcher/apply_work.h"
 #include "services/dispatcher/decide.h"
 #include "services/dispatcher/wake.h"
+#include "services/runtime/interpreter/customizations.h"
 
 namespace shiplog {
 namespace {
@@ -43,6 +44,8 @@ class DispatcherService final : public Service {
       }
     } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
       dispatcher::wake_overridden(state, change, wake);
+    } else if (key.type == interpreter::kCustomizationType) {
+      wake_reinterpreted(state, change, wake);
     } else if (key.type == type::kCluster) {
       dispatcher::wake_for_cluster(state, change, wake);
       const auto ready = [](const Value& cluster) {
@@ -74,6 +77,19 @@ class DispatcherService final : public Service {
   }
 
  private:
+  /// What a kind's manifests say of replicas, and what members keep, may be told differently now.
+  static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+      for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+        for (const auto& [name, binding] : state.objects(type)) {
+          const Value& resource = binding.value["spec"]["resource"];
+          if (resource["apiVersion"].as_string() != api_version || resource["kind"].as_string() != kind) continue;
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
   static void on_work(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     const Value& before = change.before;
     const Value& after = change.after;

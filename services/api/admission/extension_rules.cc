@@ -6,6 +6,7 @@
 #include "events/state/object.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
+#include "services/runtime/interpreter/customizations.h"
 
 // Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2),
 // bindings written by hand (api 5.2).
@@ -251,6 +252,12 @@ void check_multi_cluster_service(const Value& object, const Write& write, Causes
   }
 }
 
+// --- ResourceInterpreterCustomization
+
+void check_customization(const Value& object, const Write&, Causes& causes) {
+  for (const auto& bad : interpreter::bad_scripts(object)) causes.invalid(bad.field, Value{"<script>"}, bad.why);
+}
+
 // --- ResourceInterpreterWebhookConfiguration
 
 void check_interpreter_rule(const Value& rule, const std::string& field, Causes& causes) {
@@ -294,6 +301,11 @@ void check_interpreter_webhooks(const Value& object, const Write&, Causes& cause
       causes.required(field + ".clientConfig", "exactly one of url or service is required");
     } else if (!url.is_null() && (!url.as_string().starts_with("https://") || url.as_string().size() < 9)) {
       causes.invalid(field + ".clientConfig.url", url, "'https' is the only allowed URL scheme");
+    }
+    if (hook["rules"].size() > 0) {
+      causes.forbidden(field + ".rules",
+                       "interpreter webhooks are not called by this version: what they match would be interpreted "
+                       "without them. Use a ResourceInterpreterCustomization");
     }
     for (size_t j = 0; j < hook["rules"].size(); ++j) {
       check_interpreter_rule(hook["rules"][j], at(field + ".rules", j), causes);
@@ -352,6 +364,9 @@ const std::vector<Rules>& extension_rules() {
       {.type = "multiclusteringresses.networking.karmada.io",
        .webhook = "multiclusteringress.karmada.io",
        .check = check_ingress},
+      {.type = interpreter::kCustomizationType,
+       .webhook = "resourceinterpretercustomization.karmada.io",
+       .check = check_customization},
       {.type = "resourceinterpreterwebhookconfigurations.config.karmada.io",
        .webhook = "config.karmada.io",
        .check = check_interpreter_webhooks},

@@ -58,12 +58,28 @@ TEST(ExtensionAdmission, InterpreterWebhooks) {  // api 7.2
   };
   EXPECT_EQ(
       fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
-      "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
+      "rules":[]})")),
       "no error");
+  EXPECT_EQ(
+      fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
+      "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
+      "webhooks[0].rules")
+      << "it would not be called";
   EXPECT_EQ(fields_of(with(R"({"name":"a","clientConfig":{"url":"http://x"},"interpreterContextVersions":["v2"],
       "rules":[{"operations":["Prune"],"apiGroups":["*","b"],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
-            "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules[0].apiGroups,"
+            "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules,webhooks[0].rules[0].apiGroups,"
             "webhooks[0].rules[0].operations[0],webhooks[0].interpreterContextVersions");
+}
+
+TEST(ExtensionAdmission, InterpreterScriptsHaveToParse_L_17) {
+  const auto with = [](const char* script) {
+    return create("resourceinterpretercustomizations.config.karmada.io",
+                  json(R"({"metadata":{"name":"c"},"spec":{"target":{"apiVersion":"v1","kind":"Pod"},
+                      "customizations":{"retention":{"luaScript":")" +
+                       std::string{script} + "\"}}}}"));
+  };
+  EXPECT_EQ(fields_of(with("function Retain(a, b) return a end")), "no error");
+  EXPECT_EQ(fields_of(with("function Retain(a, b) return")), "spec.customizations.retention.luaScript");
 }
 
 TEST(ExtensionAdmission, BindingsWrittenByHand) {  // api 5.2

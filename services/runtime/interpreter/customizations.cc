@@ -48,36 +48,42 @@ std::vector<Script> customized(const State& state, const Value& object, Operatio
   return found;
 }
 
-Result<void> check_scripts(const Value& customization) {
+std::vector<BadScript> bad_scripts(const Value& customization) {
+  std::vector<BadScript> bad;
   for (const OperationNames& names : kOperations) {
     const Value& text = script_of(customization, names);
     if (text.is_empty()) continue;
     if (const auto parsed = lua::check(text.as_string()); !parsed) {
-      return parsed.error().context(std::string{"spec.customizations."} + names.field + ".luaScript");
+      bad.push_back({std::string{"spec.customizations."} + names.field + ".luaScript", parsed.error().message});
     }
   }
-  return ok();
+  return bad;
 }
 
-Result<void> check_customization(const State& state, const Value& customization) {
-  SHIPLOG_TRY(check_scripts(customization));
-  const Target target = target_of(customization);
-  for (const auto& [name, other] : state.objects(kCustomizationType)) {
-    if (name.name == customization["metadata"]["name"].as_string()) continue;
-    if (!targets(other.value, target.api_version, target.kind)) continue;
+std::optional<std::string> conflict(const Value& customization, const std::vector<Value>& others) {
+  const Value& target = customization["spec"]["target"];
+  for (const Value& other : others) {
+    if (other["metadata"]["name"] == customization["metadata"]["name"]) continue;
+    if (!targets(other, target["apiVersion"].as_string(), target["kind"].as_string())) continue;
     for (const OperationNames& names : kOperations) {
       if (names.operation == Operation::kDependencies) continue;
-      if (script_of(customization, names).is_empty() || script_of(other.value, names).is_empty()) continue;
-      return Error{ErrorCode::kInvalid, std::string{"conflicting with InterpreterOperation("} + names.name +
-                                            ") of existing ResourceInterpreterCustomization(" + name.name + ")"};
+      if (script_of(customization, names).is_empty() || script_of(other, names).is_empty()) continue;
+      return std::string{"conflicting with InterpreterOperation("} + names.name +
+             ") of existing ResourceInterpreterCustomization(" + other["metadata"]["name"].str() + ")";
     }
   }
-  return ok();
+  return std::nullopt;
 }
 
-Target target_of(const Value& customization) {
-  const Value& target = customization["spec"]["target"];
-  return {target["apiVersion"].str(), target["kind"].str()};
+std::vector<Target> concerned(const Change& change) {
+  std::vector<Target> found;
+  if (change.object.type != kCustomizationType || change.before["spec"] == change.after["spec"]) return found;
+  for (const Value* customization : {&change.before, &change.after}) {
+    const Value& target = (*customization)["spec"]["target"];
+    Target one{target["apiVersion"].str(), target["kind"].str()};
+    if (!one.kind.empty() && std::ranges::find(found, one) == found.end()) found.push_back(std::move(one));
+  }
+  return found;
 }
 
 }  // namespace shiplog::interpreter

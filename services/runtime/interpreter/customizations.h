@@ -36,16 +36,23 @@ struct Script {
 /// (L-17).
 std::vector<Script> customized(const State& state, const Value& object, Operation operation);
 
-/// What of a customization an admission refuses (L-17): a script that does not parse, and an operation that another
-/// customization of the same kind has, dependencies excepted. Error: kInvalid.
-Result<void> check_customization(const State& state, const Value& customization);
-/// The first half of that, which needs no state.
-Result<void> check_scripts(const Value& customization);
+/// A script of a customization that does not parse (L-17).
+struct BadScript {
+  std::string field;  ///< "spec.customizations.retention.luaScript"
+  std::string why;
+};
+std::vector<BadScript> bad_scripts(const Value& customization);
 
-/// The objects that a change of this customization concerns: those of its target's kind.
+/// Why a customization may not stand beside the others: one of the same kind has a script for an operation that it has
+/// one for, dependencies excepted (L-17). nullopt: it may.
+std::optional<std::string> conflict(const Value& customization, const std::vector<Value>& others);
+
+/// The kinds whose objects have to be looked at again after this change: what the customization was for, and what it is
+/// for now. Empty unless the change is one of a customization's spec.
 struct Target {
   std::string api_version, kind;
+  bool operator==(const Target&) const = default;
 };
-Target target_of(const Value& customization);
+std::vector<Target> concerned(const Change& change);
 
 }  // namespace shiplog::interpreter

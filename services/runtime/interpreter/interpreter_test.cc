@@ -129,18 +129,37 @@ TEST_F(Interpreter, SeveralCustomizationsOfOneKind_L_17) {
 
 TEST_F(Interpreter, AdmissionRefusesConflictsAndScriptsThatDoNotParse_L_17) {
   const char* good = "function InterpretHealth() return true end";
-  add(customization("first",
-                    {{"healthInterpretation", good}, {"dependencyInterpretation", "function GetDependencies() end"}}));
+  const char* needs = "function GetDependencies() end";
+  const std::vector<Value> others = {
+      customization("first", {{"healthInterpretation", good}, {"dependencyInterpretation", needs}})};
   EXPECT_EQ(
-      check_customization(state(), customization("second", {{"healthInterpretation", good}})).error().message,
+      conflict(customization("second", {{"healthInterpretation", good}}), others),
       "conflicting with InterpreterOperation(InterpretHealth) of existing ResourceInterpreterCustomization(first)");
-  EXPECT_TRUE(check_customization(state(), customization("first", {{"healthInterpretation", good}}))) << "itself";
-  EXPECT_TRUE(
-      check_customization(state(), customization("second", {{"healthInterpretation", good}}, "example.com/v2")));
-  EXPECT_TRUE(check_customization(
-      state(), customization("second", {{"dependencyInterpretation", "function GetDependencies() end"}})));
-  EXPECT_EQ(check_scripts(customization("bad", {{"retention", "function Retain("}})).error().message,
-            "spec.customizations.retention.luaScript: luaScript:1: <name> or '...' expected near '<eof>'");
+  EXPECT_FALSE(conflict(customization("first", {{"healthInterpretation", good}}), others)) << "itself";
+  EXPECT_FALSE(conflict(customization("second", {{"healthInterpretation", good}}, "example.com/v2"), others));
+  EXPECT_FALSE(conflict(customization("second", {{"dependencyInterpretation", needs}}), others));
+  EXPECT_TRUE(bad_scripts(others.front()).empty());
+  const auto bad = bad_scripts(customization("bad", {{"retention", "function Retain("}}));
+  ASSERT_EQ(bad.size(), 1U);
+  EXPECT_EQ(bad[0].field, "spec.customizations.retention.luaScript");
+  EXPECT_EQ(bad[0].why, "luaScript:1: <name> or '...' expected near '<eof>'");
+}
+
+TEST_F(Interpreter, AChangeConcernsTheKindsItWasAndIsFor) {
+  const Value before = customization("c", {{"retention", "x = 1"}});
+  const Value after = customization("c", {{"retention", "x = 1"}}, "example.com/v2");
+  const auto of = [](const char* type, const Value& was, const Value& is) {
+    Change change;
+    change.object = {type, "", "c"};
+    change.before = was;
+    change.after = is;
+    return concerned(change);
+  };
+  EXPECT_EQ(of(kCustomizationType, before, after),
+            (std::vector<Target>{{"example.com/v1", "Thing"}, {"example.com/v2", "Thing"}}));
+  EXPECT_EQ(of(kCustomizationType, {}, after), (std::vector<Target>{{"example.com/v2", "Thing"}}));
+  EXPECT_TRUE(of(kCustomizationType, after, after).empty());
+  EXPECT_TRUE(of("configmaps", {}, after).empty());
 }
 
 TEST_F(Interpreter, KindsNobodyKnows_L_3) {

@@ -1,0 +1,28 @@
+#include "services/api/customizations.h"
+
+#include <vector>
+
+#include "events/base/json.h"
+#include "projections/objects/object_query.h"
+#include "services/runtime/interpreter/customizations.h"
+
+namespace shiplog::api {
+
+std::optional<Error> refuse_customization(Server& server, const Context& context, const Value& object) {
+  if (context.kind->type() != interpreter::kCustomizationType) return std::nullopt;
+  const auto rows = server.options.record->read(
+      [](const View& view) { return ObjectQuery{view}.list(ObjectList{.type = interpreter::kCustomizationType}); });
+  if (!rows) return rows.error();
+  std::vector<Value> others;
+  for (const ObjectRow& row : rows.value()) {
+    auto other = parse_stored_json(row.json);
+    if (!other) return other.error();
+    others.push_back(std::move(other).value());
+  }
+  const auto conflict = interpreter::conflict(object, others);
+  if (!conflict) return std::nullopt;
+  return Error{ErrorCode::kForbidden,
+               "admission webhook \"resourceinterpretercustomization.karmada.io\" denied the request: " + *conflict};
+}
+
+}  // namespace shiplog::api
