@@ -184,6 +184,7 @@ Result<std::optional<Value>> aggregate_status(const State& state, const Value& o
   // Without items upstream hands over nil, and scripts ask for that.
   const Value given = items.size() == 0 ? Value{} : items;
   SHIPLOG_TRY(auto whole, run_for_object(scripts.front(), Operation::kAggregate, {object, given}, now));
+  if (whole["status"].is_null()) return std::nullopt;  // it leaves the status alone
   return std::optional{whole["status"]};
 }
 

@@ -108,3 +108,137 @@ local function references(namespace)
   end
   return list, add
 end
+
+-- A Flux object: the conditions of all, of each text what the last cluster says. `keep`: a text that nobody says stays.
+local function aggregate_flux(object, items, texts, keep)
+  object.status = object.status or {}
+  observe(object, items)
+  unite_conditions(object.status, items)
+  local fallback = ""
+  if keep and items ~= nil then fallback = nil end
+  take_last(object.status, items, texts, fallback)
+  return object
+end
+
+-- The same for sources, which have an artifact besides.
+local function aggregate_source(object, items, texts)
+  aggregate_flux(object, items, texts, false)
+  object.status.artifact = nil
+  take_last(object.status, items, {"artifact"})
+  return object
+end
+
+-- L-10: whoever suspends on a member is let.
+local function retain_suspend(desired, observed)
+  if observed.spec.suspend ~= nil then desired.spec.suspend = observed.spec.suspend end
+  return desired
+end
+
+local function named(reference) return reference and reference.name end
+
+local function joined(first, second)
+  local all = {}
+  for _, list in ipairs({first, second}) do
+    for _, value in ipairs(list) do all[#all + 1] = value end
+  end
+  return all
+end
+
+-- As workloads are healthy natively: all of the present generation, updated and available.
+local function all_updated(object)
+  local status = object.status or {}
+  local updated = status.updatedReplicas or 0
+  return status.observedGeneration == object.metadata.generation
+    and (object.spec.replicas == nil or updated >= object.spec.replicas)
+    and (status.availableReplicas or 0) >= updated
+end
+
+local function to_number(value, default) return tonumber(value) or default end
+
+-- What several pod templates refer to, each thing once.
+local function dependencies_of(templates, namespace)
+  local list, add = references(namespace)
+  for _, template in ipairs(templates) do
+    for _, one in ipairs(kube.getPodDependencies(template, namespace)) do add(one.kind, one.name) end
+  end
+  return list
+end
+
+-- Without what says nothing: 0, "", "0s" and what holds only such.
+local function without_empty(value)
+  if type(value) ~= "table" then
+    if value == 0 or value == "" or value == "0s" then return nil end
+    return value
+  end
+  local kept = {}
+  if #value > 0 then
+    for _, one in ipairs(value) do kept[#kept + 1] = without_empty(one) end
+  else
+    for key, one in pairs(value) do kept[key] = without_empty(one) end
+  end
+  if next(kept) == nil then return nil end
+  return kept
+end
+
+-- The earliest (or latest) of the items' times; RFC 3339 in UTC sorts as text.
+local function time_of(items, field, latest)
+  local found
+  for _, member in ipairs(statuses(items)) do
+    local time = member[field]
+    if not empty(time) and (found == nil or (latest and time > found) or (not latest and time < found)) then found = time end
+  end
+  return found
+end
+
+-- Adds up {role = {active, failed, succeeded}} of all items, for the given roles or for any.
+local function sum_roles(items, roles)
+  local sums = {}
+  for _, role in ipairs(roles or {}) do sums[role] = {active = 0, failed = 0, succeeded = 0} end
+  for _, member in ipairs(statuses(items)) do
+    for role, counts in pairs(member.replicaStatuses or {}) do
+      if roles == nil then sums[role] = sums[role] or {active = 0, failed = 0, succeeded = 0} end
+      for field in pairs(sums[role] or {}) do sums[role][field] = sums[role][field] + (counts[field] or 0) end
+    end
+  end
+  return sums
+end
+
+-- One component for each role that the job has: `names` is {{role, component's name, default replicas}, ...}.
+local function components_of_roles(specs, names)
+  local components = {}
+  for _, entry in ipairs(names) do
+    local role = specs and specs[entry[1]]
+    if role ~= nil then
+      components[#components + 1] = {
+        name = entry[2], replicas = to_number(role.replicas, entry[3]),
+        replicaRequirements = role.template and kube.accuratePodRequirements(role.template) or nil,
+      }
+    end
+  end
+  return components
+end
+
+-- Pod templates of a Ray cluster: the head's, then each worker group's.
+local function ray_templates(cluster)
+  local templates = {}
+  if cluster == nil then return templates end
+  if cluster.headGroupSpec ~= nil then templates[1] = cluster.headGroupSpec.template end
+  for _, group in ipairs(cluster.workerGroupSpecs or {}) do templates[#templates + 1] = group.template end
+  return templates
+end
+
+local function ray_components(cluster)
+  local components = {}
+  if cluster == nil then return components end
+  local head = cluster.headGroupSpec and cluster.headGroupSpec.template
+  if head ~= nil then
+    components[1] = {name = "ray-head", replicas = 1, replicaRequirements = kube.accuratePodRequirements(head)}
+  end
+  for index, group in ipairs(cluster.workerGroupSpecs or {}) do
+    components[#components + 1] = {
+      name = empty(group.groupName) and "worker-" .. index or group.groupName, replicas = group.replicas or 0,
+      replicaRequirements = group.template and kube.accuratePodRequirements(group.template) or nil,
+    }
+  end
+  return components
+end

@@ -19,18 +19,9 @@ function AggregateStatus(object, items)
 end
 
 function ReflectStatus(object)
-  local fields = {"observedGeneration"}
-  for _, field in ipairs(counts) do fields[#fields + 1] = field end
-  for _, field in ipairs(revisions) do fields[#fields + 1] = field end
-  return chosen_with_generations(object, fields)
+  return chosen_with_generations(object, joined(joined(counts, revisions), {"observedGeneration"}))
 end
 
-function InterpretHealth(object)
-  local status = object.status or {}
-  local updated = status.updatedReplicas or 0
-  return status.observedGeneration == object.metadata.generation
-    and (object.spec.replicas == nil or updated >= object.spec.replicas)
-    and (status.availableReplicas or 0) >= updated
-end
+function InterpretHealth(object) return all_updated(object) end
 
 function GetDependencies(object) return kube.getPodDependencies(object.spec.template, object.metadata.namespace) end
