@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "services/runtime/interpreter/customizations.h"
 #include "tests/support/fake_task.h"
 
 namespace shiplog {
@@ -113,6 +114,17 @@ TEST(BinderService, AStatusChangeOfATemplateWakesNothing) {  // D-5
   web.edit("status").set("readyReplicas", 1);
   loop.fold({StatusUpdated{kWeb, web}});
   EXPECT_EQ(loop.steps(), before);
+}
+
+TEST(BinderService, AChangedCustomizationGivesBindingsTheirReplicas_L_2) {
+  Loop loop;
+  loop.create(kWeb, kDeployment);
+  loop.create(kPolicy, kPolicyText);
+  ASSERT_EQ(loop.history.state().value_of(kBinding)["spec"]["replicas"], Value{1});
+  loop.create({interpreter::kCustomizationType, "", "c"},
+              R"({"spec": {"target": {"apiVersion": "apps/v1", "kind": "Deployment"},
+      "customizations": {"replicaResource": {"luaScript": "function GetReplicas(o) return o.spec.replicas * 7 end"}}}})");
+  EXPECT_EQ(loop.history.state().value_of(kBinding)["spec"]["replicas"], Value{7});
 }
 
 }  // namespace

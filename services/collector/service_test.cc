@@ -6,6 +6,7 @@
 #include "events/state/work.h"
 #include "services/dispatcher/service.h"
 #include "services/lifecycle/service.h"
+#include "services/runtime/interpreter/customizations.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -206,6 +207,49 @@ TEST_F(Collector, LeavingClusterIsForgotten) {
   const size_t requests = stage.members().log.size();
   stage.run(Millis{30'000});
   EXPECT_EQ(stage.members().log.size(), requests);
+}
+
+TEST_F(Collector, ChangedCustomizationIsReadIntoWhatIsThere_L_2) {
+  join("m1");
+  place("deployments.apps", web, {{"m1", 1}});
+  ASSERT_EQ(status_on("m1", web)["health"], "Healthy");
+  const auto customize = [&](const char* health, const char* status) {
+    const Value scripts = Value::object({{"healthInterpretation", Value::object({{"luaScript", health}})},
+                                         {"statusReflection", Value::object({{"luaScript", status}})}});
+    stage.put(
+        {interpreter::kCustomizationType, "", "c"},
+        Value::object(
+            {{"apiVersion", "config.karmada.io/v1alpha1"},
+             {"kind", "ResourceInterpreterCustomization"},
+             {"metadata", Value::object({{"name", "c"}})},
+             {"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
+                                     {"customizations", scripts}})}}));
+    stage.run(Millis{8000});
+  };
+  customize("function InterpretHealth(o) return o.spec.replicas > 5 end",
+            "function ReflectStatus(o) return {seen = o.status.readyReplicas} end");
+  EXPECT_EQ(status_on("m1", web)["health"], "Unhealthy");
+  EXPECT_EQ(status_on("m1", web)["status"], Value::object({{"seen", 1}}));
+  customize("function InterpretHealth(o) return o.not_there.x end", "function ReflectStatus(o) return {seen = 2} end");
+  EXPECT_EQ(status_on("m1", web)["health"], "Unknown") << "T-4: its rule fails";
+  EXPECT_EQ(status_on("m1", web)["status"], Value::object({{"seen", 2}}));
+}
+
+TEST_F(Collector, AFailingAggregationDoesNotKeepBackTheBindingsStatus_T_11) {
+  stage.put(
+      {interpreter::kCustomizationType, "", "c"},
+      Value::object(
+          {{"spec", Value::object(
+                        {{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
+                         {"customizations",
+                          Value::object(
+                              {{"statusAggregation",
+                                Value::object({{"luaScript", "function AggregateStatus(o) error('no') end"}})}})}})}}));
+  join("m1");
+  place("deployments.apps", web, {{"m1", 1}});
+  const Value& bound = stage.state().value_of({type::kResourceBinding, "default", "web-deployment"});
+  EXPECT_EQ(bound["status"]["aggregatedStatus"][0]["health"], "Healthy");
+  EXPECT_TRUE(stage.state().value_of(web_key)["status"]["readyReplicas"].is_null());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "events/state/work.h"
+#include "services/runtime/interpreter/customizations.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -335,6 +336,30 @@ TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {
   EXPECT_EQ(on_member("m1", key)["spec"]["clusterIP"], "10.0.0.7");
   EXPECT_EQ(on_member("m1", key)["spec"]["ports"][0]["nodePort"], Value{30007});
   EXPECT_EQ(on_member("m1", key)["spec"]["ports"][1]["port"], Value{443});
+}
+
+TEST_F(Dispatcher, RetainsWhatACustomizationSays_L_12) {
+  const char* script =
+      "function Retain(desired, observed) desired.data.theirs = observed.data.theirs return desired end";
+  stage.put({interpreter::kCustomizationType, "", "c"},
+            Value::object(
+                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}})},
+                                         {"customizations",
+                                          Value::object({{"retention", Value::object({{"luaScript", script}})}})}})}}));
+  Value settings = testing::config_map("default", "settings", "x");
+  place("configmaps", settings, {{"m1", 0}});
+  const ObjectKey key{"configmaps", "default", "settings"};
+  Value there = on_member("m1", key);
+  there.edit("data").set("theirs", "kept");
+  stage.members().member("m1").put(key, there);
+  settings.edit("data").set("ours", "new");
+  stage.put(key, settings);
+  Value touched = binding(settings, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", key)["data"]["theirs"], "kept");
+  EXPECT_EQ(on_member("m1", key)["data"]["ours"], "new");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What needs no network: reading entries, folding them, deciding, rebuilding the projection and starting from it,
 // beside plain SQLite.
-//   core_bench [--objects=100000] [--only=json|fold|placement|binding|projection] [--json=FILE] [--directory=DIRECTORY]
+//   core_bench [--objects=100000] [--only=json|fold|placement|binding|interpreter|projection] [--json=FILE]
+//   [--directory=DIRECTORY]
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,8 @@
 #include "projections/runner.h"
 #include "projections/store/connection.h"
 #include "services/binder/decide.h"
+#include "services/runtime/interpreter/interpreter.h"
+#include "services/runtime/interpreter/lua/vm.h"
 #include "services/scheduler/decide.h"
 #include "tests/bench/figures.h"
 
@@ -318,6 +321,43 @@ void binding(Figures& figures) {
   }
 }
 
+/// The resource interpreter: native code, a compiled-in script, a customization's, and the worst a script can do.
+void interpreting(Figures& figures) {
+  Figures::heading("one operation of the resource interpreter");
+  constexpr size_t kTimes = 20'000;
+  const UtcMillis now{1'767'268'800'000};
+  const auto measure = [&](const std::string& what, size_t times, const std::function<bool()>& run) {
+    const Time start = Time::now();
+    for (size_t i = 0; i < times; ++i) {
+      if (!run()) std::abort();
+    }
+    figures.rate("interpreter", what, times, Time::now().since(start));
+  };
+  State state;
+  Value web = deployment(1, 3);
+  web.edit("metadata").edit("annotations").set("resourcetemplate.karmada.io/generation", "1");
+  web.set("status",
+          json(R"({"observedGeneration":1,"replicas":3,"readyReplicas":3,"updatedReplicas":3,"availableReplicas":3})"));
+  Value clone = web;
+  clone.set("apiVersion", "apps.kruise.io/v1alpha1");
+  clone.set("kind", "CloneSet");
+  const Value items = json(
+      R"([{"clusterName":"m1","status":{"replicas":1,"readyReplicas":1}},{"clusterName":"m2","status":{"replicas":2}}])");
+  for (const auto& [how, object] : {std::pair{"native", web}, std::pair{"Lua", clone}}) {
+    const std::string by = std::string{", "} + how;
+    measure("replicas" + by, kTimes, [&] { return bool{interpreter::replicas(state, object, now)}; });
+    measure("revise" + by, kTimes, [&] { return bool{interpreter::revise_replica(state, object, 4, now)}; });
+    measure("status" + by, kTimes, [&] { return bool{interpreter::reflect_status(state, object, now)}; });
+    measure("health" + by, kTimes, [&] { return bool{interpreter::health(state, object, now)}; });
+    measure("aggregate, 2 clusters" + by, kTimes,
+            [&] { return bool{interpreter::aggregate_status(state, object, items, now)}; });
+    measure("dependencies" + by, kTimes, [&] { return bool{interpreter::dependencies(state, object, now)}; });
+  }
+  measure("a script that loops for ever, until it is stopped", 20, [&] {
+    return !interpreter::lua::run({"function F() while true do end end", "F", {}, 1, {}, now});
+  });
+}
+
 }  // namespace
 }  // namespace shiplog::bench
 
@@ -337,6 +377,7 @@ int main(int argc, char** argv) {
   if (asked_for("fold")) folding(figures, objects);
   if (asked_for("placement")) placing(figures);
   if (asked_for("binding")) binding(figures);
+  if (asked_for("interpreter")) interpreting(figures);
   if (asked_for("projection")) projecting(figures, objects, directory);
   std::filesystem::remove_all(directory);
   return 0;

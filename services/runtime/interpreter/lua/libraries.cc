@@ -202,6 +202,7 @@ Date date_of(int64_t seconds) {
   return date;
 }
 
+constexpr size_t kLongestFormat = 256;
 constexpr std::array<const char*, 7> kDays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                               "Thursday", "Friday", "Saturday"};
 constexpr std::array<const char*, 12> kMonths = {"January", "February", "March",     "April",   "May",      "June",
@@ -323,6 +324,8 @@ int os_time(lua_State* state) {
 
 int os_date(lua_State* state) {
   std::string_view format = luaL_optstring(state, 1, "%c");
+  if (format.size() > kLongestFormat) return luaL_argerror(state, 1, "too long");
+  charge(state, 100);
   const double when = luaL_optnumber(state, 2, static_cast<double>(now_of(state)));
   if (!(std::abs(when) < 1e12)) return luaL_argerror(state, 2, "not a date");
   const Date date = date_of(static_cast<int64_t>(std::floor(when)));
@@ -380,6 +383,7 @@ void open_base(lua_State* state) {
     lua_setglobal(state, name);
   };
   wrap("unpack", metered);
+  wrap("tonumber", metered);
   wrap("pcall", costly);
   wrap("xpcall", costly);
   open_package(state);

@@ -103,8 +103,9 @@ int search(lua_State* state, bool find) {
   size_t at = start_of(state, 3, text.size());
   const bool plain = find && (lua_toboolean(state, 4) != 0 || pattern.find_first_of("^$*+?.([%-") == pattern.npos);
   if (plain) {
-    // Each place is compared with the pattern: rarely for more than its first byte, but that is not certain.
-    charge(state, static_cast<int64_t>((text.size() - at) / 32 * std::min<size_t>(pattern.size() + 1, 32)));
+    // At worst every place is compared with nearly all of the pattern.
+    const size_t left = text.size() - at;
+    charge(state, static_cast<int64_t>(left / 32 + left * std::min(pattern.size(), left) / 256));
     const size_t found = text.find(pattern, at);
     if (found == std::string_view::npos) {
       lua_pushnil(state);

@@ -122,7 +122,9 @@ TEST(InterpreterLua, StopsAScriptThatRunsForEver_L_14) {
         "local t = {} for i = 1, 60 do t = {t, t} end return t",
         "local s = 'x' while true do local t = s .. ('y'):rep(100000) end",
         "local a = ('x'):rep(1000000) local b = a .. 'y' while true do local c = a < b end",
-        "local f = function() error('x') end while true do pcall(f) end"}) {
+        "local f = function() error('x') end while true do pcall(f) end",
+        "local s = ('a'):rep(900000) while true do s:find(('a'):rep(400000) .. 'b', 1, true) end",
+        "local s = ('1'):rep(900000) while true do tonumber(s) end", "while true do os.date(('%c'):rep(100)) end"}) {
     const std::string error = said(std::string{"function F() "} + body + " end");
     EXPECT_NE(error.find("more than 4000000 steps"), std::string::npos) << body << "\n" << error;
   }
