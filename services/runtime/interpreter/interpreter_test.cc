@@ -40,7 +40,7 @@ TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
        {"replicaRevision", "function ReviseReplica(o, n) o.spec.size = n return o end"},
        {"retention", "function Retain(d, o) d.spec.kept = o.spec.kept return d end"},
        {"statusAggregation",
-        "function AggregateStatus(o, items) o.status = {count = items and #items or 0} return o end"},
+        "function AggregateStatus(o, items) o.status = {count = items and #items or -1} return o end"},
        {"statusReflection", "function ReflectStatus(o) return {seen = o.status.x} end"},
        {"healthInterpretation", "function InterpretHealth(o) return o.status.x == 1 end"},
        {"dependencyInterpretation",
@@ -52,7 +52,7 @@ TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
   EXPECT_EQ((*retain(state(), thing_, yaml("{spec: {kept: []}}"), kNoon).value())["spec"],
             yaml("{size: 3, e: {}, kept: []}"));
   EXPECT_EQ(aggregate_status(state(), thing_, yaml("[{clusterName: m1}]"), kNoon).value(), yaml("{count: 1}"));
-  EXPECT_EQ(aggregate_status(state(), thing_, Value::array(), kNoon).value(), yaml("{count: 0}")) << "no items are nil";
+  EXPECT_EQ(aggregate_status(state(), thing_, Value::array(), kNoon).value(), yaml("{count: -1}")) << "no items are nil";
   Value observed = thing_;
   observed.set("status", yaml("{x: 1, y: 2}"));
   EXPECT_EQ(reflect_status(state(), observed, kNoon).value(), yaml("{seen: 1}"));

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 

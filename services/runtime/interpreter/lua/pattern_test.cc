@@ -25,6 +25,7 @@ TEST(LuaPattern, Matches) {
   EXPECT_EQ(of("('2026-01-02'):match('^(%d+)-(%d+)-(%d+)$')"), R"(["2026","01","02"])");
   EXPECT_EQ(of("('  trim me  '):match('^%s*(.-)%s*$')"), R"(["trim me"])");
   EXPECT_EQ(of("('hello'):match('()ll()')"), "[3,5]");
+  EXPECT_EQ(of("('aab'):match('.-(b)')"), R"(["b"])") << "what was captured on a way that led nowhere is forgotten";
   EXPECT_EQ(of("('THE (quick) fox'):match('%((%a+)%)')"), R"(["quick"])");
   EXPECT_EQ(of("('f(a(b)c)d'):match('%b()')"), R"x(["(a(b)c)"])x");
   EXPECT_EQ(of("('say \"it\\'s\" now'):match('([\"\\'])(.-)%1')"), R"(["\"","it's"])");

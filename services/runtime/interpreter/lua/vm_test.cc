@@ -116,6 +116,7 @@ TEST(InterpreterLua, StopsAScriptThatRunsForEver_L_14) {
   for (const char* body :
        {"while true do end", "local function f() return f() end f()",
         "while true do pcall(function() while true do end end) end",
+        "pcall(function() while true do end end) while true do end",
         "local s = ('a'):rep(900000) while true do s:upper() end",
         "local t = {} for i = 1, 100000 do t[i] = i end while true do table.insert(t, 1, 0) table.remove(t, 1) end",
         "(('a'):rep(300000)):find(('.-'):rep(20) .. 'b')", "while true do local t = {} t[1] = 'x' end",
