@@ -7,6 +7,7 @@
 
 #include "events/base/time.h"
 #include "events/base/value.h"
+#include "services/runtime/interpreter/lua/arena.h"
 
 struct lua_State;
 
@@ -16,6 +17,7 @@ namespace shiplog::interpreter::lua {
 
 /// What one call may still use, and what it was given. The state's allocator holds it.
 struct Context {
+  Arena arena;
   int64_t steps = 0;       ///< left
   size_t bytes = 0;        ///< held
   size_t large_bytes = 0;  ///< of these, in large blocks

@@ -1,8 +1,6 @@
 #include "services/runtime/interpreter/lua/vm.h"
 
-#include <cstdlib>
 #include <map>
-#include <memory>
 
 #include <lua.hpp>
 
@@ -26,12 +24,12 @@ void hook(lua_State* state, lua_Debug* /*where*/) {
   charge(state, kHookEvery * (1 + large));
 }
 
-/// realloc and free, with a bound. Growing costs steps too: what is copied, no instruction counts.
+/// The arena, with a bound. Growing costs steps too: what is copied, no instruction counts.
 void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
   auto& context = *static_cast<Context*>(user);
   const auto large = [](size_t size) { return size >= kLargeBlock ? size : 0; };
   if (new_size == 0) {
-    std::free(block);
+    context.arena.release(block, old_size);
     context.bytes -= old_size;
     context.large_bytes -= large(old_size);
     return nullptr;
@@ -43,18 +41,13 @@ void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
       return nullptr;
     }
   }
-  void* grown = std::realloc(block, new_size);
+  void* grown = context.arena.resize(block, old_size, new_size);
   if (grown != nullptr) {
     context.bytes += new_size - old_size;
     context.large_bytes += large(new_size) - large(old_size);
   }
   return grown;
 }
-
-struct Closer {
-  void operator()(lua_State* state) const { lua_close(state); }
-};
-using State = std::unique_ptr<lua_State, Closer>;
 
 /// What the protected part works on.
 struct Job {
@@ -131,12 +124,13 @@ Error error_of(lua_State* state, const Context& context) {
 }
 
 Result<void> guarded(Context& context, lua_CFunction body, void* with) {
-  const State state{lua_newstate(allocate, &context)};
+  // Never closed: it holds nothing but memory of the arena.
+  lua_State* state = lua_newstate(allocate, &context);
   if (state == nullptr) return Error{ErrorCode::kInternal, "Lua could not be started: no memory"};
-  const int status = lua_cpcall(state.get(), body, with);
+  const int status = lua_cpcall(state, body, with);
   if (status == 0) return ok();
   if (status < 0) return Error{ErrorCode::kInternal, "a C++ exception in Lua's surroundings"};
-  return error_of(state.get(), context);
+  return error_of(state, context);
 }
 
 Result<std::string> compile(std::string_view script) {
