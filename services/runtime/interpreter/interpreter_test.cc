@@ -52,7 +52,8 @@ TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
   EXPECT_EQ((*retain(state(), thing_, yaml("{spec: {kept: []}}"), kNoon).value())["spec"],
             yaml("{size: 3, e: {}, kept: []}"));
   EXPECT_EQ(aggregate_status(state(), thing_, yaml("[{clusterName: m1}]"), kNoon).value(), yaml("{count: 1}"));
-  EXPECT_EQ(aggregate_status(state(), thing_, Value::array(), kNoon).value(), yaml("{count: -1}")) << "no items are nil";
+  EXPECT_EQ(aggregate_status(state(), thing_, Value::array(), kNoon).value(), yaml("{count: -1}"))
+      << "no items are nil";
   Value observed = thing_;
   observed.set("status", yaml("{x: 1, y: 2}"));
   EXPECT_EQ(reflect_status(state(), observed, kNoon).value(), yaml("{seen: 1}"));
@@ -90,6 +91,16 @@ TEST_F(Interpreter, AnErrorIsFinal_L_2) {
   EXPECT_EQ(healthy.error().message,
             "ResourceInterpreterCustomization broken, healthInterpretation: luaScript:2: attempt to index field 'a' (a "
             "nil value)");
+}
+
+TEST_F(Interpreter, NothingOfASecretStandsInAnError) {
+  add(customization("loud", {{"retention", "function Retain(desired, observed) error(observed.data.token) end"}}, "v1",
+                    "Secret"));
+  const Value secret = yaml("{apiVersion: v1, kind: Secret, data: {token: aHVzaA==}}");
+  const auto kept = retain(state(), secret, secret, kNoon);
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().message.find("aHVzaA"), std::string::npos) << kept.error().message;
+  EXPECT_NE(kept.error().message.find("ResourceInterpreterCustomization loud, retention"), std::string::npos);
 }
 
 TEST_F(Interpreter, ResultsOfTheWrongKindAreErrors_L_12) {
