@@ -1,0 +1,256 @@
+// What stands between a template and what a member gets: overrides, suspension, and what a workload needs beside it.
+// Everything through kubectl, with three real members.
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::vector<std::string> kMembers = {"member1", "member2", "member3"};
+const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/";
+const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
+
+class Propagation : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    for (const std::string& name : kMembers) fleet_.join(name);
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+  void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
+
+  void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
+
+  static std::string deployment(const std::string& name, const std::string& pod = "") {
+    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
+           "}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name +
+           "}}\n  template:\n    metadata: {labels: {app: " + name + "}}\n    spec:\n" + pod +
+           "      containers:\n      - {name: main, image: \"nginx:1.27\"}\n---\n";
+  }
+  static std::string policy(const std::string& name, const std::string& deployment, const std::string& clusters,
+                            const std::string& more = "") {
+    return "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " + name +
+           "}\nspec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: " + deployment +
+           "}]\n  placement: {clusterAffinity: {clusterNames: [" + clusters + "]}}\n" + more + "---\n";
+  }
+  std::string image(const std::string& member, const std::string& name = "web") {
+    return fleet_.api(member).get(kDeployment + name).json["spec"]["template"]["spec"]["containers"][0]["image"].str();
+  }
+  std::map<std::string, std::string> images() {
+    std::map<std::string, std::string> all;
+    for (const std::string& one : kMembers) all[one] = image(one);
+    return all;
+  }
+  void expect_images(const std::map<std::string, std::string>& wanted) {
+    EXPECT_TRUE(eventually([&] { return images() == wanted; }))
+        << ::testing::PrintToString(images()) << " instead of " << ::testing::PrintToString(wanted);
+  }
+  /// The members that have an object.
+  std::string holders(const std::string& path) {
+    std::string names;
+    for (const std::string& one : kMembers) {
+      if (fleet_.api(one).get(path).status == 200) names += (names.empty() ? "" : " ") + one;
+    }
+    return names;
+  }
+  void expect_holders(const std::string& path, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return holders(path) == wanted; }))
+        << path << " is on \"" << holders(path) << "\" instead of \"" << wanted << "\"";
+  }
+
+  Fleet fleet_;
+  std::unique_ptr<ApiClient> api_;
+};
+
+TEST_F(Propagation, OverridesReachTheClustersTheyAreFor_B_16_to_B_21) {
+  apply(deployment("web") + policy("web", "web", "member1, member2, member3"));
+  expect_images({{"member1", "nginx:1.27"}, {"member2", "nginx:1.27"}, {"member3", "nginx:1.27"}});
+  apply(R"(
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {name: registry}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
+  overrideRules:
+  - targetCluster: {clusterNames: [member1]}
+    overriders:
+      imageOverrider: [{component: Registry, operator: add, value: one.example}]
+  - targetCluster: {clusterNames: [member1, member2]}
+    overriders:
+      imageOverrider: [{component: Tag, operator: replace, value: "1.28"}]
+      labelsOverrider: [{operator: add, value: {team: blue}}]
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterOverridePolicy
+metadata: {name: third}
+spec:
+  overrideRules:
+  - targetCluster: {clusterNames: [member3]}
+    overriders:
+      argsOverrider: [{containerName: main, operator: add, value: ["-v"]}]
+)");
+  expect_images({{"member1", "one.example/nginx:1.28"}, {"member2", "nginx:1.28"}, {"member3", "nginx:1.27"}});
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api("member3")
+               .get(kDeployment + "web")
+               .json["spec"]["template"]["spec"]["containers"][0]["args"][0] == Value{"-v"};
+  }));
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "deployment", "web", "-o", "jsonpath={.metadata.labels.team}"}), "")
+      << "the template stays as it is";
+  const std::string applied = fleet_.kubectl_ok(
+      {"get", "works", "-n", "karmada-es-member2", "-o",
+       R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.annotations.policy\.karmada\.io/applied-overrides})"});
+  EXPECT_NE(applied.find(R"("policyName":"registry")"), std::string::npos) << applied;
+
+  // An override that cannot be applied stops its cluster only, and the binding tells.
+  fleet_.kubectl_ok({"patch", "clusteroverridepolicy", "third", "--type=json", "-p",
+                     R"([{"op": "replace", "path": "/spec/overrideRules/0/overriders",
+                          "value": {"plaintext": [{"path": "/spec/none", "operator": "remove"}]}}])"});
+  EXPECT_TRUE(
+      fleet_.kubectl({"wait", "resourcebinding/web-deployment", "--for=condition=WorksSynced=false", "--timeout=50s"})
+          .ok());
+  fleet_.kubectl_ok({"set", "image", "deployment/web", "main=nginx:1.29"});
+  fleet_.kubectl_ok({"delete", "overridepolicy", "registry"});
+  expect_images({{"member1", "nginx:1.29"}, {"member2", "nginx:1.29"}, {"member3", "nginx:1.27"}});
+  fleet_.kubectl_ok({"delete", "clusteroverridepolicy", "third"});
+  expect_images({{"member1", "nginx:1.29"}, {"member2", "nginx:1.29"}, {"member3", "nginx:1.29"}});
+  EXPECT_TRUE(
+      fleet_.kubectl({"wait", "resourcebinding/web-deployment", "--for=condition=WorksSynced", "--timeout=50s"}).ok());
+}
+
+TEST_F(Propagation, AnUpgradeGoesFromClusterToClusterAsTheSuspendedListShrinks_B_24_E_3_E_4) {
+  apply(deployment("web") + policy("web", "web", "member1, member2, member3"));
+  expect_images({{"member1", "nginx:1.27"}, {"member2", "nginx:1.27"}, {"member3", "nginx:1.27"}});
+  const auto suspend = [&](const std::string& clusters) {
+    fleet_.kubectl_ok({"patch", "propagationpolicy", "web", "--type=merge", "-p",
+                       R"({"spec":{"suspension":{"dispatchingOnClusters":{"clusterNames":[)" + clusters + "]}}}}"});
+  };
+  /// The Works have heard of the new image, and those of these clusters stay where they are.
+  const auto expect_suspended = [&](const std::set<std::string>& clusters) {
+    for (const std::string& one : kMembers) {
+      const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-" + one + "/works";
+      EXPECT_TRUE(eventually([&] {
+        const Value works = api_->get(path).json;
+        for (const Value& work : works["items"].items()) {
+          const Value& manifest = work["spec"]["workload"]["manifests"][0];
+          if (manifest["kind"].as_string() != "Deployment") continue;
+          bool told = false;
+          for (const Value& condition : work["status"]["conditions"].items()) {
+            told = told || (condition["type"].as_string() == "Dispatching" &&
+                            condition["reason"].as_string() == "SuspendDispatching" &&
+                            condition["message"].as_string() == "Work dispatching is in a suspended state.");
+          }
+          return manifest["spec"]["template"]["spec"]["containers"][0]["image"].as_string() == "nginx:1.28" &&
+                 work["spec"]["suspendDispatching"].as_bool() == clusters.contains(one) &&
+                 told == clusters.contains(one);
+        }
+        return false;
+      })) << api_->get(path);
+    }
+  };
+  suspend(R"("member1","member2","member3")");
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl_ok({"get", "resourcebinding", "web-deployment", "-o",
+                              "jsonpath={.spec.suspension.dispatchingOnClusters.clusterNames}"}) ==
+           R"(["member1","member2","member3"])";
+  }));
+  fleet_.kubectl_ok({"set", "image", "deployment/web", "main=nginx:1.28"});
+  expect_suspended({"member1", "member2", "member3"});
+  expect_images({{"member1", "nginx:1.27"}, {"member2", "nginx:1.27"}, {"member3", "nginx:1.27"}});
+
+  suspend(R"("member1","member3")");
+  expect_images({{"member1", "nginx:1.27"}, {"member2", "nginx:1.28"}, {"member3", "nginx:1.27"}});
+  expect_suspended({"member1", "member3"});
+  suspend(R"("member3")");
+  expect_images({{"member1", "nginx:1.28"}, {"member2", "nginx:1.28"}, {"member3", "nginx:1.27"}});
+  expect_suspended({"member3"});
+  EXPECT_EQ(image("member3"), "nginx:1.27");
+  fleet_.kubectl_ok(
+      {"patch", "propagationpolicy", "web", "--type=json", "-p", R"([{"op": "remove", "path": "/spec/suspension"}])"});
+  expect_images({{"member1", "nginx:1.28"}, {"member2", "nginx:1.28"}, {"member3", "nginx:1.28"}});
+
+  // E-4: suspension does not stop deletion.
+  suspend(R"("member1","member2","member3")");
+  fleet_.kubectl_ok({"delete", "deployment", "web", "--timeout=50s"});
+  expect_holders(kDeployment + "web", "");
+}
+
+const std::string kPod =
+    "      serviceAccountName: runner\n"
+    "      imagePullSecrets: [{name: pull}]\n"
+    "      volumes:\n"
+    "      - {name: settings, configMap: {name: settings}}\n"
+    "      - {name: data, persistentVolumeClaim: {claimName: data}}\n";
+const std::string kNeeded = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {text: first}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pull}
+stringData: {token: secret}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: runner}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+)";
+const std::vector<std::string> kPaths = {
+    "/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/default/secrets/pull",
+    "/api/v1/namespaces/default/serviceaccounts/runner", "/api/v1/namespaces/default/persistentvolumeclaims/data"};
+
+TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
+  apply(kNeeded + deployment("web", kPod) + policy("web", "web", "member1, member2", "  propagateDeps: true\n"));
+  expect_holders(kDeployment + "web", "member1 member2");
+  for (const std::string& path : kPaths) expect_holders(path, "member1 member2");
+  const Value attached = api_->get(kBindings + "settings-configmap").json;
+  EXPECT_EQ(attached["spec"]["requiredBy"][0]["name"], Value{"web-deployment"})
+      << api_->get(kBindings + "settings-configmap");
+
+  // It moves, and they do; what changes in them arrives.
+  fleet_.kubectl_ok({"patch", "propagationpolicy", "web", "--type=merge", "-p",
+                     R"({"spec":{"placement":{"clusterAffinity":{"clusterNames":["member2","member3"]}}}})"});
+  for (const std::string& path : kPaths) expect_holders(path, "member2 member3");
+  fleet_.kubectl_ok({"patch", "configmap", "settings", "--type=merge", "-p", R"({"data":{"text":"second"}})"});
+  for (const char* member : {"member2", "member3"}) {
+    EXPECT_TRUE(eventually([&] { return fleet_.api(member).get(kPaths[0]).json["data"]["text"] == Value{"second"}; }))
+        << member;
+  }
+
+  // Shared with another one, released by the first, then by the last.
+  apply(deployment("api", kPod) + policy("api", "api", "member1, member2", "  propagateDeps: true\n"));
+  for (const std::string& path : kPaths) expect_holders(path, "member1 member2 member3");
+  fleet_.kubectl_ok({"delete", "deployment", "web", "--timeout=50s"});
+  for (const std::string& path : kPaths) expect_holders(path, "member1 member2");
+  fleet_.kubectl_ok({"delete", "deployment", "api", "--timeout=50s"});
+  for (const std::string& path : kPaths) {
+    expect_holders(path, "");
+    EXPECT_EQ(api_->get(path).status, 200) << path << ": the control plane keeps what its user made";
+  }
+  EXPECT_TRUE(eventually([&] { return api_->get(kBindings + "api-deployment").status == 404; }));
+}
+
+TEST_F(Propagation, WhatIsMissingFollowsOnceItIsThere_B_32) {
+  apply(deployment("web", kPod) + policy("web", "web", "member1", "  propagateDeps: true\n"));
+  expect_holders(kDeployment + "web", "member1");
+  apply(kNeeded);
+  for (const std::string& path : kPaths) expect_holders(path, "member1");
+  fleet_.kubectl_ok({"patch", "propagationpolicy", "web", "--type=merge", "-p", R"({"spec":{"propagateDeps":false}})"});
+  for (const std::string& path : kPaths) expect_holders(path, "");
+  expect_holders(kDeployment + "web", "member1");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
