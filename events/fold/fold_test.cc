@@ -1,5 +1,7 @@
 #include "events/fold/fold.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -414,6 +416,69 @@ TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
     ASSERT_EQ(restored.hash(), history.state.hash()) << "cut at " << cut;
     ASSERT_EQ(restored.revision(), history.state.revision());
   }
+}
+
+TEST(Fold, ResolvedDependenciesAreAnAnnotationAndAFinalizer) {
+  History history = History::with_namespace();
+  history.create_binding();
+  const int64_t generation = history.state.value_of(kBindingKey)["metadata"]["generation"].as_int();
+  const Value list = json(R"([{"apiVersion":"v1","kind":"ConfigMap","name":"settings","namespace":"default"}])");
+  const ObjectKey attached{type::kResourceBinding, "default", "settings-configmap"};
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_FALSE(history.put({DependenciesResolved{kBindingKey, list, {}}}).refusal);
+    const Value& binding = history.state.value_of(kBindingKey);
+    EXPECT_EQ(binding["metadata"]["annotations"][kDependenciesAnnotation], Value{to_json(list)});
+    EXPECT_EQ(binding["metadata"]["finalizers"], Value::array({kDistributorFinalizer}));
+    EXPECT_EQ(binding["metadata"]["generation"].as_int(), generation);
+  }
+  EXPECT_EQ(history.state.dependencies().referrers(attached), std::set<ObjectKey>{kBindingKey});
+  EXPECT_TRUE(history.put({DependenciesResolved{attached, list, {}}}).refusal) << "there is no such binding";
+  history.put({DependenciesResolved{kBindingKey, Value::array(), {}}});
+  EXPECT_TRUE(history.state.dependencies().referrers(attached).empty());
+}
+
+TEST(Fold, AnAttachedBindingIsMadeThenReplacedButForItsStatus) {
+  History history = History::with_namespace();
+  const ObjectKey attached{type::kResourceBinding, "default", "settings-configmap"};
+  const auto put = [&](const char* spec) {
+    return history.put({AttachedBindingPut{
+        attached,
+        {kBindingKey},
+        Value::object({{"metadata", json(R"({"name":"settings-configmap","namespace":"default","finalizers":["a"]})")},
+                       {"spec", json(spec)}}),
+        {}}});
+  };
+  EXPECT_FALSE(put(R"({"requiredBy":[{"namespace":"default","name":"web-deployment"}]})").refusal);
+  EXPECT_EQ(history.state.value_of(attached)["metadata"]["generation"], Value{1});
+  EXPECT_EQ(history.state.dependencies().attached_to(kBindingKey), std::set<ObjectKey>{attached});
+  Value observed = history.state.value_of(attached);
+  observed.set("status", json(R"({"aggregatedStatus":[]})"));
+  history.put({StatusUpdated{attached, observed}});
+  EXPECT_FALSE(put("{}").refusal);
+  EXPECT_EQ(history.state.value_of(attached)["status"], json(R"({"aggregatedStatus":[]})"));
+  EXPECT_EQ(history.state.value_of(attached)["metadata"]["generation"], Value{2});
+  EXPECT_TRUE(history.state.dependencies().attached_to(kBindingKey).empty());
+  const ObjectKey nowhere{type::kResourceBinding, "nowhere", "settings-configmap"};
+  EXPECT_TRUE(history.put({AttachedBindingPut{nowhere, {}, json(R"({"metadata":{},"spec":{}})"), {}}}).refusal);
+}
+
+TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
+  History history = History::with_namespace();
+  history.create_binding();
+  const auto told = [&](const ObjectKey& object, bool succeeded) {
+    return history.put({WorksSynced{object, succeeded, succeeded ? "SyncWorkSucceed" : "SyncWorkFailed", "why", {}}});
+  };
+  EXPECT_FALSE(told(kBindingKey, false).refusal);
+  EXPECT_FALSE(told(kNamespaceKey, false).refusal);
+  for (const ObjectKey& key : {kBindingKey, kNamespaceKey}) {
+    const Value& condition = history.state.value_of(key)["status"]["conditions"][0];
+    EXPECT_EQ(condition["type"], Value{kWorksSyncedCondition});
+    EXPECT_EQ(condition["status"], Value{"False"});
+    EXPECT_EQ(condition["reason"], Value{"SyncWorkFailed"});
+  }
+  told(kBindingKey, true);
+  EXPECT_EQ(history.state.value_of(kBindingKey)["status"]["conditions"][0]["status"], Value{"True"});
+  EXPECT_TRUE(told(kConfig, false).refusal) << "there is no such object";
 }
 
 }  // namespace
