@@ -95,6 +95,9 @@ class Step : public std::enable_shared_from_this<Step> {
   }
 
   void look() {
+    // A request can be held up for long: what has been taken back meanwhile, or left behind on purpose, stays so.
+    const Value& now = task_->state().value_of(key_);
+    if (now.is_null() || deleting(now)) return task_->done();
     if (++conflicts_ > kConflictTries) return failed({ErrorCode::kConflict, "the object keeps changing on the member"});
     send("GET", path(), {}, [this](const MemberResponse& response) {
       if (response.status == 404) return create();
