@@ -69,7 +69,8 @@ struct Server {
 using ServerPtr = std::shared_ptr<Server>;
 
 /// `writer` with what every answer of the API carries: the request's Audit-Id or a new one, how it may be cached, and,
-/// of errors, that a browser must not guess what they are (HTTP-11, ERR-6).
+/// of errors, that a browser must not guess what they are (HTTP-11, ERR-6). Large whole answers are compressed for
+/// those who take that, streams never (HTTP-10).
 std::shared_ptr<ResponseWriter> stamped(std::shared_ptr<ResponseWriter> writer, const HttpRequest& request,
                                         Random& random);
 

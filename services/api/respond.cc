@@ -6,6 +6,7 @@
 #include "services/api/context.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
+#include "services/runtime/http/gzip.h"
 
 namespace shiplog::api {
 namespace {
@@ -18,11 +19,16 @@ IncludeObject include_object(const HttpRequest& request) {
 
 class StampedWriter final : public ResponseWriter {
  public:
-  StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id)
-      : writer_{std::move(writer)}, audit_id_{std::move(audit_id)} {}
+  StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id, bool takes_gzip)
+      : writer_{std::move(writer)}, audit_id_{std::move(audit_id)}, takes_gzip_{takes_gzip} {}
 
   void send(HttpResponse response) override {
     stamp(response.status, response.headers);
+    if (takes_gzip_ && response.body.size() > kWorthCompressing && !response.headers.contains("Content-Encoding")) {
+      response.body = gzip(response.body);
+      response.headers.add("Content-Encoding", "gzip");
+      response.headers.add("Vary", "Accept-Encoding");
+    }
     writer_->send(std::move(response));
   }
   void start(int status, HttpHeaders headers) override {
@@ -35,6 +41,8 @@ class StampedWriter final : public ResponseWriter {
   bool closed() const override { return writer_->closed(); }
 
  private:
+  static constexpr size_t kWorthCompressing = 128 * 1024;  // as kube-apiserver has it (HTTP-10)
+
   void stamp(int status, HttpHeaders& headers) const {
     headers.add("Audit-Id", audit_id_);
     if (!headers.contains("Cache-Control")) headers.add("Cache-Control", "no-cache, private");
@@ -43,6 +51,7 @@ class StampedWriter final : public ResponseWriter {
 
   std::shared_ptr<ResponseWriter> writer_;
   std::string audit_id_;
+  bool takes_gzip_;
 };
 
 std::string quote_warning(std::string_view warning) {
@@ -70,7 +79,8 @@ std::shared_ptr<ResponseWriter> stamped(std::shared_ptr<ResponseWriter> writer, 
   constexpr size_t kLongest = 256;
   const std::string* given = request.headers.find("Audit-Id");
   const bool usable = given != nullptr && !given->empty() && given->size() <= kLongest;
-  return std::make_shared<StampedWriter>(std::move(writer), usable ? *given : uid_from(new_entry_id(random), 0));
+  return std::make_shared<StampedWriter>(std::move(writer), usable ? *given : uid_from(new_entry_id(random), 0),
+                                         takes_gzip(request.headers.get("Accept-Encoding")));
 }
 
 void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
