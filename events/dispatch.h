@@ -65,7 +65,7 @@ struct StatusAggregated {
 /// an override that cannot be applied stops its target (behaviour-core B-6, B-21). Folds into condition WorksSynced.
 struct WorksSynced {
   ObjectKey object;  ///< a binding or a namespace
-  bool succeeded = true;
+  bool succeeded = false;
   std::string reason;   ///< "SyncWorkFailed" or "SyncWorkSucceed"
   std::string message;  ///< what stopped each target
   Explanation why;

@@ -27,7 +27,8 @@ class StampedWriter final : public ResponseWriter {
     if (takes_gzip_ && response.body.size() > kWorthCompressing && !response.headers.contains("Content-Encoding")) {
       response.body = gzip(response.body);
       response.headers.add("Content-Encoding", "gzip");
-      response.headers.add("Vary", "Accept-Encoding");
+      const std::string vary{response.headers.get("Vary")};
+      response.headers.set("Vary", vary.empty() ? "Accept-Encoding" : vary + ", Accept-Encoding");
     }
     writer_->send(std::move(response));
   }

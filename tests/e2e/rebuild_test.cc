@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/yaml.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -69,10 +70,15 @@ TEST(Rebuild, WithoutItsProjectionTheControlPlaneAnswersTheSame) {
   fleet.kubectl_ok({"create", "deployment", "gone", "--image=nginx:1.27"});
   fleet.kubectl_ok({"delete", "deployment", "gone", "--timeout=50s"});
   fleet.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=value=s3cret"});
+  const std::string server =
+      parse_yaml(read_file(fleet.kubeconfig("plane"))).value()["clusters"][0]["cluster"]["server"].str();
+  const std::string listen = "--listen=" + server.substr(server.find("//") + 2);
   EXPECT_EQ(fleet.process("plane").terminate(), 0);
 
-  // Only the API from now on, so that nobody goes on writing the journal.
-  fleet.serve("plane", {"--roles=api"});
+  // Only the API from now on, and where it was, so that nobody goes on writing the journal: the Endpoints of the server
+  // itself say where it listens.
+  const std::vector<std::string> api_only = {"--roles=api", listen};
+  fleet.serve("plane", api_only);
   const auto before = everything(fleet.api());
   EXPECT_EQ(fleet.process("plane").terminate(), 0);
   EXPECT_GT(before.size(), 50u);
@@ -86,7 +92,7 @@ TEST(Rebuild, WithoutItsProjectionTheControlPlaneAnswersTheSame) {
   for (const auto& file : files) removed += std::filesystem::remove_all(file);
   EXPECT_GT(removed, 0u);
 
-  fleet.serve("plane", {"--roles=api"});
+  fleet.serve("plane", api_only);
   const auto after = everything(fleet.api());
   EXPECT_EQ(before.size(), after.size());
   for (const auto& [path, body] : before) {

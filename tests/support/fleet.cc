@@ -1,5 +1,6 @@
 #include "tests/support/fleet.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -41,10 +42,11 @@ Process& Fleet::start(const std::string& name, std::vector<std::string> command,
 }
 
 Process& Fleet::serve(const std::string& name, std::vector<std::string> options, bool wait) {
+  const bool told_where =
+      std::ranges::any_of(options, [](const std::string& option) { return option.starts_with("--listen="); });
+  if (!told_where) options.push_back("--listen=127.0.0.1:0");
   return start(name,
-               joined({SHIPLOGD, "serve", "--data-dir=" + path(name), "--listen=127.0.0.1:0",
-                       "--kubeconfig-out=" + kubeconfig(name)},
-                      options),
+               joined({SHIPLOGD, "serve", "--data-dir=" + path(name), "--kubeconfig-out=" + kubeconfig(name)}, options),
                wait);
 }
 
