@@ -64,9 +64,9 @@ Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped
 Value with_defaults(const Schema& schema, Value value);
 
 /// A built-in kind's object as Kubernetes' own types would write it again. Fields go that hold the zero of their type
-/// where these make no difference between that and no field at all: no items, no members of a map, "", 0, false. What is
-/// a pointer there, or is always written, stays; so do the values of maps and lists. Times are in UTC, of whole seconds
-/// or (micro-time) with six digits behind; what is no time stays as it is.
+/// where these make no difference between that and no field at all: no items, no members of a map, "", 0, false. What
+/// is a pointer there, or is always written, stays; so do the values of maps and lists. Times are in UTC, of whole
+/// seconds or (micro-time) with six digits behind; what is no time stays as it is.
 Value canonical(const Schema& schema, Value value);
 
 /// Every violation with its path ("spec.placement.clusterTolerations[0].operator"); empty when valid.

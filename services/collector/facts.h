@@ -15,9 +15,9 @@ namespace shiplog::collector {
 /// 1.14.8: {totalNum, readyNum}. `nodes` is an array of Nodes.
 Value node_summary(const Value& nodes);
 
-/// 1.14.9: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings (1.14.10):
-/// how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream then leaves
-/// out all nodes that are listed behind it, too (1.14.11).
+/// 1.14.9: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings
+/// (1.14.10): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
+/// then leaves out all nodes that are listed behind it, too (1.14.11).
 Value resource_summary(const Value& nodes, const Value& pods, const Value& models);
 
 /// 1.14.6: apiEnablements from APIResourceLists, sorted, without subresources.
