@@ -111,7 +111,7 @@ waited() {
   else step "  (this one cannot wait for a JSON path)"; fi
   if able --for=create wait; then must_be "configmap/waited condition met" wait --for=create configmap/waited --timeout="$patience"
   else step "  (this one cannot wait for a creation)"; fi
-  k wait --for=delete configmap/waited --timeout="$patience" >"$scratch/waited" 2>&1 &
+  in_background wait --for=delete configmap/waited --timeout="$patience" >"$scratch/waited" 2>&1 &
   watcher=$!
   must delete configmap waited
   wait "$watcher" || grep -q -e NotFound -e "no matching resources" "$scratch/waited" || fail "a wait for a deletion fails with: $(cat "$scratch/waited")"
@@ -175,7 +175,7 @@ Y
 
 proxied() {
   step "a proxy, and what comes through it: an object, a large document, a watch"
-  k proxy --port=0 >"$scratch/proxy" 2>&1 &
+  in_background proxy --port=0 >"$scratch/proxy" 2>&1 &
   watcher=$!
   until_seen "Starting to serve on" "$scratch/proxy"
   local address

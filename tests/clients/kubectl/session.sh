@@ -22,6 +22,8 @@ step() { echo "kubectl: $*"; }
 fail() { printf 'kubectl: NOT AS EXPECTED: %s\n' "$*"; exit 1; }
 
 k() { "$program" --cache-dir="$scratch/cache" --namespace="$namespace" "$@"; }
+# The same for what goes on in the background: $! is kubectl itself then, and not a shell around it.
+in_background() { exec "$program" --cache-dir="$scratch/cache" --namespace="$namespace" "$@"; }
 # Runs it; what it prints is in $out. It must succeed.
 must() { out=$(k "$@" 2>&1) || fail "'kubectl $*' fails with: $out"; }
 # must_say WORDS KUBECTL_ARGUMENTS...: and print these words somewhere.
@@ -181,7 +183,7 @@ Y
   must_be 2 get deployment web -o 'jsonpath={.status.readyReplicas}'
   must wait --for=condition=Ready "cluster/$MEMBER" --timeout="$patience"
   must_say "$MEMBER" get clusters
-  k get deployments --watch --output-watch-events >"$scratch/watched" 2>&1 &
+  in_background get deployments --watch --output-watch-events >"$scratch/watched" 2>&1 &
   watcher=$!
   until_seen "ADDED .*web .*2/2" "$scratch/watched"
   must_refuse "Expected replicas to be 7" scale deployment web --current-replicas=7 --replicas=3
