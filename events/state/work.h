@@ -89,6 +89,12 @@ inline std::string binding_name(std::string_view kind, std::string_view name) {
   return text;
 }
 
+/// Where the binding of a template lives (N-1, D-20). `kind` is the template's.
+inline ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind) {
+  return {template_key.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, template_key.ns,
+          binding_name(kind, template_key.name)};
+}
+
 /// status.conditions[type == name], or null.
 inline const Value& condition_of(const Value& object, std::string_view name) {
   static const Value kNone;

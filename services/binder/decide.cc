@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "events/state/work.h"
 #include "services/binder/binding.h"
 #include "services/binder/claim.h"
 #include "services/binder/templates.h"

@@ -70,11 +70,6 @@ std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy) {
   return keys;
 }
 
-ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind) {
-  return {template_key.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, template_key.ns,
-          binding_name(kind, template_key.name)};
-}
-
 std::optional<ObjectKey> template_key(const State& state, const Value& binding) {
   const Value& resource = binding["spec"]["resource"];
   const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());

@@ -21,8 +21,6 @@ std::vector<ObjectKey> selected_by(const State& state, const Policy& policy);
 /// The objects that carry the policy's claim, sorted by key.
 std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy);
 
-/// Where the binding of a template lives (N-1, D-20). `kind` is the template's.
-ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind);
 /// The template a binding is about; nullopt when its kind is not served.
 std::optional<ObjectKey> template_key(const State& state, const Value& binding);
 

@@ -28,8 +28,7 @@ void wake_renderer(const State& state, const Value& object, const std::string& k
   if (object["apiVersion"].as_string() == "v1" && kind == "Namespace") {
     wake.push_back({type::kNamespace, "", name.name});
   }
-  const char* type = name.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding;
-  wake_if_there(state, {type, name.ns, binding_name(kind, name.name)}, wake);
+  wake_if_there(state, binding_key({"", name.ns, name.name}, kind), wake);
 }
 
 void wake_selected(const State& state, const ResourceSelector& selector, std::vector<ObjectKey>& wake) {

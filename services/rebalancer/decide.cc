@@ -1,12 +1,11 @@
 #include "services/rebalancer/decide.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string>
 #include <tuple>
 
-#include "events/state/object.h"
+#include "events/state/work.h"
 
 namespace shiplog::rebalancer {
 namespace {
@@ -26,11 +25,7 @@ Workload workload_from(const Value& value) {
   return {value["apiVersion"].str(), value["kind"].str(), value["namespace"].str(), value["name"].str()};
 }
 
-ObjectKey binding_of(const Workload& workload) {
-  std::string name = workload.name + "-" + workload.kind;
-  for (char& c : name) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return {workload.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, workload.ns, std::move(name)};
-}
+ObjectKey binding_of(const Workload& workload) { return binding_key({"", workload.ns, workload.name}, workload.kind); }
 
 Value to_value(const Workload& workload, const std::string& result) {
   Value what = Value::object({{"apiVersion", workload.api_version}, {"kind", workload.kind}, {"name", workload.name}});

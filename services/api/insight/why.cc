@@ -1,7 +1,6 @@
 #include "services/api/insight/why.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "events/base/json.h"
@@ -19,13 +18,6 @@ constexpr size_t kMostRemedies = 16;  // more are worked out when a cluster is a
 
 bool is_binding(std::string_view type) {
   return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
-
-/// Behaviour-core N-1.
-ObjectKey binding_key(const ObjectKey& object, std::string_view kind) {
-  std::string name = object.name + "-" + std::string{kind};
-  for (char& c : name) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return {object.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, object.ns, std::move(name)};
 }
 
 class Answer {
