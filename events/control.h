@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "events/base/hash.h"
 #include "events/base/ids.h"
@@ -20,6 +21,13 @@ struct LeaseTaken {
 struct FoldVersionActivated {
   uint32_t version = 1;
   bool operator==(const FoldVersionActivated&) const = default;
+};
+
+/// Which behaviour that is off by default is on in this fleet, from the next entry on: decisions read it from the
+/// state.
+struct FeatureGatesSet {
+  std::vector<std::string> on;  ///< names, sorted; all others are off
+  bool operator==(const FeatureGatesSet&) const = default;
 };
 
 /// The state hash some replica had at a revision. One that folded to another hash stops.

@@ -46,6 +46,7 @@ constexpr Facts facts(const LeaseTaken&) { return {Family::kControl, "LeaseTaken
 constexpr Facts facts(const FoldVersionActivated&) { return {Family::kControl, "FoldVersionActivated"}; }
 constexpr Facts facts(const StateHashed&) { return {Family::kControl, "StateHashed"}; }
 constexpr Facts facts(const SnapshotTaken&) { return {Family::kControl, "SnapshotTaken"}; }
+constexpr Facts facts(const FeatureGatesSet&) { return {Family::kControl, "FeatureGatesSet"}; }
 
 Facts facts_of(const Event& event) {
   return std::visit([](const auto& one) { return facts(one); }, event);
@@ -215,6 +216,12 @@ std::string summary(const SnapshotTaken& event) {
          event.location;
 }
 
+std::string summary(const FeatureGatesSet& event) {
+  std::string names;
+  for (const std::string& name : event.on) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none is on" : "on: " + names;
+}
+
 // Messages come from members and clients: no line breaks, no control characters, and an end.
 std::string one_line(std::string text) {
   constexpr size_t kLongest = 300;
@@ -275,6 +282,7 @@ template Event::Event(LeaseTaken);
 template Event::Event(FoldVersionActivated);
 template Event::Event(StateHashed);
 template Event::Event(SnapshotTaken);
+template Event::Event(FeatureGatesSet);
 
 Family family_of(const Event& event) { return facts_of(event).family; }
 
@@ -317,7 +325,8 @@ ObjectKey subject_of(const Event& event) {
         } else {
           using E = std::decay_t<decltype(one)>;
           static_assert(std::is_same_v<E, LeaseTaken> || std::is_same_v<E, FoldVersionActivated> ||
-                            std::is_same_v<E, StateHashed> || std::is_same_v<E, SnapshotTaken>,
+                            std::is_same_v<E, StateHashed> || std::is_same_v<E, SnapshotTaken> ||
+                            std::is_same_v<E, FeatureGatesSet>,
                         "only control has no subject");
           return {};
         }

@@ -29,7 +29,7 @@ using EventVariant = std::variant<
     // cluster
     ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
     // control
-    LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken>;
+    LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet>;
 
 template <class Fact, class Variant>
 inline constexpr bool kIsAlternative = false;

@@ -46,6 +46,7 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"FoldVersionActivated", "version 2"},
     {"StateHashed", "revision 1000, hash fedcba98765432100123456789abcdef"},
     {"SnapshotTaken", "revision 1000, hash fedcba98765432100123456789abcdef, in snapshot-1000.db"},
+    {"FeatureGatesSet", "on: MultiplePodTemplatesScheduling, SchedulingOvercommitProtection"},
 };
 
 TEST(Event, SummarisesEveryKind) {

@@ -18,6 +18,13 @@ struct Target {
   auto operator<=>(const Target&) const = default;
 };
 
+/// How many replicas one of the pod templates of a workload has, in a target.
+struct ComponentReplicas {
+  std::string name;
+  int64_t replicas = 0;
+  bool operator==(const ComponentReplicas&) const = default;
+};
+
 /// The binder has matched a template with a policy. Creates the binding, or replaces its labels, annotations,
 /// finalizers, owners and the parts of its spec that come from template and policy (behaviour-core D-24): the fold
 /// keeps spec.clusters, spec.gracefulEvictionTasks, spec.requiredBy, spec.rescheduleTriggeredAt and the whole status.
@@ -38,6 +45,8 @@ struct PlacementDecided {
   std::string applied_placement;  ///< canonical JSON of the placement it was computed from
   std::string affinity_name;      ///< of spec.placement.clusterAffinities; empty without
   Explanation why;
+  /// Of each target: a workload with several pod templates goes to it whole (M-6). Empty for all else.
+  std::vector<ComponentReplicas> components = {};
   bool operator==(const PlacementDecided&) const = default;
 };
 

@@ -219,6 +219,9 @@ class Reader {
     for (pb::Target& target : *from->mutable_targets()) {
       to.targets.push_back({text(target.mutable_cluster()), target.replicas()});
     }
+    for (pb::ComponentReplicas& component : *from->mutable_components()) {
+      to.components.push_back({text(component.mutable_name()), component.replicas()});
+    }
     return to;
   }
 
@@ -370,6 +373,12 @@ class Reader {
     return {.revision = {from->revision()}, .hash = read(from->hash()), .location = text(from->mutable_location())};
   }
 
+  static FeatureGatesSet read(pb::FeatureGatesSet* from) {
+    FeatureGatesSet to;
+    for (std::string& name : *from->mutable_on()) to.on.push_back(text(&name));
+    return to;
+  }
+
   // Nothing, with a note, when the kind is not known. No default: a kind added to the schema must be added here.
   std::optional<Event> alternative(pb::Event& from) {
     switch (from.kind_case()) {
@@ -439,6 +448,8 @@ class Reader {
         return read(from.mutable_state_hashed());
       case pb::Event::kSnapshotTaken:
         return read(from.mutable_snapshot_taken());
+      case pb::Event::kFeatureGatesSet:
+        return read(from.mutable_feature_gates_set());
       case pb::Event::KIND_NOT_SET:
         break;
     }

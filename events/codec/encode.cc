@@ -180,6 +180,11 @@ void put(const PlacementDecided& event, pb::Event* out) {
   put(event.applied_placement, to->mutable_applied_placement());
   put(event.affinity_name, to->mutable_affinity_name());
   put_unless_default(event.why, to, &pb::PlacementDecided::mutable_why);
+  for (const ComponentReplicas& component : event.components) {
+    pb::ComponentReplicas* added = to->add_components();
+    put(component.name, added->mutable_name());
+    added->set_replicas(component.replicas);
+  }
 }
 
 void put(const PlacementRefused& event, pb::Event* out) {
@@ -376,6 +381,11 @@ void put(const SnapshotTaken& event, pb::Event* out) {
   to->set_revision(event.revision.value);
   put(event.hash, to->mutable_hash());
   put(event.location, to->mutable_location());
+}
+
+void put(const FeatureGatesSet& event, pb::Event* out) {
+  pb::FeatureGatesSet* to = out->mutable_feature_gates_set();
+  for (const std::string& name : event.on) put(name, to->add_on());
 }
 
 // the entry

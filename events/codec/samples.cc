@@ -66,13 +66,15 @@ Event sample(Of<BindingPut>, int) {
                                   R"("name":"nginx","namespace":"default"}}})"),
                     .why = why()};
 }
-Event sample(Of<PlacementDecided>, int) {
-  return PlacementDecided{.binding = kBinding,
-                          .targets = {{"m1", 2}, {"m2", 1}},
-                          .observed_generation = 4,
-                          .applied_placement = R"({"clusterAffinity":{"clusterNames":["m1","m2"]}})",
-                          .affinity_name = "primary",
-                          .why = why()};
+Event sample(Of<PlacementDecided>, int generation) {
+  PlacementDecided event{.binding = kBinding,
+                         .targets = {{"m1", 2}, {"m2", 1}},
+                         .observed_generation = 4,
+                         .applied_placement = R"({"clusterAffinity":{"clusterNames":["m1","m2"]}})",
+                         .affinity_name = "primary",
+                         .why = why()};
+  if (generation >= 3) event.components = {{"jobmanager", 1}, {"taskmanager", 2}};
+  return event;
 }
 Event sample(Of<PlacementRefused>, int) {
   return PlacementRefused{.binding = kBinding,
@@ -197,6 +199,10 @@ Event sample(Of<StateHashed>, int) {
 Event sample(Of<SnapshotTaken>, int) {
   return SnapshotTaken{
       .revision = {1000}, .hash = {0x0123456789abcdefULL, 0xfedcba9876543210ULL}, .location = "snapshot-1000.db"};
+}
+
+Event sample(Of<FeatureGatesSet>, int) {
+  return FeatureGatesSet{.on = {"MultiplePodTemplatesScheduling", "SchedulingOvercommitProtection"}};
 }
 
 template <size_t... Index>

@@ -42,6 +42,8 @@ Applied apply(Staged& staged, const ClusterObserved& event);
 Applied apply(Staged& staged, const ClusterConditionChanged& event);
 Applied apply(Staged& staged, const ClusterLeft& event);
 
+Applied apply(Staged& staged, const FeatureGatesSet& event);
+
 /// Copies the object, lets `change` edit the copy and stages it. Refuses when the object does not exist.
 template <class Change>
 Applied edit(Staged& staged, const ObjectKey& key, Change change) {

@@ -1,6 +1,7 @@
 #include "events/fold/fold.h"
 
 #include "events/fold/apply.h"
+#include "events/state/feature_gates.h"
 
 namespace shiplog {
 namespace {
@@ -103,6 +104,15 @@ class Folder {
     return std::nullopt;
   }
   Applied apply_one(const SnapshotTaken&) { return std::nullopt; }
+  Applied apply_one(const FeatureGatesSet& event) {
+    for (const std::string& name : event.on) {
+      if (!is_feature_gate(name)) {
+        stop_ = "the journal turns on the feature gate " + name +
+                ", which this build does not know: install a newer shiplogd";
+      }
+    }
+    return apply(staged_, event);
+  }
 
   State& state_;
   Staged staged_;

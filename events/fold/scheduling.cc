@@ -7,11 +7,17 @@ namespace {
 
 constexpr const char* kScheduled = "Scheduled";
 
-Value to_value(const std::vector<Target>& targets) {
+Value to_value(const std::vector<Target>& targets, const std::vector<ComponentReplicas>& components) {
+  Value::Array parts;
+  for (const ComponentReplicas& component : components) {
+    parts.push_back(Value::object({{"name", component.name}, {"replicas", component.replicas}}));
+  }
+  const Value set = Value::array(std::move(parts));
   Value::Array clusters;
   for (const Target& target : targets) {
     Value cluster = Value::object({{"name", target.cluster}});
     if (target.replicas != 0) cluster.set("replicas", target.replicas);
+    if (!components.empty()) cluster.set("components", set);
     clusters.push_back(std::move(cluster));
   }
   return Value::array(std::move(clusters));
@@ -45,7 +51,7 @@ Applied apply(Staged& staged, const BindingPut& event) {
 
 Applied apply(Staged& staged, const PlacementDecided& event) {
   return edit(staged, event.binding, [&](Value& binding) {
-    Value clusters = to_value(event.targets);
+    Value clusters = to_value(event.targets, event.components);
     // The new targets make a new generation, and the scheduler has seen it: it is its own.
     const bool moved =
         binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());

@@ -138,12 +138,14 @@ bool Staged::counts(const Touched& staged) const {
 }
 
 Applied Staged::check_quotas() const {
+  const bool components = state_.gates().multiple_pod_templates;
   std::map<std::string, ResourceList> deltas;  // by namespace
   for (const Touched& staged : touched_) {
     if (staged.key.type != type::kResourceBinding) continue;
     ResourceList& delta = deltas[staged.key.ns];
-    for (const auto& [name, amount] : usage_of(staged.value)) delta[name] = delta[name] + amount;
-    for (const auto& [name, amount] : usage_of(state_.value_of(staged.key))) delta[name] = delta[name] - amount;
+    for (const auto& [name, amount] : usage_of(staged.value, components)) delta[name] = delta[name] + amount;
+    for (const auto& [name, amount] : usage_of(state_.value_of(staged.key), components))
+      delta[name] = delta[name] - amount;
   }
   for (const auto& [ns, delta] : deltas) {
     const ResourceList& used = state_.quota_usage(ns);

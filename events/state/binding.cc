@@ -11,7 +11,33 @@ std::vector<Target> targets_from(const Value& clusters) {
   return targets;
 }
 
+/// Empty unless every target has the same.
+std::vector<ComponentReplicas> placed_components_from(const Value& clusters) {
+  const Value& first = clusters[0]["components"];
+  std::vector<ComponentReplicas> placed;
+  for (const Value& cluster : clusters.items()) {
+    if (cluster["components"] != first) return {};
+  }
+  for (const Value& item : first.items()) placed.push_back({item["name"].str(), item["replicas"].as_int()});
+  return placed;
+}
+
 }  // namespace
+
+std::vector<Component> components_from(const Value& list) {
+  std::vector<Component> components;
+  for (const Value& item : list.items()) {
+    const Value& request = item["replicaRequirements"]["resourceRequest"];
+    Component& component = components.emplace_back();
+    component.name = item["name"].str();
+    component.replicas = item["replicas"].as_int();
+    component.request = resource_list_from(request);
+    for (const auto& [name, amount] : component.request) {
+      component.counted.emplace(name, written_in_binary(request[name]) ? amount.units() : amount.milli());
+    }
+  }
+  return components;
+}
 
 Binding binding_from(const ObjectKey& key, const Value& object) {
   const Value& meta = object["metadata"];
@@ -35,11 +61,17 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
   binding.resource_version = resource["resourceVersion"].str();
 
   binding.replicas = spec["replicas"].as_int();
-  binding.workload = binding.replicas > 0 || spec["replicaRequirements"].is_object();
+  binding.components = components_from(spec["components"]);
+  binding.workload = binding.replicas > 0 || spec["replicaRequirements"].is_object() || !binding.components.empty();
   binding.requires_room = spec["replicaRequirements"].is_object();
   binding.request = resource_list_from(spec["replicaRequirements"]["resourceRequest"]);
   binding.placement = spec["placement"];
   binding.targets = targets_from(spec["clusters"]);
+  if (!binding.components.empty()) binding.placed_components = placed_components_from(spec["clusters"]);
+  if (const Value& groups = spec["workloadAffinityGroups"]; groups.is_object()) {
+    binding.affinity_group = groups["affinityGroup"].str();
+    binding.anti_affinity_group = groups["antiAffinityGroup"].str();
+  }
   for (const Value& task : spec["gracefulEvictionTasks"].items()) binding.evicting.push_back(task["fromCluster"].str());
   binding.conflict_resolution = spec["conflictResolution"].as_string("Abort");
   binding.preserve_on_deletion = spec["preserveResourcesOnDeletion"].as_bool();

@@ -112,6 +112,9 @@ Cluster cluster_from(const Value& object) {
   const Value& summary = status["resourceSummary"];
   cluster.room = room_of(resource_list_from(summary["allocatable"]), resource_list_from(summary["allocated"]),
                          resource_list_from(summary["allocating"]));
+  for (auto& [name, room] : cluster.room) {
+    if (written_in_binary(summary["allocatable"][name])) room.counted = room.units;
+  }
   cluster.grades = grades_from(spec["resourceModels"], summary["allocatableModelings"]);
   cluster.deleting = deleting(object);
   return cluster;
@@ -123,7 +126,7 @@ std::map<std::string, Cluster::Room> room_of(const std::map<std::string, Quantit
   std::map<std::string, Cluster::Room> room;
   for (const auto& [name, all] : allocatable) {
     const Quantity left = all - amount(allocated, name) - amount(allocating, name);
-    room.emplace(name, Cluster::Room{left.units(), left.milli()});
+    room.emplace(name, Cluster::Room{left.units(), left.milli(), left.milli()});
   }
   return room;
 }

@@ -39,6 +39,8 @@ struct Cluster {
   struct Room {
     int64_t units = 0;  ///< rounded up
     int64_t milli = 0;
+    int64_t counted =
+        0;  ///< as sets of components are counted (M-4): `units` of what is written in binary, else `milli`
     bool operator==(const Room&) const = default;
   };
   std::map<std::string, Room> room;

@@ -10,6 +10,20 @@ bool counted_in_bytes(std::string_view name) {
          name.find("hugepages-") != std::string_view::npos;
 }
 
+ResourceList usage_of_sets(const Value& spec) {
+  const auto sets = static_cast<int64_t>(spec["clusters"].size());
+  ResourceList usage;
+  for (const Value& component : spec["components"].items()) {
+    const int64_t pods = component["replicas"].as_int() * sets;
+    if (pods <= 0) continue;
+    for (const auto& [name, request] : resource_list_from(component["replicaRequirements"]["resourceRequest"])) {
+      Quantity& sum = usage[name];
+      sum = sum + request * pods;
+    }
+  }
+  return usage;
+}
+
 }  // namespace
 
 ResourceList resource_list_from(const Value& object) {
@@ -39,8 +53,13 @@ Quota quota_from(const Value& object) {
   return {meta["namespace"].str(), meta["name"].str(), resource_list_from(object["spec"]["overall"])};
 }
 
-ResourceList usage_of(const Value& binding) {
+bool written_in_binary(const Value& quantity) {
+  return quantity.is_string() && quantity_format(quantity.as_string()) == QuantityFormat::kBinary;
+}
+
+ResourceList usage_of(const Value& binding, bool components) {
   const Value& spec = binding["spec"];
+  if (components && spec["components"].size() > 0) return usage_of_sets(spec);
   int64_t replicas = 0;
   for (const Value& target : spec["clusters"].items()) replicas += target["replicas"].as_int();
   ResourceList usage;

@@ -13,6 +13,8 @@ using ResourceList = std::map<std::string, Quantity>;
 
 /// Amounts that do not parse are left out: admission has refused them.
 ResourceList resource_list_from(const Value& object);
+/// A quantity with a binary suffix ("1Gi").
+bool written_in_binary(const Value& quantity);
 /// Canonical strings; memory-like names (memory, *storage*, hugepages-*) with binary suffixes.
 Value to_value(const ResourceList& list);
 
@@ -26,7 +28,8 @@ struct Quota {
 Quota quota_from(const Value& object);
 
 /// What a ResourceBinding's placement uses: the sum over spec.clusters of replicas times
-/// spec.replicaRequirements.resourceRequest (behaviour-fleet section 4). Empty for non-workloads.
-ResourceList usage_of(const Value& binding);
+/// spec.replicaRequirements.resourceRequest (behaviour-fleet section 4); of a binding with components, where
+/// `components` says that these are known of, one whole set on each cluster (4.3.6). Empty for non-workloads.
+ResourceList usage_of(const Value& binding, bool components);
 
 }  // namespace shiplog

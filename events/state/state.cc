@@ -187,7 +187,10 @@ void State::reindex(const ObjectKey& key, const Value& before, const Value& afte
 void State::reindex_views(const ObjectKey& key, const Value& before, const Value& after) {
   // Most objects have no view.
   const bool viewed = key.type.ends_with(".karmada.io");
-  if (!viewed) return;
+  if (!viewed) {
+    if (key.type == kFeatureGatesType) set_gates(feature_gates_from(after));
+    return;
+  }
   const Name name{key.ns, key.name};
   if (key.type == type::kCluster) {
     if (after.is_null()) {
@@ -226,16 +229,35 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
       if (quota_usage_.try_emplace(key.ns).second) {
         ResourceList& usage = quota_usage_[key.ns];
         for (const auto& [binding_name, binding] : objects(type::kResourceBinding, key.ns)) {
-          add(usage, usage_of(binding.value), +1);
+          add(usage, usage_of(binding.value, gates_.multiple_pod_templates), +1);
         }
       }
     }
   } else if (key.type == type::kResourceBinding) {
     dependencies_.update(key, before, after);
+    affinities_.update(key, before, after);
+    if (gates_.overcommit_protection) unsettled_.update(key, before, after);
     if (const auto usage = quota_usage_.find(key.ns); usage != quota_usage_.end()) {
-      add(usage->second, usage_of(before), -1);
-      add(usage->second, usage_of(after), +1);
+      add(usage->second, usage_of(before, gates_.multiple_pod_templates), -1);
+      add(usage->second, usage_of(after, gates_.multiple_pod_templates), +1);
     }
+  }
+}
+
+/// What is worked out with the gates is worked out anew.
+void State::set_gates(const FeatureGates& gates) {
+  if (gates == gates_) return;
+  gates_ = gates;
+  for (auto& [ns, usage] : quota_usage_) {
+    usage.clear();
+    for (const auto& [name, binding] : objects(type::kResourceBinding, ns)) {
+      add(usage, usage_of(binding.value, gates_.multiple_pod_templates), +1);
+    }
+  }
+  unsettled_ = {};
+  if (!gates_.overcommit_protection) return;
+  for (const auto& [name, binding] : objects(type::kResourceBinding)) {
+    unsettled_.update({type::kResourceBinding, name.ns, name.name}, Value{}, binding.value);
   }
 }
 

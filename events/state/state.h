@@ -16,14 +16,17 @@
 #include "events/base/newest_ids.h"
 #include "events/base/quantity.h"
 #include "events/base/time.h"
+#include "events/state/affinity_index.h"
 #include "events/state/cluster.h"
 #include "events/state/dependency_index.h"
+#include "events/state/feature_gates.h"
 #include "events/state/name_table.h"
 #include "events/state/object.h"
 #include "events/state/override_policy.h"
 #include "events/state/policy.h"
 #include "events/state/policy_index.h"
 #include "events/state/quota.h"
+#include "events/state/unsettled_index.h"
 
 namespace shiplog {
 
@@ -110,6 +113,12 @@ class State {
                                                     std::string_view ns, std::string_view name) const;
   /// Which bindings follow which.
   const DependencyIndex& dependencies() const { return dependencies_; }
+  /// Which bindings are to stay together or apart.
+  const AffinityIndex& affinities() const { return affinities_; }
+  /// What is placed but not healthy yet; empty unless the gate SchedulingOvercommitProtection is on.
+  const UnsettledIndex& unsettled() const { return unsettled_; }
+  /// The feature gates in force.
+  const FeatureGates& gates() const { return gates_; }
   const std::map<State::Name, Quota>& quotas() const { return quotas_; }
   const Cluster* cluster(std::string_view name) const;
   /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
@@ -132,6 +141,7 @@ class State {
   void erase(const ObjectKey& key);
   void reindex(const ObjectKey& key, const Value& before, const Value& after);
   void reindex_views(const ObjectKey& key, const Value& before, const Value& after);
+  void set_gates(const FeatureGates& gates);
   void remember_hash();
 
   StateMeta meta_;  // hash covers objects only; hash() adds the rest
@@ -158,6 +168,9 @@ class State {
   std::map<Name, OverridePolicy> override_policies_;
   PolicyIndex override_index_;
   DependencyIndex dependencies_;
+  AffinityIndex affinities_;
+  UnsettledIndex unsettled_;
+  FeatureGates gates_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
   NewestIds seen_{kSeenWindow};

@@ -77,7 +77,7 @@ TEST(ClusterView, ReadsWhatServicesDecideOn) {
     "status": {"conditions": [{"type": "Ready", "status": "True"}],
                "apiEnablements": [{"groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod"}]},
                                   {"groupVersion": "apps/v1", "resources": [{"name": "d", "kind": "Deployment"}]}],
-               "resourceSummary": {"allocatable": {"cpu": "2", "pods": 110}, "allocated": {"cpu": "1500m"},
+               "resourceSummary": {"allocatable": {"cpu": "2", "pods": 110, "storage": "2Ki"}, "allocated": {"cpu": "1500m"},
                                    "allocating": {"cpu": "100m", "memory": "1Gi"}}}})"));
   EXPECT_TRUE(cluster.ready());
   EXPECT_TRUE(cluster.enables("apps/v1", "Deployment"));
@@ -85,8 +85,9 @@ TEST(ClusterView, ReadsWhatServicesDecideOn) {
   EXPECT_FALSE(cluster.enables("apps/v1", "Pod"));
   EXPECT_EQ(cluster.zones, std::vector<std::string>{"z1"});
   EXPECT_EQ(cluster.taints, (std::vector<Taint>{{"k", "", "NoSchedule"}}));
-  EXPECT_EQ(cluster.room, (std::map<std::string, Cluster::Room>{{"cpu", {1, 400}},
-                                                                {"pods", {110, 110'000}}}));  // units are rounded up
+  EXPECT_EQ(cluster.room, (std::map<std::string, Cluster::Room>{{"cpu", {1, 400, 400}},  // units are rounded up
+                                                                {"pods", {110, 110'000, 110'000}},
+                                                                {"storage", {2048, 2'048'000, 2048}}}));  // M-4
 }
 
 TEST(PlacementView, ExcludeWinsAndAllGivenCriteriaMustHold) {  // S-16, S-17
@@ -142,8 +143,8 @@ TEST(TolerationView, MatchesAsKubernetesDoes) {
 TEST(QuotaView, UsageIsRequestTimesAssignedReplicas) {  // behaviour-fleet 4.3.5
   const Value binding = json(R"({"spec": {"replicas": 3, "clusters": [{"name": "a", "replicas": 3},
       {"name": "b", "replicas": 3}], "replicaRequirements": {"resourceRequest": {"cpu": "250m", "memory": "64Mi"}}}})");
-  EXPECT_EQ(to_json(to_value(usage_of(binding))), to_json(json(R"({"cpu": "1500m", "memory": "384Mi"})")));
-  EXPECT_TRUE(usage_of(json(R"({"spec": {"clusters": [{"name": "a"}]}})")).empty());
+  EXPECT_EQ(to_json(to_value(usage_of(binding, false))), to_json(json(R"({"cpu": "1500m", "memory": "384Mi"})")));
+  EXPECT_TRUE(usage_of(json(R"({"spec": {"clusters": [{"name": "a"}]}})"), false).empty());
 }
 
 TEST(QuotaView, LeavesOutWhatDoesNotParse) {

@@ -9,9 +9,10 @@
 namespace shiplog::binder {
 namespace {
 
-constexpr std::array<std::string_view, 10> kExcludedGroups = {
-    "cluster.karmada.io",     "policy.karmada.io", "work.karmada.io", "config.karmada.io",   "networking.karmada.io",
-    "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io", "coordination.k8s.io", "events.k8s.io"};
+constexpr std::array<std::string_view, 11> kExcludedGroups = {
+    "cluster.karmada.io",    "policy.karmada.io",      "work.karmada.io",   "config.karmada.io",
+    "networking.karmada.io", "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io",
+    "coordination.k8s.io",   "events.k8s.io",          "control.shiplog.io"};
 
 bool reserved(std::string_view ns) {
   return ns == "karmada-system" || ns == "karmada-cluster" || ns.starts_with("karmada-es-");

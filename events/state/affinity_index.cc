@@ -1,0 +1,81 @@
+#include "events/state/affinity_index.h"
+
+#include <algorithm>
+
+namespace shiplog {
+namespace {
+
+std::vector<std::string> targets_of(const Value& binding) {
+  std::vector<std::string> clusters;
+  for (const Value& target : binding["spec"]["clusters"].items()) clusters.push_back(target["name"].str());
+  std::ranges::sort(clusters);
+  const auto repeated = std::ranges::unique(clusters);
+  clusters.erase(repeated.begin(), repeated.end());
+  return clusters;
+}
+
+const Value& groups_of(const Value& binding) { return binding["spec"]["workloadAffinityGroups"]; }
+
+}  // namespace
+
+void AffinityGroup::set(const ObjectKey& member, const std::vector<std::string>* targets) {
+  if (const auto known = members.find(member); known != members.end()) {
+    if (!known->second.empty()) --placed;
+    for (const std::string& cluster : known->second) {
+      const auto at = clusters.find(cluster);
+      if (--at->second == 0) clusters.erase(at);
+    }
+    members.erase(known);
+  }
+  if (targets == nullptr) return;
+  if (!targets->empty()) ++placed;
+  for (const std::string& cluster : *targets) ++clusters[cluster];
+  members.emplace(member, *targets);
+}
+
+int64_t AffinityGroup::others_on(std::string_view cluster, const ObjectKey& except) const {
+  const auto at = clusters.find(cluster);
+  if (at == clusters.end()) return 0;
+  const auto self = members.find(except);
+  const bool counted = self != members.end() && std::ranges::binary_search(self->second, cluster);
+  return at->second - (counted ? 1 : 0);
+}
+
+int64_t AffinityGroup::others_placed(const ObjectKey& except) const {
+  const auto self = members.find(except);
+  return placed - (self != members.end() && !self->second.empty() ? 1 : 0);
+}
+
+void AffinityIndex::update(Groups& groups, const char* field, const ObjectKey& binding, const Value& before,
+                           const Value& after) {
+  const Value& was = groups_of(before)[field];
+  const Value& is = groups_of(after)[field];
+  if (was.is_empty() && is.is_empty()) return;
+  if (was == is && before["spec"]["clusters"] == after["spec"]["clusters"]) return;
+  if (was != is && !was.is_empty()) {
+    const auto at = groups.find({binding.ns, was.str()});
+    at->second.set(binding, nullptr);
+    if (at->second.members.empty()) groups.erase(at);
+  }
+  if (is.is_empty()) return;
+  const std::vector<std::string> targets = targets_of(after);
+  groups[{binding.ns, is.str()}].set(binding, &targets);
+}
+
+void AffinityIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
+  if (!groups_of(before).is_object() && !groups_of(after).is_object()) return;
+  update(together_, "affinityGroup", binding, before, after);
+  update(apart_, "antiAffinityGroup", binding, before, after);
+}
+
+const AffinityGroup* AffinityIndex::together(std::string_view ns, std::string_view group) const {
+  const auto at = together_.find({std::string{ns}, std::string{group}});
+  return at == together_.end() ? nullptr : &at->second;
+}
+
+const AffinityGroup* AffinityIndex::apart(std::string_view ns, std::string_view group) const {
+  const auto at = apart_.find({std::string{ns}, std::string{group}});
+  return at == apart_.end() ? nullptr : &at->second;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,62 @@
+#include "events/state/feature_gates.h"
+
+#include <algorithm>
+#include <array>
+
+#include "events/base/check.h"
+
+namespace shiplog {
+namespace {
+
+struct Gate {
+  std::string_view name;
+  bool FeatureGates::*on;
+};
+
+// Sorted by name.
+constexpr std::array<Gate, 2> kGates = {{{"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
+                                         {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection}}};
+
+const Gate* gate_named(std::string_view name) {
+  const auto* const at = std::ranges::find(kGates, name, &Gate::name);
+  return at == kGates.end() ? nullptr : at;
+}
+
+}  // namespace
+
+ObjectKey feature_gates_key() { return {kFeatureGatesType, "", "fleet"}; }
+
+const std::vector<std::string>& feature_gate_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Gate& gate : kGates) names.emplace_back(gate.name);
+    return names;
+  }();
+  return kNames;
+}
+
+bool is_feature_gate(std::string_view name) { return gate_named(name) != nullptr; }
+
+FeatureGates feature_gates_from(const Value& object) {
+  FeatureGates gates;
+  for (const Value& name : object["spec"]["on"].items()) {
+    if (is_feature_gate(name.as_string())) set_feature_gate(gates, name.as_string(), true);
+  }
+  return gates;
+}
+
+std::vector<std::string> names_of(const FeatureGates& gates) {
+  std::vector<std::string> names;
+  for (const Gate& gate : kGates) {
+    if (gates.*gate.on) names.emplace_back(gate.name);
+  }
+  return names;
+}
+
+void set_feature_gate(FeatureGates& gates, std::string_view name, bool on) {
+  const Gate* gate = gate_named(name);
+  SHIPLOG_CHECK(gate != nullptr, "a feature gate has been looked for by name");
+  gates.*(gate->on) = on;
+}
+
+}  // namespace shiplog

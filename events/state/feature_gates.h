@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// Behaviour that changes what users see, and is off unless they turn it on (behaviour-core 0.2). Recorded in the
+/// journal (FeatureGatesSet), so that whoever decides, now or in a replay, decides with the gates of that revision.
+struct FeatureGates {
+  bool multiple_pod_templates = false;  ///< MultiplePodTemplatesScheduling: M-1 to M-7
+  bool overcommit_protection = false;   ///< SchedulingOvercommitProtection: M-8, M-9
+  bool operator==(const FeatureGates&) const = default;
+};
+
+/// Where the gates in force are kept: the control plane's own, served to nobody.
+inline constexpr const char* kFeatureGatesType = "featuregates.control.shiplog.io";
+ObjectKey feature_gates_key();
+
+/// Gates that can be set, sorted.
+const std::vector<std::string>& feature_gate_names();
+bool is_feature_gate(std::string_view name);
+
+/// From that object; null: all are off.
+FeatureGates feature_gates_from(const Value& object);
+/// The names of those that are on, sorted.
+std::vector<std::string> names_of(const FeatureGates& gates);
+/// Sets the gate of that name, which must be one.
+void set_feature_gate(FeatureGates& gates, std::string_view name, bool on);
+
+}  // namespace shiplog

@@ -1,0 +1,77 @@
+#include "events/state/unsettled_index.h"
+
+#include <set>
+
+namespace shiplog {
+namespace {
+
+/// Nothing of what matters here differs.
+bool same(const Value& before, const Value& after) {
+  const Value& old_spec = before["spec"];
+  const Value& new_spec = after["spec"];
+  for (const char* field : {"clusters", "components", "replicaRequirements"}) {
+    if (old_spec[field] != new_spec[field]) return false;
+  }
+  return before["status"]["lastScheduledTime"] == after["status"]["lastScheduledTime"] &&
+         before["status"]["aggregatedStatus"] == after["status"]["aggregatedStatus"];
+}
+
+std::set<std::string> healthy_in(const Value& binding) {
+  std::set<std::string> clusters;
+  for (const Value& item : binding["status"]["aggregatedStatus"].items()) {
+    if (item["health"].as_string() == "Healthy") clusters.insert(item["clusterName"].str());
+  }
+  return clusters;
+}
+
+/// By cluster; empty for what has no pods.
+std::map<std::string, UnsettledIndex::Footprint> footprints(const ObjectKey& key, const Value& object) {
+  std::map<std::string, UnsettledIndex::Footprint> found;
+  if (object.is_null()) return found;
+  const Binding binding = binding_from(key, object);
+  if (!binding.workload) return found;
+  const std::set<std::string> healthy = healthy_in(object);
+  const Value single = Value::array(
+      {Value::object({{"name", binding.name}, {"replicaRequirements", object["spec"]["replicaRequirements"]}})});
+  for (const Target& target : binding.targets) {
+    if (healthy.contains(target.cluster)) continue;
+    std::vector<Component> components = binding.components;
+    if (components.empty()) {
+      components = components_from(single);
+      components.front().replicas = target.replicas;
+    }
+    found.emplace(target.cluster, std::make_shared<const std::vector<Component>>(std::move(components)));
+  }
+  return found;
+}
+
+UtcMillis placed_at(const Value& binding) {
+  const auto time = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
+  return time ? time.value() : UtcMillis{};
+}
+
+}  // namespace
+
+void UnsettledIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
+  if (same(before, after)) return;
+  for (const auto& [cluster, footprint] : footprints(binding, before)) {
+    const auto of_cluster = clusters_.find(cluster);
+    if (of_cluster == clusters_.end()) continue;
+    const auto moment = of_cluster->second.find(placed_at(before));
+    if (moment == of_cluster->second.end()) continue;
+    moment->second.erase(binding);
+    if (moment->second.empty()) of_cluster->second.erase(moment);
+    if (of_cluster->second.empty()) clusters_.erase(of_cluster);
+  }
+  for (auto& [cluster, footprint] : footprints(binding, after)) {
+    clusters_[cluster][placed_at(after)][binding] = std::move(footprint);
+  }
+}
+
+const UnsettledIndex::Placed& UnsettledIndex::on(std::string_view cluster) const {
+  static const Placed kNone;
+  const auto at = clusters_.find(cluster);
+  return at == clusters_.end() ? kNone : at->second;
+}
+
+}  // namespace shiplog
