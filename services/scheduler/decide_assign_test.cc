@@ -12,15 +12,21 @@ namespace {
 TEST(SchedulerDecide, StaticWeightExamples) {  // S-50, X-1 to X-14
   const std::vector<std::pair<std::string, int64_t>> ab = {{"a", 0}, {"b", 0}};
   const std::vector<std::pair<std::string, int64_t>> abc = {{"a", 0}, {"b", 0}, {"c", 0}};
-  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab}), "a:3 b:6");
-  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 3}}), ab}), "a:2 b:7");
-  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-2"}), "a:4 b:3 c:3");
-  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-1"}), "a:3 b:3 c:4");
-  EXPECT_EQ(answer({5, static_weights({{"a", 1}, {"b", 1}, {"c", 10}}), abc}), "c:5");
+  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab}), "a:3 b:6");                              // X-1
+  EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 3}}), ab}), "a:2 b:7");                              // X-2
+  EXPECT_EQ(answer({10, kEqualWeights, abc}), "a:4 b:3 c:3");                                               // X-3
+  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-2"}), "a:4 b:3 c:3");                                  // X-3
+  EXPECT_EQ(answer({10, kEqualWeights, abc, {}, "uid-1"}), "a:3 b:3 c:4");                                  // X-4
+  EXPECT_EQ(answer({5, static_weights({{"a", 1}, {"b", 1}, {"c", 10}}), abc}), "c:5");                      // X-5
+  EXPECT_EQ(answer({2, static_weights({{"a", 3}, {"b", 1}}), ab}), "a:1 b:1");                              // X-6
+  EXPECT_EQ(answer({7, static_weights({{"a", 5}, {"b", 3}, {"c", 1}}), abc}), "a:4 b:2 c:1");               // X-7
+  EXPECT_EQ(answer({12, static_weights({{"a", 6}, {"b", 2}, {"c", 1}}), abc}), "a:8 b:3 c:1");              // X-8
+  EXPECT_EQ(answer({2, kEqualWeights, abc}), "a:1 b:1");                                                    // X-9
   EXPECT_EQ(answer({6, static_weights({{"a", 2}, {"b", 1}}), {{"a", 0}, {"b", 0}, {"d", 0}}}), "a:4 b:2");  // X-10
   EXPECT_EQ(answer({5, static_weights({{"x", 3}}), ab}), "a:3 b:2");                                        // X-11
   EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab, {{"a", 9}}, "", true}), "a:3 b:6");        // X-12
   EXPECT_EQ(answer({10, static_weights({{"a", 1}, {"b", 2}}), ab, {{"a", 3}, {"b", 6}}}), "a:3 b:7");       // X-13
+  EXPECT_EQ(answer({100, kEqualWeights, abc, {}, "uid-1"}), "a:33 b:33 c:34");                              // X-14
 }
 
 TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27
@@ -29,21 +35,21 @@ TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27
                       bool fresh = false, const char* uid = "") {
     return answer({replicas, kDynamic, std::move(room), std::move(before), uid, fresh});
   };
-  EXPECT_EQ(ask(12, {{"a", 6}, {"b", 12}, {"c", 18}}, {}), "a:2 b:4 c:6");
-  EXPECT_EQ(ask(15, {{"a", 4}, {"b", 8}, {"c", 12}}, prev), "a:3 b:5 c:7");
-  EXPECT_EQ(ask(16, {{"a", 10}, {"b", 0}, {"c", 2}}, prev), "a:5 b:4 c:7");
-  EXPECT_EQ(ask(6, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:3");
-  EXPECT_EQ(ask(7, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:4");
-  EXPECT_EQ(ask(1, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "c:1");
-  EXPECT_EQ(ask(12, {{"a", 100}, {"b", 0}, {"c", 0}}, prev), "stands");  // X-21, S-14
+  EXPECT_EQ(ask(12, {{"a", 6}, {"b", 12}, {"c", 18}}, {}), "a:2 b:4 c:6");   // X-15
+  EXPECT_EQ(ask(15, {{"a", 4}, {"b", 8}, {"c", 12}}, prev), "a:3 b:5 c:7");  // X-16
+  EXPECT_EQ(ask(16, {{"a", 10}, {"b", 0}, {"c", 2}}, prev), "a:5 b:4 c:7");  // X-17
+  EXPECT_EQ(ask(6, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:3");    // X-18
+  EXPECT_EQ(ask(7, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "a:1 b:2 c:4");    // X-19
+  EXPECT_EQ(ask(1, {{"a", 0}, {"b", 0}, {"c", 0}}, prev), "c:1");            // X-20
+  EXPECT_EQ(ask(12, {{"a", 100}, {"b", 0}, {"c", 0}}, prev), "stands");      // X-21, S-14
   EXPECT_EQ(ask(12, {{"a", 3}, {"b", 4}, {"c", 4}}, {}),
             "Unschedulable: failed to assign replicas: failed to scale up: Clusters available replicas 11 are not "
-            "enough to schedule.");
-  EXPECT_EQ(ask(12, {{"a", 10}, {"b", 2}, {"c", 0}}, prev, true), "a:6 b:3 c:3");
-  EXPECT_EQ(ask(10, {{"a", 5}, {"c", 15}}, {{"a", 6}}), "a:7 c:3");  // X-25
-  EXPECT_EQ(ask(3, {{"a", 0}, {"b", 0}}, {{"a", 2}, {"b", 2}}), "a:2 b:1");
+            "enough to schedule.");                                                // X-22
+  EXPECT_EQ(ask(12, {{"a", 10}, {"b", 2}, {"c", 0}}, prev, true), "a:6 b:3 c:3");  // X-23
+  EXPECT_EQ(ask(10, {{"a", 5}, {"c", 15}}, {{"a", 6}}), "a:7 c:3");                // X-25
+  EXPECT_EQ(ask(3, {{"a", 0}, {"b", 0}}, {{"a", 2}, {"b", 2}}), "a:2 b:1");        // X-26
   EXPECT_EQ(ask(3, {{"a", 0}, {"b", 0}}, {{"a", 2}, {"b", 2}}, false, "uid-1"), "a:1 b:2");
-  EXPECT_EQ(ask(4, {{"a", 2}, {"b", 1}, {"c", 1}, {"d", 1}}, {}), "a:1 b:1 c:1 d:1");
+  EXPECT_EQ(ask(4, {{"a", 2}, {"b", 1}, {"c", 1}, {"d", 1}}, {}), "a:1 b:1 c:1 d:1");  // X-27
 }
 
 TEST(SchedulerDecide, DropsATargetThatIsNoLongerFeasible) {  // X-24
@@ -59,22 +65,22 @@ TEST(SchedulerDecide, AggregatedExamples) {  // S-56, X-28 to X-37
                       bool fresh = false) {
     return answer({replicas, kAggregated, std::move(room), std::move(before), "", fresh});
   };
-  EXPECT_EQ(ask(7, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4 b:3");
-  EXPECT_EQ(ask(4, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4");
-  EXPECT_EQ(ask(10, {{"a", 4}, {"b", 4}, {"c", 4}}, {}), "a:4 b:3 c:3");
-  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 1}}, {{"b", 4}}), "a:2 b:4");
-  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 3}}, {{"b", 4}}), "b:6");
-  EXPECT_EQ(ask(9, {{"a", 1}, {"b", 0}, {"c", 6}}, {{"a", 4}, {"b", 3}}), "a:4 b:3 c:2");
-  EXPECT_EQ(ask(4, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:4");
-  EXPECT_EQ(ask(5, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:3 b:2");
-  EXPECT_EQ(ask(7, {{"a", 1}, {"c", 6}}, {{"a", 4}}), "a:4 c:3");  // X-36
-  EXPECT_EQ(ask(7, {{"a", 1}, {"b", 0}, {"c", 9}}, {{"a", 4}, {"b", 3}}, true), "c:7");
+  EXPECT_EQ(ask(7, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4 b:3");                        // X-28
+  EXPECT_EQ(ask(4, {{"a", 5}, {"b", 3}, {"c", 2}}, {}), "a:4");                            // X-29
+  EXPECT_EQ(ask(10, {{"a", 4}, {"b", 4}, {"c", 4}}, {}), "a:4 b:3 c:3");                   // X-30
+  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 1}}, {{"b", 4}}), "a:2 b:4");                         // X-31
+  EXPECT_EQ(ask(6, {{"a", 10}, {"b", 3}}, {{"b", 4}}), "b:6");                             // X-32
+  EXPECT_EQ(ask(9, {{"a", 1}, {"b", 0}, {"c", 6}}, {{"a", 4}, {"b", 3}}), "a:4 b:3 c:2");  // X-33
+  EXPECT_EQ(ask(4, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:4");                    // X-34
+  EXPECT_EQ(ask(5, {{"a", 0}, {"b", 0}}, {{"a", 4}, {"b", 3}}), "a:3 b:2");                // X-35
+  EXPECT_EQ(ask(7, {{"a", 1}, {"c", 6}}, {{"a", 4}, {"b", 3}}), "a:4 c:3");                // X-36
+  EXPECT_EQ(ask(7, {{"a", 1}, {"b", 0}, {"c", 9}}, {{"a", 4}, {"b", 3}}, true), "c:7");    // X-37
 }
 
-TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {  // X-38, X-39
-  EXPECT_EQ(answer({5, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:5 b:5");
+TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38, X-39
+  EXPECT_EQ(answer({5, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:5 b:5");  // X-38
   EXPECT_EQ(answer({5, "", {{"a", 1}, {"b", 1}}}), "a:5 b:5");
-  EXPECT_EQ(answer({0, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:0 b:0");
+  EXPECT_EQ(answer({0, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:0 b:0");  // X-39
   History history = history_of({0, kDuplicated, {{"a", 1}, {"b", 1}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "1");
@@ -92,14 +98,14 @@ TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   cluster.room =
       room_of(list(R"({"cpu": "16", "memory": "64Gi", "pods": "110"})"),
               list(R"({"cpu": "9500m", "memory": "20Gi", "pods": "30"})"), list(R"({"cpu": "500m", "pods": "1"})"));
-  EXPECT_EQ(Estimate{binding}(cluster), 8);
+  EXPECT_EQ(Estimate{binding}(cluster), 8);  // X-57
   binding.request = list(R"({"nvidia.com/gpu": "1"})");
-  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  EXPECT_EQ(Estimate{binding}(cluster), 0);  // X-59
   binding.request = {};
   EXPECT_EQ(Estimate{binding}(cluster), 79);
   cluster.room = room_of(list(R"({"cpu": "50m", "pods": "10"})"), {}, {});
   binding.request = list(R"({"cpu": "100m"})");
-  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  EXPECT_EQ(Estimate{binding}(cluster), 0);  // X-58
   EXPECT_EQ(Estimate{binding}(Cluster{}), 0);
   cluster.room = room_of(list(R"({"cpu": "16"})"), {}, {});  // no pods fit where their number is not given
   EXPECT_EQ(Estimate{binding}(cluster), 0);
