@@ -6,13 +6,49 @@
 
 namespace shiplog {
 
+namespace {
+
+/// D-6. The one exception is a label that only users set.
+bool users_own(std::string_view map, std::string_view key) {
+  if (map == "labels" && key == "namespace.karmada.io/skip-auto-propagation") return true;
+  return key.find(".karmada.io") == std::string_view::npos && key.find(".shiplog.io") == std::string_view::npos;
+}
+
+/// Moves what is not the user's from a map of `metadata` to `rest`. A map that is empty is none.
+void take_what_is_not_the_users(Value& metadata, const char* map, Value& rest) {
+  const Value& members = metadata[map];
+  if (members.is_null()) return;
+  Value kept = Value::object();
+  Value taken = Value::object();
+  for (const auto& member : members.members()) {
+    (users_own(map, member.key()) ? kept : taken).set(member.key(), member.value);
+  }
+  if (taken.size() > 0) rest.set(map, std::move(taken));
+  if (kept.size() == 0) {
+    metadata.erase(map);
+  } else if (kept.size() < members.size()) {
+    metadata.set(map, std::move(kept));
+  }
+}
+
+}  // namespace
+
 std::string template_digest(const Value& object) {
-  Value relevant = object;
-  relevant.erase("status");
-  Value& metadata = relevant.edit("metadata");
+  Value users = object;
+  users.erase("status");
+  Value& metadata = users.edit("metadata");
   metadata.erase("resourceVersion");
   metadata.erase("managedFields");
-  return to_string(siphash128(to_json(relevant)));
+  Value rest = Value::object({{"generation", metadata["generation"]}});
+  metadata.erase("generation");
+  take_what_is_not_the_users(metadata, "labels", rest);
+  take_what_is_not_the_users(metadata, "annotations", rest);
+  return to_string(siphash128(to_json(users))) + "-" + to_string(siphash128(to_json(rest)));
+}
+
+std::string_view user_digest(std::string_view template_digest) {
+  const size_t end = template_digest.find('-');
+  return end == std::string_view::npos ? std::string_view{} : template_digest.substr(0, end);
 }
 
 std::string binding_permanent_id(const Value& object, const ObjectKey& binding) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
@@ -14,8 +15,11 @@ namespace shiplog {
 /// template that has really changed, and must give the binding a new generation (D-22), from one whose status moved.
 inline constexpr const char* kTemplateDigestAnnotation = "binding.shiplog.io/template-digest";
 
-/// Digest of a template without status, resourceVersion and managedFields (D-5).
+/// Digest of a template without status, resourceVersion and managedFields (D-5), in two parts: of what is the user's,
+/// and of what may change without one (D-6: the generation, and labels and annotations of karmada.io and shiplog.io).
 std::string template_digest(const Value& object);
+/// Its first part; empty when `template_digest` has no parts.
+std::string_view user_digest(std::string_view template_digest);
 
 /// The permanent id of a binding of this template: a UUID, the same on every replica, without chance.
 std::string binding_permanent_id(const Value& object, const ObjectKey& binding);

@@ -191,9 +191,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
       context.warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
   };
   if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
-    warn(spec["preemption"].as_string() == "Always", "spec.preemption", "claimed templates stay with their policy");
-    warn(spec["activationPreference"].as_string() == "Lazy", "spec.activationPreference",
-         "changes take effect at once");
     warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
   }
   warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",

@@ -67,12 +67,6 @@ Result<Value> schedule_priority_of(const State& state, const Policy& policy) {
 /// What this version takes in but does not act on is said, never left for the user to find out.
 void say_what_is_not_honoured(const Policy& policy, Explanation& why) {
   const Value& spec = policy.spec;
-  if (spec["preemption"].as_string() == "Always") {
-    why.steps.push_back("spec.preemption Always: not acted on, objects that another policy has claimed stay with it");
-  }
-  if (spec["activationPreference"].as_string() == "Lazy") {
-    why.steps.push_back("spec.activationPreference Lazy: not acted on, the policy takes effect at once");
-  }
   if (spec["failover"]["application"].is_object()) {
     why.steps.push_back("spec.failover.application: not acted on, unhealthy applications stay where they are");
   }

@@ -1,5 +1,7 @@
 #include "services/binder/claim.h"
 
+#include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "events/state/object.h"
@@ -31,6 +33,12 @@ void strip_cluster_policy_claim(Value& object) {
 struct Subject {
   std::string_view api_version, kind, ns, name;
 
+  explicit Subject(const Value& object)
+      : api_version{object["apiVersion"].as_string()},
+        kind{object["kind"].as_string()},
+        ns{object["metadata"]["namespace"].as_string()},
+        name{object["metadata"]["name"].as_string()} {}
+
   bool may_match(const Policy& policy) const {
     for (const ResourceSelector& selector : policy.selectors) {
       if ((selector.name.empty() || selector.name == name) && selector.kind == kind &&
@@ -39,6 +47,12 @@ struct Subject {
       }
     }
     return false;
+  }
+  /// A selector is about this very object, whatever its labels (D-42).
+  bool named_by(const Policy& policy) const {
+    return std::ranges::any_of(policy.selectors, [&](const ResourceSelector& selector) {
+      return selector.name == name && selector.kind == kind && selector.ns == ns && selector.api_version == api_version;
+    });
   }
 };
 
@@ -56,6 +70,19 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
     if (best.policy == nullptr || std::tie(policy.priority, how) > std::tie(best.policy->priority, best.match)) {
       best = {&policy, how};
     }
+  }
+  return best;
+}
+
+const Policy* best_preemptor(const State& state, const std::string& ns, const Subject& subject, int64_t above) {
+  const Policy* best = nullptr;
+  const auto& policies = state.policies();
+  for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
+    const Policy& policy = policies.at({ns, std::string{name}});
+    if (policy.spec["preemption"].as_string() != "Always" || policy.deleting || policy.permanent_id.empty()) continue;
+    if (policy.priority <= above) continue;
+    if (!subject.named_by(policy)) continue;
+    if (best == nullptr || policy.priority > best->priority) best = &policy;
   }
   return best;
 }
@@ -101,20 +128,44 @@ void strip_claim(Value& object) {
   strip_cluster_policy_claim(object);
 }
 
+void erase_annotation(Value& object, const char* key) { erase_from(object, "annotations", key); }
+
 std::string described(const Policy& policy) {
   return policy.cluster_scoped() ? "ClusterPropagationPolicy " + policy.name
                                  : "PropagationPolicy " + policy.ns + "/" + policy.name;
 }
 
 Candidate choose_policy(const State& state, const Value& object, std::vector<Candidate>& considered) {
-  const Value& meta = object["metadata"];
-  const Subject subject{object["apiVersion"].as_string(), object["kind"].as_string(), meta["namespace"].as_string(),
-                        meta["name"].as_string()};
+  const Subject subject{object};
   if (!subject.ns.empty()) {
     const Candidate own = best_in_namespace(state, std::string{subject.ns}, subject, object, considered);
     if (own.policy != nullptr) return own;  // a ClusterPropagationPolicy never beats one of the namespace
   }
   return best_in_namespace(state, "", subject, object, considered);
+}
+
+Candidate preemptor(const State& state, const Value& object, const Policy& holder) {
+  const Subject subject{object};
+  const Policy* by = nullptr;
+  if (!subject.ns.empty()) {
+    // The claim of a ClusterPropagationPolicy yields to any priority.
+    const int64_t above = holder.cluster_scoped() ? std::numeric_limits<int64_t>::min() : holder.priority;
+    by = best_preemptor(state, std::string{subject.ns}, subject, above);
+  }
+  if (by == nullptr && holder.cluster_scoped()) by = best_preemptor(state, "", subject, holder.priority);
+  if (by == nullptr) return {};
+  return {by, SelectorMatch::kName};
+}
+
+std::string how_preempted(const Policy& by, const Policy& holder) {
+  const std::string taken = described(by) + " preempts " + described(holder) + ": ";
+  if (by.cluster_scoped() != holder.cluster_scoped()) {
+    return taken +
+           "with spec.preemption Always, a policy of the namespace takes what a ClusterPropagationPolicy has, "
+           "whatever their priorities";
+  }
+  return taken + "it has spec.preemption Always and the higher priority, " + std::to_string(by.priority) + " over " +
+         std::to_string(holder.priority);
 }
 
 }  // namespace shiplog::binder

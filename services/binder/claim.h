@@ -29,6 +29,9 @@ bool has_claim_metadata(const Value& object);
 void set_claim(Value& object, const Policy& policy);
 void strip_claim(Value& object);
 
+/// Takes an annotation off, and the map with its last one.
+void erase_annotation(Value& object, const char* key);
+
 /// "PropagationPolicy default/nginx".
 std::string described(const Policy& policy);
 
@@ -41,5 +44,13 @@ struct Candidate {
 /// The policy that an unclaimed object goes to: policies of its own namespace first, then cluster-scoped ones; among
 /// them by priority, selector match and name (D-11, D-12). `considered` gets those that matched, by name.
 Candidate choose_policy(const State& state, const Value& object, std::vector<Candidate>& considered);
+
+/// The policy that takes the object from `holder`, whose claim it carries and who lives (D-42, D-43): one with
+/// spec.preemption Always and a selector with this very namespace and name. Of the same kind, it must have the higher
+/// priority; a PropagationPolicy takes from a ClusterPropagationPolicy whatever the priorities, and never the other way
+/// round. Of several the one of highest priority, then the first by name. None: no policy.
+Candidate preemptor(const State& state, const Value& object, const Policy& holder);
+/// In words.
+std::string how_preempted(const Policy& by, const Policy& holder);
 
 }  // namespace shiplog::binder

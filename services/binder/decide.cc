@@ -8,6 +8,7 @@
 #include "events/state/work.h"
 #include "services/binder/binding.h"
 #include "services/binder/claim.h"
+#include "services/binder/lazy.h"
 #include "services/binder/templates.h"
 
 namespace shiplog::binder {
@@ -45,6 +46,7 @@ Decided release(const State& state, const ObjectKey& key, const Value& object) {
   }
   stripped = object;
   strip_claim(stripped);
+  erase_annotation(stripped, kLazyDigestAnnotation);
   update(decision, state, key, std::move(stripped));
   if (decision.events.empty()) return std::nullopt;
   return std::optional{std::move(decision)};
@@ -110,14 +112,36 @@ Value without_what_others_write(Value binding) {
   return binding;
 }
 
-Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
-             std::vector<std::string> how_chosen, UtcMillis now) {
-  const Policy& policy = *chosen.policy;
-  if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
-  SHIPLOG_TRY(overrides_exist(state, policy));
-
+/// D-47: the policy waits for the user's next change of the template. `let_go`: whoever claimed it before does no more.
+Decided claim_only(const State& state, const ObjectKey& key, const Object& object, const Policy& policy, bool let_go) {
+  Decision decision;
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
   const Value& existing = state.value_of(binding);
+  if (let_go && binds(existing, object.value)) {
+    Value stripped = existing;
+    strip_claim(stripped);
+    update(decision, state, binding, std::move(stripped));
+  }
+  Value claimed = object.value;
+  set_lazy_claim(claimed, policy, !let_go && tells(existing, object.value));
+  update(decision, state, key, std::move(claimed));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+/// `let_go`: the claim that the template carries is void.
+Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
+             std::vector<std::string> how_chosen, bool let_go, UtcMillis now) {
+  const Policy& policy = *chosen.policy;
+  if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
+  const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
+  const Value& existing = state.value_of(binding);
+  if (lazy(policy)) {
+    if (!touched(state, object, existing, policy)) return claim_only(state, key, object, policy, let_go);
+    how_chosen.emplace_back("spec.activationPreference Lazy: applied, because the template was changed or is new");
+  }
+  SHIPLOG_TRY(overrides_exist(state, policy));
+
   if (!existing.is_null() && existing["spec"]["resource"]["uid"] != object.value["metadata"]["uid"]) {
     // Of another kind with the same name (N-2), or of an object that was deleted and made anew (D-30).
     return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " belongs to another " +
@@ -131,6 +155,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   Decision decision;
   Value claimed = object.value;
   set_claim(claimed, policy);
+  erase_annotation(claimed, kLazyDigestAnnotation);
   Explanation why;
   why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
   why.steps = std::move(how_chosen);
@@ -145,23 +170,39 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   return std::optional{std::move(decision)};
 }
 
+/// The policy that claims it is gone, going, or selects it no more. Whoever is next takes over in the same entry, so
+/// that the template does not pass for changed in between (D-6); where that cannot be yet, the claim goes first (D-19).
+Decided pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+  std::vector<Candidate> considered;
+  const Candidate next = choose_policy(state, object.value, considered);
+  if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
+    auto bound = bind(state, key, object, next, how_won(next, considered), true, now);
+    if (bound) return bound;
+  }
+  return release(state, key, object.value);
+}
+
 Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value) || !propagates(key)) return std::nullopt;
   if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
 
-  if (const auto claim = claim_of(object->value)) {
-    const auto found = state.policies().find(claim->policy);
-    if (found == state.policies().end() || found->second.deleting) return release(state, key, object->value);
-    const SelectorMatch how = match(found->second, object->value);
-    if (how == SelectorMatch::kNone) return release(state, key, object->value);
-    return bind(state, key, *object, {&found->second, how}, {"it is claimed already: no other policy is looked at"},
-                now);
+  const auto claim = claim_of(object->value);
+  if (!claim) {
+    std::vector<Candidate> considered;
+    const Candidate chosen = choose_policy(state, object->value, considered);
+    if (chosen.policy == nullptr) return release(state, key, object->value);
+    return bind(state, key, *object, chosen, how_won(chosen, considered), false, now);
   }
-  std::vector<Candidate> considered;
-  const Candidate chosen = choose_policy(state, object->value, considered);
-  if (chosen.policy == nullptr) return release(state, key, object->value);
-  return bind(state, key, *object, chosen, how_won(chosen, considered), now);
+  const auto found = state.policies().find(claim->policy);
+  const Policy* holder = found == state.policies().end() || found->second.deleting ? nullptr : &found->second;
+  const SelectorMatch how = holder == nullptr ? SelectorMatch::kNone : match(*holder, object->value);
+  if (how == SelectorMatch::kNone) return pass_on(state, key, *object, now);
+  if (const Candidate taker = preemptor(state, object->value, *holder); taker.policy != nullptr) {
+    return bind(state, key, *object, taker, {how_preempted(*taker.policy, *holder)}, false, now);
+  }
+  return bind(state, key, *object, {holder, how},
+              {"it is claimed already: only a policy with spec.preemption Always could take it"}, false, now);
 }
 
 /// Bindings that carry the policy's claim though no template does: their template is gone or was edited.
@@ -200,6 +241,7 @@ Decided decide_policy(const State& state, const ObjectKey& key) {
 
   if (!policy.deleting) {
     if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
+    note_since_when(wanted, policy, state.revision_of(key));
     if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
   } else if (has_finalizer(wanted, finalizer)) {
     if (!claimed_by(state, policy).empty()) return std::nullopt;  // each template lets go by itself and wakes this key

@@ -14,7 +14,8 @@ namespace shiplog::binder {
 /// `key` is one of two:
 /// - a policy: it gets its permanent id and finalizer, and loses the finalizer once nothing carries its claim;
 /// - a template (any other object): it is claimed by the policy that selects it, and its binding is put as policy and
-///   template want it; or it is released, with its binding, from a policy that is gone, going, or looks elsewhere.
+///   template want it; or it is released, with its binding, from a policy that is gone, going, or looks elsewhere. A
+///   policy with spec.preemption Always may take it from another (D-42), and a Lazy one waits for the user (D-47).
 /// nullopt: nothing to do, also while something else has to happen first that will wake the key.
 /// Errors: kConflict, another object's binding has the name; kUnavailable, waiting for dependent overrides; kInvalid
 /// and kNotFound, replicas or priority cannot be told. Source: behaviour-core section 1.

@@ -130,7 +130,7 @@ TEST(BinderDecide, ChoosesByPriorityThenMatchThenName) {  // D-12
 TEST(BinderDecide, AClaimedTemplateStaysWithItsPolicy) {  // D-18, D-37
   History history = bound();
   const ObjectKey better{type::kPropagationPolicy, "default", "better"};
-  history.object(better, policy_text(R"(, "priority": 100, "preemption": "Always")"));
+  history.object(better, policy_text(R"(, "priority": 100, "preemption": "Never")"));
   history.settle(decide, better);
   EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
 }
@@ -251,12 +251,12 @@ TEST(BinderDecide, ThirdPartySuspensionOfSchedulingSurvivesAPolicyEdit) {  // D-
 
 TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "activationPreference": "Lazy")"));
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
   const auto decision = decide(history.state(), kWeb, history.now()).value().value();
   const auto& steps = std::get<BindingPut>(decision.events.at(1)).why.steps;
   EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const std::string& step) {
-    return step.find("activationPreference Lazy: not acted on") != std::string::npos;
+    return step.find("spec.failover.application: not acted on") != std::string::npos;
   }));
 }
 

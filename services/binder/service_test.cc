@@ -1,17 +1,12 @@
-#include "services/binder/service.h"
-
-#include <algorithm>
-
 #include <gtest/gtest.h>
 
 #include "services/runtime/interpreter/customizations.h"
-#include "tests/support/fake_task.h"
+#include "tests/support/binder_loop.h"
 
 namespace shiplog {
 namespace {
 
-using given::FakeTask;
-using given::History;
+using binder::Loop;
 using given::json;
 
 const ObjectKey kWeb{"deployments.apps", "default", "web"};
@@ -22,47 +17,6 @@ constexpr const char* kDeployment =
     R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1, "template": {"spec": {}}}})";
 constexpr const char* kPolicyText = R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1",
     "kind": "Deployment", "name": "web"}], "placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}})";
-
-/// Folds events and lets the service work until nothing is woken any more.
-class Loop {
- public:
-  Loop() : service_{make_binder_service()} {}
-
-  History history;
-
-  void fold(std::vector<Event> events) {
-    feed(history.fold(std::move(events)));
-    drain();
-  }
-  void create(const ObjectKey& key, const char* text) {
-    Value value = History::named(key, json(text));
-    value.edit("metadata").set("generation", 1);
-    fold({ObjectCreated{key, std::move(value)}});
-  }
-  int steps() const { return steps_; }
-
- private:
-  void feed(const Folded& folded) {
-    EXPECT_FALSE(folded.refusal) << folded.refusal->reason;
-    for (const Change& change : folded.changes) service_->on_change(history.state(), change, due_);
-  }
-  void drain() {
-    while (!due_.empty()) {
-      ASSERT_LT(++steps_, 200) << "the service keeps itself awake";
-      const ObjectKey key = due_.front();
-      std::erase(due_, key);
-      auto task = std::make_shared<FakeTask>(history, key);
-      service_->reconcile(task);
-      EXPECT_EQ(task->finished, 1);
-      for (const Folded& folded : task->folded) feed(folded);
-      if (!task->folded.empty()) due_.push_back(key);  // decide_and_append looks again after a decision
-    }
-  }
-
-  std::unique_ptr<Service> service_;
-  std::vector<ObjectKey> due_;
-  int steps_ = 0;
-};
 
 TEST(BinderService, BindsWhicheverComesFirst) {
   for (const bool policy_first : {true, false}) {

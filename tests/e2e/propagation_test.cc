@@ -211,6 +211,65 @@ const std::vector<std::string> kPaths = {
     "/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/default/secrets/pull",
     "/api/v1/namespaces/default/serviceaccounts/runner", "/api/v1/namespaces/default/persistentvolumeclaims/data"};
 
+TEST_F(Propagation, APolicyPreemptsAnotherAndGivesWayWhenItsPriorityFalls_D_42_to_D_45) {
+  const std::string path = kDeployment + "web";
+  apply(R"(
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterPropagationPolicy
+metadata: {name: everything}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, namespace: default}]
+  placement: {clusterAffinity: {clusterNames: [member1]}}
+  priority: 100
+---
+)" + deployment("web"));
+  expect_holders(path, "member1");
+  apply(policy("patient", "web", "member2", "  priority: 5\n"));
+  // No warning is printed: the field is acted on.
+  const Ran created = fleet_.kubectl({"apply", "-f", "-"}, policy("taker", "web", "member3", "  preemption: Always\n"));
+  EXPECT_TRUE(created.ok());
+  EXPECT_EQ(created.err.find("Warning"), std::string::npos) << created.err;
+  expect_holders(path, "member3");
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "deployment", "web", "-o",
+                               R"(jsonpath={.metadata.annotations.propagationpolicy\.karmada\.io/name})"}),
+            "taker");
+  fleet_.kubectl_ok(
+      {"patch", "propagationpolicy", "patient", "--type=merge", "-p", R"({"spec":{"preemption":"Always"}})"});
+  expect_holders(path, "member2");
+  const std::string history = fleet_.shiplogctl_ok({"why", "resourcebinding/web-deployment"});
+  EXPECT_NE(history.find("preempts"), std::string::npos) << history;
+  fleet_.kubectl_ok({"patch", "propagationpolicy", "taker", "--type=merge", "-p", R"({"spec":{"priority":3}})"});
+  fleet_.kubectl_ok({"patch", "propagationpolicy", "patient", "--type=merge", "-p", R"({"spec":{"priority":1}})"});
+  expect_holders(path, "member3");
+}
+
+TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48) {
+  const std::string path = kDeployment + "web";
+  const std::string lazy = "  activationPreference: Lazy\n";
+  const auto claimed_by = [&] {
+    return fleet_.kubectl_ok(
+        {"get", "deployment", "web", "-o", R"(jsonpath={.metadata.annotations.propagationpolicy\.karmada\.io/name})"});
+  };
+  apply(deployment("web"));
+  apply(policy("web", "web", "member1", lazy));
+  EXPECT_TRUE(eventually([&] { return claimed_by() == "web"; }));
+  EXPECT_EQ(api_->get(kBindings + "web-deployment").status, 404) << "(a) claimed, not propagated";
+  fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=2"});
+  expect_holders(path, "member1");
+
+  // (b) What comes after the policy goes at once; and with it the edits of the policy before it have been seen.
+  apply(policy("web", "web", "member2", lazy));
+  apply(policy("late", "late", "member3", lazy) + deployment("late"));
+  expect_holders(kDeployment + "late", "member3");
+  EXPECT_EQ(holders(path), "member1") << "(c) an edit waits";
+  fleet_.kubectl_ok({"label", "deployment", "web", "team=blue"});
+  expect_holders(path, "member2");  // (d)
+
+  fleet_.kubectl_ok({"delete", "propagationpolicy", "web"});  // (e)
+  EXPECT_TRUE(eventually([&] { return claimed_by().empty(); }));
+  EXPECT_EQ(holders(path), "member2");
+}
+
 TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
   apply(kNeeded + deployment("web", kPod) + policy("web", "web", "member1, member2", "  propagateDeps: true\n"));
   expect_holders(kDeployment + "web", "member1 member2");

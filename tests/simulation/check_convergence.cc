@@ -3,6 +3,7 @@
 #include <string>
 
 #include "events/base/json.h"
+#include "events/state/new_binding.h"
 #include "events/state/placement.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
@@ -54,6 +55,18 @@ bool only_counts_anew(const State& state, const Decision& decision) {
   });
 }
 
+/// D-47: a Lazy policy has claimed the template since; what that changed of it reaches Works with the user's next
+/// change.
+bool claimed_lazily(const State& state, const Value& binding) {
+  const Value& resource = binding["spec"]["resource"];
+  const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
+  if (!served) return false;
+  const Value& object = state.value_of(served->key(resource["namespace"].str(), resource["name"].str()));
+  const std::string digest = template_digest(object);
+  const std::string_view applied = annotation_of(binding, kTemplateDigestAnnotation);
+  return applied != digest && user_digest(applied) == user_digest(digest);
+}
+
 /// Whatever a service would look at when it starts now is as it should be: no change was missed.
 void check_nothing_to_decide(World& world) {
   const State& state = world.reference.state();
@@ -69,6 +82,7 @@ void check_nothing_to_decide(World& world) {
           state.value_of(key)["spec"]["requiredBy"].size() == 0) {
         continue;
       }
+      if (name == "dispatcher" && claimed_lazily(state, state.value_of(key))) continue;
       const auto decided = decide_of(name)(state, key, world.timeline.now());
       if (!decided || !decided.value() || only_counts_anew(state, *decided.value())) continue;
       std::string what;

@@ -153,6 +153,16 @@ void Workload::on_policy(Process& process) {
     wanted.edit("spec").set("suspension", chance_.permille(300) ? Value::object({{"dispatching", true}})
                                                                 : Value::object({{"dispatchingOnClusters", where}}));
   }
+  if (chance_.permille(300)) {
+    // Only what is named can be taken from another policy.
+    wanted.edit("spec")
+        .edit("resourceSelectors")
+        .push_back(selector("apps/v1", "Deployment", cluster_scoped ? ns() : in,
+                            "web-" + std::to_string(chance_.below(5)), ""));
+    wanted.edit("spec").set("preemption", "Always");
+    wanted.edit("spec").set("priority", chance_.between(0, 3));
+  }
+  if (chance_.permille(200)) wanted.edit("spec").set("activationPreference", "Lazy");
   put(process, key, std::move(wanted));
 }
 

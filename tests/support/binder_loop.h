@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "services/binder/service.h"
+#include "tests/support/fake_task.h"
+
+namespace shiplog::binder {
+
+/// Folds events and lets the service work until nothing is woken any more. With a seed, in an order of chance.
+class Loop {
+ public:
+  explicit Loop(uint64_t seed = 0) : service_{make_binder_service()}, chance_{seed} {}
+
+  given::History history;
+
+  void fold(std::vector<Event> events) {
+    feed(history.fold(std::move(events)));
+    drain();
+  }
+  void create(const ObjectKey& key, std::string_view text) {
+    Value value = given::History::named(key, given::json(text));
+    value.edit("metadata").set("generation", 1);
+    fold({ObjectCreated{key, std::move(value)}});
+  }
+  void edit(const ObjectKey& key, const std::function<void(Value&)>& change) {
+    Value value = history.state().value_of(key);
+    change(value);
+    fold({ObjectUpdated{key, std::move(value)}});
+  }
+  int steps() const { return steps_; }
+  /// Steps that each key took, all in all.
+  int steps_of(const ObjectKey& key) const {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? 0 : found->second;
+  }
+
+ private:
+  void feed(const Folded& folded) {
+    EXPECT_FALSE(folded.refusal) << folded.refusal->reason;
+    for (const Change& change : folded.changes) service_->on_change(history.state(), change, due_);
+  }
+  void drain() {
+    const int before = steps_;
+    while (!due_.empty()) {
+      ASSERT_LT(++steps_ - before, 200) << "the service keeps itself awake";
+      const ObjectKey key = due_[next() % due_.size()];
+      ++by_key_[key];
+      std::erase(due_, key);
+      auto task = std::make_shared<given::FakeTask>(history, key);
+      service_->reconcile(task);
+      EXPECT_EQ(task->finished, 1);
+      for (const Folded& folded : task->folded) feed(folded);
+      if (!task->folded.empty()) due_.push_back(key);  // decide_and_append looks again after a decision
+    }
+  }
+
+  /// 0 without a seed.
+  uint64_t next() {
+    chance_ ^= chance_ << 13U;
+    chance_ ^= chance_ >> 7U;
+    chance_ ^= chance_ << 17U;
+    return chance_;
+  }
+
+  std::unique_ptr<Service> service_;
+  uint64_t chance_;
+  std::vector<ObjectKey> due_;
+  std::map<ObjectKey, int> by_key_;
+  int steps_ = 0;
+};
+
+}  // namespace shiplog::binder
