@@ -201,6 +201,15 @@ const Value* Value::find(std::string_view key) const noexcept {
     }
     return nullptr;
   }
+  if (key.size() > kInline && all.size() <= kFew) {  // of long keys few have the same length
+    for (const Member& member : all) {
+      if (member.key_text.length_ == kHeap && member.key_text.payload_.text->size == key.size() &&
+          member.key() == key) {
+        return &member.value;
+      }
+    }
+    return nullptr;
+  }
   const auto at = lower_bound_key(all, key);
   return at != all.end() && at->key() == key ? &at->value : nullptr;
 }

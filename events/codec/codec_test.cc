@@ -69,6 +69,46 @@ TEST(Codec, WritesEqualEntriesAsEqualBytes) {
   EXPECT_EQ(said(once), once);
 }
 
+TEST(Codec, WritesWhatIsSaidOfManyClustersOnce) {
+  PlacementDecided placement;
+  Entry entry;
+  size_t alone = 0;
+  for (int number = 0; number < 1000; ++number) {
+    // Five of them are judged each in a way of its own, the others alike in two ways.
+    const std::string reason = number % 200 == 0 ? "cluster " + std::to_string(number) + " is odd" : "";
+    placement.why.clusters.push_back({.cluster = "member-" + std::to_string(number),
+                                      .verdicts = {{"ClusterAffinity", true, ""},
+                                                   {"TaintToleration", number % 2 == 0, reason},
+                                                   {"SpreadConstraint", true, ""}},
+                                      .scores = {{"ClusterLocality", number % 2 == 0 ? 100 : 0}},
+                                      .available_replicas = number,
+                                      .replicas = -1});
+    if (number > 0) continue;
+    entry.events = {placement};
+    alone = encode(entry).size();
+  }
+  ClusterExplanation nothing;
+  nothing.cluster = "nothing was said of it";
+  placement.why.clusters.push_back(nothing);
+  entry.events = {placement};
+  const std::string bytes = encode(entry);
+  EXPECT_TRUE(decode(bytes).value() == entry);
+  EXPECT_LT(bytes.size(), 1000 * alone / 6);
+}
+
+TEST(Codec, ManyWaysToBeJudgedComeBackAsTheyWere) {  // more than are looked for
+  PlacementDecided placement;
+  for (int number = 0; number < 200; ++number) {
+    ClusterExplanation cluster;
+    cluster.cluster = "m" + std::to_string(number);
+    cluster.verdicts = {{"Rule", false, "reason " + std::to_string(number % 90)}};
+    placement.why.clusters.push_back(std::move(cluster));
+  }
+  Entry entry;
+  entry.events = {placement};
+  EXPECT_TRUE(decode(encode(entry)).value() == entry);
+}
+
 TEST(Codec, KeepsExtremeNumbers) {
   PlacementDecided placement;
   placement.targets = {{"m1", INT64_MIN}, {"m2", INT64_MAX}};

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -114,30 +115,42 @@ class Reader {
     return {text(from->mutable_key()), text(from->mutable_value()), text(from->mutable_effect())};
   }
 
-  static ClusterExplanation read(pb::ClusterExplanation* from) {
-    ClusterExplanation to{.cluster = text(from->mutable_cluster()),
-                          .verdicts = {},
-                          .scores = {},
-                          .available_replicas = from->available_replicas(),
-                          .replicas = from->replicas()};
-    to.verdicts.reserve(static_cast<size_t>(from->verdicts_size()));
-    for (pb::Verdict& verdict : *from->mutable_verdicts()) {
+  template <class Message>
+  static void read_judgement(Message& from, ClusterExplanation& to) {
+    to.verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
+    for (pb::Verdict& verdict : *from.mutable_verdicts()) {
       to.verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), text(verdict.mutable_reason())});
     }
-    to.scores.reserve(static_cast<size_t>(from->scores_size()));
-    for (pb::Score& score : *from->mutable_scores()) {
+    to.scores.reserve(static_cast<size_t>(from.scores_size()));
+    for (pb::Score& score : *from.mutable_scores()) {
       to.scores.push_back({text(score.mutable_rule()), score.points()});
     }
-    return to;
   }
 
-  static Explanation read(pb::Explanation* from) {
+  Explanation read(pb::Explanation* from) {
     Explanation to{.summary = text(from->mutable_summary()),
                    .inputs_digest = text(from->mutable_inputs_digest()),
                    .clusters = {},
                    .steps = texts(from->mutable_steps())};
     to.clusters.reserve(static_cast<size_t>(from->clusters_size()));
-    for (pb::ClusterExplanation& cluster : *from->mutable_clusters()) to.clusters.push_back(read(&cluster));
+    std::vector<ClusterExplanation> judgements(static_cast<size_t>(from->judgements_size()));
+    for (size_t at = 0; at < judgements.size(); ++at) {
+      read_judgement(*from->mutable_judgements(static_cast<int>(at)), judgements[at]);
+    }
+    for (pb::ClusterExplanation& cluster : *from->mutable_clusters()) {
+      ClusterExplanation& made = to.clusters.emplace_back();
+      made.cluster = text(cluster.mutable_cluster());
+      made.available_replicas = cluster.available_replicas();
+      made.replicas = cluster.replicas();
+      if (cluster.judgement() == 0) {
+        read_judgement(cluster, made);
+      } else if (cluster.judgement() <= judgements.size()) {
+        made.verdicts = judgements[cluster.judgement() - 1].verdicts;
+        made.scores = judgements[cluster.judgement() - 1].scores;
+      } else {
+        wrong("why.clusters: there is no judgement " + std::to_string(cluster.judgement()));
+      }
+    }
     return to;
   }
 
@@ -208,7 +221,7 @@ class Reader {
             .why = read(from->mutable_why())};
   }
 
-  static PlacementDecided read(pb::PlacementDecided* from) {
+  PlacementDecided read(pb::PlacementDecided* from) {
     PlacementDecided to{.binding = read(from->mutable_binding()),
                         .targets = {},
                         .observed_generation = from->observed_generation(),
@@ -225,7 +238,7 @@ class Reader {
     return to;
   }
 
-  static PlacementRefused read(pb::PlacementRefused* from) {
+  PlacementRefused read(pb::PlacementRefused* from) {
     return {.binding = read(from->mutable_binding()),
             .reason = text(from->mutable_reason()),
             .message = text(from->mutable_message()),
@@ -291,7 +304,7 @@ class Reader {
             .template_status = value(from->template_status(), "template_status")};
   }
 
-  static WorksSynced read(pb::WorksSynced* from) {
+  WorksSynced read(pb::WorksSynced* from) {
     return {.object = read(from->mutable_object()),
             .succeeded = from->succeeded(),
             .reason = text(from->mutable_reason()),

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "events/base/check.h"
 #include "events/base/json.h"
@@ -62,31 +64,92 @@ void put(const Hash128& hash, pb::Hash* out) {
   out->set_hi(hash.hi);
 }
 
-void put(const ClusterExplanation& from, pb::ClusterExplanation* out) {
-  put(from.cluster, out->mutable_cluster());
-  out->mutable_verdicts()->Reserve(static_cast<int>(from.verdicts.size()));
-  for (const Verdict& verdict : from.verdicts) {
-    pb::Verdict* added = out->add_verdicts();
+void put(const std::vector<Verdict>& verdicts, google::protobuf::RepeatedPtrField<pb::Verdict>* out) {
+  out->Reserve(static_cast<int>(verdicts.size()));
+  for (const Verdict& verdict : verdicts) {
+    pb::Verdict* added = out->Add();
     put(verdict.rule, added->mutable_rule());
     added->set_passed(verdict.passed);
     put(verdict.reason, added->mutable_reason());
   }
-  out->mutable_scores()->Reserve(static_cast<int>(from.scores.size()));
-  for (const Score& score : from.scores) {
-    pb::Score* added = out->add_scores();
+}
+
+void put(const std::vector<Score>& scores, google::protobuf::RepeatedPtrField<pb::Score>* out) {
+  out->Reserve(static_cast<int>(scores.size()));
+  for (const Score& score : scores) {
+    pb::Score* added = out->Add();
     put(score.rule, added->mutable_rule());
     added->set_points(score.points);
   }
-  out->set_available_replicas(from.available_replicas);
-  out->set_replicas(from.replicas);
+}
+
+/// Verdicts and scores that two clusters or more have in common, in order of the first, and for each cluster which of
+/// them it has, counted from 1; 0: none of them.
+struct Judgements {
+  std::vector<const ClusterExplanation*> shared;
+  std::vector<uint32_t> of_cluster;
+};
+
+Judgements judgements_of(const std::vector<ClusterExplanation>& clusters) {
+  struct Seen {
+    const ClusterExplanation* first;
+    size_t clusters;
+  };
+  // More different ones than this are not told apart from all the others: the search would cost more than it saves.
+  constexpr size_t kMost = 32;
+  std::vector<Seen> seen;
+  std::vector<size_t> of_cluster;
+  of_cluster.reserve(clusters.size());
+  for (const ClusterExplanation& cluster : clusters) {
+    const bool judged = !cluster.verdicts.empty() || !cluster.scores.empty();
+    const auto found = std::find_if(seen.begin(), seen.end(), [&](const Seen& one) {
+      return one.first->verdicts == cluster.verdicts && one.first->scores == cluster.scores;
+    });
+    if (found != seen.end()) {
+      ++found->clusters;
+      of_cluster.push_back(static_cast<size_t>(found - seen.begin()));
+    } else if (judged && seen.size() < kMost) {
+      of_cluster.push_back(seen.size());
+      seen.push_back({&cluster, 1});
+    } else {
+      of_cluster.push_back(kMost);
+    }
+  }
+  Judgements judgements;
+  std::vector<uint32_t> number_of(kMost + 1, 0);
+  for (size_t at = 0; at < seen.size(); ++at) {
+    if (seen[at].clusters < 2) continue;
+    judgements.shared.push_back(seen[at].first);
+    number_of[at] = static_cast<uint32_t>(judgements.shared.size());
+  }
+  judgements.of_cluster.reserve(clusters.size());
+  for (const size_t at : of_cluster) judgements.of_cluster.push_back(number_of[at]);
+  return judgements;
 }
 
 void put(const Explanation& why, pb::Explanation* out) {
   put(why.summary, out->mutable_summary());
   put(why.inputs_digest, out->mutable_inputs_digest());
+  const Judgements judgements = judgements_of(why.clusters);
   out->mutable_clusters()->Reserve(static_cast<int>(why.clusters.size()));
-  for (const ClusterExplanation& cluster : why.clusters) put(cluster, out->add_clusters());
+  for (size_t at = 0; at < why.clusters.size(); ++at) {
+    const ClusterExplanation& from = why.clusters[at];
+    pb::ClusterExplanation* to = out->add_clusters();
+    put(from.cluster, to->mutable_cluster());
+    to->set_judgement(judgements.of_cluster[at]);
+    if (judgements.of_cluster[at] == 0) {
+      put(from.verdicts, to->mutable_verdicts());
+      put(from.scores, to->mutable_scores());
+    }
+    to->set_available_replicas(from.available_replicas);
+    to->set_replicas(from.replicas);
+  }
   put(why.steps, out->mutable_steps());
+  for (const ClusterExplanation* from : judgements.shared) {
+    pb::Judgement* to = out->add_judgements();
+    put(from->verdicts, to->mutable_verdicts());
+    put(from->scores, to->mutable_scores());
+  }
 }
 
 void put(const Actor& actor, pb::Actor* out) {

@@ -39,8 +39,10 @@ std::string template_digest(const Value& object) {
   Value& metadata = users.edit("metadata");
   metadata.erase("resourceVersion");
   metadata.erase("managedFields");
-  Value rest = Value::object({{"generation", metadata["generation"]}});
+  // A claim counts one generation of a Deployment, and a binding is made in the same entry as the claim: it need not be
+  // made again. What a user changes shows in the rest.
   metadata.erase("generation");
+  Value rest = Value::object();
   take_what_is_not_the_users(metadata, "labels", rest);
   take_what_is_not_the_users(metadata, "annotations", rest);
   return to_string(siphash128(to_json(users))) + "-" + to_string(siphash128(to_json(rest)));

@@ -15,8 +15,8 @@ namespace shiplog {
 /// template that has really changed, and must give the binding a new generation (D-22), from one whose status moved.
 inline constexpr const char* kTemplateDigestAnnotation = "binding.shiplog.io/template-digest";
 
-/// Digest of a template without status, resourceVersion and managedFields (D-5), in two parts: of what is the user's,
-/// and of what may change without one (D-6: the generation, and labels and annotations of karmada.io and shiplog.io).
+/// Digest of a template without status, resourceVersion, managedFields (D-5) and generation, in two parts: of what is
+/// the user's, and of what may change without one (D-6: labels and annotations of karmada.io and shiplog.io).
 std::string template_digest(const Value& object);
 /// Its first part; empty when `template_digest` has no parts.
 std::string_view user_digest(std::string_view template_digest);

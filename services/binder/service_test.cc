@@ -38,6 +38,15 @@ TEST(BinderService, APolicyEditReachesTheBinding) {
   EXPECT_EQ(loop.history.state().value_of(kBinding)["spec"]["placement"], policy["spec"]["placement"]);
 }
 
+TEST(BinderService, AClaimDoesNotMakeTheBindingAgainThatWasMadeWithIt) {  // D-5, D-16
+  Loop loop;
+  loop.fold({FoldVersionActivated{kFoldVersion}});  // in which annotations count as generations of a Deployment
+  loop.create(kPolicy, kPolicyText);
+  loop.create(kWeb, kDeployment);
+  ASSERT_FALSE(label_of(loop.history.state().value_of(kWeb), "propagationpolicy.karmada.io/permanent-id").empty());
+  EXPECT_EQ(loop.history.state().value_of(kBinding)["metadata"]["generation"], Value{1});
+}
+
 TEST(BinderService, ADeletedPolicyGoesOnceItsTemplatesAreReleased) {
   Loop loop;
   loop.create(kPolicy, kPolicyText);

@@ -117,7 +117,7 @@ Folded Stage::put(const ObjectKey& key, Value value) {
 void Stage::fold_one(Entry entry, std::function<void(const Folded&)> then) {
   entry.id = new_entry_id(random_);
   const Folded folded = fold(state_, entry);
-  history_.push_back({entry, folded});
+  if (keeps_history) history_.push_back({entry, folded});
   std::vector<ObjectKey> wake;
   for (const auto& role : roles_) {
     wake.clear();

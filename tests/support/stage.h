@@ -48,7 +48,8 @@ class Stage {
     Entry entry;
     Folded folded;
   };
-  /// Everything folded so far.
+  /// Everything folded so far, since `keeps_history`.
+  bool keeps_history = true;
   const std::vector<Folding>& history() const { return history_; }
   /// How many accepted events of a type there are: count<WorkApplied>().
   template <class E>
