@@ -112,6 +112,28 @@ TEST(PlacementView, ExcludeWinsAndAllGivenCriteriaMustHold) {  // S-16, S-17
   EXPECT_TRUE(matches(field("provider", "NotIn", R"(["p"])")));  // an empty field is an absent key
 }
 
+TEST(PlacementView, FieldSelectorsOfEveryOperator_S_17) {
+  const auto matches = [](const char* key, const char* op, const char* values, bool filled) {
+    Cluster cluster;
+    if (filled) cluster.zones = {"z1", "z2"};
+    if (filled) cluster.region = "r1";
+    return cluster_affinity_from(json(std::string{R"({"fieldSelector": {"matchExpressions": [{"key": ")"} + key +
+                                      R"(", "operator": ")" + op + R"(", "values": )" + values + "}]}}"))
+        .matches(cluster);
+  };
+  for (const char* key : {"zone", "region"}) {
+    EXPECT_TRUE(matches(key, "Exists", "[]", true)) << key;
+    EXPECT_FALSE(matches(key, "Exists", "[]", false)) << key;
+    EXPECT_FALSE(matches(key, "DoesNotExist", "[]", true)) << key;
+    EXPECT_TRUE(matches(key, "DoesNotExist", "[]", false)) << key;
+    EXPECT_FALSE(matches(key, "Gt", R"(["1"])", true)) << key;
+  }
+  EXPECT_FALSE(matches("zone", "In", R"(["z1"])", false));
+  EXPECT_TRUE(matches("zone", "NotIn", R"(["z1"])", false));
+  EXPECT_FALSE(matches("region", "In", R"(["r1"])", false));
+  EXPECT_TRUE(matches("region", "NotIn", R"(["r1"])", false));
+}
+
 TEST(PlacementView, ReadsTheStrategy) {  // S-44
   const auto strategy = [](std::string_view text) {
     return placement_from(Value::object({{"replicaScheduling", json(text)}})).value().strategy;

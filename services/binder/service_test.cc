@@ -79,6 +79,18 @@ TEST(BinderService, AStatusChangeOfATemplateWakesNothing) {  // D-5
   EXPECT_EQ(loop.steps(), before);
 }
 
+TEST(BinderService, LabelsOfAPolicyWakeNoTemplate_D_36) {
+  Loop loop;
+  loop.create(kPolicy, kPolicyText);
+  loop.create(kWeb, kDeployment);
+  const int before = loop.steps();
+  Value policy = loop.history.state().value_of(kPolicy);
+  policy.edit("metadata").edit("labels").set("team", "blue");
+  policy.edit("metadata").edit("annotations").set("note", "x");
+  loop.fold({ObjectUpdated{kPolicy, policy}});
+  EXPECT_LE(loop.steps(), before + 1) << "the policy itself at most";
+}
+
 TEST(BinderService, AChangedCustomizationGivesBindingsTheirReplicas_L_2) {
   Loop loop;
   loop.create(kWeb, kDeployment);

@@ -157,6 +157,24 @@ TEST_F(CollectorDecide, SumsWorksUpIntoBindingAndTemplate_T_7_T_9_T_11) {
   EXPECT_EQ(status["observedGeneration"], Value{1});
 }
 
+TEST_F(CollectorDecide, WhatIsNotWhereItShouldBeIsNotFullyApplied_T_9) {
+  report("m1", 2);
+  report("m2", 3);
+  EXPECT_EQ(condition_of(decide(), "FullyApplied")["status"], "True");
+  const auto placed_on = [&](const std::vector<Target>& targets) {
+    Value moved = stage.state().value_of(key);
+    moved.edit("spec").set("clusters", binding(web, targets)["spec"]["clusters"]);
+    stage.put(key, moved);
+    return condition_of(decide(), "FullyApplied");
+  };
+  EXPECT_EQ(placed_on({{"m1", 5}})["status"], "False") << "there is a Work too many";
+  EXPECT_EQ(placed_on({{"m1", 2}, {"m2", 3}})["status"], "True");
+  EXPECT_EQ(placed_on({{"m1", 2}, {"m2", 3}, {"m3", 1}})["status"], "False") << "one is missing";
+  const Value nowhere = placed_on({});
+  EXPECT_EQ(nowhere["status"], "False") << "it is wanted nowhere";
+  EXPECT_EQ(nowhere["message"], "Failed to apply all works, see status.aggregatedStatus for details");
+}
+
 TEST_F(CollectorDecide, FailedApplySaysWhy_T_7) {
   report("m1", 2);
   stage.write({WorkApplyFailed{work_key("m1", web), 1, "AppliedFailed", "no room"}});

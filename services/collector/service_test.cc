@@ -134,6 +134,21 @@ TEST_F(Collector, EditedObjectIsPutRight_E_15) {
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy") << "and it is not in doubt for ever";
 }
 
+TEST_F(Collector, SuspensionStopsNeitherStatusNorItsWatch_E_4_T_1) {
+  join("m1");
+  place("deployments.apps", web, {{"m1", 3}});
+  Value suspended = stage.state().value_of({type::kResourceBinding, "default", "web-deployment"});
+  suspended.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put({type::kResourceBinding, "default", "web-deployment"}, suspended);
+  stage.run(Millis{1000});
+  Value there = member("m1").find(web_key);
+  there.edit("spec").set("replicas", 1);
+  member("m1").put(web_key, there);
+  stage.run(Millis{3000});
+  EXPECT_EQ(member("m1").find(web_key)["spec"]["replicas"], Value{1}) << "not put right";
+  EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1}) << "but told";
+}
+
 TEST_F(Collector, MembersOwnAdditionsAreNoDrift) {
   join("m1");
   place("configmaps", map, {{"m1", 0}});

@@ -7,6 +7,7 @@
 #include "events/base/json.h"
 #include "events/state/work.h"
 #include "services/runtime/interpreter/customizations.h"
+#include "tests/support/fake_task.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -236,6 +237,112 @@ TEST_F(Dispatcher, NeverReplacesWhatWasWrittenFromANewerRevision) {
   stage.put(testing::binding_key(touched), touched);
   stage.run(Millis{5000});
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "from the future");
+}
+
+TEST_F(Dispatcher, AStatusOfABindingWakesNothing_B_1) {
+  given::History history;
+  const auto service = make_dispatcher_service(stage.members());
+  Value made = binding(map, {{"m1", 0}});
+  const ObjectKey key = testing::binding_key(made);
+  history.put(key, made);
+  made = history.state().value_of(key);
+  made.edit("status").set("aggregatedStatus", Value::array({Value::object({{"clusterName", "m1"}})}));
+  EXPECT_EQ(given::woken(*service, history, {StatusUpdated{key, made}}), std::vector<ObjectKey>{});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  EXPECT_EQ(given::woken(*service, history, {ObjectUpdated{key, made}}), std::vector<ObjectKey>{key});
+  EXPECT_EQ(given::woken(*service, history, {DeletionRequested{key}}), std::vector<ObjectKey>{key});
+}
+
+TEST_F(Dispatcher, SuspensionStopsRepairButNotDeletion_E_4) {
+  place("configmaps", map, {{"m1", 0}});
+  Value made = stage.state().value_of(testing::binding_key(binding(map, {})));
+  made.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  stage.members().member("m1").erase(map_key);
+  stage.write({WorkStatusObserved{work_key("m1", map), Value::array()}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null()) << "what is gone is not made anew";
+  stage.members().member("m1").put(map_key, [&] {
+    Value there = config_map("default", "settings", "x");
+    there.edit("metadata").edit("labels").set(label::kManaged, "true");
+    return there;
+  }());
+  stage.write({DeletionRequested{.object = testing::binding_key(made)}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, AConflictIsTriedAgainInPlace_E_7) {
+  place("configmaps", map, {{"m1", 0}});
+  const auto somebody_writes_for = [&](int64_t millis) {
+    for (int64_t at = 0; at < millis; ++at) {
+      stage.after(Millis{at}, [&, at] {
+        Value there = on_member("m1", map_key);
+        there.edit("metadata").edit("annotations").set("somebody", std::to_string(at));
+        stage.members().member("m1").put(map_key, there);
+      });
+    }
+  };
+  const auto change = [&](const char* text) {
+    stage.put(map_key, config_map("default", "settings", text));
+    Value touched = binding(map, {{"m1", 0}});
+    touched.edit("spec").edit("resource").set("resourceVersion", text);
+    stage.put(testing::binding_key(touched), touched);
+  };
+  somebody_writes_for(8);
+  change("y");
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "y");
+  EXPECT_GT(stage.members().count("PUT"), 1U) << "there was a conflict";
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
+  somebody_writes_for(200);
+  change("z");
+  stage.run(Millis{100});
+  EXPECT_NE(applied_condition("m1", map)["message"].as_string().find("the object keeps changing on the member"),
+            std::string_view::npos)
+      << applied_condition("m1", map)["message"].as_string();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "z");
+}
+
+TEST_F(Dispatcher, AKindThatNobodyServesCannotBeApplied_E_8) {
+  const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
+                                      {"kind", "Gadget"},
+                                      {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
+  const Value workload = Value::object({{"manifests", Value::array({gadget})}});
+  stage.put(work_key("m1", gadget),
+            Value::object({{"apiVersion", "work.karmada.io/v1alpha1"},
+                           {"kind", "Work"},
+                           {"metadata", Value::object({{"name", work_key("m1", gadget).name},
+                                                       {"namespace", "karmada-es-m1"},
+                                                       {"generation", 1},
+                                                       {"finalizers", Value::array({finalizer::kWork})}})},
+                           {"spec", Value::object({{"workload", workload}})}}));
+  stage.run(Millis{1000});
+  EXPECT_EQ(applied_condition("m1", gadget)["reason"], "AppliedFailed");
+  EXPECT_EQ(applied_condition("m1", gadget)["message"],
+            "Failed to apply all manifests (0/1): no kind Gadget is served in version example.com/v1");
+  stage.write({DeletionRequested{.object = work_key("m1", gadget)}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
+}
+
+TEST_F(Dispatcher, AClusterThatIsNoTargetAnyMorePreservesToo_E_20) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}, {"m2", 0}});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  made = stage.state().value_of(testing::binding_key(made));
+  made.edit("spec").set("clusters", binding(map, {{"m2", 0}})["spec"]["clusters"]);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+  EXPECT_EQ(label_of(on_member("m1", map_key), label::kManaged), "");
+  EXPECT_EQ(label_of(on_member("m2", map_key), label::kManaged), "true");
 }
 
 TEST_F(Dispatcher, RestartAsksNothingOfWhatIsApplied) {

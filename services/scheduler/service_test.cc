@@ -156,6 +156,27 @@ TEST(SchedulerService, AClusterWakesTheBindingsItMayServe) {  // S-3, S-4
   EXPECT_EQ(woken(*service, history, {ObjectCreated{{type::kCluster, "", "m2"}, member}}), Keys{kOther});
 }
 
+TEST(SchedulerService, OfSeveralTermsTheOneInForceDecidesWhoIsWoken_S_4) {
+  History history = fleet(R"({"clusterAffinities": [
+      {"affinityName": "one", "clusterNames": ["m1"],
+       "overflowAffinities": [{"affinityName": "more", "clusterNames": ["m4"]}]},
+      {"affinityName": "two", "clusterNames": ["m2"]}]})");
+  for (const char* name : {"m2", "m3", "m4"}) history.object({type::kCluster, "", name}, kMember);
+  const auto service = make_scheduler_service();
+  const auto taint = [&](const char* name) {
+    return woken(*service, history, {TaintAdded{{type::kCluster, "", name}, {"k", "", "PreferNoSchedule"}, ""}});
+  };
+  EXPECT_EQ(taint("m3"), Keys{kBinding}) << "its observed generation lags";
+  reconcile(*service, history);
+  ASSERT_EQ(history.state().value_of(kBinding)["status"]["schedulerObservingAffinityName"], Value{"one"});
+  reconcile(*service, history);
+  history.edit({type::kCluster, "", "m3"}, [](Value& m3) { m3.edit("spec").erase("taints"); });
+  EXPECT_EQ(taint("m3"), Keys{});
+  EXPECT_EQ(taint("m2"), Keys{}) << "not in force";
+  EXPECT_EQ(taint("m1"), Keys{kBinding});
+  EXPECT_EQ(taint("m4"), Keys{kBinding}) << "other than upstream: room in a tier is room";
+}
+
 // A divided workload stays where its affinity no longer lets it come (S-14), but not on a cluster that leaves (S-10.5).
 TEST(SchedulerService, AClusterThatLeavesWakesWhatIsPlacedOnItThoughItNoLongerMatches) {
   History history = fleet(R"({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "gold"}}},

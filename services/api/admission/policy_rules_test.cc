@@ -1,3 +1,4 @@
+#include "events/base/quantity.h"
 #include "services/api/admission/test_admit.h"
 
 namespace shiplog::api {
@@ -84,6 +85,44 @@ TEST(PolicyAdmission, RulesOfPlacement) {  // D-34
             "spec.placement.clusterAffinities[0].overflowAffinities[0].affinityName");
 }
 
+TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
+  const auto spread = [](const std::string& constraints) {
+    return refused_fields(R"("placement":{"spreadConstraints":[)" + constraints + "]}");
+  };
+  const std::string root = "spec.placement.spreadConstraints";
+  const std::string by_cluster = R"({"spreadByField":"cluster","maxGroups":2})";
+  EXPECT_EQ(spread(by_cluster + R"(,{"spreadByField":"cluster","maxGroups":3})"), root);
+  EXPECT_EQ(spread(R"({"spreadByField":"cluster","spreadByLabel":"tier"})"), root + "[0].spreadByLabel");
+  EXPECT_EQ(spread(R"({"spreadByField":"cluster","minGroups":-1,"maxGroups":-1})"),
+            root + "[0].minGroups," + root + "[0].maxGroups");
+  EXPECT_EQ(spread(by_cluster), "no error");
+
+  const auto affinity = [](const char* own, const char* anti) {
+    return refused_fields(std::string{R"("placement":{"workloadAffinity":{"affinity":{"groupByLabelKey":")"} + own +
+                          R"("},"antiAffinity":{"groupByLabelKey":")" + anti + R"("}}})");
+  };
+  EXPECT_EQ(affinity("app", "app"), "spec.placement.workloadAffinity");
+  EXPECT_EQ(affinity("app", "-x"), "spec.placement.workloadAffinity.antiAffinity.groupByLabelKey");
+  EXPECT_EQ(affinity("app", "tier"), "no error");
+
+  const auto overflow = [](const char* own, const char* tiers, const char* scheduling) {
+    return refused_fields(std::string{R"("placement":{"clusterAffinities":[{"affinityName":"a")"} + own +
+                          R"(,"overflowAffinities":[)" + tiers + R"(]}],"replicaScheduling":)" + scheduling + "}");
+  };
+  const char* names = R"(,"clusterNames":["m1"])";
+  const char* aggregated = R"({"replicaSchedulingType":"Divided","replicaDivisionPreference":"Aggregated"})";
+  const char* tier = R"({"affinityName":"b","clusterNames":["m2"]})";
+  const std::string term = "spec.placement.clusterAffinities[0].overflowAffinities";
+  EXPECT_EQ(overflow(names, tier, aggregated), "no error");
+  EXPECT_EQ(overflow(names, tier, R"({"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted",
+      "weightPreference":{"dynamicWeight":"AvailableReplicas"}})"),
+            "no error");
+  EXPECT_EQ(overflow(names, tier, R"({"replicaSchedulingType":"Divided"})"), term);
+  EXPECT_EQ(overflow("", tier, aggregated), term) << "nothing of its own";
+  EXPECT_EQ(refused_fields(R"("placement":{"clusterTolerations":[{"key":"a","operator":"Lt","value":"1"}]})"),
+            "spec.placement.clusterTolerations[0].operator");
+}
+
 TEST(PolicyAdmission, SelectorsStayInTheNamespace) {  // D-34
   EXPECT_EQ(fields_of(create(kPolicies, json(R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[
       {"apiVersion":"v1","kind":"ConfigMap","namespace":"other"}]}})"))),
@@ -146,6 +185,23 @@ TEST(ClusterAdmission, GetsResourceModelsOnCreateOnly) {  // 1.2.10
   ASSERT_EQ(models.size(), 9U);
   EXPECT_EQ(to_json(models[1]), R"({"grade":1,"ranges":[{"max":"2","min":"1","name":"cpu"},)"
                                 R"({"max":"16Gi","min":"4Gi","name":"memory"}]})");
+  const std::vector<std::vector<std::string>> table = {
+      // S-67
+      {"0", "1", "0", "4Gi"},         {"1", "2", "4Gi", "16Gi"},        {"2", "4", "16Gi", "32Gi"},
+      {"4", "8", "32Gi", "64Gi"},     {"8", "16", "64Gi", "128Gi"},     {"16", "32", "128Gi", "256Gi"},
+      {"32", "64", "256Gi", "512Gi"}, {"64", "128", "512Gi", "1024Gi"}, {"128", "MAX", "1024Gi", "MAX"}};
+  const auto same = [](const Value& is, const std::string& wanted) {
+    return parse_quantity(is.str()).value() == parse_quantity(wanted == "MAX" ? "9223372036854775807" : wanted).value();
+  };
+  for (size_t grade = 0; grade < table.size(); ++grade) {
+    const Value& ranges = models[grade]["ranges"];
+    EXPECT_EQ(models[grade]["grade"].as_int(), static_cast<int64_t>(grade));
+    EXPECT_EQ(ranges[0]["name"].str() + ranges[1]["name"].str(), "cpumemory");
+    EXPECT_TRUE(same(ranges[0]["min"], table[grade][0])) << grade;
+    EXPECT_TRUE(same(ranges[0]["max"], table[grade][1])) << grade;
+    EXPECT_TRUE(same(ranges[1]["min"], table[grade][2])) << grade;
+    EXPECT_TRUE(same(ranges[1]["max"], table[grade][3])) << grade;
+  }
   Value object = made;
   object.edit("spec").erase("resourceModels");
   const auto updated = update(kClusters, made, object);
@@ -188,6 +244,32 @@ TEST(ClusterAdmission, IsChecked) {  // 1.2.1 to 1.2.8
   EXPECT_EQ(refused(R"({"syncMode":"Push","resourceModels":[{"grade":1,"ranges":[{"name":"cpu","min":"2","max":"9"}]},
       {"grade":0,"ranges":[{"name":"cpu","min":"1","max":"2"}]}]})"),
             "no error");
+}
+
+TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {
+  const auto range = [](const char* name, const char* least, const char* most) {
+    return std::string{R"({"name":")"} + name + R"(","min":")" + least + R"(","max":")" + most + R"("})";
+  };
+  const auto grade = [](int number, const std::string& ranges) {
+    return R"({"grade":)" + std::to_string(number) + R"(,"ranges":[)" + ranges + "]}";
+  };
+  const auto made = [](const std::string& models) {
+    return create(kClusters,
+                  json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push","resourceModels":[)" + models + "]}}"));
+  };
+  const auto good = made(grade(1, range("cpu", "2", "9")) + "," + grade(0, range("cpu", "1", "2")));
+  ASSERT_TRUE(good.has_value()) << message_of(good);
+  const Value& models = good.value()["spec"]["resourceModels"];
+  EXPECT_EQ(models[0]["grade"].as_int(), 0) << "sorted";
+  EXPECT_EQ(models[0]["ranges"][0]["min"].str(), "0");
+  EXPECT_EQ(models[1]["ranges"][0]["max"].str(), "9223372036854775807");
+  const auto refused = [&](const std::string& list) { return !made(list).has_value(); };
+  const std::string first = grade(0, range("cpu", "0", "2"));
+  EXPECT_TRUE(refused(first + "," + grade(0, range("cpu", "2", "4")))) << "equal grades";
+  EXPECT_TRUE(refused(first + "," + grade(1, range("cpu", "2", "4") + "," + range("memory", "0", "4")))) << "a number";
+  EXPECT_TRUE(refused(first + "," + grade(1, range("memory", "2", "4")))) << "other names";
+  EXPECT_TRUE(refused(grade(0, range("cpu", "0", "0")) + "," + grade(1, range("cpu", "0", "4")))) << "an empty range";
+  EXPECT_TRUE(refused(first + "," + grade(1, range("cpu", "3", "4")))) << "a gap";
 }
 
 TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // 4.1.2

@@ -47,6 +47,40 @@ TEST(InterpreterReplicas, CountsByKind_L_5) {
   }
 }
 
+/// R replicas, V revision, T retention, A aggregation, H health, D dependencies.
+TEST(InterpreterReplicas, NativeOperationsAreThoseOfTheTable_L_4) {
+  const auto offered = [](const std::string& api_version, const std::string& kind) {
+    const Value object = yaml("{apiVersion: " + api_version + ", kind: " + kind +
+                              ", metadata: {name: x, namespace: ns}, spec: {type: LoadBalancer, replicas: 1}}");
+    std::string letters;
+    if (native::replicas(object).value()) letters += 'R';
+    if (native::revise_replica(object, 2)) letters += 'V';
+    if (native::retain(object, object).value()) letters += 'T';
+    if (native::aggregate_status(object, Value::array(), testing::kNoon)) letters += 'A';
+    if (native::health(object)) letters += 'H';
+    if (native::dependencies(object)) letters += 'D';
+    return letters;
+  };
+  EXPECT_EQ(offered("apps/v1", "Deployment"), "RVTAHD");
+  EXPECT_EQ(offered("apps/v1", "ReplicaSet"), "RVAHD");
+  EXPECT_EQ(offered("apps/v1", "StatefulSet"), "RVAHD");
+  EXPECT_EQ(offered("apps/v1", "DaemonSet"), "AHD");
+  EXPECT_EQ(offered("batch/v1", "Job"), "RVTAD");
+  EXPECT_EQ(offered("batch/v1", "CronJob"), "AD");
+  EXPECT_EQ(offered("v1", "Pod"), "RTAHD");
+  EXPECT_EQ(offered("v1", "Service"), "TAH");
+  EXPECT_EQ(offered("v1", "ServiceAccount"), "T");
+  EXPECT_EQ(offered("v1", "Secret"), "T");
+  EXPECT_EQ(offered("v1", "PersistentVolume"), "TA");
+  EXPECT_EQ(offered("v1", "PersistentVolumeClaim"), "TAH");
+  EXPECT_EQ(offered("networking.k8s.io/v1", "Ingress"), "AHD");
+  EXPECT_EQ(offered("policy/v1", "PodDisruptionBudget"), "AH");
+  EXPECT_EQ(offered("autoscaling/v2", "HorizontalPodAutoscaler"), "A");
+  EXPECT_EQ(offered("multicluster.x-k8s.io/v1alpha1", "ServiceImport"), "D");
+  EXPECT_EQ(offered("v1", "ConfigMap"), "");
+  EXPECT_EQ(offered("example.com/v1", "Deployment"), "");
+}
+
 TEST(InterpreterReplicas, NamesTheContainerWhoseAmountDoesNotParse_L_6) {
   const auto replicas = native::replicas(
       yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {requests: {cpu: lots}}}]}}"));

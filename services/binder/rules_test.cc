@@ -1,0 +1,263 @@
+// Rules of the fact sheet that the other tests of decide() pass by.
+#include <gtest/gtest.h>
+
+#include "services/binder/claim.h"
+#include "services/binder/decide.h"
+#include "services/binder/templates.h"
+#include "tests/support/given.h"
+
+namespace shiplog::binder {
+namespace {
+
+using given::History;
+using given::json;
+
+const ObjectKey kWeb{"deployments.apps", "default", "web"};
+const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
+const ObjectKey kClusterPolicy{type::kClusterPropagationPolicy, "", "cp"};
+const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
+constexpr const char* kDeployment = R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3}})";
+
+std::string policy_text(const std::string& more = "") {
+  return R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
+      "placement": {"clusterAffinity": {"clusterNames": ["m1"]}})" +
+         more + "}}";
+}
+
+/// A Deployment bound by a policy of its namespace.
+History bound(const std::string& more = "") {
+  History history;
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text(more));
+  history.settle(decide, kPolicy);
+  history.settle(decide, kWeb);
+  return history;
+}
+
+const Value& spec_of(const History& history) { return history.state().value_of(kBinding)["spec"]; }
+
+constexpr const char* kDefinition = R"({"spec": {"group": "example.com", "scope": "Namespaced",
+    "names": {"plural": "deployments", "kind": "Deployment"}, "versions": [{"name": "v1", "served": true}]}})";
+const ObjectKey kDefinitionKey{type::kCustomResourceDefinition, "", "deployments.example.com"};
+const ObjectKey kForeign{"deployments.example.com", "default", "web"};
+
+TEST(BinderRules, AKindThatAUserDefinesIsBoundAtOnce_D_1) {
+  History history;
+  history.object(kDefinitionKey, kDefinition);
+  history.object(kForeign, R"({"apiVersion": "example.com/v1", "kind": "Deployment"})");
+  history.object(kPolicy,
+                 R"({"spec": {"resourceSelectors": [{"apiVersion": "example.com/v1", "kind": "Deployment"}]}})");
+  history.settle(decide, kPolicy);
+  EXPECT_EQ(selected_by(history.state(), history.state().policies().at({"default", "p"})),
+            std::vector<ObjectKey>{kForeign});
+  EXPECT_EQ(history.settle(decide, kForeign), 1);
+  EXPECT_EQ(spec_of(history)["resource"]["apiVersion"], Value{"example.com/v1"});
+}
+
+TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondSaysSo_N_2) {
+  History history = bound();
+  history.object(kDefinitionKey, kDefinition);
+  history.object(kForeign, R"({"apiVersion": "example.com/v1", "kind": "Deployment"})");
+  history.object(kClusterPolicy, R"({"spec": {"resourceSelectors": [{"apiVersion": "example.com/v1",
+                                     "kind": "Deployment"}]}})");
+  history.settle(decide, kClusterPolicy);
+  const auto second = decide(history.state(), kForeign, history.now());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  EXPECT_NE(second.error().message.find("web-deployment"), std::string::npos) << second.error().message;
+  EXPECT_EQ(spec_of(history)["resource"]["apiVersion"], Value{"apps/v1"}) << "the first keeps it";
+}
+
+TEST(BinderRules, WhatIsNeverPropagated_D_2_D_4_N_7) {
+  for (const char* group :
+       {"cluster.karmada.io", "policy.karmada.io", "work.karmada.io", "config.karmada.io", "networking.karmada.io",
+        "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io", "events.k8s.io"}) {
+    EXPECT_FALSE(propagates(std::string{"things."} + group)) << group;
+  }
+  EXPECT_FALSE(propagates("leases.coordination.k8s.io"));
+  EXPECT_FALSE(propagates("events"));
+  for (const char* type : {"pods", "configmaps", "deployments.apps", "things.example.com", "namespaces"}) {
+    EXPECT_TRUE(propagates(type)) << type;
+  }
+  for (const char* ns : {"karmada-system", "karmada-cluster", "karmada-es-m1", "kube-system", "kube-public"}) {
+    EXPECT_FALSE(propagates(ObjectKey{"configmaps", ns, "x"})) << ns;
+  }
+  for (const char* ns : {"default", "karmada", "kube", "karmada-systems", ""}) {
+    EXPECT_TRUE(propagates(ObjectKey{"configmaps", ns, "x"})) << ns;
+  }
+}
+
+TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
+  History history;
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.settle(decide, kPolicy);
+  history.edit(kPolicy, [](Value& policy) { policy.edit("metadata").edit("finalizers").push_back("someone/else"); });
+  history.remove(kPolicy);
+  ASSERT_NE(history.state().find(kPolicy), nullptr);
+  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+}
+
+TEST(BinderRules, DependentOverridesAreAskedForEachTime_D_13) {
+  const ObjectKey override_key{"overridepolicies.policy.karmada.io", "default", "op"};
+  History history;
+  history.object(override_key, R"({"kind": "OverridePolicy"})");
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));
+  history.settle(decide, kPolicy);
+  EXPECT_EQ(history.settle(decide, kWeb), 1);
+  history.remove(override_key).edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 4); });
+  const auto again = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(again) << "claimed, and yet";
+  EXPECT_NE(again.error().message.find("waiting for dependent overrides"), std::string::npos);
+
+  // Of a ClusterPropagationPolicy they are ClusterOverridePolicies.
+  History clustered;
+  clustered.object(kWeb, kDeployment).object(kClusterPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));
+  clustered.object(override_key, R"({"kind": "OverridePolicy"})");
+  clustered.settle(decide, kClusterPolicy);
+  EXPECT_FALSE(decide(clustered.state(), kWeb, clustered.now()));
+  clustered.object({"clusteroverridepolicies.policy.karmada.io", "", "op"}, R"({"kind": "ClusterOverridePolicy"})");
+  EXPECT_EQ(clustered.settle(decide, kWeb), 1);
+}
+
+TEST(BinderRules, WhatNoPolicySelectsIsLeftAlone_D_14) {
+  History history;
+  history.object(kWeb, kDeployment);
+  const Value before = history.state().value_of(kWeb);
+  EXPECT_EQ(history.settle(decide, kWeb), 0);
+  EXPECT_EQ(history.state().value_of(kWeb), before);
+}
+
+TEST(BinderRules, AClusterPolicyGetsItsPermanentIdAndFinalizer_D_15) {
+  History history;
+  history.object(kClusterPolicy, policy_text());
+  EXPECT_EQ(history.settle(decide, kClusterPolicy), 1);
+  const Value& policy = history.state().value_of(kClusterPolicy);
+  EXPECT_EQ(label_of(policy, "clusterpropagationpolicy.karmada.io/permanent-id").size(), 36U);
+  EXPECT_TRUE(has_finalizer(policy, "karmada.io/cluster-propagation-policy-controller"));
+}
+
+TEST(BinderRules, AClaimReplacesTheOtherKinds_D_16_D_31) {
+  History history = bound();
+  history.object(kClusterPolicy, policy_text());
+  history.settle(decide, kClusterPolicy);
+  const std::string cluster_id{
+      label_of(history.state().value_of(kClusterPolicy), "clusterpropagationpolicy.karmada.io/permanent-id")};
+  history.remove(kPolicy);
+  history.settle(decide, kWeb);
+  for (const ObjectKey& key : {kWeb, kBinding}) {
+    const Value& object = history.state().value_of(key);
+    EXPECT_EQ(label_of(object, "clusterpropagationpolicy.karmada.io/permanent-id"), cluster_id);
+    EXPECT_EQ(annotation_of(object, "clusterpropagationpolicy.karmada.io/name"), "cp");
+    EXPECT_EQ(label_of(object, "propagationpolicy.karmada.io/permanent-id"), "");
+    EXPECT_EQ(annotation_of(object, "propagationpolicy.karmada.io/name"), "");
+    EXPECT_EQ(annotation_of(object, "propagationpolicy.karmada.io/namespace"), "");
+  }
+  history.settle(decide, kPolicy);
+  history.object(kPolicy, policy_text());
+  history.settle(decide, kPolicy);
+  history.remove(kClusterPolicy);
+  history.settle(decide, kWeb);
+  for (const ObjectKey& key : {kWeb, kBinding}) {
+    const Value& object = history.state().value_of(key);
+    EXPECT_EQ(annotation_of(object, "propagationpolicy.karmada.io/name"), "p");
+    EXPECT_EQ(label_of(object, "clusterpropagationpolicy.karmada.io/permanent-id"), "");
+    EXPECT_EQ(annotation_of(object, "clusterpropagationpolicy.karmada.io/name"), "");
+  }
+}
+
+TEST(BinderRules, AClaimNeedsAllOfItsParts_D_18) {
+  const Value whole = json(R"({"metadata": {"labels": {"propagationpolicy.karmada.io/permanent-id": "id",
+        "clusterpropagationpolicy.karmada.io/permanent-id": "cid"},
+      "annotations": {"propagationpolicy.karmada.io/namespace": "ns", "propagationpolicy.karmada.io/name": "p",
+        "clusterpropagationpolicy.karmada.io/name": "cp"}}})");
+  EXPECT_EQ(claim_of(whole)->policy, (State::Name{"ns", "p"})) << "tested first";
+  const auto without = [&](const char* map, const char* key) {
+    Value object = whole;
+    object.edit("metadata").edit(map).erase(key);
+    return claim_of(object)->policy;
+  };
+  const State::Name cluster_policy{"", "cp"};
+  EXPECT_EQ(without("labels", "propagationpolicy.karmada.io/permanent-id"), cluster_policy);
+  EXPECT_EQ(without("annotations", "propagationpolicy.karmada.io/namespace"), cluster_policy);
+  EXPECT_EQ(without("annotations", "propagationpolicy.karmada.io/name"), cluster_policy);
+  EXPECT_FALSE(claim_of(json(R"({"metadata": {"annotations": {"clusterpropagationpolicy.karmada.io/name": "cp"}}})")));
+}
+
+TEST(BinderRules, CopiesOfThePolicy_D_23) {
+  const std::string copied = R"("propagateDeps": true, "schedulerName": "other", "failover": {"cluster": {}},
+      "conflictResolution": "Overwrite", "preserveResourcesOnDeletion": true, "suspension": {"dispatching": true})";
+  History history = bound(", " + copied);
+  Value wanted = json("{" + copied + "}");
+  for (const auto& field : wanted.members()) EXPECT_EQ(spec_of(history)[field.key()], field.value) << field.key();
+  EXPECT_EQ(spec_of(history)["placement"], json(R"({"clusterAffinity": {"clusterNames": ["m1"]}})"));
+  history.edit(kPolicy, [](Value& policy) {
+    for (const char* field : {"propagateDeps", "failover", "preserveResourcesOnDeletion", "suspension"}) {
+      policy.edit("spec").erase(field);
+    }
+  });
+  history.settle(decide, kWeb);
+  for (const char* field : {"propagateDeps", "failover", "preserveResourcesOnDeletion", "suspension"}) {
+    EXPECT_TRUE(spec_of(history)[field].is_null()) << field;
+  }
+}
+
+TEST(BinderRules, AClusterScopedBindingFollowsItsPolicyToo_D_25) {
+  const ObjectKey role{"clusterroles.rbac.authorization.k8s.io", "", "r"};
+  const ObjectKey key{type::kClusterResourceBinding, "", "r-clusterrole"};
+  History history;
+  history.object(role, R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"})");
+  history.object(kClusterPolicy, R"({"spec": {"resourceSelectors": [{"apiVersion": "rbac.authorization.k8s.io/v1",
+      "kind": "ClusterRole"}], "placement": {}, "schedulePriority": {"priorityClassSource": "KubePriorityClass",
+      "priorityClassName": "none"}}})");
+  history.settle(decide, kClusterPolicy);
+  history.settle(decide, role);
+  EXPECT_TRUE(history.state().value_of(key)["spec"]["schedulePriority"].is_null()) << "never of this scope";
+  history.edit(kClusterPolicy, [](Value& policy) { policy.edit("spec").set("propagateDeps", true); });
+  history.settle(decide, role);
+  EXPECT_EQ(history.state().value_of(key)["spec"]["propagateDeps"], Value{true});
+}
+
+TEST(BinderRules, SuspensionGoesWithThePolicys_D_26) {
+  History history = bound(R"(, "suspension": {"dispatchingOnClusters": {"clusterNames": ["m1"]}})");
+  history.edit(kBinding, [](Value& binding) { binding.edit("spec").edit("suspension").set("scheduling", true); });
+  history.edit(kPolicy, [](Value& policy) { policy.edit("spec").erase("suspension"); });
+  history.settle(decide, kWeb);
+  EXPECT_EQ(spec_of(history)["suspension"], json(R"({"scheduling": true})"));
+  history.edit(kBinding, [](Value& binding) { binding.edit("spec").edit("suspension").erase("scheduling"); });
+  history.settle(decide, kWeb);
+  EXPECT_TRUE(spec_of(history)["suspension"].is_null());
+}
+
+TEST(BinderRules, ATemplateWhoseReplicasCannotBeToldIsNotBound_D_27) {
+  History history;
+  history.object(kWeb, R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3, "template": {"spec":
+      {"containers": [{"name": "c", "resources": {"requests": {"cpu": "lots"}}}]}}}})");
+  history.object(kPolicy, policy_text());
+  history.settle(decide, kPolicy);
+  const auto decided = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(decided);
+  EXPECT_NE(decided.error().message.find("container c"), std::string::npos) << decided.error().message;
+  EXPECT_EQ(history.state().find(kBinding), nullptr);
+}
+
+TEST(BinderRules, APriorityClassGivesTheBindingItsPriority_D_29) {
+  const std::string wanted = R"(, "schedulePriority": {"priorityClassSource": "KubePriorityClass",
+                                                        "priorityClassName": "high"})";
+  History history;
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text(wanted));
+  history.settle(decide, kPolicy);
+  const auto missing = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("PriorityClass \"high\""), std::string::npos) << missing.error().message;
+  history.object({"priorityclasses.scheduling.k8s.io", "", "high"}, R"({"kind": "PriorityClass", "value": 1000})");
+  history.settle(decide, kWeb);
+  EXPECT_EQ(spec_of(history)["schedulePriority"], json(R"({"priority": 1000})"));
+  history.edit(kPolicy, [](Value& policy) {
+    policy.edit("spec").edit("schedulePriority").set("priorityClassSource", "PodPriorityClass");
+  });
+  const auto other = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("PodPriorityClass"), std::string::npos) << other.error().message;
+}
+
+}  // namespace
+}  // namespace shiplog::binder
