@@ -39,13 +39,16 @@ bool read_tests(const std::string& text, std::vector<Evidence>& tests) {
   return true;
 }
 
+/// It has tests, and yet something is to be said.
+bool partly(const Rule& rule) { return rule.how == "in part" || rule.how == "otherwise"; }
+
 /// "in part: WHY" and the like.
 bool read_how(const std::string& text, Rule& rule) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
   rule.how = trimmed(std::string_view{text}.substr(0, colon));
   rule.why = trimmed(std::string_view{text}.substr(colon + 1));
-  return (rule.how == "in part" || rule.how == "not served" || rule.how == "no test") && !rule.why.empty();
+  return (partly(rule) || rule.how == "not served" || rule.how == "no test") && !rule.why.empty();
 }
 
 /// Empty: the line is a rule.
@@ -56,11 +59,11 @@ std::string read_rule(const std::string& line, Rule& rule) {
   rule.words = parts[1];
   if (rule.words.empty()) return "says nothing";
   if (parts.size() == 3 && read_how(parts[2], rule)) {
-    return rule.how == "in part" ? "holds in part, but no test shows which" : "";
+    return partly(rule) ? "holds in part or otherwise, but no test shows how" : "";
   }
   rule.how = rule.why = "";
   if (!read_tests(parts[2], rule.tests)) return "names no test as FILE SUITE.NAME, and gives no reason";
-  if (parts.size() == 4 && (!read_how(parts[3], rule) || rule.how != "in part")) return "is not \"in part: WHY\"";
+  if (parts.size() == 4 && (!read_how(parts[3], rule) || !partly(rule))) return "ends otherwise than \"in part: WHY\"";
   return "";
 }
 

@@ -18,7 +18,7 @@ struct Evidence {
 struct Rule {
   std::string number, words;
   std::vector<Evidence> tests;
-  std::string how, why;  // "": its tests show all of it; else "in part", "not served" or "no test", and why
+  std::string how, why;  // "": its tests show all of it; else "in part", "otherwise", "not served", "no test", and why
   size_t line = 0;
 };
 

@@ -74,7 +74,8 @@ TEST(PipelineList, TellsWhatIsWrongWithIt) {
   EXPECT_EQ(mistakes("D-1 | a | f.cc A.B\n" + rest + "D-1 | a | f.cc A.B\n"), "D-1 stands twice\n");
   EXPECT_EQ(mistakes("D-1 | a | f.cc A.B\n" + rest + "D-3 | a | f.cc A.B\n"), "line 5: there is no rule D-3\n");
   for (const char* line : {"D-1 | a", "D-1 | | f.cc A.B", "D-1 | a | A.B", "D-1 | a | in progress", "D-1 | a | f.cc A",
-                           "D-1 | a | in part: it", "D-1 | a | f.cc A.B | not served: it", "D-1 | a | not served: "}) {
+                           "D-1 | a | in part: it", "D-1 | a | otherwise: it", "D-1 | a | f.cc A.B | not served: it",
+                           "D-1 | a | not served: "}) {
     EXPECT_NE(mistakes(line + ("\n" + rest)), "") << line;
   }
 }
@@ -103,8 +104,9 @@ TEST(PipelineReport, JoinsRulesWithWhatTheLastRunFound) {
                                                       {"A.Skipped", Outcome::kSkipped},
                                                       {"P.Q", Outcome::kFailed}}));
   const List list = read_rules(
-      "numbers: D 6\nD-1 | one | a.cc A.Good\nD-2 | two | a.cc A.Good, A.Bad\nD-3 | three | a.cc A.Good; b.cc A.Other\n"
-      "D-4 | four | a.cc A.Good | in part: half\nD-5 | five | not served: no\nD-6 | six | a.cc A.Skipped\n");
+      "numbers: D 7\nD-1 | one | a.cc A.Good\nD-2 | two | a.cc A.Good, A.Bad\nD-3 | three | a.cc A.Good; b.cc A.Other\n"
+      "D-4 | four | a.cc A.Good | in part: half\nD-5 | five | not served: no\nD-6 | six | a.cc A.Skipped\nD-7 | seven "
+      "| a.cc A.Good | otherwise: better\n");
   EXPECT_EQ(report(list.rules, outcomes),
             "D-1      pass        one\n"
             "D-2      FAIL        two\n"
@@ -115,7 +117,8 @@ TEST(PipelineReport, JoinsRulesWithWhatTheLastRunFound) {
             "D-5      not served  five (no)\n"
             "D-6      not run     six\n"
             "                     not run: a.cc A.Skipped\n"
-            "\n6 rules: 1 FAIL, 1 in part, 2 not run, 1 not served, 1 pass\n");
+            "D-7      otherwise   seven (better)\n"
+            "\n7 rules: 1 FAIL, 1 in part, 2 not run, 1 not served, 1 otherwise, 1 pass\n");
 }
 
 }  // namespace
