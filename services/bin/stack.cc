@@ -16,11 +16,13 @@ Result<std::unique_ptr<Stack>> Stack::open(Options options) {
   SHIPLOG_TRY(auto opened, Projections::open(stack->options_.projection));
   stack->projections_ = std::move(opened.projections);
   stack->restored_ = std::move(opened.restored);
-  stack->replica_ = std::make_unique<Replica>(Replica::Options{.name = stack->options_.name,
-                                                               .journal = stack->options_.journal.get(),
-                                                               .executor = stack->options_.executor,
-                                                               .random = stack->options_.random,
-                                                               .projections = stack->projections_.get()});
+  stack->replica_ = std::make_unique<Replica>(
+      Replica::Options{.name = stack->options_.name,
+                       .journal = stack->options_.journal.get(),
+                       .executor = stack->options_.executor,
+                       .random = stack->options_.random,
+                       .projections = stack->projections_.get(),
+                       .projector = [raw = stack.get()](auto write) { raw->projector_.post(std::move(write)); }});
   stack->store_ = std::make_unique<api::Store>(*stack->options_.journal, *stack->replica_, stack->options_.projection);
   return stack;
 }
@@ -40,6 +42,9 @@ Result<void> Stack::start(std::function<void(const State&)> restored, std::funct
   return ok();
 }
 
-void Stack::stop() { tail_.reset(); }
+void Stack::stop() {
+  tail_.reset();
+  projector_.stop();
+}
 
 }  // namespace shiplog

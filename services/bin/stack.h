@@ -10,6 +10,7 @@
 #include "services/api/store.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/tail_thread.h"
+#include "services/runtime/workers.h"
 
 namespace shiplog {
 
@@ -43,6 +44,7 @@ class Stack {
   Options options_;
   std::unique_ptr<Projections> projections_;
   Restored restored_;
+  Workers projector_{1};  // of the fold thread's work a fifth: the other side of two batches under way
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<api::Store> store_;
   std::unique_ptr<TailThread> tail_;

@@ -59,65 +59,83 @@ Result<Offset> Replica::open(Restored restored) {
   return next();
 }
 
-Result<void> Replica::deliver(std::vector<DecodedRecord> records) {
-  if (stopped_) return Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"};
+/// What was folded in one go, until it is in the projection.
+struct Replica::Batch {
+  std::vector<DecodedRecord> records;
   std::vector<Folded> folded;
-  folded.reserve(records.size());
-  std::optional<std::string> stop;
-  for (const DecodedRecord& record : records) {
-    folded.push_back(fold(state_, record.entry));
-    for (Observer* observer : observers_) observer->on_folded(state_, record, folded.back());
-    if (folded.back().stop) {
-      stop = folded.back().stop;
-      break;
-    }
-  }
-  records.resize(folded.size());
-  if (stop) {
-    stopped_ = true;
-    log::error("replica.stopped", {log::kv("journal", options_.name), log::kv("offset", records.back().offset.value),
-                                   log::kv("reason", *stop)});
-    return Error{ErrorCode::kInternal, *stop};
-  }
-  if (options_.projections != nullptr) {
-    SHIPLOG_TRY(project(records, folded));
-  }
+  StateMeta after;
+};
 
+Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRecord> records) {
+  if (stopped_) return Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"};
+  auto batch = std::make_shared<Batch>();
+  batch->folded.reserve(records.size());
+  for (const DecodedRecord& record : records) {
+    const Folded& folded = batch->folded.emplace_back(fold(state_, record.entry));
+    for (Observer* observer : observers_) observer->on_folded(state_, record, folded);
+    if (!folded.stop) continue;
+    stopped_ = true;
+    log::error("replica.stopped", {log::kv("journal", options_.name), log::kv("offset", record.offset.value),
+                                   log::kv("reason", *folded.stop)});
+    return Error{ErrorCode::kInternal, *folded.stop};
+  }
+  batch->records = std::move(records);
+  batch->after = state_.meta();
+  return batch;
+}
+
+void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done) {
+  auto folded = fold_all(std::move(records));
+  if (!folded) return done(std::move(folded).error());
+  auto write = [batch = folded.value(), projections = options_.projections,
+                broken = projection_broken_]() -> Result<void> {
+    if (projections == nullptr) return ok();
+    if (*broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
+    std::vector<FoldedEntry> entries;
+    entries.reserve(batch->records.size());
+    for (size_t index = 0; index < batch->records.size(); ++index) {
+      entries.push_back(FoldedEntry{batch->records[index].offset, batch->records[index].entry, batch->folded[index]});
+    }
+    auto applied = projections->apply(entries, batch->after);
+    *broken = !applied;
+    return applied;
+  };
+  if (!options_.projector) return done(projected(*folded.value(), write()));
+  options_.projector([this, alive = alive_, executor = options_.executor, batch = folded.value(),
+                      write = std::move(write), done = std::move(done)] {
+    executor->post([this, alive, batch, written = write(), done] {
+      if (*alive) done(projected(*batch, written));
+    });
+  });
+}
+
+Result<void> Replica::projected(Batch& batch, Result<void> written) {
+  if (!written) {
+    // The state is ahead of its projection now: going on would serve answers older than what was acknowledged.
+    stopped_ = true;
+    log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", written.error().message)});
+    return written.error().context("writing the projection");
+  }
   std::vector<std::pair<std::shared_ptr<Waiting>, Outcome>> answered;
   std::vector<Feed::ChangePtr> published;
-  for (size_t index = 0; index < records.size(); ++index) {
+  for (size_t index = 0; index < batch.records.size(); ++index) {
+    Folded& folded = batch.folded[index];
     std::vector<Feed::ChangePtr> changes;
-    for (Change& change : folded[index].changes) changes.push_back(std::make_shared<const Change>(std::move(change)));
+    for (Change& change : folded.changes) changes.push_back(std::make_shared<const Change>(std::move(change)));
     published.insert(published.end(), changes.begin(), changes.end());
-    if (folded[index].duplicate) continue;
-    auto waiting = take_waiting(records[index].entry.id);
+    if (folded.duplicate) continue;
+    auto waiting = take_waiting(batch.records[index].entry.id);
     if (waiting == nullptr) continue;
-    answered.emplace_back(std::move(waiting), Outcome{records[index].offset, folded[index].revision,
-                                                      folded[index].refusal, std::move(changes)});
+    answered.emplace_back(std::move(waiting),
+                          Outcome{batch.records[index].offset, folded.revision, folded.refusal, std::move(changes)});
   }
-  if (!records.empty()) next_.store(records.back().offset.value + 1, std::memory_order_release);
-  entries_folded_.fetch_add(records.size(), std::memory_order_relaxed);
-  feed_.publish(std::move(published), state_.revision());
+  if (!batch.records.empty()) next_.store(batch.records.back().offset.value + 1, std::memory_order_release);
+  entries_folded_.fetch_add(batch.records.size(), std::memory_order_relaxed);
+  feed_.publish(std::move(published), batch.after.revision);
   for (auto& [waiting, outcome] : answered) {
     if (auto done = std::exchange(waiting->done, nullptr)) done(std::move(outcome));
   }
   check_caught_up();
-  return ok();
-}
-
-Result<void> Replica::project(const std::vector<DecodedRecord>& records, const std::vector<Folded>& folded) {
-  std::vector<FoldedEntry> batch;
-  batch.reserve(records.size());
-  for (size_t index = 0; index < records.size(); ++index) {
-    batch.push_back(FoldedEntry{records[index].offset, records[index].entry, folded[index]});
-  }
-  auto applied = options_.projections->apply(batch, state_.meta());
-  if (!applied) {
-    // The state is ahead of its projection now: going on would serve answers older than what was acknowledged.
-    stopped_ = true;
-    log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", applied.error().message)});
-    return applied.error().context("writing the projection");
-  }
   return ok();
 }
 

@@ -59,6 +59,9 @@ class Replica {
     Executor* executor = nullptr;
     Random* random = nullptr;            ///< entry ids and the jitter of retries
     Projections* projections = nullptr;  ///< may be nullptr: nothing is served from this replica
+    /// Runs what it is given elsewhere, one after the other in this order, so that the next entries are folded and
+    /// decided about while these are written to the projection. Not set: that happens on the executor.
+    std::function<void(std::function<void()>)> projector = {};
   };
 
   explicit Replica(Options options);
@@ -70,9 +73,10 @@ class Replica {
   Result<Offset> open(Restored restored);
   Result<Offset> open();
 
-  /// Folds, projects, publishes, and answers who waits. A stop (diverged, or a newer build needed) is an Error: this
-  /// replica takes nothing more.
-  Result<void> deliver(std::vector<DecodedRecord> records);
+  /// Folds; then projects, publishes, answers who waits, and says so. What decides sees an entry as soon as it is folded;
+  /// who reads or waits, once it is in the projection too. A stop (diverged, or a newer build needed) is an Error: this
+  /// replica takes nothing more. `done` is called on the executor, or not at all when the replica has gone.
+  void deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done);
 
   /// Appends an entry (its id and time are filled in when empty) and calls `done` on the executor once it is durable,
   /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is seen or the journal
@@ -103,7 +107,9 @@ class Replica {
   void send(const std::shared_ptr<Waiting>& waiting);
   std::shared_ptr<Waiting> take_waiting(const EntryId& id);
   void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);
-  Result<void> project(const std::vector<DecodedRecord>& records, const std::vector<Folded>& folded);
+  struct Batch;
+  Result<std::shared_ptr<Batch>> fold_all(std::vector<DecodedRecord> records);
+  Result<void> projected(Batch& batch, Result<void> written);
   void check_caught_up();
 
   Options options_;
@@ -119,6 +125,8 @@ class Replica {
   std::vector<std::function<void()>> when_caught_up_;
   std::multimap<Offset, std::function<void()>> when_folded_;
   std::vector<Observer*> observers_;
+  // Of the thread that writes the projection: nothing is written after what could not be, or there would be a hole.
+  std::shared_ptr<bool> projection_broken_ = std::make_shared<bool>(false);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of the journal outlive us
 };
 

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/test_directory.h"
 #include "events/codec/codec.h"
 #include "projections/runner.h"
+#include "projections/store/connection.h"
 #include "services/runtime/log.h"
 #include "services/runtime/manual_executor.h"
 
@@ -73,7 +75,7 @@ class ReplicaTest : public ::testing::Test {
     const Offset offset{journal.next.value++};
     std::vector<DecodedRecord> records;
     records.push_back({offset, decode(bytes).value()});
-    EXPECT_TRUE(replica->deliver(std::move(records)).has_value());
+    replica->deliver(std::move(records), [](const Result<void>& taken) { EXPECT_TRUE(taken.has_value()); });
   }
 };
 
@@ -242,10 +244,82 @@ TEST_F(ReplicaTest, TakesNothingMoreOnceItHasDiverged) {
   std::vector<DecodedRecord> records;
   records.push_back({Offset{1}, hashed});
   log::configure(log::Format::kText, log::Level::kError);
-  EXPECT_FALSE(replica->deliver(std::move(records)).has_value());
+  replica->deliver(std::move(records), [](const Result<void>& taken) { EXPECT_FALSE(taken.has_value()); });
   append(creation({type::kNamespace, "", "other"}));
   EXPECT_EQ(answers.back(), "journal: this replica has stopped");
   EXPECT_TRUE(journal.sent.empty());
+}
+
+TEST_F(ReplicaTest, DecidesOnWhatIsFoldedAndAnswersOnceItIsVisible) {
+  std::deque<std::function<void()>> writes;
+  replica = std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random, nullptr,
+                                                       [&](auto write) { writes.push_back(std::move(write)); }});
+  append(creation(kNamespace));
+  append(creation({type::kNamespace, "", "other"}));
+  bool visible = false;
+  replica->when_folded(Offset{1}, [&] { visible = true; });
+  deliver(journal.take().bytes);
+  deliver(journal.take().bytes);  // the second is folded while the first is being written
+  executor.run();
+  EXPECT_NE(replica->state().find({type::kNamespace, "", "other"}), nullptr);
+  EXPECT_TRUE(answers.empty());
+  EXPECT_EQ(replica->next(), Offset{0});
+  EXPECT_FALSE(visible);
+  writes.at(0)();
+  executor.run();
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
+  EXPECT_EQ(replica->next(), Offset{1});
+  EXPECT_TRUE(visible);
+  writes.at(1)();
+  executor.run();
+  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
+}
+
+TEST_F(ReplicaTest, AProjectionWrittenAfterTheReplicaHasGoneHarmsNobody) {
+  std::deque<std::function<void()>> writes;
+  replica = std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random, nullptr,
+                                                       [&](auto write) { writes.push_back(std::move(write)); }});
+  append(creation(kNamespace));
+  deliver(journal.take().bytes);
+  replica.reset();
+  writes.at(0)();
+  executor.run();
+  EXPECT_TRUE(answers.empty());
+}
+
+TEST_F(ReplicaTest, WritesNothingAfterWhatCouldNotBeWritten) {
+  const TestDirectory directory;
+  const std::string file = directory.path() + "/projection.db";
+  auto ours = Projections::open(file);
+  ASSERT_TRUE(ours.has_value());
+  std::deque<std::function<void()>> writes;
+  replica = std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random,
+                                                       ours.value().projections.get(),
+                                                       [&](auto write) { writes.push_back(std::move(write)); }});
+  std::vector<bool> taken;
+  for (int number = 0; number < 3; ++number) {
+    append(creation({type::kNamespace, "", "n" + std::to_string(number)}));
+    std::vector<DecodedRecord> records;
+    records.push_back({Offset{number}, decode(journal.take().bytes).value()});
+    replica->deliver(std::move(records), [&](const Result<void>& done) { taken.push_back(done.has_value()); });
+  }
+  {
+    auto connection = store::Connection::open(file, store::Connection::Mode::kWrite);
+    ASSERT_TRUE(connection.has_value());
+    // As where a disk is full for a moment: the first batch fails, the others would not.
+    ASSERT_TRUE(connection.value()
+                    ->execute("CREATE TRIGGER full BEFORE INSERT ON version WHEN NEW.revision = 1 "
+                              "BEGIN SELECT RAISE(ABORT, 'no room'); END")
+                    .has_value());
+  }
+  while (!writes.empty()) {
+    writes.front()();
+    writes.pop_front();
+    executor.run();
+  }
+  EXPECT_EQ(taken, (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(ours.value().projections->next(), Offset{0});
+  EXPECT_TRUE(answers.empty());
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ class RolesTest : public ::testing::Test {
           records.push_back({Offset{static_cast<int64_t>(at)}, own ? *own : decode(journal.records[at]).value()});
         }
         more = more || !records.empty();
-        EXPECT_TRUE(process->replica.deliver(std::move(records)).has_value());
+        process->replica.deliver(std::move(records), [](const Result<void>& taken) { EXPECT_TRUE(taken.has_value()); });
       }
       executor.run();
     }

@@ -62,7 +62,7 @@ void share_between_works(Entry& entry) {
 /// What is posted to the executor may come to run while the tail is taken down on another thread: it holds this for as
 /// long as it runs, and does nothing once it is shut.
 struct Gate {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  // a replica may answer a batch while it is handed over
   bool open = true;
 };
 
@@ -105,16 +105,22 @@ struct TailThread::Impl {
     executor.post([this, held = gate, shared] {
       const std::lock_guard running{held->mutex};
       if (!held->open) return;
-      const auto delivered = replica.deliver(std::move(*shared));
-      {
-        const std::lock_guard lock{mutex};
-        --under_way;
-        if (!delivered) stopping = true;
-      }
-      changed.notify_one();
-      if (!delivered) failed(delivered.error());
+      replica.deliver(std::move(*shared), [this, held](const Result<void>& delivered) {
+        const std::lock_guard answering{held->mutex};
+        if (held->open) on_delivered(delivered);
+      });
     });
     return true;
+  }
+
+  void on_delivered(const Result<void>& delivered) {
+    {
+      const std::lock_guard lock{mutex};
+      --under_way;
+      if (!delivered) stopping = true;
+    }
+    changed.notify_one();
+    if (!delivered) failed(delivered.error());
   }
 
   void run() {

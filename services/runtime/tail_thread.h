@@ -10,8 +10,8 @@
 
 namespace shiplog {
 
-/// Reads and decodes a journal on a thread of its own and hands the records to a replica on its executor, one batch at
-/// a time: while a batch is folded the next one is read, and no more.
+/// Reads and decodes a journal on a thread of its own and hands the records to a replica on its executor, in batches:
+/// no more than two of them wait to be folded or to be written to the projection.
 class TailThread {
  public:
   /// `failed` is called once, on the executor, when the replica cannot go on: a corrupt record, a trimmed one, a

@@ -60,6 +60,39 @@ Decide decide_of(const std::string& service) {
   return {};
 }
 
+namespace {
+
+/// Entries become visible some time after they were folded, in their order, as they do where another thread writes the
+/// projection. Dies with the process.
+class SlowProjection {
+ public:
+  SlowProjection(Timeline& timeline, Chance& chance) : core_{std::make_shared<Core>(Core{timeline, chance, {}})} {}
+  void post(std::function<void()> job) {
+    core_->waiting.push_back(std::move(job));
+    if (core_->waiting.size() == 1) take_next(core_);
+  }
+
+ private:
+  struct Core {
+    Timeline& timeline;
+    Chance& chance;
+    std::deque<std::function<void()>> waiting;
+  };
+  static void take_next(const std::shared_ptr<Core>& core) {
+    core->timeline.after(Millis{core->chance.between(0, 5)}, [weak = std::weak_ptr{core}] {
+      const auto alive = weak.lock();
+      if (alive == nullptr) return;
+      alive->waiting.front()();
+      alive->waiting.pop_front();
+      if (!alive->waiting.empty()) take_next(alive);
+    });
+  }
+
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
 /// All that dies with the process, in the order in which it can be taken apart again.
 struct Process::Life final : Observer {
   Life(World& world, const std::string& identity)
@@ -70,8 +103,15 @@ struct Process::Life final : Observer {
         journal{world.timeline, chance, world.log, identity},
         members{world, chance, executor, identity},
         election{world.elections, executor, identity},
-        replica{
-            {.name = identity, .journal = &journal, .executor = &executor, .random = &random, .projections = nullptr}},
+        projection{world.timeline, chance},
+        replica{{.name = identity,
+                 .journal = &journal,
+                 .executor = &executor,
+                 .random = &random,
+                 .projections = nullptr,
+                 .projector = chance.permille(500)
+                                  ? [this](std::function<void()> job) { projection.post(std::move(job)); }
+                                  : std::function<void(std::function<void()>)>{}}},
         roles{{.replica = &replica,
                .executor = &executor,
                .random = &random,
@@ -93,6 +133,7 @@ struct Process::Life final : Observer {
   SimJournal journal;
   SimMembers members;
   SimElection election;
+  SlowProjection projection;
   Replica replica;
   Roles roles;
   std::unique_ptr<Journal::Tail> tail;
@@ -180,8 +221,9 @@ void Process::pull() {
     auto own = life_->replica.take_own(record.bytes);
     decoded.push_back({record.offset, own ? *std::move(own) : *world_.log.records().at(record.offset).entry});
   }
-  const auto delivered = life_->replica.deliver(std::move(decoded));
-  if (!delivered) return world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
+  life_->replica.deliver(std::move(decoded), [this](const Result<void>& delivered) {
+    if (!delivered) world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
+  });
   on_stored();
 }
 
