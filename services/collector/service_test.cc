@@ -134,6 +134,24 @@ TEST_F(Collector, EditedObjectIsPutRight_E_15) {
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy") << "and it is not in doubt for ever";
 }
 
+TEST_F(Collector, LabelsOfOursThatAreTakenOffAreSetAgain_E_15) {
+  join("m1");
+  Value labelled = map;
+  labelled.edit("metadata").edit("labels").set("colour", "blue");
+  place("configmaps", labelled, {{"m1", 0}});
+  ASSERT_EQ(label_of(member("m1").find(map_key), "colour"), "blue");
+  Value there = member("m1").find(map_key);
+  there.edit("metadata").edit("labels").set("colour", "red");
+  member("m1").put(map_key, there);
+  stage.run(Millis{1000});
+  EXPECT_EQ(label_of(member("m1").find(map_key), "colour"), "blue");
+  there = member("m1").find(map_key);
+  there.edit("metadata").edit("labels").erase("colour");
+  member("m1").put(map_key, there);
+  stage.run(Millis{1000});
+  EXPECT_EQ(label_of(member("m1").find(map_key), "colour"), "blue");
+}
+
 TEST_F(Collector, SuspensionStopsNeitherStatusNorItsWatch_E_4_T_1) {
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});

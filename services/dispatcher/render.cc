@@ -13,14 +13,6 @@ namespace {
 constexpr const char* kAppliedClusterOverrides = "policy.karmada.io/applied-cluster-overrides";
 constexpr const char* kAppliedOverrides = "policy.karmada.io/applied-overrides";
 
-std::string joined_keys(const Value& map, std::initializer_list<const char*> always = {}) {
-  std::set<std::string> keys{always.begin(), always.end()};
-  for (const auto& member : map.members()) keys.emplace(member.key());
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : ",") + key;
-  return text;
-}
-
 /// A UUID for the Work. Upstream draws it; here it follows from what the Work is, so that rendering stays repeatable.
 std::string work_id(const ObjectKey& work, const Source& source) {
   const Hash128 hash = siphash128(to_string(work) + "\n" + source.label_value);
@@ -99,11 +91,9 @@ Value work_around(Value manifest, const ObjectKey& work, const Value& object, co
   annotations.set(annotation::kWorkName, work.name);
   annotations.set(annotation::kWorkNamespace, work.ns);
   annotations.set(annotation::kConflictResolution, source.conflict_resolution);
-  annotations.set(annotation::kManagedLabels, joined_keys(labels));
-  annotations.set(annotation::kManagedAnnotations,
-                  joined_keys(annotations, {annotation::kManagedAnnotations, annotation::kManagedLabels}));
   manifest.edit("metadata").set("labels", std::move(labels));
   manifest.edit("metadata").set("annotations", std::move(annotations));
+  record_managed_keys(manifest);
 
   Value work_labels = before["metadata"]["labels"];
   if (!source.label_key.empty()) work_labels.set(source.label_key, source.label_value);

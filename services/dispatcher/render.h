@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "events/state/binding.h"
+#include "events/state/manifest.h"
 #include "events/state/state.h"
 
 namespace shiplog::dispatcher {
@@ -17,8 +18,7 @@ struct Source {
   std::string applied_cluster_overrides, applied_overrides;  ///< JSON for the Work's annotations; empty: none (B-21)
 };
 
-/// B-14: what a server has put into an object and no other server should be told.
-Value pruned(Value manifest);
+using shiplog::pruned;
 
 /// The template with replicas and completions as this target is to get them (B-8 to B-10). Error: kInvalid, the
 /// interpreter cannot say it.

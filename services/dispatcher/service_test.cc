@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "events/state/work.h"
+#include "services/dispatcher/member_object.h"
 #include "services/runtime/interpreter/customizations.h"
 #include "tests/support/fake_task.h"
 #include "tests/support/stage.h"
@@ -195,6 +196,46 @@ TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
   EXPECT_FALSE(left["metadata"]["annotations"].contains("shiplog.io/revision"));
   EXPECT_TRUE(left["metadata"]["annotations"].contains("work.karmada.io/conflict-resolution"));  // as upstream
   EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, WhatPreservationTakesOffDependsOnTheScope_E_19) {
+  const std::vector<std::string> claims = {"propagationpolicy.karmada.io", "clusterpropagationpolicy.karmada.io"};
+  const auto left = [&](const char* ns) {
+    Value object = Value::object({{"metadata", Value::object({{"name", "x"}})}});
+    Value& metadata = object.edit("metadata");
+    if (*ns != 0) metadata.set("namespace", ns);
+    for (const std::string& claim : claims) {
+      metadata.edit("labels").set(claim + "/permanent-id", "id");
+      metadata.edit("annotations").set(claim + "/name", "p");
+    }
+    for (const char* key : {"resourcebinding.karmada.io/permanent-id", "work.karmada.io/permanent-id",
+                            "karmada.io/managed", "clusterresourcebinding.karmada.io/permanent-id"}) {
+      metadata.edit("labels").set(key, "true");
+    }
+    for (const char* key :
+         {"resourcetemplate.karmada.io/managed-annotations", "resourcetemplate.karmada.io/managed-labels",
+          "resourcebinding.karmada.io/namespace", "resourcebinding.karmada.io/name", "resourcetemplate.karmada.io/uid",
+          "resourcetemplate.karmada.io/generation", "work.karmada.io/name", "work.karmada.io/namespace",
+          "propagationpolicy.karmada.io/namespace", "clusterresourcebinding.karmada.io/name",
+          "work.karmada.io/conflict-resolution"}) {
+      metadata.edit("annotations").set(key, "x");
+    }
+    std::string keys;
+    const Value preserved = dispatcher::preserved(std::move(object));
+    for (const char* list : {"labels", "annotations"}) {
+      for (const auto& member : preserved["metadata"][list].members()) keys += std::string{member.key()} + " ";
+    }
+    return keys;
+  };
+  EXPECT_EQ(left("default"),
+            "clusterpropagationpolicy.karmada.io/permanent-id clusterresourcebinding.karmada.io/permanent-id "
+            "clusterpropagationpolicy.karmada.io/name clusterresourcebinding.karmada.io/name "
+            "work.karmada.io/conflict-resolution ")
+      << "as upstream";
+  EXPECT_EQ(left(""),
+            "clusterresourcebinding.karmada.io/permanent-id propagationpolicy.karmada.io/permanent-id "
+            "clusterresourcebinding.karmada.io/name propagationpolicy.karmada.io/name "
+            "propagationpolicy.karmada.io/namespace work.karmada.io/conflict-resolution ");
 }
 
 TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {

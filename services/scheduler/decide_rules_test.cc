@@ -226,6 +226,56 @@ TEST(SchedulerRules, OverflowIsForReplicas_S_61) {
   EXPECT_EQ(answer({3, kDynamic, {{"a", 1}, {"b", 9}}, {}, "", false, tiers}), "a:1 b:2");
 }
 
+TEST(SchedulerRules, AnErrorKeepsTargetsAndTheAppliedPlacement_S_75_S_76) {
+  History history = history_of({5, kDuplicated, {{"a", 9}, {"b", 9}}});
+  history.settle(decide, kBinding);
+  const std::string applied{annotation_of(history.state().value_of(kBinding), kAppliedPlacementAnnotation)};
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").edit("placement").set("spreadConstraints", json(R"([
+        {"spreadByField": "cluster", "minGroups": 3, "maxGroups": 3}])"));
+  });
+  const int64_t before = history.state().value_of(kBinding)["status"]["schedulerObservedGeneration"].as_int();
+  history.settle(decide, kBinding);
+  const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
+  EXPECT_EQ(binding.scheduled_status, "False");
+  EXPECT_EQ(binding.scheduled_reason, "SchedulerError");
+  EXPECT_EQ(binding.targets, (std::vector<Target>{{"a", 5}, {"b", 5}}));
+  EXPECT_EQ(binding.applied_placement, applied);
+  EXPECT_EQ(binding.scheduler_observed_generation, before);
+}
+
+TEST(SchedulerRules, GradesAreUsedWhenModelsAndCountsAreThere_S_66) {
+  Value object = cluster("a", 50);
+  object.edit("status").edit("resourceSummary").edit("allocatable").set("cpu", "9");
+  const Value models = json(R"([{"grade": 0, "ranges": [{"name": "cpu", "min": "2"}]}])");
+  const Value counts = json(R"([{"grade": 0, "count": 1}])");
+  Binding binding;
+  binding.replicas = 1;
+  binding.requires_room = true;
+  binding.request = resource_list_from(json(R"({"cpu": "1"})"));
+  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 9);
+  Value without_counts = object;
+  without_counts.edit("spec").set("resourceModels", models);
+  EXPECT_EQ(Estimate{binding}(cluster_from(without_counts)), 9);
+  Value without_models = object;
+  without_models.edit("status").edit("resourceSummary").set("allocatableModelings", counts);
+  EXPECT_EQ(Estimate{binding}(cluster_from(without_models)), 9);
+  without_models.edit("spec").set("resourceModels", models);
+  EXPECT_EQ(Estimate{binding}(cluster_from(without_models)), 2) << "one node with at least two";
+}
+
+/// Scores weigh in when regions are equal in room: S-36 divides them by the clusters that were counted.
+TEST(SchedulerRules, WhatIsThereAlreadyDrawsRegions_S_36) {
+  const std::string one = spread_by_region(1, 1, 1, 1);
+  const auto ask_two = [&](const std::string& scheduling, std::vector<Target> previous) {
+    return answer({4, scheduling, {{"a", 9}, {"b", 9}}, std::move(previous), "", true, one, {"r1", "r2"}});
+  };
+  EXPECT_EQ(ask_two(kDuplicated, {}), "a:4");
+  EXPECT_EQ(ask_two(kDuplicated, {{"b", 4}}), "b:4") << "1100 against 1000";
+  EXPECT_EQ(ask_two(kDynamic, {}), "a:4");
+  EXPECT_EQ(ask_two(kDynamic, {{"b", 4}}), "b:4") << "4100 against 4000";
+}
+
 TEST(SchedulerRules, WithoutReplicasRoomIsNotAsked_S_62_S_63) {
   Binding binding;
   binding.replicas = 0;

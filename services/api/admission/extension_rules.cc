@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/hash.h"
+#include "events/base/ids.h"
 #include "events/base/json.h"
 #include "events/base/quantity.h"
+#include "events/state/manifest.h"
 #include "events/state/object.h"
+#include "events/state/work.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 #include "services/runtime/interpreter/customizations.h"
@@ -346,6 +350,30 @@ void check_binding(const Value& object, const Write&, Causes& causes) {
   }
 }
 
+/// B-14, B-23: what the dispatcher sees to in the Works that it renders. Those are found as they should be.
+void fill_work(Value& object, const Write& write) {
+  if (label_of(object, label::kWorkId).empty()) {
+    const std::string kept{write.old == nullptr ? "" : label_of(*write.old, label::kWorkId)};
+    EntryId id;
+    const std::string seed = object["metadata"]["namespace"].str() + "/" + object["metadata"]["name"].str() + " " +
+                             std::to_string(write.now.value);
+    const Hash128 hash = siphash128(seed);
+    for (size_t i = 0; i < 8; ++i) {
+      id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
+      id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
+    }
+    object.edit("metadata").edit("labels").set(label::kWorkId, kept.empty() ? uid_from(id, 0) : kept);
+  }
+  if (object["spec"]["workload"]["manifests"].size() == 0) return;
+  const Value id{label_of(object, label::kWorkId)};
+  for (Value& manifest : object.edit("spec").edit("workload").edit("manifests").edit_items()) {
+    if (!manifest.is_object()) continue;
+    manifest = pruned(std::move(manifest));
+    manifest.edit("metadata").edit("labels").set(label::kWorkId, id);
+    record_managed_keys(manifest);
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& extension_rules() {
@@ -371,6 +399,7 @@ const std::vector<Rules>& extension_rules() {
        .webhook = "config.karmada.io",
        .check = check_interpreter_webhooks},
       {.type = type::kResourceBinding, .webhook = "resourcebinding.karmada.io", .check = check_binding},
+      {.type = type::kWork, .webhook = "work.karmada.io", .fill = fill_work},
   };
   return kRules;
 }

@@ -91,5 +91,29 @@ TEST(ExtensionAdmission, BindingsWrittenByHand) {  // api 5.2
   EXPECT_EQ(refused.error().code, ErrorCode::kForbidden);
 }
 
+TEST(ExtensionAdmission, WorksWrittenByHandArePrunedAndMarked_B_14_B_23) {
+  const char* type = "works.work.karmada.io";
+  const auto made =
+      create(type, named("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":
+      {"name":"c","uid":"u","resourceVersion":"7","finalizers":["x"],"labels":{"a":"b"}},"status":{"x":1}}]}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  const std::string id = made.value()["metadata"]["labels"]["work.karmada.io/permanent-id"].str();
+  EXPECT_EQ(id.size(), 36U);
+  EXPECT_EQ(to_json(made.value()["spec"]["workload"]["manifests"]),
+            R"([{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{)"
+            R"("resourcetemplate.karmada.io/managed-annotations":"resourcetemplate.karmada.io/managed-annotations,)"
+            R"(resourcetemplate.karmada.io/managed-labels","resourcetemplate.karmada.io/managed-labels":)"
+            R"("a,work.karmada.io/permanent-id"},"labels":{"a":"b","work.karmada.io/permanent-id":")" +
+                id + R"("},"name":"c"}}])");
+  Value old = made.value();
+  old.edit("metadata").set("resourceVersion", "7");
+  Value bare = old;
+  bare.edit("metadata").erase("labels");
+  const auto again = update(type, old, bare);
+  ASSERT_TRUE(again.has_value()) << message_of(again);
+  EXPECT_EQ(again.value()["metadata"]["labels"]["work.karmada.io/permanent-id"].str(), id) << "it keeps its id";
+  EXPECT_EQ(again.value()["spec"], old["spec"]) << "once is enough";
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -1,9 +1,20 @@
+#include "events/state/manifest.h"
+
+#include <set>
 #include <string_view>
 
-#include "services/dispatcher/render.h"
+#include "events/state/work.h"
 
-namespace shiplog::dispatcher {
+namespace shiplog {
 namespace {
+
+std::string joined_keys(const Value& map, std::initializer_list<const char*> always = {}) {
+  std::set<std::string> keys{always.begin(), always.end()};
+  for (const auto& member : map.members()) keys.emplace(member.key());
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : ",") + key;
+  return text;
+}
 
 /// Erases a member below a path, without making what is not there.
 void erase_at(Value& object, std::initializer_list<const char*> path, std::string_view member) {
@@ -71,4 +82,12 @@ Value pruned(Value manifest) {
   return manifest;
 }
 
-}  // namespace shiplog::dispatcher
+void record_managed_keys(Value& manifest) {
+  const std::string labels = joined_keys(manifest["metadata"]["labels"]);
+  Value& annotations = manifest.edit("metadata").edit("annotations");
+  annotations.set(annotation::kManagedLabels, labels);
+  annotations.set(annotation::kManagedAnnotations,
+                  joined_keys(annotations, {annotation::kManagedAnnotations, annotation::kManagedLabels}));
+}
+
+}  // namespace shiplog
