@@ -96,6 +96,31 @@ TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
   EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
 }
 
+TEST(BinderRules, APriorityBelowNoneComesLast_D_12) {
+  History history;
+  history.object(kWeb, kDeployment);
+  for (const char* name : {"a", "z"}) {
+    const ObjectKey below{type::kPropagationPolicy, "default", name};
+    history.object(below, policy_text(R"(, "priority": -2147483648)"));
+    history.settle(decide, below);
+  }
+  history.object(kPolicy, policy_text());
+  history.settle(decide, kPolicy);
+  history.settle(decide, kWeb);
+  EXPECT_EQ(claim_of(history.state().value_of(kWeb))->policy.name, "p");
+}
+
+TEST(BinderRules, APolicyOfANamespaceNeverTakesWhatHasNone_D_11_D_20) {
+  const ObjectKey role{"clusterroles.rbac.authorization.k8s.io", "", "r"};
+  History history;
+  history.object(role, R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"})");
+  history.object(kPolicy, R"({"spec": {"resourceSelectors": [{"apiVersion": "rbac.authorization.k8s.io/v1",
+      "kind": "ClusterRole"}], "placement": {}}})");
+  history.settle(decide, kPolicy);
+  EXPECT_EQ(history.settle(decide, role), 0);
+  EXPECT_FALSE(claim_of(history.state().value_of(role)));
+}
+
 TEST(BinderRules, DependentOverridesAreAskedForEachTime_D_13) {
   const ObjectKey override_key{"overridepolicies.policy.karmada.io", "default", "op"};
   History history;

@@ -268,6 +268,19 @@ TEST_F(Collector, ChangedCustomizationIsReadIntoWhatIsThere_L_2) {
   EXPECT_EQ(status_on("m1", web)["status"], Value::object({{"seen", 2}}));
 }
 
+TEST_F(Collector, AStatusThatCannotBeReadIsNotStored_T_3) {
+  join("m1");
+  place("deployments.apps", web, {{"m1", 1}});
+  ASSERT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1});
+  const Value script = Value::object({{"luaScript", "function ReflectStatus(o) return o.not_there.x end"}});
+  stage.put({interpreter::kCustomizationType, "", "c"},
+            Value::object(
+                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
+                                         {"customizations", Value::object({{"statusReflection", script}})}})}}));
+  stage.run(Millis{8000});
+  EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1}) << "the last one stays";
+}
+
 TEST_F(Collector, AFailingAggregationDoesNotKeepBackTheBindingsStatus_T_11) {
   stage.put(
       {interpreter::kCustomizationType, "", "c"},

@@ -159,6 +159,22 @@ TEST(Kinds, WhatIsOnlyStoredSaysSo) {
       << made.headers.get("Warning");
 }
 
+TEST(Kinds, FieldsThatNobodyActsUponSaySo_B_22_E_1) {
+  const auto warning = [](const char* path, const char* object) {
+    const Answer made = api().post(std::string{path} + "?dryRun=All", json(object));
+    EXPECT_EQ(made.status, 201) << made;
+    return std::string{made.headers.get("Warning")};
+  };
+  const std::string failover =
+      warning("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
+              R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}],
+              "placement":{},"failover":{"cluster":{"purgeMode":"Directly"}}}})");
+  EXPECT_NE(failover.find("spec.failover"), std::string::npos) << failover;
+  const std::string pull = warning("/apis/cluster.karmada.io/v1alpha1/clusters",
+                                   R"({"metadata":{"name":"pulled"},"spec":{"syncMode":"Pull"}})");
+  EXPECT_NE(pull.find("no agent is served"), std::string::npos) << pull;
+}
+
 TEST(Kinds, AnAutoscalerIsOneObjectInTwoVersions) {  // GRP-3
   const std::string ones = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
   const std::string twos = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
