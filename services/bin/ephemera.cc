@@ -15,6 +15,13 @@ UtcMillis made(const Object& object, UtcMillis otherwise) {
   return at ? at.value() : otherwise;
 }
 
+/// An Event that is counted up lives on, as it does where each write renews its time to live.
+UtcMillis told(const Object& event, UtcMillis otherwise) {
+  const UtcMillis first = made(event, otherwise);
+  const auto last = parse_rfc3339(event.value["lastTimestamp"].as_string());
+  return last && last.value() > first ? last.value() : first;
+}
+
 }  // namespace
 
 EphemeraSweep::EphemeraSweep(Stack& record, Stack& ephemera, Executor& executor, std::string user_agent)
@@ -44,7 +51,8 @@ void EphemeraSweep::sweep() {
       // The record may be folded less far than the ephemera: what is young may be in a namespace not yet seen.
       const bool lost = !name.ns.empty() && age >= kEvery &&
                         record_.replica().state().find({type::kNamespace, "", name.ns}) == nullptr;
-      if (lost || (type == "events" && age >= kEventLife)) remove({type, name.ns, name.name}, object);
+      if (lost || (type == "events" && now - told(object, now) >= kEventLife))
+        remove({type, name.ns, name.name}, object);
     }
   }
 }

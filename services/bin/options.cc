@@ -19,7 +19,7 @@ std::string text_of(const Value& value) { return value.is_string() ? value.str()
 const std::vector<std::string>& all_roles() {
   static const std::vector<std::string> roles = {"api",         "binder",    "scheduler", "dispatcher",
                                                  "distributor", "collector", "taint",     "quota",
-                                                 "rebalancer",  "lifecycle", "control"};
+                                                 "rebalancer",  "recorder",  "lifecycle", "control"};
   return roles;
 }
 

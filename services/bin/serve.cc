@@ -28,6 +28,7 @@
 #include "services/bin/remedies.h"
 #include "services/bin/snapshots.h"
 #include "services/bin/stack.h"
+#include "services/binder/decide.h"
 #include "services/binder/service.h"
 #include "services/collector/service.h"
 #include "services/dispatcher/service.h"
@@ -35,6 +36,7 @@
 #include "services/lifecycle/service.h"
 #include "services/quota/service.h"
 #include "services/rebalancer/service.h"
+#include "services/recorder/recorder.h"
 #include "services/runtime/file_election.h"
 #include "services/runtime/http/io_threads.h"
 #include "services/runtime/journal_election.h"
@@ -218,11 +220,17 @@ class ControlPlane {
                               .io = members_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent});
-    roles_ = std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
-                                                    .executor = &loop_,
-                                                    .random = &random_,
-                                                    .election = election_.get(),
-                                                    .user_agent = kUserAgent});
+    roles_ =
+        std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
+                                               .executor = &loop_,
+                                               .random = &random_,
+                                               .election = election_.get(),
+                                               .user_agent = kUserAgent,
+                                               .on_retry = [this](const auto&... failed) { tell_failure(failed...); }});
+    recorder_ = std::make_unique<Recorder>(Recorder::Options{.record = &record_->replica(),
+                                                             .ephemera = &ephemera_->replica(),
+                                                             .executor = &loop_,
+                                                             .user_agent = kUserAgent});
     const std::map<std::string, std::function<std::unique_ptr<Service>()>> makers = {
         {"binder", [] { return make_binder_service(); }},
         {"scheduler", [] { return make_scheduler_service(); }},
@@ -235,6 +243,7 @@ class ControlPlane {
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},
         {"rebalancer", [] { return make_rebalancer_service(); }},
+        {"recorder", [this] { return make_recorder_service(*recorder_); }},
         {"lifecycle", [] { return make_lifecycle_service(); }},
         {"control", [this] { return make_control_service(options_.hash_every); }}};
     for (const std::string& role : options_.roles) {
@@ -242,6 +251,13 @@ class ControlPlane {
     }
     // Who serves the API has the authority's key at hand.
     if (serves_api()) roles_->add(make_signer_service([this]() -> Result<KeyPair> { return authority_; }));
+  }
+
+  /// A failure is nobody's entry: who has had it says so.
+  void tell_failure(std::string_view role, const ObjectKey& key, const Error& error) {
+    const State& state = record_->replica().state();
+    const State::Name policy = role == "binder" ? binder::policy_for(state, key) : State::Name{};
+    recorder_->tell(recorder::reports_of_failure(state, role, key, policy, error.message), loop_.now());
   }
 
   Result<void> start_api(const std::string& keys) {
@@ -291,6 +307,12 @@ class ControlPlane {
                    [&replica, number] { return number(replica.next().value); });
     metrics_.gauge("shiplog_caught_up", "1 once everything that was in the journal at the start is folded.",
                    [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
+    Recorder& recorder = *recorder_;
+    metrics_.gauge("shiplog_events_recorded",
+                   "Kubernetes Events written or counted up by this process since the start.",
+                   [&recorder, number] { return number(recorder.written()); });
+    metrics_.gauge("shiplog_events_dropped", "Kubernetes Events that this process had to drop, for too many.",
+                   [&recorder, number] { return number(recorder.dropped()); });
   }
 
   /// Then the API answers for real, and the kubeconfig is written: whoever waits for that file may go on at once.
@@ -340,6 +362,7 @@ class ControlPlane {
   std::unique_ptr<Stack> record_, ephemera_;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<EphemeraSweep> sweep_;
+  std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<Election> election_;

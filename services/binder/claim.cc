@@ -89,19 +89,6 @@ const Policy* best_preemptor(const State& state, const std::string& ns, const Su
 
 }  // namespace
 
-std::optional<Claim> claim_of(const Value& object) {
-  const auto ns = annotation_of(object, kPolicyNamespaceAnnotation);
-  const auto name = annotation_of(object, kPolicyNameAnnotation);
-  const auto id = label_of(object, label::kPolicyId);
-  if (!ns.empty() && !name.empty() && !id.empty()) {
-    return Claim{{std::string{ns}, std::string{name}}, std::string{id}};
-  }
-  const auto cluster_name = annotation_of(object, kClusterPolicyNameAnnotation);
-  const auto cluster_id = label_of(object, label::kClusterPolicyId);
-  if (cluster_name.empty() || cluster_id.empty()) return std::nullopt;
-  return Claim{{"", std::string{cluster_name}}, std::string{cluster_id}};
-}
-
 bool has_claim_metadata(const Value& object) {
   Value stripped = object;
   strip_claim(stripped);

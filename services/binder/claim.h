@@ -1,27 +1,23 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "events/base/value.h"
+#include "events/state/claim.h"
 #include "events/state/policy.h"
 #include "events/state/state.h"
 
 namespace shiplog::binder {
 
-inline constexpr const char* kPolicyNamespaceAnnotation = "propagationpolicy.karmada.io/namespace";
-inline constexpr const char* kPolicyNameAnnotation = "propagationpolicy.karmada.io/name";
-inline constexpr const char* kClusterPolicyNameAnnotation = "clusterpropagationpolicy.karmada.io/name";
+inline constexpr const char* kPolicyNamespaceAnnotation = annotation::kPolicyNamespace;
+inline constexpr const char* kPolicyNameAnnotation = annotation::kPolicyName;
+inline constexpr const char* kClusterPolicyNameAnnotation = annotation::kClusterPolicyName;
 inline constexpr const char* kPolicyFinalizer = "karmada.io/propagation-policy-controller";
 inline constexpr const char* kClusterPolicyFinalizer = "karmada.io/cluster-propagation-policy-controller";
 
-/// The policy that an object says it is claimed by (D-18: every part must be there; a PropagationPolicy comes first).
-struct Claim {
-  State::Name policy;
-  std::string permanent_id;
-};
-std::optional<Claim> claim_of(const Value& object);
+using shiplog::Claim;
+using shiplog::claim_of;
 /// Some part of a claim is there, even if not all of it.
 bool has_claim_metadata(const Value& object);
 

@@ -261,4 +261,23 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key, now);
 }
 
+State::Name policy_for(const State& state, const ObjectKey& key) {
+  const Object* object = state.find(key);
+  if (object == nullptr || is_policy(key.type) || !propagates(key)) return {};
+  Candidate by;
+  if (const auto claim = claim_of(object->value)) {
+    const auto found = state.policies().find(claim->policy);
+    if (found != state.policies().end() && !found->second.deleting &&
+        match(found->second, object->value) != SelectorMatch::kNone) {
+      by = preemptor(state, object->value, found->second);
+      if (by.policy == nullptr) by.policy = &found->second;
+    }
+  }
+  if (by.policy == nullptr) {
+    std::vector<Candidate> considered;
+    by = choose_policy(state, object->value, considered);
+  }
+  return by.policy == nullptr ? State::Name{} : State::Name{by.policy->ns, by.policy->name};
+}
+
 }  // namespace shiplog::binder

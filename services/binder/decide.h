@@ -21,4 +21,7 @@ namespace shiplog::binder {
 /// and kNotFound, replicas or priority cannot be told. Source: behaviour-core section 1.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
+/// The policy that decide() would bind this template by, or would have, had it not failed; empty: none.
+State::Name policy_for(const State& state, const ObjectKey& key);
+
 }  // namespace shiplog::binder

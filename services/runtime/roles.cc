@@ -57,6 +57,9 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     log::write(routine ? log::Level::kDebug : log::Level::kWarn, role_.name() + ".retry",
                {log::kv("key", to_string(taken_.key)), log::kv("code", shiplog::name_of(error.code)),
                 log::kv("reason", error.message)});
+    if (roles_.options_.on_retry && error.code != ErrorCode::kConflict) {
+      roles_.options_.on_retry(role_.service->name(), taken_.key, error);
+    }
     role_.queue.retry(taken_.key, now(), *roles_.options_.random);
     roles_.arm(role_);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ class Roles final : public Observer {
     Election* election = nullptr;
     std::string user_agent;        ///< of entries: "shiplogd/0.1.0"
     size_t steps_under_way = 512;  ///< per service
+    /// Told of every step that failed and will be tried again, unless somebody was only faster (kConflict).
+    std::function<void(std::string_view service, const ObjectKey& key, const Error& error)> on_retry = {};
   };
 
   explicit Roles(Options options);

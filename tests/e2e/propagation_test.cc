@@ -270,6 +270,80 @@ TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48
   EXPECT_EQ(holders(path), "member2");
 }
 
+TEST_F(Propagation, EventsTellOfEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {
+  const auto told = [&](const std::string& object, const std::string& reason, const std::string& ns = "default") {
+    const auto slash = object.find('/');
+    const Ran events = fleet_.kubectl({"get", "events", "-n", ns, "--field-selector",
+                                       "involvedObject.kind=" + object.substr(0, slash) +
+                                           ",involvedObject.name=" + object.substr(slash + 1) + ",reason=" + reason,
+                                       "-o", "jsonpath={range .items[*]}{.type}|{.source.component}|{.message}{end}"});
+    return events.out;
+  };
+  const auto expect_told = [&](const std::string& object, const std::string& reason, const std::string& what,
+                               const std::string& ns = "default") {
+    EXPECT_TRUE(eventually([&] { return told(object, reason, ns).find(what) != std::string::npos; }))
+        << object << " " << reason << ": \"" << told(object, reason, ns) << "\" has no \"" << what << "\"";
+  };
+  apply(deployment("web", "      volumes: [{name: v, configMap: {name: settings}}]\n") +
+        policy("web", "web", "member1, member2", "  propagateDeps: true\n  dependentOverrides: [tag]\n"));
+  expect_told("Deployment/web", "ApplyPolicyFailed",
+              "Warning|resource-detector|Apply policy(default/web) failed: waiting for dependent overrides");
+  apply(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {name: tag}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
+  overrideRules:
+  - targetCluster: {clusterNames: [member1]}
+    overriders:
+      imageOverrider: [{component: Tag, operator: replace, value: "1.28"}]
+)");
+  expect_images({{"member1", "nginx:1.28"}, {"member2", "nginx:1.27"}, {"member3", ""}});
+  expect_told("Deployment/web", "ApplyPolicySucceed", "Normal|resource-detector|Apply policy(default/web) succeed");
+  expect_told("Deployment/web", "GetReplicasSucceed", "Get replicas of resource template successfully.");
+  for (const char* object : {"Deployment/web", "ResourceBinding/web-deployment"}) {
+    expect_told(object, "ScheduleBindingSucceed",
+                "Normal|default-scheduler|Binding has been scheduled successfully. Result: {member1:1, member2:1}");
+    expect_told(object, "SyncWorkSucceed",
+                "Normal|binding-controller|Sync work of ResourceBinding(default/web-deployment) successful.");
+  }
+  expect_told("Deployment/web", "ApplyOverridePolicySucceed",
+              "Normal|override-manager|Apply override policy(default/tag) for cluster(member1) succeed.");
+  expect_told("Deployment/web", "SyncSucceed",
+              "Normal|execution-controller|Successfully applied resource(default/web) to cluster member2");
+  expect_told("Deployment/web", "GetDependenciesSucceed", "Kind:ConfigMap Namespace:default Name:settings");
+  expect_told("ResourceBinding/web-deployment", "SyncScheduleResultToDependenciesSucceed", "dependencies-distributor");
+  expect_told("ResourceBinding/web-deployment", "AggregateStatusSucceed",
+              "Update ResourceBinding(default/web-deployment) with AggregatedStatus successfully.");
+  expect_told("Deployment/web", "AggregateStatusSucceed", "Update Resource with AggregatedStatus successfully.");
+  const std::string work = fleet_.kubectl_ok(
+      {"get", "works", "-n", "karmada-es-member1", "-o",
+       R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.name})"});
+  expect_told("Work/" + work, "SyncSucceed", "to cluster(member1) successful.", "karmada-es-member1");
+  expect_told("Work/" + work, "ReflectStatusSucceed", "object(Deployment/default/web) succeed.", "karmada-es-member1");
+  expect_told("Work/" + work, "InterpretHealthSucceed", "as healthy.", "karmada-es-member1");
+  expect_told("Work/" + work, "WorkDispatching", "Work is being dispatched to member clusters.", "karmada-es-member1");
+  expect_told("Cluster/member1", "CreateExecutionSpaceSucceed",
+              "Created execution space(karmada-es-member1) for cluster(member1).");
+
+  apply(policy("other", "web", "member3", "  preemption: Always\n  priority: 1\n"));
+  expect_told("Deployment/web", "PreemptPolicySucceed",
+              "Propagation policy(default/other) preempted propagation policy(default/web) successfully");
+  // As people look for them; and told again, they are counted up.
+  const std::string described = fleet_.kubectl_ok({"describe", "deployment", "web"});
+  EXPECT_NE(described.find("PreemptPolicySucceed"), std::string::npos) << described;
+  EXPECT_NE(described.find("resource-detector"), std::string::npos) << described;
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl_ok({"get", "events", "--field-selector", "involvedObject.name=web,reason=GetReplicasSucceed",
+                              "-o", "jsonpath={.items[0].count}"}) > "1";
+  }));
+}
+
 TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
   apply(kNeeded + deployment("web", kPod) + policy("web", "web", "member1, member2", "  propagateDeps: true\n"));
   expect_holders(kDeployment + "web", "member1 member2");
