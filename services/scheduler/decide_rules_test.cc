@@ -1,5 +1,7 @@
 // Rules of the fact sheet that the other tests of decide() pass by: corners of filtering, selection and assignment.
 #include <functional>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -287,6 +289,85 @@ TEST(SchedulerRules, WithoutReplicasRoomIsNotAsked_S_62_S_63) {
   Cluster endless;
   endless.room["pods"] = {int64_t{1} << 40, int64_t{1000} << 40};
   EXPECT_EQ(Estimate{binding}(endless), 7) << "no bound was found";
+}
+
+/// Whatever fleet and constraints: what is placed keeps to them, has room, and is the same when asked again; what is
+/// refused could not have been placed for the reason that is given.
+TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
+  uint64_t seed = 5;
+  const auto next = [&seed](uint64_t below) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int>((seed >> 33U) % below);
+  };
+  int placed_at_all = 0;
+  int refused_at_all = 0;
+  for (int round = 0; round < 600; ++round) {
+    const bool by_region = round % 2 == 0;
+    const bool duplicated = round % 3 == 0;
+    const int region_min = 1 + next(2);
+    const int region_max = region_min + next(2);
+    const int cluster_min = 1 + next(3);
+    const int cluster_max = cluster_min + next(3);
+    Case from{1 + next(30), duplicated ? kDuplicated : round % 3 == 1 ? kDynamic : kAggregated, {}, {}, ""};
+    from.placement = by_region
+                         ? spread_by_region(region_min, region_max, cluster_min, cluster_max)
+                         : R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": )" +
+                               std::to_string(cluster_min) + R"(, "maxGroups": )" + std::to_string(cluster_max) + "}]}";
+    std::map<std::string, std::string> region_of;
+    std::map<std::string, int64_t> room_of;
+    const int fleet = 1 + next(6);
+    for (int at = 0; at < fleet; ++at) {
+      const std::string name(1, static_cast<char>('a' + at));
+      from.clusters.emplace_back(name, next(15));
+      from.regions.push_back("r" + std::to_string(next(3)));
+      region_of[name] = from.regions.back();
+      room_of[name] = from.clusters.back().second;
+    }
+    std::set<std::string> regions_there;
+    for (const std::string& region : from.regions) regions_there.insert(region);
+    SCOPED_TRACE("round " + std::to_string(round) + ": " + from.placement);
+    const History history = history_of(from);
+    const Event event = decided(history);
+    EXPECT_EQ(event, decided(history));
+    const auto* placed = std::get_if<PlacementDecided>(&event);
+    if (placed == nullptr) {
+      ++refused_at_all;
+      const std::string message = std::get<PlacementRefused>(event).message;
+      if (message.ends_with("feasible clusters is less than spreadConstraint.MinGroups")) {
+        EXPECT_LT(fleet, cluster_min);
+      } else if (message.ends_with("feasible region is less than spreadConstraint.MinGroups")) {
+        EXPECT_LT(static_cast<int>(regions_there.size()), region_min);
+      } else if (message.ends_with("less than the cluster spreadConstraint.MinGroups")) {
+        EXPECT_TRUE(by_region);
+      } else {
+        EXPECT_FALSE(duplicated) << "only divided ones ask for room: " << message;
+      }
+      continue;
+    }
+    ++placed_at_all;
+    std::set<std::string> regions;
+    int64_t sum = 0;
+    for (const Target& target : placed->targets) {
+      regions.insert(region_of[target.cluster]);
+      sum += target.replicas;
+      if (!duplicated) {
+        EXPECT_LE(target.replicas, room_of[target.cluster]);
+      }
+    }
+    const auto count = static_cast<int>(placed->targets.size());
+    EXPECT_EQ(sum, duplicated ? from.replicas * count : from.replicas);
+    EXPECT_LE(count, by_region ? std::max(cluster_max, region_max) : cluster_max);
+    if (by_region) {
+      EXPECT_LE(static_cast<int>(regions.size()), region_max);
+    }
+    if (!duplicated) continue;  // of divided ones some targets may get nothing
+    EXPECT_GE(count, cluster_min);
+    if (by_region) {
+      EXPECT_GE(static_cast<int>(regions.size()), region_min);
+    }
+  }
+  EXPECT_GT(placed_at_all, 100);
+  EXPECT_GT(refused_at_all, 100);
 }
 
 /// Whatever fleet: growing takes nothing away, the same stays as it is, shrinking gives nothing new; and there and back
