@@ -91,6 +91,18 @@ TEST(ExtensionAdmission, BindingsWrittenByHand) {  // api 5.2
   EXPECT_EQ(refused.error().code, ErrorCode::kForbidden);
 }
 
+TEST(ExtensionAdmission, ComponentsOfABindingHaveNamesOfTheirOwn_M_7) {
+  const auto with = [](const char* components) {
+    return fields_of(create("resourcebindings.work.karmada.io",
+                            named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
+                                           "components":)" +
+                                           std::string{components} + "}")));
+  };
+  EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"b","replicas":1}])"), "no error");
+  EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"a","replicas":1}])"), "spec.components[1].name");
+  EXPECT_EQ(with(R"([{"name":"","replicas":1}])"), "spec.components[0].name");
+}
+
 TEST(ExtensionAdmission, WorksWrittenByHandArePrunedAndMarked_B_14_B_23) {
   const char* type = "works.work.karmada.io";
   const auto made =
