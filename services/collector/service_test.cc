@@ -103,6 +103,23 @@ TEST_F(Collector, StatusTravelsBack_T_2_T_11) {
   EXPECT_EQ(condition_of(bound, "FullyApplied")["status"], "True");
 }
 
+TEST_F(Collector, AWorkThatIsGoneLeavesTheStatusOfItsBinding_T_6_T_7_T_9) {
+  join("m1");
+  join("m2");
+  place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
+  const ObjectKey key{type::kResourceBinding, "default", "web-deployment"};
+  ASSERT_EQ(stage.state().value_of(key)["status"]["aggregatedStatus"].size(), 2U);
+  Value moved = stage.state().value_of(key);
+  moved.edit("spec").set("clusters", binding(web, {{"m1", 1}})["spec"]["clusters"]);
+  stage.put(key, moved);
+  stage.run(Millis{3000});
+  const Value& status = stage.state().value_of(key)["status"];
+  ASSERT_EQ(status["aggregatedStatus"].size(), 1U);
+  EXPECT_EQ(status["aggregatedStatus"][0]["clusterName"], Value{"m1"});
+  EXPECT_EQ(condition_of(stage.state().value_of(key), "FullyApplied")["status"], "True");
+  EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{1});
+}
+
 TEST_F(Collector, ComesToRest) {
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
