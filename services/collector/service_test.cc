@@ -1,5 +1,7 @@
 #include "services/collector/service.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -7,6 +9,7 @@
 #include "services/dispatcher/service.h"
 #include "services/lifecycle/service.h"
 #include "services/runtime/interpreter/customizations.h"
+#include "tests/support/fake_task.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -118,6 +121,28 @@ TEST_F(Collector, AWorkThatIsGoneLeavesTheStatusOfItsBinding_T_6_T_7_T_9) {
   EXPECT_EQ(status["aggregatedStatus"][0]["clusterName"], Value{"m1"});
   EXPECT_EQ(condition_of(stage.state().value_of(key), "FullyApplied")["status"], "True");
   EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{1});
+}
+
+TEST_F(Collector, WhatWorksSayAndThatTheyGoWakesTheirBinding_T_6) {
+  given::History history;
+  const auto service = make_collector_service(stage.members());
+  const Value made = binding(map, {{"m1", 0}});
+  const ObjectKey key = testing::binding_key(made);
+  const ObjectKey work = work_key("m1", map);
+  history.put({type::kNamespace, "", work.ns}, namespace_object(work.ns)).put(key, made);
+  const Value labels = Value::object({{label::kBindingId, label_of(made, label::kBindingId)}});
+  history.put(work, Value::object(
+                        {{"metadata", Value::object({{"name", work.name}, {"namespace", work.ns}, {"labels", labels}})},
+                         {"spec", Value::object({{"suspendDispatching", false}})}}));
+  const auto wakes = [&](Event event) {
+    const auto keys = given::woken(*service, history, {std::move(event)});
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  EXPECT_TRUE(wakes(WorkApplied{work, 1, "ok"}));
+  Value edited = history.state().value_of(work);
+  edited.edit("spec").set("preserveResourcesOnDeletion", true);
+  EXPECT_FALSE(wakes(ObjectUpdated{work, edited})) << "that says nothing of a status";
+  EXPECT_TRUE(wakes(DeletionRequested{work}));
 }
 
 TEST_F(Collector, ComesToRest) {
