@@ -65,11 +65,13 @@ void Recorder::on_folded(const State& state, const DecodedRecord& record, const 
 }
 
 void Recorder::tell(std::vector<Report> reports, UtcMillis time) {
+  if (reports.empty()) return;
+  told_ = options_.executor->now();
   for (Report& report : reports) {
     const Hash128 identity = identity_of(report);
     take({std::move(report), time, time}, identity);
   }
-  if (!waiting_.empty()) arm(options_.gather);
+  arm(options_.gather);
 }
 
 void Recorder::take(Waiting waiting, const Hash128& identity) {
@@ -121,7 +123,10 @@ void Recorder::find_kept() {
 
 void Recorder::flush() {
   if (waiting_.empty()) return;
-  if (!options_.ephemera->caught_up()) return arm(options_.gather);
+  const UtcMillis now = options_.executor->now();
+  const bool busy = now - told_ < options_.gather && now - appended_ < options_.patience;
+  if (busy || !options_.ephemera->caught_up()) return arm(options_.gather);
+  appended_ = now;
   if (!found_kept_) find_kept();
   std::vector<Event> events;
   std::vector<std::pair<Hash128, Waiting>> batch;
@@ -132,7 +137,7 @@ void Recorder::flush() {
     batch.emplace_back(node.key(), std::move(node.mapped()));
   }
   if (events.empty()) {
-    if (!waiting_.empty()) arm(Millis{0});
+    if (!waiting_.empty()) arm(options_.between);
     return;
   }
   forget_oldest(events);
@@ -215,7 +220,7 @@ void Recorder::after_append(const Result<Outcome>& outcome, std::vector<std::pai
     }
     if (given_up > 0) drop(given_up);
   }
-  if (!waiting_.empty()) arm(options_.gather);
+  if (!waiting_.empty()) arm(options_.between);
 }
 
 namespace {

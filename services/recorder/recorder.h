@@ -17,8 +17,9 @@ namespace shiplog {
 
 /// Writes down as Kubernetes Events what accepted entries of the record tell (recorder::reports_of), for `kubectl
 /// describe` and `kubectl get events`. What has been told of an object before is counted up. Nothing waits for it:
-/// reports gather for a moment and go into the ephemera some hundred at a time, one append after the other; when more
-/// come than that, the oldest are dropped and counted. Of its Events the newest `most_kept` stay.
+/// reports gather and go into the ephemera some dozens at a time, one append after the other, most of them when the
+/// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
+/// dropped and counted. Of its Events the newest `most_kept` stay.
 /// It observes the record; what it writes goes to the other journal, so it never hears of itself.
 /// Threads: the executor; the counters from any.
 class Recorder final : public Observer {
@@ -28,10 +29,12 @@ class Recorder final : public Observer {
     Replica* ephemera = nullptr;
     Executor* executor = nullptr;
     std::string user_agent;
-    Millis gather{200};    ///< between two appends
-    size_t at_once = 128;  ///< Events in one append
-    size_t most_waiting = 8192;
-    size_t most_kept = 10000;
+    Millis gather{200};     ///< nothing is written before nothing was told for so long,
+    Millis patience{1000};  ///< but an append of so long ago is followed by another
+    Millis between{50};     ///< two appends while it is quiet
+    size_t at_once = 64;    ///< Events in one append
+    size_t most_waiting = 4096;
+    size_t most_kept = 5000;
   };
   explicit Recorder(Options options);
   ~Recorder() override { *alive_ = false; }
@@ -71,6 +74,7 @@ class Recorder final : public Observer {
   std::map<Hash128, Waiting> waiting_;
   std::deque<Hash128> order_;   // of waiting_, the oldest first; what is no longer waiting is skipped
   std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; what is gone is skipped
+  UtcMillis told_, appended_;
   UtcMillis said_dropped_;
   uint64_t dropped_said_ = 0;
   std::atomic<uint64_t> written_{0};

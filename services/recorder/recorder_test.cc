@@ -194,12 +194,25 @@ TEST_F(RecorderTest, OneAppendIsUnderWayAtATime) {
   executor.run(Millis{2'000});
   EXPECT_EQ(ephemera_journal.stored, 0);
   ephemera_journal.release();
-  executor.run(Millis{100});
+  executor.run(Millis{20});
   EXPECT_EQ(ephemera_journal.stored, 1);
   EXPECT_EQ(events().size(), 2U);
   executor.run(Millis{1'000});
   EXPECT_EQ(ephemera_journal.stored, 3);
   EXPECT_EQ(events().size(), 6U);
+}
+
+TEST_F(RecorderTest, WhileMuchHappensLittleIsWrittenAndTheRestOnceItIsQuiet) {
+  const auto recorder = make(1'000, 1'000, 2);
+  for (int i = 0; i < 50; ++i) {
+    tell(*recorder, std::to_string(i));
+    executor.run(Millis{100});
+  }
+  EXPECT_GE(ephemera_journal.stored, 4) << "about one a second";
+  EXPECT_LE(ephemera_journal.stored, 6);
+  executor.run(Millis{2'000});
+  EXPECT_EQ(events().size(), 50U);
+  EXPECT_EQ(recorder->dropped(), 0U);
 }
 
 TEST_F(RecorderTest, KeepsTheNewestAndThoseOfOthers) {
