@@ -159,7 +159,7 @@ TEST(Kinds, WhatIsOnlyStoredSaysSo) {
       << made.headers.get("Warning");
 }
 
-TEST(Kinds, FieldsThatNobodyActsUponSaySo_B_22_E_1) {
+TEST(Kinds, FieldsThatNobodyActsUponSaySo_E_1) {  // and B-22
   const auto warning = [](const char* path, const char* object) {
     const Answer made = api().post(std::string{path} + "?dryRun=All", json(object));
     EXPECT_EQ(made.status, 201) << made;

@@ -209,6 +209,18 @@ std::string_view text_of(std::string_view source, const std::string& test) {
   return {};
 }
 
+std::vector<std::string> numbers_in(std::string_view test) {
+  constexpr std::string_view kLetters = "NDSMXBETL";
+  std::vector<std::string> numbers;
+  const auto words = cut(test.substr(test.find('.') + 1), '_');
+  for (size_t at = 1; at + 1 < words.size(); ++at) {
+    if (words[at].size() != 1 || kLetters.find(words[at]) == std::string_view::npos) continue;
+    const size_t digits = std::min(words[at + 1].find_first_not_of("0123456789"), words[at + 1].size());
+    if (digits > 0) numbers.push_back(words[at] + "-" + words[at + 1].substr(0, digits));
+  }
+  return numbers;
+}
+
 std::map<std::string, Outcome> outcomes_in(std::string_view log) {
   std::map<std::string, Outcome> outcomes;
   std::string running;  // it has begun, and nothing has been said of its end

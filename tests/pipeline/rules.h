@@ -34,6 +34,9 @@ std::set<std::string> tests_in(std::string_view source);
 /// From the macro of the test to the next one; empty: it is not there.
 std::string_view text_of(std::string_view source, const std::string& test);
 
+/// "D-42" and "D-45" of "Suite.TakesIt_D_42_to_D_45": the rules that a test says it is about.
+std::vector<std::string> numbers_in(std::string_view test);
+
 enum class Outcome { kPassed, kFailed, kSkipped };
 /// Of each "Suite.Name" in the log that ctest leaves behind; of several parameters the worst.
 std::map<std::string, Outcome> outcomes_in(std::string_view log);

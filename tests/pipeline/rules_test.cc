@@ -1,6 +1,7 @@
 #include "tests/pipeline/rules.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -62,6 +63,42 @@ TEST(PipelineRules, WorkedExamplesAreNamedInTheirTests) {
   }
 }
 
+/// Of the whole tree, by file.
+std::map<std::string, std::set<std::string>> all_tests() {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::set<std::string>> found;
+  for (const char* top : {"events", "projections", "services", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator{fs::path{SHIPLOG_SOURCE_DIR} / top}) {
+      const std::string file = fs::relative(entry.path(), SHIPLOG_SOURCE_DIR).string();
+      // Those of the Kubernetes API are about rules of another sheet.
+      if (!file.ends_with("_test.cc") || file.starts_with("tests/conformance/") ||
+          file.starts_with("tests/pipeline/")) {
+        continue;
+      }
+      found[file] = tests_in(source(file));
+    }
+  }
+  return found;
+}
+
+TEST(PipelineRules, ThoseThatTestsAreNamedAfterAreServed) {
+  const auto files = all_tests();
+  EXPECT_GT(files.size(), 100U);
+  for (const auto& [file, tests] : files) {
+    for (const std::string& test : tests) {
+      for (const std::string& number : numbers_in(test)) {
+        const auto rule = std::ranges::find(rules().rules, number, &Rule::number);
+        if (rule == rules().rules.end()) {
+          ADD_FAILURE() << file << ": " << test << " is named after " << number << ", which is not in rules.txt";
+        } else if (rule->tests.empty()) {
+          ADD_FAILURE() << "rules.txt:" << rule->line << ": " << number << " is said to be \"" << rule->how
+                        << "\", but there is " << test << " in " << file << ": name it there";
+        }
+      }
+    }
+  }
+}
+
 TEST(PipelineList, TellsWhatIsWrongWithIt) {
   const auto mistakes = [](const std::string& lines) {
     std::string all;
@@ -86,6 +123,14 @@ TEST(PipelineList, FindsTheTestsOfASource) {
   EXPECT_EQ(tests_in(text), (std::set<std::string>{"A.B", "Long.Name", "P.Q"}));
   EXPECT_EQ(text_of(text, "A.B"), "TEST(A, B) {  // D-1\n}\n");
   EXPECT_EQ(text_of(text, "A.C"), "");
+}
+
+TEST(PipelineList, ReadsTheNumbersInTheNameOfATest) {
+  using Numbers = std::vector<std::string>;
+  EXPECT_EQ(numbers_in("Suite.TakesIt_D_42_to_D_45"), (Numbers{"D-42", "D-45"}));
+  EXPECT_EQ(numbers_in("Suite.WaitsForTheTouch_D_48c_S_4"), (Numbers{"D-48", "S-4"}));
+  EXPECT_EQ(numbers_in("Suite.Table_5_1_DEL_12_2_6_4"), Numbers{});
+  EXPECT_EQ(numbers_in("D_1.None"), Numbers{}) << "a suite is about many";
 }
 
 TEST(PipelineReport, JoinsRulesWithWhatTheLastRunFound) {
