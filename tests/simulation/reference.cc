@@ -3,6 +3,9 @@
 #include <utility>
 #include <variant>
 
+#include "events/base/json.h"
+#include "services/recorder/report.h"
+
 namespace shiplog::simulation {
 namespace {
 
@@ -75,6 +78,20 @@ void Reference::on_stored(const SimLog::Stored& stored) {
   if (!expected) trace_.broken("expects", "an entry was accepted whose expectations do not hold");
   check_fence(stored, entry, lease);
   check_quota(folded);
+  check_reports(entry, folded);
+}
+
+/// What Kubernetes Events would tell of it: of somebody, in words, and the same when asked again.
+void Reference::check_reports(const Entry& entry, const Folded& folded) {
+  const std::vector<recorder::Report> reports = recorder::reports_of(state_, entry, folded);
+  for (const recorder::Report& one : reports) {
+    const Value& object = one.object;
+    if (object["metadata"]["name"].is_empty() || object["metadata"]["uid"].is_empty() || object["kind"].is_empty()) {
+      trace_.broken("tell", std::string{one.reason} + " is about nobody: " + to_json(object));
+    }
+    if (one.message.empty()) trace_.broken("tell", std::string{one.reason} + " says nothing");
+  }
+  if (reports != recorder::reports_of(state_, entry, folded)) trace_.broken("tell", "another thing when asked again");
 }
 
 /// Nothing is in the journal that nobody wrote.

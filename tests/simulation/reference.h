@@ -54,6 +54,7 @@ class Reference {
   void check_origin(const SimLog::Stored& stored, const Entry& entry);
   void check_fence(const SimLog::Stored& stored, const Entry& entry, const Lease& lease);
   void check_quota(const Folded& folded);
+  void check_reports(const Entry& entry, const Folded& folded);
 
   Trace& trace_;
   State state_;
