@@ -37,7 +37,8 @@ struct BindingPut {
 
 /// The scheduler has chosen member clusters. Folds into spec.clusters, the Scheduled condition,
 /// status.schedulerObservedGeneration, status.lastScheduledTime and the applied-placement annotation.
-/// Refused (kForbidden) when a FederatedResourceQuota of the namespace would be exceeded.
+/// Refused (kForbidden) when a FederatedResourceQuota of the namespace would be exceeded; (kConflict) when a new target
+/// is not where the others of its affinity group are, or where another of its anti-affinity group is.
 struct PlacementDecided {
   ObjectKey binding;
   std::vector<Target> targets;  ///< whole new placement, sorted by cluster

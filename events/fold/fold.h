@@ -17,7 +17,9 @@ namespace shiplog {
 ///   1  as first released
 ///   2  a Deployment's generation counts its annotations, and that of a custom resource without a status subresource
 ///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids say that they are random (META-1)
-inline constexpr uint32_t kFoldVersion = 2;
+///   3  a placement that puts a binding beside one that it is to stay apart from, or away from those that it is to stay
+///      with, is refused (M-11, M-12)
+inline constexpr uint32_t kFoldVersion = 3;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

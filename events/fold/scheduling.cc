@@ -1,3 +1,7 @@
+#include <optional>
+#include <set>
+#include <string>
+
 #include "events/base/json.h"
 #include "events/fold/apply.h"
 #include "events/state/binding.h"
@@ -21,6 +25,30 @@ Value to_value(const std::vector<Target>& targets, const std::vector<ComponentRe
     clusters.push_back(std::move(cluster));
   }
   return Value::array(std::move(clusters));
+}
+
+/// Two of a group may have been placed at the same time, neither knowing of the other: the later one decides again.
+std::optional<std::string> leaves_its_group(const Staged& staged, const PlacementDecided& event) {
+  const Value* binding = staged.find(event.binding);
+  if (binding == nullptr || event.binding.ns.empty()) return std::nullopt;
+  const Value& groups = (*binding)["spec"]["workloadAffinityGroups"];
+  if (!groups.is_object()) return std::nullopt;
+  const AffinityIndex& index = staged.state().affinities();
+  const auto* together = index.together(event.binding.ns, groups["affinityGroup"].as_string());
+  const auto* apart = index.apart(event.binding.ns, groups["antiAffinityGroup"].as_string());
+  std::set<std::string_view> placed;
+  for (const Value& target : (*binding)["spec"]["clusters"].items()) placed.insert(target["name"].as_string());
+  for (const Target& target : event.targets) {
+    if (placed.contains(target.cluster)) continue;  // M-10
+    if (together != nullptr &&
+        together->others_on(target.cluster, event.binding) != together->others_placed(event.binding)) {
+      return "others of the affinity group are not on cluster " + target.cluster;
+    }
+    if (apart != nullptr && apart->others_on(target.cluster, event.binding) > 0) {
+      return "another of the anti-affinity group is on cluster " + target.cluster;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -50,6 +78,11 @@ Applied apply(Staged& staged, const BindingPut& event) {
 }
 
 Applied apply(Staged& staged, const PlacementDecided& event) {
+  if (staged.state().fold_version() >= 3) {
+    if (const auto reason = leaves_its_group(staged, event)) {
+      return Refusal{ErrorCode::kConflict, to_string(event.binding) + ": " + *reason};
+    }
+  }
   return edit(staged, event.binding, [&](Value& binding) {
     Value clusters = to_value(event.targets, event.components);
     // The new targets make a new generation, and the scheduler has seen it: it is its own.

@@ -6,11 +6,13 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "events/state/feature_gates.h"
 
 namespace shiplog {
 namespace {
 
 constexpr std::string_view kKafkaOption = "kafka-option";
+constexpr std::string_view kFeatureGates = "feature-gates";
 
 std::string text_of(const Value& value) { return value.is_string() ? value.str() : to_json(value); }
 
@@ -43,6 +45,30 @@ Result<HostPort> parse_host_port(const std::string& text) {
   return parsed;
 }
 
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, bool>> gates;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (name == "WorkloadAffinity") {
+      return Error{ErrorCode::kInvalid,
+                   "--feature-gates: WorkloadAffinity is always on, it acts where a policy asks for it: leave it out"};
+    }
+    if (!is_feature_gate(name)) {
+      std::string known;
+      for (const std::string& one : feature_gate_names()) known += (known.empty() ? "" : ", ") + one;
+      return Error{ErrorCode::kInvalid,
+                   "--feature-gates: there is no feature gate \"" + name + "\"; there are: " + known};
+    }
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (value != "true" && value != "false") {
+      return Error{ErrorCode::kInvalid, "--feature-gates: " + name + " needs =true or =false, not \"" + value + "\""};
+    }
+    gates.emplace_back(name, value == "true");
+  }
+  return gates;
+}
+
 Result<std::vector<std::string>> read_config(const std::string& path) {
   std::ifstream file{path};
   if (!file) return Error{ErrorCode::kIo, "cannot read the configuration file " + path};
@@ -63,7 +89,11 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
       if (member.value.is_string()) words.push_back("--kafka-option=" + member.value.str());
       continue;
     }
-    if (member.value.is_array()) {
+    if (member.key() == kFeatureGates && member.value.is_object()) {
+      for (const auto& gate : member.value.members()) {
+        value += (value.empty() ? "" : ",") + std::string{gate.key()} + "=" + text_of(gate.value);
+      }
+    } else if (member.value.is_array()) {
       for (const Value& item : member.value.items()) {
         value += (value.empty() ? "" : ",") + text_of(item);
       }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/result.h"
@@ -33,7 +34,9 @@ struct ServeOptions {
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
   std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
   bool anonymous = false;          ///< requests without credentials are system:anonymous's
-  uint64_t hash_every = 1000;      ///< entries between two StateHashed
+  /// Gates that this process sets; the others stay as the journal has them.
+  std::vector<std::pair<std::string, bool>> feature_gates;
+  uint64_t hash_every = 1000;  ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
 };
 
@@ -54,6 +57,9 @@ struct HostPort {
   uint16_t port = 0;
 };
 Result<HostPort> parse_host_port(const std::string& text);
+
+/// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words);
 
 /// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real
 /// ones. Errors: kIo, kBadRequest, naming the file.

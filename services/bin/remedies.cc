@@ -1,25 +1,55 @@
 #include "services/bin/remedies.h"
 
+#include "events/state/feature_gates.h"
 #include "services/scheduler/remedy.h"
 #include "services/scheduler/trigger.h"
 
 namespace shiplog {
+namespace {
 
-Result<std::map<std::string, api::Remedy>> placement_remedies(const ObjectKey& key, const Value& binding,
-                                                              const std::vector<Value>& fleet,
-                                                              const std::vector<std::string>& asked, UtcMillis now) {
-  const Binding wanted = binding_from(key, binding);
+/// What the state would have said of the bindings beside this one.
+struct Beside {
+  AffinityIndex affinities;
+  UnsettledIndex unsettled;
+  FeatureGates gates;
+
+  explicit Beside(const api::Scene& scene) {
+    for (const auto& [key, object] : scene.beside) {
+      if (key.type == kFeatureGatesType) gates = feature_gates_from(object);
+    }
+    for (const auto& [key, object] : scene.beside) {
+      if (key.type != type::kResourceBinding) continue;
+      affinities.update(key, Value{}, object);
+      if (gates.overcommit_protection) unsettled.update(key, Value{}, object);
+    }
+  }
+
+  scheduler::Surroundings around(const Binding& binding, UtcMillis now) const {
+    return {.together = affinities.together(binding.key.ns, binding.affinity_group),
+            .apart = affinities.apart(binding.key.ns, binding.anti_affinity_group),
+            .component_sets = gates.multiple_pod_templates,
+            .unsettled = gates.overcommit_protection ? &unsettled : nullptr,
+            .now = now};
+  }
+};
+
+}  // namespace
+
+Result<std::map<std::string, api::Remedy>> placement_remedies(const api::Scene& scene,
+                                                              const std::vector<std::string>& asked) {
+  const Binding wanted = binding_from(scene.key, scene.binding);
   SHIPLOG_TRY(const Placement placement, placement_from(wanted.placement));
   scheduler::Clusters clusters;
-  for (const Value& one : fleet) {
+  for (const Value& one : scene.fleet) {
     Cluster cluster = cluster_from(one);
     std::string name = cluster.name;
     clusters.emplace(std::move(name), std::move(cluster));
   }
-  const bool fresh = scheduler::asked_for(wanted, now);
+  const Beside beside{scene};
+  const bool fresh = scheduler::asked_for(wanted, scene.now);
   std::map<std::string, api::Remedy> remedies;
   for (const std::string& cluster : asked) {
-    auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh);
+    auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh, beside.around(wanted, scene.now));
     if (found) remedies[cluster] = {std::move(found->changes), found->chosen};
   }
   return remedies;

@@ -5,8 +5,7 @@
 namespace shiplog {
 
 /// The API server's api::Remedies, answered by the scheduler.
-Result<std::map<std::string, api::Remedy>> placement_remedies(const ObjectKey& key, const Value& binding,
-                                                              const std::vector<Value>& fleet,
-                                                              const std::vector<std::string>& asked, UtcMillis now);
+Result<std::map<std::string, api::Remedy>> placement_remedies(const api::Scene& scene,
+                                                              const std::vector<std::string>& asked);
 
 }  // namespace shiplog

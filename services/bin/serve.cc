@@ -326,6 +326,13 @@ class ControlPlane {
       record_->replica().append(api::own_entry(kUserAgent, {FoldVersionActivated{kFoldVersion}}),
                                 [all](Result<Outcome>) {});
     }
+    FeatureGates gates = record_->replica().state().gates();
+    for (const auto& [name, on] : options_.feature_gates) set_feature_gate(gates, name, on);
+    if (gates != record_->replica().state().gates()) {
+      record_->replica().append(api::own_entry(kUserAgent, {FeatureGatesSet{names_of(gates)}}),
+                                [all](Result<Outcome>) {});
+    }
+    for (const std::string& name : names_of(gates)) log::info("feature_gate.on", {log::kv("name", name)});
     for (const std::string& name : system_namespaces()) {
       const ObjectKey key{type::kNamespace, "", name};
       if (record_->replica().state().find(key) != nullptr) continue;

@@ -152,6 +152,14 @@ int run(std::vector<std::string> words) {
           [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; }, "IP"});
   serve_command->add_flag("--anonymous-auth", serving.anonymous,
                           "Let requests without credentials in as system:anonymous, with what roles grant it");
+  std::vector<std::string> gates;
+  serve_command
+      ->add_option("--feature-gates", gates,
+                   "Behaviour of the fleet that is off by default: MultiplePodTemplatesScheduling, "
+                   "SchedulingOvercommitProtection. What is not named stays as the journal has it")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=true|false,...");
   serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -204,6 +212,12 @@ int run(std::vector<std::string> words) {
       std::fprintf(stderr, "shiplogd: %s\n", wrong.c_str());
       return 2;
     }
+    auto set = parse_feature_gates(gates);
+    if (!set) {
+      std::fprintf(stderr, "shiplogd: %s\n", set.error().message.c_str());
+      return 2;
+    }
+    serving.feature_gates = std::move(set).value();
     if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
     log::configure(serving.common.log_format, serving.common.log_level);
     return serve(serving);

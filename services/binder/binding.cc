@@ -7,7 +7,7 @@
 #include "events/state/new_binding.h"
 #include "events/state/object.h"
 #include "services/binder/claim.h"
-#include "services/runtime/interpreter/interpreter.h"
+#include "services/binder/workload.h"
 
 namespace shiplog::binder {
 namespace {
@@ -98,17 +98,10 @@ Result<Value> make_binding(const State& state, const ObjectKey& binding, const V
   if (!cluster_scoped) {
     SHIPLOG_TRY(const Value priority, schedule_priority_of(state, policy));
     set_or_erase(spec, "schedulePriority", priority);
+    set_affinity_groups(policy, object, spec, why);
   }
 
-  SHIPLOG_TRY(const auto replicas, interpreter::replicas(state, object, now));
-  set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
-  set_or_erase(spec, "replicaRequirements", replicas ? replicas->requirements : Value{});
-  if (replicas) {
-    why.steps.push_back("replicas: " + std::to_string(replicas->count) + ", each needs " +
-                        (replicas->requirements.is_null() ? "nothing in particular" : to_json(replicas->requirements)));
-  } else {
-    why.steps.push_back("replicas: none, " + object["kind"].str() + " is not a workload whose replicas can be told");
-  }
+  SHIPLOG_TRY(set_workload(state, object, now, spec, why));
   say_what_is_not_honoured(policy, why);
   why.inputs_digest = to_string(siphash128(digest + "\n" + policy.permanent_id + "\n" + to_json(policy.spec)));
   return made;

@@ -260,5 +260,57 @@ TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
   }));
 }
 
+TEST(BinderDecide, LabelsOfTheTemplateNameItsAffinityGroups_D_29) {
+  const auto groups = [](const char* labels, const char* affinity) {
+    History history;
+    history.object(kWeb, kDeployment).edit(kWeb, [&](Value& web) { web.edit("metadata").set("labels", json(labels)); });
+    history.object(kPolicy, policy_text()).edit(kPolicy, [&](Value& policy) {
+      policy.edit("spec").edit("placement").set("workloadAffinity", json(affinity));
+    });
+    history.settle(decide, kPolicy);
+    history.settle(decide, kWeb);
+    return to_json(history.state().value_of(kBinding)["spec"]["workloadAffinityGroups"]);
+  };
+  const char* both = R"({"affinity": {"groupByLabelKey": "app"}, "antiAffinity": {"groupByLabelKey": "tier"}})";
+  EXPECT_EQ(groups(R"({"app": "shop", "tier": "db"})", both),
+            R"({"affinityGroup":"app=shop","antiAffinityGroup":"tier=db"})");
+  EXPECT_EQ(groups(R"({"tier": ""})", both), R"({"antiAffinityGroup":"tier="})");
+  EXPECT_EQ(groups(R"({"other": "x"})", both), "null");
+  EXPECT_EQ(groups(R"({"app": "shop", "tier": "db"})", R"({"affinity": {"groupByLabelKey": "app"}})"),
+            R"({"affinityGroup":"app=shop"})");
+}
+
+TEST(BinderDecide, ComponentsTakeThePlaceOfReplicasWhereTheGateIsOn_D_28_L_8) {
+  const ObjectKey flink{"flinkdeployments.flink.apache.org", "default", "job"};
+  const ObjectKey binding{type::kResourceBinding, "default", "job-flinkdeployment"};
+  History history;
+  history.object(flink, R"({"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "spec": {
+      "jobManager": {"replicas": 1, "resource": {"cpu": 1, "memory": "1Gi"}},
+      "taskManager": {"replicas": 2, "resource": {"cpu": 2, "memory": "2Gi"}}}})");
+  history.object(kPolicy, policy_text()).edit(kPolicy, [](Value& policy) {
+    policy.edit("spec").set("resourceSelectors",
+                            json(R"([{"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment"}])"));
+  });
+  const auto settle = [&]() -> const Value& {
+    history.settle(decide, kPolicy);
+    history.settle(decide, flink);
+    return history.state().value_of(binding)["spec"];
+  };
+  EXPECT_EQ(settle()["replicas"].as_int(), 3) << "L-9";
+  EXPECT_TRUE(settle()["components"].is_null());
+
+  history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});
+  EXPECT_TRUE(settle()["replicas"].is_null());
+  EXPECT_TRUE(settle()["replicaRequirements"].is_null());
+  EXPECT_EQ(settle()["components"].size(), 2U);
+  EXPECT_EQ(settle()["components"][1]["name"], Value{"taskmanager"});
+  EXPECT_EQ(settle()["components"][1]["replicas"].as_int(), 2);
+  EXPECT_EQ(settle()["components"][1]["replicaRequirements"]["resourceRequest"]["cpu"], Value{"2"});
+
+  history.accept({FeatureGatesSet{}});
+  EXPECT_EQ(settle()["replicas"].as_int(), 3);
+  EXPECT_TRUE(settle()["components"].is_null());
+}
+
 }  // namespace
 }  // namespace shiplog::binder

@@ -34,6 +34,7 @@ class BinderService final : public Service {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
     if (binder::is_binding(change.object.type)) return on_binding(state, change, wake);
+    if (change.object.type == kFeatureGatesType) return on_start(state, wake);  // components may be told, or no more
     if (change.object.type == kOverridePolicy || change.object.type == kClusterOverridePolicy) return;
     wake_reinterpreted(state, change, wake);
     if (!binder::propagates(change.object)) return;

@@ -156,7 +156,7 @@ void render_targets(const State& state, const Object& object, const Binding& bin
     const ObjectKey work = work_of(manifest.value(), target.cluster);
     if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
     std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
-    if (binding.workload) summary += " with " + std::to_string(target.replicas) + " replicas";
+    if (binding.divisible()) summary += " with " + std::to_string(target.replicas) + " replicas";
     const auto render = [&](const Value& before) {
       return work_around(std::move(manifest).value(), work, source_object, source,
                          suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);

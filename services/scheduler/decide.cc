@@ -9,6 +9,7 @@
 #include "services/scheduler/assign/words.h"
 #include "services/scheduler/place.h"
 #include "services/scheduler/quota.h"
+#include "services/scheduler/surroundings.h"
 #include "services/scheduler/trigger.h"
 
 namespace shiplog::scheduler {
@@ -16,8 +17,8 @@ namespace {
 
 using Decided = Result<std::optional<Decision>>;
 
-/// Of everything a placement depends on: the binding, all clusters, the namespace's quotas.
-std::string digest_of(const State& state, const Object& binding, const std::string& ns) {
+/// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups.
+std::string digest_of(const State& state, const Object& binding, const std::string& ns, const Surroundings& around) {
   std::string read;
   const auto add = [&](const Object& object) {
     char bytes[16];
@@ -31,6 +32,10 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
   for (const auto& [name, cluster] : state.objects(type::kCluster)) add(cluster);
   if (!ns.empty()) {
     for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
+  }
+  for (const AffinityGroup* group : {around.together, around.apart}) {
+    if (group == nullptr) continue;
+    for (const auto& [key, targets] : group->members) add(*state.find(key));
   }
   return to_string(siphash128(read));
 }
@@ -49,13 +54,21 @@ std::optional<Decision> placement_stands(const Binding& binding, const Object& o
     Explanation why;
     why.summary = "stays on " + in_words(binding.targets) + ": what was refused is no longer asked for";
     return one_event(PlacementDecided{binding.key, binding.targets, binding.generation, binding.applied_placement,
-                                      binding.observed_affinity, std::move(why)},
+                                      binding.observed_affinity, std::move(why), binding.placed_components},
                      binding, object.revision);
   }
   if (binding.scheduler_observed_generation == binding.generation) return std::nullopt;
   Value noted = object.value;
   noted.edit("status").set("schedulerObservedGeneration", binding.generation);
   return one_event(StatusUpdated{binding.key, std::move(noted)}, binding, object.revision);
+}
+
+/// What each target gets of them (M-6); empty when they are not placed as a set, or are no more than one.
+std::vector<ComponentReplicas> components_of(const Demand& demand) {
+  std::vector<ComponentReplicas> components;
+  if (demand.binding.components.size() < 2 || !demand.goes_as_a_set()) return components;
+  for (const Component& one : demand.binding.components) components.push_back({one.name, one.replicas});
+  return components;
 }
 
 bool condition_is(const Binding& binding, std::string_view reason, const std::string& message) {
@@ -101,8 +114,10 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
 
   Explanation why;
   why.steps.push_back("placed because " + trigger->reason);
-  Outcome outcome = place_by_terms(state.clusters(), {binding, placement, nullptr, trigger->fresh}, why);
-  why.inputs_digest = digest_of(state, *object, key.ns);
+  const Surroundings around = surroundings_of(state, binding, now);
+  const Demand demand{binding, placement, nullptr, trigger->fresh, around};
+  Outcome outcome = place_by_terms(state.clusters(), demand, why);
+  why.inputs_digest = digest_of(state, *object, key.ns, around);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
   auto& targets = outcome.targets.value();
@@ -111,13 +126,15 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
     return one_event(std::move(*refused), binding, object->revision);
   }
   std::string applied = to_json(binding.placement);
-  const bool nothing_new = !trigger->fresh && targets == binding.targets && applied == binding.applied_placement &&
-                           outcome.affinity == binding.observed_affinity && binding.scheduled_status == "True" &&
+  std::vector<ComponentReplicas> components = components_of(demand);
+  const bool nothing_new = !trigger->fresh && targets == binding.targets && components == binding.placed_components &&
+                           applied == binding.applied_placement && outcome.affinity == binding.observed_affinity &&
+                           binding.scheduled_status == "True" &&
                            binding.scheduler_observed_generation == binding.generation;
   if (nothing_new) return std::nullopt;
   why.summary = "placed on " + in_words(targets);
   return one_event(PlacementDecided{key, std::move(targets), binding.generation, std::move(applied),
-                                    std::move(outcome.affinity), std::move(why)},
+                                    std::move(outcome.affinity), std::move(why), std::move(components)},
                    binding, object->revision);
 }
 

@@ -88,6 +88,11 @@ TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38
   EXPECT_EQ(answer(history), "nothing");
 }
 
+int64_t room_for(const Binding& binding, const Cluster& cluster) {
+  const Placement placement;
+  return Estimate{Demand{binding, placement}}(cluster);
+}
+
 TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   Binding binding;
   binding.replicas = 1;
@@ -98,17 +103,17 @@ TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   cluster.room =
       room_of(list(R"({"cpu": "16", "memory": "64Gi", "pods": "110"})"),
               list(R"({"cpu": "9500m", "memory": "20Gi", "pods": "30"})"), list(R"({"cpu": "500m", "pods": "1"})"));
-  EXPECT_EQ(Estimate{binding}(cluster), 8);  // X-57
+  EXPECT_EQ(room_for(binding, cluster), 8);  // X-57
   binding.request = list(R"({"nvidia.com/gpu": "1"})");
-  EXPECT_EQ(Estimate{binding}(cluster), 0);  // X-59
+  EXPECT_EQ(room_for(binding, cluster), 0);  // X-59
   binding.request = {};
-  EXPECT_EQ(Estimate{binding}(cluster), 79);
+  EXPECT_EQ(room_for(binding, cluster), 79);
   cluster.room = room_of(list(R"({"cpu": "50m", "pods": "10"})"), {}, {});
   binding.request = list(R"({"cpu": "100m"})");
-  EXPECT_EQ(Estimate{binding}(cluster), 0);  // X-58
-  EXPECT_EQ(Estimate{binding}(Cluster{}), 0);
+  EXPECT_EQ(room_for(binding, cluster), 0);  // X-58
+  EXPECT_EQ(room_for(binding, Cluster{}), 0);
   cluster.room = room_of(list(R"({"cpu": "16"})"), {}, {});  // no pods fit where their number is not given
-  EXPECT_EQ(Estimate{binding}(cluster), 0);
+  EXPECT_EQ(room_for(binding, cluster), 0);
 }
 
 TEST(SchedulerEstimate, CountsNodesByTheirGrades) {  // S-66, S-70, X-60, X-61
@@ -123,15 +128,15 @@ TEST(SchedulerEstimate, CountsNodesByTheirGrades) {  // S-66, S-70, X-60, X-61
   binding.replicas = 1;
   binding.requires_room = true;
   binding.request = resource_list_from(json(R"({"cpu": "1", "memory": "2Gi"})"));
-  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 8) << "0 + 2 * 2 + 4";
+  EXPECT_EQ(room_for(binding, cluster_from(object)), 8) << "0 + 2 * 2 + 4";
   binding.request = resource_list_from(json(R"({"nvidia.com/gpu": "1"})"));
-  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 0) << "not modelled";
+  EXPECT_EQ(room_for(binding, cluster_from(object)), 0) << "not modelled";
   binding.requires_room = false;
-  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 50) << "only pods count where nothing is required";
+  EXPECT_EQ(room_for(binding, cluster_from(object)), 50) << "only pods count where nothing is required";
   binding.requires_room = true;
   binding.request = resource_list_from(json(R"({"cpu": "1", "memory": "2Gi"})"));
   object.edit("status").edit("resourceSummary").edit("allocatable").set("pods", 5);
-  EXPECT_EQ(Estimate{binding}(cluster_from(object)), 5);
+  EXPECT_EQ(room_for(binding, cluster_from(object)), 5);
 }
 
 /// Whatever fleet and history: totals and bounds hold, the same question has the same answer, and a placement once made

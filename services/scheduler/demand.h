@@ -11,14 +11,26 @@
 #include <boost/outcome/try.hpp>
 
 #include "events/base/result.h"
+#include "events/base/time.h"
+#include "events/state/affinity_index.h"
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
 #include "events/state/placement.h"
+#include "events/state/unsettled_index.h"
 
 namespace shiplog::scheduler {
 
 /// The fleet, by name.
 using Clusters = std::map<std::string, Cluster>;
+
+/// What bears on a placement besides the binding and the clusters.
+struct Surroundings {
+  const AffinityGroup* together = nullptr;    ///< with whom the binding is to stay (M-11); nullptr: with nobody
+  const AffinityGroup* apart = nullptr;       ///< from whom it is to stay away (M-12)
+  bool component_sets = false;                ///< gate MultiplePodTemplatesScheduling
+  const UnsettledIndex* unsettled = nullptr;  ///< gate SchedulingOvercommitProtection; nullptr: it is off
+  UtcMillis now = {};
+};
 
 /// What is to be placed: one binding, under one affinity term where its placement has several.
 struct Demand {
@@ -26,8 +38,15 @@ struct Demand {
   const Placement& placement;
   const AffinityTerm* term = nullptr;  ///< the one in force; nullptr: placement.affinity counts
   bool fresh = false;                  ///< asked for explicitly: where replicas are now does not bind (S-51)
+  Surroundings around = {};
   /// The binding's kind as in Cluster::api_enablements: every cluster is asked for it.
   std::string enablement = binding.api_version + ", Kind=" + binding.kind;
+
+  /// It has components, and is for exactly one cluster: these are placed together, and their room is estimated whole
+  /// (M-1).
+  bool goes_as_a_set() const;
+  /// What has room for so much may be selected (M-1).
+  int64_t needed() const { return goes_as_a_set() ? 1 : binding.replicas; }
 
   /// What the binding has on the cluster now; nullptr: it is no target.
   const Target* previous(std::string_view cluster) const {
@@ -37,6 +56,14 @@ struct Demand {
     return nullptr;
   }
 };
+
+inline bool Demand::goes_as_a_set() const {
+  if (!around.component_sets || binding.components.empty()) return false;
+  for (const SpreadConstraint& one : placement.spread) {
+    if (one.field == "cluster" && one.min_groups == 1 && one.max_groups == 1) return true;
+  }
+  return false;
+}
 
 /// A cluster that passed the filters.
 struct Candidate {

@@ -22,7 +22,7 @@ bool asks_for_room(const Demand& demand) {
 
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
-  const Estimate estimate{demand.binding};
+  const Estimate estimate{demand};
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     candidate.score = cluster_locality(demand, *candidate.cluster);

@@ -18,12 +18,13 @@ struct Scene {
   Clusters clusters;
   bool fresh = false;
   std::string name;  // of the cluster in question
+  Surroundings around;
 
   Cluster& cluster() { return clusters.at(name); }
 
   bool chosen() const {
     Explanation unread;
-    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh}, unread);
+    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh, around}, unread);
     return placed.targets &&
            std::ranges::any_of(placed.targets.value(), [&](const Target& target) { return target.cluster == name; });
   }
@@ -142,6 +143,40 @@ void lift_eviction(Scene& scene, Words& words) {
   }
 }
 
+/// "a, b and 3 more".
+std::string named(const std::vector<ObjectKey>& bindings) {
+  constexpr size_t kMostNamed = 3;
+  std::string text;
+  for (size_t at = 0; at < std::min(kMostNamed, bindings.size()); ++at) {
+    text += (at == 0 ? "" : ", ") + bindings[at].name;
+  }
+  return bindings.size() <= kMostNamed ? text : text + " and " + std::to_string(bindings.size() - kMostNamed) + " more";
+}
+
+/// Of the others of the group, those that have targets and are (or are not) on the cluster.
+std::vector<ObjectKey> others(const AffinityGroup& group, const Scene& scene, bool there) {
+  std::vector<ObjectKey> found;
+  for (const auto& [key, targets] : group.members) {
+    if (key == scene.binding.key || targets.empty()) continue;
+    if (std::ranges::binary_search(targets, scene.name) == there) found.push_back(key);
+  }
+  return found;
+}
+
+void lift_groups(Scene& scene, Words& words) {
+  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
+  if (scene.around.together != nullptr && workload_affinity(demand, scene.cluster())) {
+    words.push_back("place " + named(others(*scene.around.together, scene, false)) + " on" + on(scene) +
+                    " too: it stays with them (" + scene.binding.affinity_group + ")");
+    scene.around.together = nullptr;
+  }
+  if (scene.around.apart != nullptr && workload_anti_affinity(demand, scene.cluster())) {
+    words.push_back("move " + named(others(*scene.around.apart, scene, true)) + " off" + on(scene) +
+                    ": it stays apart from them (" + scene.binding.anti_affinity_group + ")");
+    scene.around.apart = nullptr;
+  }
+}
+
 /// Which region, zone or provider it should be in can matter: the first of the fleet's with which it is chosen.
 void lift_spread(Scene& scene, Words& words) {
   for (const SpreadConstraint& spread : std::vector<SpreadConstraint>{scene.placement.spread}) {
@@ -198,6 +233,9 @@ std::optional<int64_t> smallest(int64_t least, int64_t most, Works works) {
 std::optional<std::string> widen_spread(const Scene& scene) {
   for (size_t at = 0; at < scene.placement.spread.size(); ++at) {
     const SpreadConstraint& spread = scene.placement.spread[at];
+    // A set of components is for one cluster: with more it would be no set any more.
+    const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
+    if (spread.field == "cluster" && demand.goes_as_a_set()) continue;
     Scene tried = scene;
     const auto works = [&](int64_t groups) {
       tried.placement.spread[at].max_groups = groups;
@@ -214,7 +252,7 @@ std::optional<std::string> widen_spread(const Scene& scene) {
 }
 
 std::optional<std::string> give_weight(const Scene& scene) {
-  if (!scene.binding.workload || scene.placement.strategy != Strategy::kStaticWeight) return std::nullopt;
+  if (!scene.binding.divisible() || scene.placement.strategy != Strategy::kStaticWeight) return std::nullopt;
   constexpr int64_t kMostWeight = 1'000'000;
   Scene tried = scene;
   ClusterAffinity self;
@@ -228,8 +266,30 @@ std::optional<std::string> give_weight(const Scene& scene) {
   return "give" + on(scene) + " a static weight of " + std::to_string(*weight);
 }
 
+/// For one set of its components, where they are placed as one.
+std::optional<std::string> make_room_for_a_set(const Scene& scene) {
+  Scene tried = scene;
+  auto& room = tried.cluster().room;
+  const auto add = [&](const std::string& resource, int64_t units, int64_t milli, int64_t counted) {
+    Cluster::Room& has = room[resource];
+    has = {std::max<int64_t>(has.units, 0) + units, std::max<int64_t>(has.milli, 0) + milli,
+           std::max<int64_t>(has.counted, 0) + counted};
+  };
+  for (const Component& one : scene.binding.components) {
+    add("pods", one.replicas, 1000 * one.replicas, 1000 * one.replicas);
+    for (const auto& [name, request] : one.request) {
+      add(name, request.units() * one.replicas, request.milli() * one.replicas, one.counted.at(name) * one.replicas);
+    }
+  }
+  if (!tried.chosen()) return std::nullopt;
+  return "make room for one more set of its components in" + on(scene);
+}
+
 std::optional<std::string> make_room(const Scene& scene) {
   if (!scene.binding.workload) return std::nullopt;
+  if (Demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around}.goes_as_a_set()) {
+    return make_room_for_a_set(scene);
+  }
   Scene tried = scene;
   const Cluster before = tried.cluster();
   const auto more = smallest(1, std::max<int64_t>(2 * scene.binding.replicas, 2), [&](int64_t replicas) {
@@ -249,7 +309,7 @@ std::optional<std::string> make_room(const Scene& scene) {
 }
 
 std::optional<std::string> scale_up(const Scene& scene) {
-  if (!scene.binding.workload) return std::nullopt;
+  if (!scene.binding.divisible()) return std::nullopt;
   constexpr int64_t kMostTimes = 16;
   Scene tried = scene;
   const int64_t now = scene.binding.replicas;
@@ -280,10 +340,10 @@ std::optional<Words> pull_a_lever(const Scene& scene) {
 }  // namespace
 
 std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placement, const Clusters& clusters,
-                                 const std::string& cluster, bool fresh) {
+                                 const std::string& cluster, bool fresh, const Surroundings& around) {
   const auto found = clusters.find(cluster);
   if (found == clusters.end() || found->second.deleting) return std::nullopt;
-  Scene scene{binding, placement, clusters, fresh, cluster};
+  Scene scene{binding, placement, clusters, fresh, cluster, around};
   if (scene.chosen()) return std::nullopt;
   std::vector<Attempt> ways = ways_in(scene);
   std::optional<Remedy> best;
@@ -291,6 +351,7 @@ std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placem
     lift_api(changed, words);
     lift_taints(changed, words);
     lift_eviction(changed, words);
+    lift_groups(changed, words);
     lift_spread(changed, words);
     if (changed.chosen() && (!best || words.size() < best->changes.size())) best = Remedy{words, true};
   }

@@ -21,6 +21,6 @@ struct Remedy {
 /// placement. What is proposed has been tried by placing again. nullopt: the cluster is chosen as it is, is leaving, or
 /// not there. `fresh`: the placement was asked for explicitly. Pure.
 std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placement, const Clusters& clusters,
-                                 const std::string& cluster, bool fresh);
+                                 const std::string& cluster, bool fresh, const Surroundings& around = {});
 
 }  // namespace shiplog::scheduler

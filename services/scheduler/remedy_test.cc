@@ -141,5 +141,15 @@ TEST(Remedy, AMoreEvenWeightWhereTooFewReplicasAreDivided) {
             "give cluster c a static weight of 4");
 }
 
+TEST(Remedy, OfSeveralWaysInTheOneWithTheFewestChangesCounts) {
+  const Case from{.replicas = 2, .scheduling = kDuplicated, .clusters = {{"a", 10}, {"b", 10}}, .placement = R"({
+      "clusterAffinities": [
+        {"affinityName": "gold", "clusterNames": ["z"], "labelSelector": {"matchLabels": {"tier": "gold"}}},
+        {"affinityName": "rest", "exclude": ["b"]}]})"};
+  EXPECT_EQ(answer(from), "a:2");
+  EXPECT_EQ(remedy(from, "b"), "take b out of clusterAffinities[rest].exclude")
+      << "not: add b to clusterAffinities[gold].clusterNames, and label it";
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler

@@ -72,6 +72,7 @@ class SchedulerService final : public Service {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (is_binding(change.object)) return on_binding(state, change, wake);
     if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
+    if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
     if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
       wake_over_quota(state, change.object.ns, wake);
     }
@@ -130,8 +131,29 @@ class SchedulerService final : public Service {
     if (!change.removed() && (before["generation"] != after["generation"] || before["labels"] != after["labels"])) {
       wake.push_back(change.object);
     }
+    wake_peers(state, change, wake);
     // Room in a quota may have come free.
     if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
+  }
+
+  /// Those that were refused look again when another of their group is placed, moves, or comes and goes (M-10 to M-12):
+  /// upstream leaves them until something else wakes them.
+  void wake_peers(const State& state, const Change& change, std::vector<ObjectKey>& wake) const {
+    const Value& before = change.before["spec"];
+    const Value& after = change.after["spec"];
+    const Value& was = before["workloadAffinityGroups"];
+    const Value& is = after["workloadAffinityGroups"];
+    if ((!was.is_object() && !is.is_object()) || (was == is && before["clusters"] == after["clusters"])) return;
+    const auto wake_refused = [&](const AffinityGroup* group) {
+      if (group == nullptr) return;
+      for (const auto& [key, targets] : group->members) {
+        if (key != change.object && refused_.contains(key)) wake.push_back(key);
+      }
+    };
+    for (const Value* groups : {&was, &is}) {
+      wake_refused(state.affinities().together(change.object.ns, (*groups)["affinityGroup"].as_string()));
+      wake_refused(state.affinities().apart(change.object.ns, (*groups)["antiAffinityGroup"].as_string()));
+    }
   }
 
   void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {

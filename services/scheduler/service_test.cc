@@ -57,6 +57,34 @@ TEST(SchedulerService, PlacesABindingAndThenLeavesItAlone) {
   EXPECT_TRUE(again->folded.empty());
 }
 
+TEST(SchedulerService, AMemberOfAGroupThatMovesWakesThoseThatWereRefused_M_10) {
+  for (const char* side : {"affinityGroup", "antiAffinityGroup"}) {
+    History history = fleet();
+    history.object(kOther, binding_text("{}"));
+    for (const ObjectKey& key : {kBinding, kOther}) {
+      history.edit(key, [&](Value& binding) {
+        binding.edit("spec").edit("workloadAffinityGroups").set(side, "app=shop");
+        binding.edit("spec").erase("replicaRequirements");
+      });
+    }
+    // One holds the only cluster, or is where the other cannot go: the other is refused.
+    history.object({type::kCluster, "", "m2"}, R"({"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}})");
+    const char* first = std::string_view{side} == "affinityGroup" ? "m2" : "m1";
+    history.edit(kOther, [&](Value& other) {
+      other.edit("spec").set("clusters", Value::array({Value::object({{"name", first}, {"replicas", 2}})}));
+    });
+    const auto service = make_scheduler_service();
+    std::vector<ObjectKey> started;
+    reconcile(*service, history);
+    EXPECT_EQ(reason_of(history), "NoClusterFit") << side;
+    service->on_start(history.state(), started);
+    const Keys keys = woken(*service, history, {DeletionRequested{kOther}});
+    EXPECT_TRUE(std::ranges::find(keys, kBinding) != keys.end()) << side;
+    reconcile(*service, history);
+    EXPECT_EQ(reason_of(history), "Success") << side;
+  }
+}
+
 TEST(SchedulerService, ABindingsPriorityIsItsPlaceInTheQueue) {  // S-6
   History history = fleet();
   history.object(kOther, binding_text("{}")).edit(kOther, [](Value& other) {

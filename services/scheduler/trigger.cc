@@ -33,8 +33,9 @@ bool placement_changed(const Binding& binding) {
 }
 
 /// S-12.
-bool replicas_changed(const Binding& binding, const Placement& placement) {
+bool replicas_changed(const State& state, const Binding& binding, const Placement& placement) {
   if (!placement.scheduling_given) return false;
+  if (state.gates().multiple_pod_templates && !binding.components.empty() && binding.targets.empty()) return true;
   const auto& targets = binding.targets;
   if (placement.strategy == Strategy::kDuplicated) {
     return std::any_of(targets.begin(), targets.end(),
@@ -63,7 +64,8 @@ std::optional<Trigger> trigger_of(const State& state, const Binding& binding, co
   // A request for a fresh placement also holds when another reason came first.
   const bool fresh = asked_for(binding, now);
   if (placement_changed(binding)) return Trigger{"its placement is new or has changed", fresh};
-  if (replicas_changed(binding, placement)) return Trigger{"its number of replicas is not the one placed", fresh};
+  if (replicas_changed(state, binding, placement))
+    return Trigger{"its number of replicas is not the one placed", fresh};
   if (fresh) return Trigger{"rescheduling was asked for", true};
   // Without replicas nothing else tells that it was never placed.
   if (binding.scheduled_status == "False" && binding.targets.empty()) return Trigger{"it was refused before", false};

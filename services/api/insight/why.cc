@@ -4,6 +4,7 @@
 #include <set>
 
 #include "events/base/json.h"
+#include "events/state/feature_gates.h"
 #include "events/state/object.h"
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
@@ -183,15 +184,32 @@ class Answer {
     // What lies before the kept history cannot be tried again.
     SHIPLOG_TRY(const Revision oldest, HistoryQuery{view_}.oldest());
     if (placed.as_of < oldest) return std::map<std::string, Remedy>{};
-    SHIPLOG_TRY(const Value before, object(binding_key_, placed.as_of));
-    if (before.is_null()) return std::map<std::string, Remedy>{};
+    Scene scene{.key = binding_key_, .now = placed.time};
+    SHIPLOG_TRY(scene.binding, object(binding_key_, placed.as_of));
+    if (scene.binding.is_null()) return std::map<std::string, Remedy>{};
     SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = placed.as_of}));
-    std::vector<Value> fleet;
     for (const ObjectRow& row : rows) {
       SHIPLOG_TRY(auto cluster, parse_json(row.json));
-      fleet.push_back(std::move(cluster));
+      scene.fleet.push_back(std::move(cluster));
     }
-    return remedies_(binding_key_, before, fleet, left_out, placed.time);
+    SHIPLOG_TRY(add_what_is_beside(scene, placed.as_of));
+    return remedies_(scene, left_out);
+  }
+
+  /// Other bindings matter to one that stays with some of them or apart, and where room that is promised counts.
+  Result<void> add_what_is_beside(Scene& scene, Revision at) const {
+    SHIPLOG_TRY(Value gates, object(feature_gates_key(), at));
+    const bool overcommit = feature_gates_from(gates).overcommit_protection;
+    scene.beside.emplace_back(feature_gates_key(), std::move(gates));
+    if (!overcommit && !scene.binding["spec"]["workloadAffinityGroups"].is_object()) return ok();
+    ObjectList wanted{.type = type::kResourceBinding, .at = at};
+    if (!overcommit) wanted.ns = scene.key.ns;
+    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list(wanted));
+    for (const ObjectRow& row : rows) {
+      SHIPLOG_TRY(auto binding, parse_json(row.json));
+      scene.beside.emplace_back(row.key, std::move(binding));
+    }
+    return ok();
   }
 
   /// What each member got, what was changed for it on the way, and how it took it.

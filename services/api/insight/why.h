@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -21,11 +22,18 @@ struct Remedy {
   bool chosen = false;  ///< with all of the changes it is taken; else it is eligible, but still not taken
 };
 
-/// The scheduler's answer for some clusters, for a binding and a fleet as they were at `now`. A cluster that is missing
-/// from the answer is taken as it is, or was not there.
-using Remedies = std::function<Result<std::map<std::string, Remedy>>(
-    const ObjectKey& key, const Value& binding, const std::vector<Value>& fleet, const std::vector<std::string>& asked,
-    UtcMillis now)>;
+/// What a placement was decided from.
+struct Scene {
+  ObjectKey key;
+  Value binding;
+  std::vector<Value> fleet;                         ///< the Clusters
+  std::vector<std::pair<ObjectKey, Value>> beside;  ///< the feature gates; other bindings, where they matter
+  UtcMillis now = {};
+};
+
+/// The scheduler's answer for some clusters. One that is missing from it is taken as it is, or was not there.
+using Remedies =
+    std::function<Result<std::map<std::string, Remedy>>(const Scene& scene, const std::vector<std::string>& asked)>;
 
 struct WhyQuestion {
   ObjectKey object;            ///< a template, a ResourceBinding or ClusterResourceBinding, or a Work

@@ -70,8 +70,10 @@ Placed<std::vector<Target>> divide(const std::vector<Candidate>& selected, const
 
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
   if (selected.empty()) return Unplaced{Unplaced::Kind::kOther, "no clusters available to schedule"};
-  if (!demand.binding.workload) {
-    why.steps.push_back("no replicas to assign: the object goes to every selected cluster");
+  if (!demand.binding.divisible()) {
+    why.steps.push_back(demand.binding.components.empty()
+                            ? "no replicas to assign: the object goes to every selected cluster"
+                            : "its components are not divided: all of them go to every selected cluster");
     return same_for_all(selected, 0);
   }
   SHIPLOG_TRY(auto targets, divide(selected, demand, why));

@@ -13,6 +13,8 @@ namespace {
 bool always(const Demand&) { return true; }
 bool spreads(const Demand& demand) { return !demand.placement.spread.empty(); }
 bool evicts(const Demand& demand) { return !demand.binding.evicting.empty(); }
+bool stays_together(const Demand& demand) { return demand.around.together != nullptr; }
+bool stays_apart(const Demand& demand) { return demand.around.apart != nullptr; }
 
 struct Rule {
   const char* name;
@@ -21,11 +23,13 @@ struct Rule {
 };
 
 // Upstream leaves the order open (S-19). Affinity goes first: of a cluster that was never meant, nothing else matters.
-constexpr std::array<Rule, 5> kRules = {{{"ClusterAffinity", always, cluster_affinity},
+constexpr std::array<Rule, 7> kRules = {{{"ClusterAffinity", always, cluster_affinity},
                                          {"APIEnablement", always, api_enablement},
                                          {"TaintToleration", always, taint_toleration},
                                          {"SpreadConstraint", spreads, spread_constraint},
-                                         {"ClusterEviction", evicts, cluster_eviction}}};
+                                         {"ClusterEviction", evicts, cluster_eviction},
+                                         {"WorkloadAffinity", stays_together, workload_affinity},
+                                         {"WorkloadAntiAffinity", stays_apart, workload_anti_affinity}}};
 
 constexpr int64_t kNoTier = 1000;
 

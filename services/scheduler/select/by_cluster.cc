@@ -16,6 +16,7 @@ int64_t total_available(const std::vector<Candidate>& candidates) {
 Placed<std::vector<Candidate>> select_by_cluster(const std::vector<Candidate>& ordered, const SpreadConstraint& spread,
                                                  const Demand& demand) {
   const auto feasible = static_cast<int64_t>(ordered.size());
+  const int64_t needed = demand.needed();
   if (feasible < spread.min_groups) {
     return Unplaced{Unplaced::Kind::kOther, "the number of feasible clusters is less than spreadConstraint.MinGroups"};
   }
@@ -26,13 +27,13 @@ Placed<std::vector<Candidate>> select_by_cluster(const std::vector<Candidate>& o
   // From the last place to the first, trade for the roomiest cluster outside until all replicas fit.
   std::vector<Candidate> rest(ordered.begin() + count, ordered.end());
   for (auto place = selected.rbegin(); place != selected.rend(); ++place) {
-    if (total_available(selected) >= demand.binding.replicas) break;
+    if (total_available(selected) >= needed) break;
     const auto roomiest = std::max_element(rest.begin(), rest.end(), [](const Candidate& a, const Candidate& b) {
       return a.available < b.available;  // of equals max_element takes the first
     });
     if (roomiest != rest.end() && roomiest->available > place->available) std::swap(*place, *roomiest);
   }
-  if (selected.empty() || total_available(selected) < demand.binding.replicas) {
+  if (selected.empty() || total_available(selected) < needed) {
     return Unplaced{Unplaced::Kind::kOther, "no enough resource when selecting " + std::to_string(count) + " clusters"};
   }
   return selected;

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "events/state/binding.h"
+#include "events/state/cluster.h"
+
+namespace shiplog::scheduler {
+
+/// CPU is divided in thousandths, all else in whole units, both sides rounded up.
+inline bool divided_in_milli(const std::string& resource) { return resource == "cpu"; }
+
+/// The nodes of a cluster as its grades tell them: each has the least of its grade and no pods yet. Pods are put on
+/// them first fit (M-5), which changes them.
+class VirtualNodes {
+ public:
+  explicit VirtualNodes(const std::vector<Cluster::Grade>& grades);
+
+  /// Puts the component's replicas on the nodes in order, on each as many as fit. False: not all found a place; those
+  /// that did stay.
+  bool place(const Component& component);
+  /// All of them, in order, up to the first that does not find its place.
+  bool place_set(const std::vector<Component>& components);
+  /// How many whole sets can be placed one after the other, at most so many.
+  int64_t sets(const std::vector<Component>& components, int64_t most);
+  /// How many pods with this request still fit, node by node.
+  int64_t pods(const ResourceList& request) const;
+
+ private:
+  using Amounts = std::map<std::string, int64_t>;
+  struct Run {  // of equal nodes, one beside the other
+    int64_t nodes = 0;
+    int64_t pods = 0;  // that still fit on each
+    Amounts free;
+  };
+  static Amounts amounts_of(const ResourceList& request);
+  static int64_t fits(const Run& run, const Amounts& request);
+  static void take(Run& run, const Amounts& request, int64_t pods);
+  bool place(const Amounts& request, int64_t replicas);
+
+  std::vector<Run> runs_;
+};
+
+}  // namespace shiplog::scheduler
