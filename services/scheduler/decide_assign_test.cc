@@ -88,11 +88,6 @@ TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38
   EXPECT_EQ(answer(history), "nothing");
 }
 
-int64_t room_for(const Binding& binding, const Cluster& cluster) {
-  const Placement placement;
-  return Estimate{Demand{binding, placement}}(cluster);
-}
-
 TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   Binding binding;
   binding.replicas = 1;

@@ -20,8 +20,6 @@ std::string ask(const Case& from, const std::vector<std::pair<std::string, std::
   return answer(history);
 }
 
-int64_t estimate(const Binding& binding, const Cluster& cluster) { return Estimate{binding}(cluster); }
-
 TEST(SchedulerRules, ABindingThatOthersManageIsPlacedToo_S_1) {
   History history = history_of({2, kDuplicated, {{"m1", 1}}});
   history.edit(kBinding, [](Value& binding) {
@@ -257,15 +255,15 @@ TEST(SchedulerRules, GradesAreUsedWhenModelsAndCountsAreThere_S_66) {
   binding.replicas = 1;
   binding.requires_room = true;
   binding.request = resource_list_from(json(R"({"cpu": "1"})"));
-  EXPECT_EQ(estimate(binding, cluster_from(object)), 9);
+  EXPECT_EQ(room_for(binding, cluster_from(object)), 9);
   Value without_counts = object;
   without_counts.edit("spec").set("resourceModels", models);
-  EXPECT_EQ(estimate(binding, cluster_from(without_counts)), 9);
+  EXPECT_EQ(room_for(binding, cluster_from(without_counts)), 9);
   Value without_models = object;
   without_models.edit("status").edit("resourceSummary").set("allocatableModelings", counts);
-  EXPECT_EQ(estimate(binding, cluster_from(without_models)), 9);
+  EXPECT_EQ(room_for(binding, cluster_from(without_models)), 9);
   without_models.edit("spec").set("resourceModels", models);
-  EXPECT_EQ(estimate(binding, cluster_from(without_models)), 2) << "one node with at least two";
+  EXPECT_EQ(room_for(binding, cluster_from(without_models)), 2) << "one node with at least two";
 }
 
 /// Scores weigh in when regions are equal in room: S-36 divides them by the clusters that were counted.
@@ -285,12 +283,12 @@ TEST(SchedulerRules, WithoutReplicasRoomIsNotAsked_S_62_S_63) {
   binding.replicas = 0;
   binding.requires_room = true;
   binding.request = resource_list_from(json(R"({"cpu": "1"})"));
-  EXPECT_EQ(estimate(binding, Cluster{}), 2147483647);
+  EXPECT_EQ(room_for(binding, Cluster{}), 2147483647);
   binding.replicas = 7;
   binding.requires_room = false;
   Cluster endless;
   endless.room["pods"] = {int64_t{1} << 40, int64_t{1000} << 40};
-  EXPECT_EQ(estimate(binding, endless), 7) << "no bound was found";
+  EXPECT_EQ(room_for(binding, endless), 7) << "no bound was found";
 }
 
 /// Whatever fleet and constraints: what is placed keeps to them, has room, and is the same when asked again; what is

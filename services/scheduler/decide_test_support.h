@@ -9,6 +9,7 @@
 #include "events/state/binding.h"
 #include "services/scheduler/assign/words.h"
 #include "services/scheduler/decide.h"
+#include "services/scheduler/estimate/resource_summary.h"
 #include "tests/support/given.h"
 
 // How the tests of decide() ask: a fleet and a binding in, an answer in words out. Only they include it.
@@ -116,5 +117,11 @@ inline std::string answer(const History& history) {
   return std::holds_alternative<StatusUpdated>(event) ? "stands" : "nothing new";
 }
 inline std::string answer(const Case& from) { return answer(history_of(from)); }
+
+/// How many more replicas of the binding fit on the cluster.
+inline int64_t room_for(const Binding& binding, const Cluster& cluster) {
+  const Placement placement;
+  return Estimate{Demand{binding, placement}}(cluster);
+}
 
 }  // namespace shiplog::scheduler

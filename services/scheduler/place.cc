@@ -23,6 +23,10 @@ bool asks_for_room(const Demand& demand) {
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
   const Estimate estimate{demand};
+  if (room && demand.goes_as_a_set()) why.steps.push_back("room is counted in whole sets of its components");
+  if (room && demand.around.unsettled != nullptr) {
+    why.steps.push_back("room leaves out what was placed in the last five minutes and is not healthy yet");
+  }
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     candidate.score = cluster_locality(demand, *candidate.cluster);

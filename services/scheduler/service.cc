@@ -104,7 +104,7 @@ class SchedulerService final : public Service {
   static void step(TaskPtr task, int attempts) {
     auto decided = scheduler::decide(task->state(), task->key(), task->now());
     if (!decided) return task->retry(decided.error());
-    if (!decided.value()) return task->done();
+    if (!decided.value()) return task->done(look_again_after(task->state(), task->key()));
     const Event& event = decided.value()->events.front();
     const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
     task->append_decision(std::move(*decided.value()), [task, attempts, refusal](Result<Revision> appended) {
@@ -116,6 +116,13 @@ class SchedulerService final : public Service {
       if (!again || attempts <= 1) return task->retry(appended.error());
       step(task, attempts - 1);
     });
+  }
+
+  /// Room that was promised to others comes free by itself when the promise ends: nothing that changes tells of it
+  /// (S-7).
+  static Millis look_again_after(const State& state, const ObjectKey& key) {
+    constexpr Millis kPromise{5 * 60 * 1000};
+    return state.gates().overcommit_protection && refused(state.value_of(key)) ? kPromise : Millis{0};
   }
 
   void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {

@@ -85,6 +85,22 @@ TEST(SchedulerService, AMemberOfAGroupThatMovesWakesThoseThatWereRefused_M_10) {
   }
 }
 
+TEST(SchedulerService, WhatWasRefusedLooksAgainOncePromisesHaveEnded_M_8_S_7) {
+  History history = fleet(R"({"clusterAffinity": {"clusterNames": ["none"]}})");
+  const auto service = make_scheduler_service();
+  reconcile(*service, history);
+  ASSERT_EQ(reason_of(history), "NoClusterFit");
+  const auto looks_again = [&] {
+    auto task = std::make_shared<FakeTask>(history, kBinding);
+    service->reconcile(task);
+    EXPECT_TRUE(task->folded.empty());
+    return task->looks_again;
+  };
+  EXPECT_FALSE(looks_again()) << "whatever lets it in will wake it";
+  history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+  EXPECT_TRUE(looks_again());
+}
+
 TEST(SchedulerService, ABindingsPriorityIsItsPlaceInTheQueue) {  // S-6
   History history = fleet();
   history.object(kOther, binding_text("{}")).edit(kOther, [](Value& other) {

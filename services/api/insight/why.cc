@@ -184,7 +184,9 @@ class Answer {
     // What lies before the kept history cannot be tried again.
     SHIPLOG_TRY(const Revision oldest, HistoryQuery{view_}.oldest());
     if (placed.as_of < oldest) return std::map<std::string, Remedy>{};
-    Scene scene{.key = binding_key_, .now = placed.time};
+    Scene scene;
+    scene.key = binding_key_;
+    scene.now = placed.time;
     SHIPLOG_TRY(scene.binding, object(binding_key_, placed.as_of));
     if (scene.binding.is_null()) return std::map<std::string, Remedy>{};
     SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = placed.as_of}));

@@ -55,7 +55,7 @@ std::string graded(int pods) {
          R"(}, "allocatableModelings": [{"grade": 0, "count": 3}, {"grade": 2, "count": 2}, {"grade": 3, "count": 1}]})";
 }
 
-TEST(Estimate, SetsAreBoundByPodsAndByTheSumOfWhatTheyNeed_X_62_M_3) {
+TEST(Estimate, SetsAreBoundByPodsAndByTheSumOfWhatTheyNeed_X_62_M_3) {  // X-62
   EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "12", "pods": 10}})")), 2);
   EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "100", "pods": 10}})")), 3);
   EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "4", "pods": 10}})")), 0);

@@ -1,0 +1,192 @@
+// Where workloads go because of others, or as a whole, through kubectl with three real members: groups that stay
+// together or apart, workloads with several pod templates, room that is promised.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::vector<std::string> kMembers = {"member1", "member2", "member3"};
+const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments/";
+const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
+
+class Placement : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    for (const std::string& name : kMembers) fleet_.join(name);
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+  void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
+
+  void restart_with(const std::string& gates) {
+    fleet_.kill("plane");
+    fleet_.serve("plane", {"--feature-gates=" + gates});
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+
+  void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
+
+  static std::string deployment(const std::string& name, const std::string& labels, const std::string& cpu = "10m") {
+    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", labels: {" + labels +
+           "}}\nspec:\n  replicas: 1\n  selector: {matchLabels: {run: " + name +
+           "}}\n  template:\n    metadata: {labels: {run: " + name +
+           "}}\n    spec:\n      containers:\n      - {name: main, image: nginx, resources: {requests: {cpu: " + cpu +
+           "}}}\n---\n";
+  }
+  static std::string policy(const std::string& name, const std::string& placement, const std::string& more = "",
+                            const std::string& kind = "apps/v1, kind: Deployment") {
+    return "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " + name +
+           "}\nspec:\n  resourceSelectors: [{apiVersion: " + kind + ", name: " + name + "}]\n  placement: {" +
+           placement + "}\n" + more + "---\n";
+  }
+  std::string targets(const std::string& binding) {
+    std::string names;
+    const Value found = api_->get(kBindings + binding).json;
+    for (const Value& target : found["spec"]["clusters"].items()) {
+      names += (names.empty() ? "" : " ") + target["name"].str();
+    }
+    return names;
+  }
+  void expect_targets(const std::string& binding, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return targets(binding) == wanted; })) << api_->get(kBindings + binding);
+  }
+  void expect_refused(const std::string& binding, const std::string& message) {
+    EXPECT_TRUE(eventually([&] {
+      const Value found = api_->get(kBindings + binding).json;
+      for (const Value& condition : found["status"]["conditions"].items()) {
+        if (condition["message"].as_string().find(message) != std::string_view::npos) return true;
+      }
+      return false;
+    })) << api_->get(kBindings + binding);
+  }
+
+  Fleet fleet_;
+  std::unique_ptr<ApiClient> api_;
+};
+
+TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
+  const std::string with = "workloadAffinity: {affinity: {groupByLabelKey: app}}";
+  const std::string without = "workloadAffinity: {antiAffinity: {groupByLabelKey: tier}}";
+  apply(deployment("one", "app: shop, tier: db") +
+        policy("one",
+               "clusterAffinity: {clusterNames: [member1]}, workloadAffinity: {affinity: {groupByLabelKey: "
+               "app}, antiAffinity: {groupByLabelKey: tier}}"));
+  expect_targets("one-deployment", "member1");
+  EXPECT_EQ(to_json(api_->get(kBindings + "one-deployment").json["spec"]["workloadAffinityGroups"]),
+            R"({"affinityGroup":"app=shop","antiAffinityGroup":"tier=db"})");
+
+  apply(deployment("two", "app: shop") + policy("two", with) + deployment("three", "tier: db") +
+        policy("three", without) + deployment("alone", "app: bank") + policy("alone", with));
+  expect_targets("two-deployment", "member1");
+  expect_targets("three-deployment", "member2 member3");
+  expect_targets("alone-deployment", "member1 member2 member3");
+  for (const std::string& one : kMembers) {
+    EXPECT_TRUE(eventually([&] {
+      return (fleet_.api(one).get(kDeployments + "two").status == 200) == (one == "member1") &&
+             (fleet_.api(one).get(kDeployments + "three").status == 200) == (one != "member1");
+    })) << one;
+  }
+
+  const std::string why = fleet_.shiplogctl_ok({"why", "deployment/two", "--cluster", "member2"});
+  EXPECT_NE(why.find("ResourceBinding with the same affinity group does not target this cluster"), std::string::npos)
+      << why;
+  EXPECT_NE(why.find("place one-deployment on cluster member2 too: it stays with them (app=shop)"), std::string::npos)
+      << why;
+
+  // Whoever is left no cluster waits until one of the others goes.
+  apply(deployment("four", "tier: db") + policy("four", "clusterAffinity: {clusterNames: [member1]}, " + without));
+  expect_refused("four-deployment", "cluster already has workload with the same anti-affinity group");
+  const std::string refused = fleet_.shiplogctl_ok({"why", "deployment/four", "--cluster", "member1"});
+  EXPECT_NE(refused.find("move one-deployment off cluster member1"), std::string::npos) << refused;
+  fleet_.kubectl_ok({"delete", "deployment", "one", "--timeout=50s"});
+  expect_targets("four-deployment", "member1");
+  expect_targets("two-deployment", "member1");
+}
+
+const std::string kFlinkDefinition = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: flinkdeployments.flink.apache.org}
+spec:
+  group: flink.apache.org
+  names: {kind: FlinkDeployment, plural: flinkdeployments, singular: flinkdeployment}
+  scope: Namespaced
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+)";
+std::string flink(const std::string& name) {
+  return "apiVersion: flink.apache.org/v1beta1\nkind: FlinkDeployment\nmetadata: {name: " + name + R"(}
+spec:
+  jobManager: {replicas: 1, resource: {cpu: 1, memory: 1Gi}}
+  taskManager: {replicas: 2, resource: {cpu: 2, memory: 1Gi}}
+---
+)";
+}
+
+TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_M_6_D_28) {
+  apply(kFlinkDefinition);
+  for (const std::string& one : kMembers) fleet_.kubectl_ok({"apply", "-f", "-"}, kFlinkDefinition, one);
+  const std::string one_cluster = "spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]";
+  // Five of a member's eight cpus are taken: a set of five does not fit there.
+  apply(deployment("busy", "run: busy", "5") + policy("busy", "clusterAffinity: {clusterNames: [member1]}"));
+  EXPECT_TRUE(eventually([&] {
+    const Value found = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json;
+    return found["status"]["resourceSummary"]["allocated"]["cpu"].str().starts_with("5");
+  })) << api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1");
+  EXPECT_TRUE(eventually(
+      [&] { return api_->get("/apis/flink.apache.org/v1beta1/namespaces/default/flinkdeployments").status == 200; }));
+  const std::string kind = "flink.apache.org/v1beta1, kind: FlinkDeployment";
+
+  restart_with("MultiplePodTemplatesScheduling=true");
+  apply(flink("job") + policy("job", one_cluster, "", kind));
+  EXPECT_TRUE(eventually([&] {
+    return to_json(api_->get(kBindings + "job-flinkdeployment").json["spec"]["clusters"]) ==
+           R"([{"components":[{"name":"jobmanager","replicas":1},{"name":"taskmanager","replicas":2}],)"
+           R"("name":"member2"}])";
+  })) << api_->get(kBindings + "job-flinkdeployment");
+  const std::string path = "/apis/flink.apache.org/v1beta1/namespaces/default/flinkdeployments/job";
+  EXPECT_TRUE(eventually([&] { return fleet_.api("member2").get(path).status == 200; }));
+  EXPECT_EQ(fleet_.api("member2").get(path).json["spec"]["taskManager"]["replicas"].as_int(), 2) << "as the template";
+  EXPECT_EQ(fleet_.api("member1").get(path).status, 404);
+  const std::string why = fleet_.shiplogctl_ok({"why", "flinkdeployment/job", "--cluster", "member1"});
+  EXPECT_NE(why.find("make room for one more set of its components in cluster member1"), std::string::npos) << why;
+
+  // Gates are the fleet's: a process that says nothing leaves them as they are, one that says otherwise changes them.
+  fleet_.kill("plane");
+  fleet_.serve("plane");
+  apply(flink("next") + policy("next", one_cluster, "", kind));
+  EXPECT_TRUE(eventually([&] {
+    return api_->get(kBindings + "next-flinkdeployment").json["spec"]["components"].size() == 2;
+  })) << api_->get(kBindings + "next-flinkdeployment");
+  restart_with("MultiplePodTemplatesScheduling=false");
+  EXPECT_TRUE(eventually([&] {
+    const Value spec = api_->get(kBindings + "next-flinkdeployment").json["spec"];
+    return spec["replicas"].as_int() == 3 && spec["components"].is_null();
+  })) << api_->get(kBindings + "next-flinkdeployment");
+}
+
+TEST_F(Placement, WhatIsPromisedToOneIsNotGivenToAnother_M_8_M_9) {
+  restart_with("SchedulingOvercommitProtection=true");
+  const std::string few = "replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}";
+  // It is placed but not dispatched, so that no member knows of it.
+  apply(deployment("first", "run: first", "7") + policy("first", few, "  suspension: {dispatching: true}\n"));
+  expect_targets("first-deployment", "member1");
+  apply(deployment("second", "run: second", "7") + policy("second", few, "  suspension: {dispatching: true}\n"));
+  expect_targets("second-deployment", "member2");
+  restart_with("SchedulingOvercommitProtection=false");
+  apply(deployment("third", "run: third", "7") + policy("third", few, "  suspension: {dispatching: true}\n"));
+  expect_targets("third-deployment", "member1");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
