@@ -142,5 +142,35 @@ TEST(Remedy, RoomForOneMoreSetLetsAClusterIn_M_1) {
   EXPECT_EQ(found->changes, std::vector<std::string>{"make room for one more set of its components in cluster c"});
 }
 
+TEST(Remedy, RoomIsMadeOnNodesWhereTheyAreTold_S_70) {
+  for (const bool sets : {true, false}) {
+    History history = fleet({.replicas = sets ? 0 : 3, .scheduling = kDynamic, .clusters = {}, .placement = kOne});
+    for (const char* name : {"a", "b", "c"}) {
+      history.edit(cluster_key(name), [&](Value& value) {
+        value.edit("spec").set("resourceModels", json(R"([{"grade": 1, "ranges": [{"name": "cpu", "min": "4"}]}])"));
+        value.edit("status")
+            .edit("resourceSummary")
+            .set("allocatableModelings",
+                 json(std::string{name} == "b" ? R"([{"grade": 1, "count": 3}])" : R"([{"grade": 1, "count": 1}])"));
+        value.edit("status").edit("resourceSummary").edit("allocatable").set("cpu", "100");
+      });
+    }
+    history.edit(kBinding, [&](Value& binding) {
+      if (sets) return;
+      binding.edit("spec").erase("components");
+      binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "3");
+    });
+    EXPECT_EQ(answer(history), sets ? "b:0" : "b:3");
+    const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
+    const auto found = remedy_for(binding, placement_from(binding.placement).value(), history.state().clusters(), "a",
+                                  false, {.component_sets = true});
+    ASSERT_TRUE(found && found->chosen) << sets;
+    if (sets) {
+      EXPECT_EQ(found->changes.front(), "make room for 2 more sets of its components in cluster a")
+          << "b has room for two";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler

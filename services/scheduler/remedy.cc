@@ -266,29 +266,43 @@ std::optional<std::string> give_weight(const Scene& scene) {
   return "give" + on(scene) + " a static weight of " + std::to_string(*weight);
 }
 
-/// For one set of its components, where they are placed as one.
-std::optional<std::string> make_room_for_a_set(const Scene& scene) {
+/// For sets of its components, where they are placed as one.
+std::optional<std::string> make_room_for_sets(const Scene& scene) {
+  constexpr int64_t kMostSets = 1024;
   Scene tried = scene;
-  auto& room = tried.cluster().room;
-  const auto add = [&](const std::string& resource, int64_t units, int64_t milli, int64_t counted) {
-    Cluster::Room& has = room[resource];
-    has = {std::max<int64_t>(has.units, 0) + units, std::max<int64_t>(has.milli, 0) + milli,
-           std::max<int64_t>(has.counted, 0) + counted};
-  };
-  for (const Component& one : scene.binding.components) {
-    add("pods", one.replicas, 1000 * one.replicas, 1000 * one.replicas);
-    for (const auto& [name, request] : one.request) {
-      add(name, request.units() * one.replicas, request.milli() * one.replicas, one.counted.at(name) * one.replicas);
+  const Cluster before = tried.cluster();
+  const auto more = smallest(1, kMostSets, [&](int64_t sets) {
+    auto& room = tried.cluster().room;
+    room = before.room;
+    const auto add = [&](const std::string& resource, int64_t units, int64_t milli, int64_t counted) {
+      Cluster::Room& has = room[resource];
+      has = {std::max<int64_t>(has.units, 0) + units * sets, std::max<int64_t>(has.milli, 0) + milli * sets,
+             std::max<int64_t>(has.counted, 0) + counted * sets};
+    };
+    Cluster::Grade node{sets, {}};  // where nodes are told, each set gets one
+    for (const Component& one : scene.binding.components) {
+      add("pods", one.replicas, 1000 * one.replicas, 1000 * one.replicas);
+      for (const auto& [name, request] : one.request) {
+        const int64_t units = request.units() * one.replicas;
+        const int64_t milli = request.milli() * one.replicas;
+        add(name, units, milli, one.counted.at(name) * one.replicas);
+        node.least[name].units += units;
+        node.least[name].milli += milli;
+      }
     }
-  }
-  if (!tried.chosen()) return std::nullopt;
-  return "make room for one more set of its components in" + on(scene);
+    tried.cluster().grades = before.grades;
+    if (!before.grades.empty()) tried.cluster().grades.push_back(std::move(node));
+    return tried.chosen();
+  });
+  if (!more) return std::nullopt;
+  return "make room for " + (*more == 1 ? std::string{"one more set"} : std::to_string(*more) + " more sets") +
+         " of its components in" + on(scene);
 }
 
 std::optional<std::string> make_room(const Scene& scene) {
   if (!scene.binding.workload) return std::nullopt;
   if (Demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around}.goes_as_a_set()) {
-    return make_room_for_a_set(scene);
+    return make_room_for_sets(scene);
   }
   Scene tried = scene;
   const Cluster before = tried.cluster();
@@ -302,6 +316,12 @@ std::optional<std::string> make_room(const Scene& scene) {
     };
     add("pods", 1, 1000);
     for (const auto& [name, request] : scene.binding.request) add(name, request.units(), request.milli());
+    if (!before.grades.empty()) {  // where nodes are told, more of them
+      Cluster::Grade node{replicas, {}};
+      for (const auto& [name, request] : scene.binding.request) node.least[name] = {request.units(), request.milli()};
+      tried.cluster().grades = before.grades;
+      tried.cluster().grades.push_back(std::move(node));
+    }
     return tried.chosen();
   });
   if (!more) return std::nullopt;

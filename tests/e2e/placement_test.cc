@@ -24,9 +24,10 @@ class Placement : public ::testing::Test {
   }
   void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
 
-  void restart_with(const std::string& gates) {
+  void restart_with(const std::string& gates) { restart({"--feature-gates=" + gates}); }
+  void restart(const std::vector<std::string>& options) {
     fleet_.kill("plane");
-    fleet_.serve("plane", {"--feature-gates=" + gates});
+    fleet_.serve("plane", options);
     api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   }
 
@@ -127,8 +128,8 @@ spec:
 std::string flink(const std::string& name) {
   return "apiVersion: flink.apache.org/v1beta1\nkind: FlinkDeployment\nmetadata: {name: " + name + R"(}
 spec:
-  jobManager: {replicas: 1, resource: {cpu: 1, memory: 1Gi}}
-  taskManager: {replicas: 2, resource: {cpu: 2, memory: 1Gi}}
+  jobManager: {replicas: 1, resource: {cpu: 0.5, memory: 1Gi}}
+  taskManager: {replicas: 2, resource: {cpu: 0.5, memory: 1Gi}}
 ---
 )";
 }
@@ -137,11 +138,12 @@ TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_
   apply(kFlinkDefinition);
   for (const std::string& one : kMembers) fleet_.kubectl_ok({"apply", "-f", "-"}, kFlinkDefinition, one);
   const std::string one_cluster = "spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]";
-  // Five of a member's eight cpus are taken: a set of five does not fit there.
-  apply(deployment("busy", "run: busy", "5") + policy("busy", "clusterAffinity: {clusterNames: [member1]}"));
+  // A member's node has 8 cpus and 16Gi, which by the default grades is at least 2 and 16Gi. With seven of the cpus
+  // taken it is at least 1: a set of one and a half does not fit there.
+  apply(deployment("busy", "run: busy", "7") + policy("busy", "clusterAffinity: {clusterNames: [member1]}"));
   EXPECT_TRUE(eventually([&] {
     const Value found = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json;
-    return found["status"]["resourceSummary"]["allocated"]["cpu"].str().starts_with("5");
+    return found["status"]["resourceSummary"]["allocated"]["cpu"].str().starts_with("7");
   })) << api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1");
   EXPECT_TRUE(eventually(
       [&] { return api_->get("/apis/flink.apache.org/v1beta1/namespaces/default/flinkdeployments").status == 200; }));
@@ -162,8 +164,7 @@ TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_
   EXPECT_NE(why.find("make room for one more set of its components in cluster member1"), std::string::npos) << why;
 
   // Gates are the fleet's: a process that says nothing leaves them as they are, one that says otherwise changes them.
-  fleet_.kill("plane");
-  fleet_.serve("plane");
+  restart({});
   apply(flink("next") + policy("next", one_cluster, "", kind));
   EXPECT_TRUE(eventually([&] {
     return api_->get(kBindings + "next-flinkdeployment").json["spec"]["components"].size() == 2;
@@ -178,13 +179,13 @@ TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_
 TEST_F(Placement, WhatIsPromisedToOneIsNotGivenToAnother_M_8_M_9) {
   restart_with("SchedulingOvercommitProtection=true");
   const std::string few = "replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}";
-  // It is placed but not dispatched, so that no member knows of it.
-  apply(deployment("first", "run: first", "7") + policy("first", few, "  suspension: {dispatching: true}\n"));
+  // A member's node counts as one with 2 cpus (grade 2). What is placed is not dispatched, so no member knows of it.
+  apply(deployment("first", "run: first", "2") + policy("first", few, "  suspension: {dispatching: true}\n"));
   expect_targets("first-deployment", "member1");
-  apply(deployment("second", "run: second", "7") + policy("second", few, "  suspension: {dispatching: true}\n"));
+  apply(deployment("second", "run: second", "2") + policy("second", few, "  suspension: {dispatching: true}\n"));
   expect_targets("second-deployment", "member2");
   restart_with("SchedulingOvercommitProtection=false");
-  apply(deployment("third", "run: third", "7") + policy("third", few, "  suspension: {dispatching: true}\n"));
+  apply(deployment("third", "run: third", "2") + policy("third", few, "  suspension: {dispatching: true}\n"));
   expect_targets("third-deployment", "member1");
 }
 
