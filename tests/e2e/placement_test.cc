@@ -184,6 +184,10 @@ TEST_F(Placement, WhatIsPromisedToOneIsNotGivenToAnother_M_8_M_9) {
   expect_targets("first-deployment", "member1");
   apply(deployment("second", "run: second", "2") + policy("second", few, "  suspension: {dispatching: true}\n"));
   expect_targets("second-deployment", "member2");
+  Process& wrong = fleet_.serve("wrong", {"--feature-gates=Teleportation=true"}, false);
+  EXPECT_TRUE(eventually([&] { return !wrong.running(); }));
+  EXPECT_NE(fleet_.log_tail("wrong").find("there is no feature gate \"Teleportation\"; there are: "), std::string::npos)
+      << fleet_.log_tail("wrong");
   restart_with("SchedulingOvercommitProtection=false");
   apply(deployment("third", "run: third", "2") + policy("third", few, "  suspension: {dispatching: true}\n"));
   expect_targets("third-deployment", "member1");
