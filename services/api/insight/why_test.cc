@@ -62,14 +62,14 @@ class InsightWhyTest : public testing::Test {
   Result<Value> ask(const ObjectKey& object, const std::string& cluster = "", std::optional<Revision> at = {}) {
     Reader reader = fleet.reader();
     const View view = must(reader.view());
-    return why(view, kinds_, {object, cluster, at}, [this](auto&&... given) { return remedies(given...); });
+    return why(view, kinds_, {object, cluster, at},
+               [](const Scene& scene, const std::vector<std::string>& asked) { return remedies(scene, asked); });
   }
-  Result<std::map<std::string, Remedy>> remedies(const ObjectKey& key, const Value& binding,
-                                                 const std::vector<Value>& clusters,
-                                                 const std::vector<std::string>& asked, UtcMillis) {
-    EXPECT_EQ(key, kBinding);
-    EXPECT_TRUE(binding["spec"]["clusters"].is_null()) << "as it was before it was placed";
-    EXPECT_EQ(clusters.size(), 2U);
+  static Result<std::map<std::string, Remedy>> remedies(const Scene& scene, const std::vector<std::string>& asked) {
+    EXPECT_EQ(scene.key, kBinding);
+    EXPECT_TRUE(scene.binding["spec"]["clusters"].is_null()) << "as it was before it was placed";
+    EXPECT_EQ(scene.fleet.size(), 2U);
+    EXPECT_EQ(scene.beside.size(), 1U) << "the feature gates; nobody it stays with or apart from";
     EXPECT_EQ(asked, std::vector<std::string>{"m2"}) << "what was chosen is not asked about";
     return std::map<std::string, Remedy>{{"m2", {{"take the taint off"}, true}}};
   }
