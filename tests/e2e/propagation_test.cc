@@ -6,38 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/fleet.h"
+#include "tests/e2e/three_members.h"
 
 namespace shiplog::e2e {
 namespace {
 
-const std::vector<std::string> kMembers = {"member1", "member2", "member3"};
-const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/";
-const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
-
-class Propagation : public ::testing::Test {
+class Propagation : public ThreeMembers {
  protected:
-  void SetUp() override {
-    fleet_.serve();
-    for (const std::string& name : kMembers) fleet_.join(name);
-    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
-  }
-  void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
-
-  void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
-
-  static std::string deployment(const std::string& name, const std::string& pod = "") {
-    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
-           "}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name +
-           "}}\n  template:\n    metadata: {labels: {app: " + name + "}}\n    spec:\n" + pod +
-           "      containers:\n      - {name: main, image: \"nginx:1.27\"}\n---\n";
-  }
-  static std::string policy(const std::string& name, const std::string& deployment, const std::string& clusters,
-                            const std::string& more = "") {
-    return "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " + name +
-           "}\nspec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: " + deployment +
-           "}]\n  placement: {clusterAffinity: {clusterNames: [" + clusters + "]}}\n" + more + "---\n";
-  }
   std::string image(const std::string& member, const std::string& name = "web") {
     return fleet_.api(member).get(kDeployment + name).json["spec"]["template"]["spec"]["containers"][0]["image"].str();
   }
@@ -50,21 +25,6 @@ class Propagation : public ::testing::Test {
     EXPECT_TRUE(eventually([&] { return images() == wanted; }))
         << ::testing::PrintToString(images()) << " instead of " << ::testing::PrintToString(wanted);
   }
-  /// The members that have an object.
-  std::string holders(const std::string& path) {
-    std::string names;
-    for (const std::string& one : kMembers) {
-      if (fleet_.api(one).get(path).status == 200) names += (names.empty() ? "" : " ") + one;
-    }
-    return names;
-  }
-  void expect_holders(const std::string& path, const std::string& wanted) {
-    EXPECT_TRUE(eventually([&] { return holders(path) == wanted; }))
-        << path << " is on \"" << holders(path) << "\" instead of \"" << wanted << "\"";
-  }
-
-  Fleet fleet_;
-  std::unique_ptr<ApiClient> api_;
 };
 
 TEST_F(Propagation, OverridesReachTheClustersTheyAreFor_B_16_to_B_21) {

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+
+inline const std::vector<std::string> kMembers = {"member1", "member2", "member3"};
+inline const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/";
+inline const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
+
+/// A control plane with three real members. What a test leaves behind must replay to itself: state and decisions.
+class ThreeMembers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    for (const std::string& name : kMembers) fleet_.join(name);
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+  void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
+
+  void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
+  void patch(const std::string& what, const std::string& name, const std::string& merge) {
+    fleet_.kubectl_ok({"patch", what, name, "--type=merge", "-p", merge});
+  }
+
+  static std::string deployment(const std::string& name, const std::string& pod = "") {
+    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
+           "}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name +
+           "}}\n  template:\n    metadata: {labels: {app: " + name + "}}\n    spec:\n" + pod +
+           "      containers:\n      - {name: main, image: \"nginx:1.27\"}\n---\n";
+  }
+  /// Of a Deployment, with a placement in YAML's flow style and more lines of its spec.
+  static std::string placed(const std::string& name, const std::string& deployment, const std::string& placement,
+                            const std::string& more = "") {
+    return "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " + name +
+           "}\nspec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: " + deployment +
+           "}]\n  placement: " + placement + "\n" + more + "---\n";
+  }
+  static std::string policy(const std::string& name, const std::string& deployment, const std::string& clusters,
+                            const std::string& more = "") {
+    return placed(name, deployment, "{clusterAffinity: {clusterNames: [" + clusters + "]}}", more);
+  }
+
+  /// The members that have an object.
+  std::string holders(const std::string& path) {
+    std::string names;
+    for (const std::string& one : kMembers) {
+      if (fleet_.api(one).get(path).status == 200) names += (names.empty() ? "" : " ") + one;
+    }
+    return names;
+  }
+  void expect_holders(const std::string& path, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return holders(path) == wanted; }))
+        << path << " is on \"" << holders(path) << "\" instead of \"" << wanted << "\"";
+  }
+  /// "member1:2 member3:1": what the members themselves have of a Deployment.
+  std::string replicas(const std::string& deployment) {
+    std::string all;
+    for (const std::string& one : kMembers) {
+      const auto answer = fleet_.api(one).get(kDeployment + deployment);
+      if (answer.status != 200) continue;
+      all += (all.empty() ? "" : " ") + one + ":" + std::to_string(answer.json["spec"]["replicas"].as_int());
+    }
+    return all;
+  }
+  void expect_replicas(const std::string& deployment, const std::string& wanted) {
+    EXPECT_TRUE(eventually([&] { return replicas(deployment) == wanted; }))
+        << deployment << " has " << replicas(deployment) << " instead of " << wanted;
+  }
+  /// A condition of a Deployment's binding, as "status reason: message"; empty: there is none.
+  std::string condition(const std::string& deployment, const std::string& type) {
+    const Value binding = api_->get(kBindings + deployment + "-deployment").json;
+    for (const Value& one : binding["status"]["conditions"].items()) {
+      if (one["type"].as_string() == type) {
+        return one["status"].str() + " " + one["reason"].str() + ": " + one["message"].str();
+      }
+    }
+    return "";
+  }
+
+  Fleet fleet_;
+  std::unique_ptr<ApiClient> api_;
+};
+
+}  // namespace shiplog::e2e
