@@ -17,6 +17,9 @@ namespace shiplog {
 struct Decision {
   std::vector<Event> events;
   std::vector<Expect> expects;  ///< the objects it was computed from, where a change of them would make it wrong
+  /// Something is left that has to be asked about first: the key wants another look once this is folded. Not part of
+  /// what is appended.
+  bool unfinished = false;
   bool operator==(const Decision&) const = default;
 };
 

@@ -25,6 +25,7 @@ constexpr Facts facts(const PlacementRefused&) { return {Family::kScheduling, "P
 constexpr Facts facts(const ReschedulingTriggered&) { return {Family::kScheduling, "ReschedulingTriggered"}; }
 constexpr Facts facts(const DependenciesResolved&) { return {Family::kScheduling, "DependenciesResolved"}; }
 constexpr Facts facts(const AttachedBindingPut&) { return {Family::kScheduling, "AttachedBindingPut"}; }
+constexpr Facts facts(const QuestionAnswered&) { return {Family::kScheduling, "QuestionAnswered"}; }
 constexpr Facts facts(const WorkRendered&) { return {Family::kDispatch, "WorkRendered"}; }
 constexpr Facts facts(const WorkRemoved&) { return {Family::kDispatch, "WorkRemoved"}; }
 constexpr Facts facts(const WorkApplied&) { return {Family::kDispatch, "WorkApplied"}; }
@@ -123,6 +124,15 @@ std::string summary(const DependenciesResolved& event) {
 std::string summary(const AttachedBindingPut& event) {
   if (event.referrers.empty()) return "follows nobody any more";
   return "follows " + listed(event.referrers, ", ", [](const ObjectKey& one) { return place(one.ns, one.name); });
+}
+
+// Not what was answered: it may be long, and stands in the event.
+std::string summary(const QuestionAnswered& event) {
+  std::string failure;
+  for (const auto& answer : event.answers.members()) {
+    if (failure.empty()) failure = answer.value["failure"].str();
+  }
+  return joined(event.operation + " by " + event.asked, failure);
 }
 
 std::string summary(const WorkRendered& event) {
@@ -261,6 +271,7 @@ template Event::Event(PlacementRefused);
 template Event::Event(ReschedulingTriggered);
 template Event::Event(DependenciesResolved);
 template Event::Event(AttachedBindingPut);
+template Event::Event(QuestionAnswered);
 template Event::Event(WorkRendered);
 template Event::Event(WorkRemoved);
 template Event::Event(WorkApplied);

@@ -20,6 +20,7 @@ using EventVariant = std::variant<
     ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied,
     // scheduling
     BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered, DependenciesResolved, AttachedBindingPut,
+    QuestionAnswered,
     // dispatch
     WorkRendered, WorkRemoved, WorkApplied, WorkApplyFailed, WorkStatusObserved, StatusAggregated, WorksSynced,
     // taint

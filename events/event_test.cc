@@ -25,6 +25,7 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"ReschedulingTriggered", "WorkloadRebalancer spread-again"},
     {"DependenciesResolved", "ConfigMap default/nginx-config"},
     {"AttachedBindingPut", "follows default/nginx-deployment"},
+    {"QuestionAnswered", "InterpretReplica by games/replicas.example.com: the webhook said no"},
     {"WorkRendered", "Deployment default/nginx"},
     {"WorkRemoved", ""},
     {"WorkApplied", "generation 2: Manifest has been successfully applied"},

@@ -91,4 +91,16 @@ struct AttachedBindingPut {
   bool operator==(const AttachedBindingPut&) const = default;
 };
 
+/// Somebody outside was asked, and this is what came of it: an interpreter webhook (behaviour-core L-18 to L-22), or
+/// the estimators of members (S-71). Folds into the answers that State keeps for this operation of this object
+/// (events/state/answers.h). What decides reads them there, so a replay asks nobody.
+struct QuestionAnswered {
+  ObjectKey object;       ///< what it was about: a template, a binding
+  std::string operation;  ///< "InterpretReplica", "MaxAvailableReplicas"
+  std::string asked;      ///< who: "<configuration>/<webhook>", or what is asked of all
+  std::string basis;      ///< digest of all that these answers follow from; answers to another basis are dropped
+  Value answers;          ///< by what tells questions of one basis apart: {"answer": any} or {"failure": why not}
+  bool operator==(const QuestionAnswered&) const = default;
+};
+
 }  // namespace shiplog

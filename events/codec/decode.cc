@@ -270,6 +270,14 @@ class Reader {
     return to;
   }
 
+  QuestionAnswered read(pb::QuestionAnswered* from) {
+    return {.object = read(from->mutable_object()),
+            .operation = text(from->mutable_operation()),
+            .asked = text(from->mutable_asked()),
+            .basis = text(from->mutable_basis()),
+            .answers = value(from->answers(), "answers")};
+  }
+
   WorkRendered read(pb::WorkRendered* from) {
     return {
         .work = read(from->mutable_work()), .value = value(from->value(), "value"), .why = read(from->mutable_why())};
@@ -419,6 +427,8 @@ class Reader {
         return read(from.mutable_dependencies_resolved());
       case pb::Event::kAttachedBindingPut:
         return read(from.mutable_attached_binding_put());
+      case pb::Event::kQuestionAnswered:
+        return read(from.mutable_question_answered());
       case pb::Event::kWorkRendered:
         return read(from.mutable_work_rendered());
       case pb::Event::kWorkRemoved:

@@ -283,6 +283,15 @@ void put(const AttachedBindingPut& event, pb::Event* out) {
   put_unless_default(event.why, to, &pb::AttachedBindingPut::mutable_why);
 }
 
+void put(const QuestionAnswered& event, pb::Event* out) {
+  pb::QuestionAnswered* to = out->mutable_question_answered();
+  put(event.object, to->mutable_object());
+  put(event.operation, to->mutable_operation());
+  put(event.asked, to->mutable_asked());
+  put(event.basis, to->mutable_basis());
+  put(event.answers, to->mutable_answers());
+}
+
 // dispatch
 
 void put(const WorkRendered& event, pb::Event* out) {

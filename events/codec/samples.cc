@@ -112,6 +112,14 @@ Event sample(Of<AttachedBindingPut>, int) {
       .why = why()};
 }
 
+Event sample(Of<QuestionAnswered>, int) {
+  return QuestionAnswered{.object = {"deployments.apps", "default", "nginx"},
+                          .operation = "InterpretReplica",
+                          .asked = "games/replicas.example.com",
+                          .basis = "0123456789abcdef0123456789abcdef",
+                          .answers = json(R"({"-":{"failure":"the webhook said no"}})")};
+}
+
 Event sample(Of<WorkRendered>, int) {
   return WorkRendered{.work = kWork,
                       .value = json(R"({"metadata":{"name":"nginx-687f7fb96f"},"spec":{"workload":{"manifests":[)"

@@ -20,6 +20,7 @@ Applied apply(Staged& staged, const PlacementRefused& event);
 Applied apply(Staged& staged, const ReschedulingTriggered& event);
 Applied apply(Staged& staged, const DependenciesResolved& event);
 Applied apply(Staged& staged, const AttachedBindingPut& event);
+Applied apply(Staged& staged, const QuestionAnswered& event);
 
 Applied apply(Staged& staged, const WorkRendered& event);
 Applied apply(Staged& staged, const WorkRemoved& event);

@@ -172,7 +172,6 @@ void warn_of_idle_parts(Context& context, const Value& object) {
       {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
       {"multiclusteringresses.networking.karmada.io", "no traffic is routed"},
-      {"resourceinterpreterwebhookconfigurations.config.karmada.io", "no webhook is called"},
       {"resourceregistries.search.karmada.io", "nothing is cached for search"},
       {"remedies.remedy.karmada.io", "no action is taken"},
       {"karmadas.operator.karmada.io", "no control plane is installed"},

@@ -46,6 +46,7 @@
 #include "services/runtime/state_hasher.h"
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
+#include "services/runtime/webhooks/webhook_asker.h"
 #include "services/scheduler/service.h"
 #include "services/signer/service.h"
 #include "services/taint/service.h"
@@ -220,6 +221,8 @@ class ControlPlane {
                               .io = members_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent});
+    asker_ = std::make_unique<WebhookAsker>(
+        WebhookAsker::Options{.executor = &loop_, .random = &random_, .user_agent = kUserAgent});
     roles_ =
         std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
                                                .executor = &loop_,
@@ -232,14 +235,15 @@ class ControlPlane {
                                                              .executor = &loop_,
                                                              .user_agent = kUserAgent});
     const std::map<std::string, std::function<std::unique_ptr<Service>()>> makers = {
-        {"binder", [] { return make_binder_service(); }},
+        {"binder", [this] { return make_binder_service(asker_.get()); }},
         {"scheduler", [] { return make_scheduler_service(); }},
         {"dispatcher",
          [this] {
-           return make_dispatcher_service(*members_, [this](const Value& manifest) { return open_sealed(manifest); });
+           return make_dispatcher_service(
+               *members_, [this](const Value& manifest) { return open_sealed(manifest); }, asker_.get());
          }},
-        {"distributor", [] { return make_distributor_service(); }},
-        {"collector", [this] { return make_collector_service(*members_); }},
+        {"distributor", [this] { return make_distributor_service(asker_.get()); }},
+        {"collector", [this] { return make_collector_service(*members_, asker_.get()); }},
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},
         {"rebalancer", [] { return make_rebalancer_service(); }},
@@ -372,6 +376,7 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
+  std::unique_ptr<Asker> asker_;
   std::unique_ptr<Election> election_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;

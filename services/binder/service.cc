@@ -29,6 +29,8 @@ bool only_status_differs(const Value& before, const Value& after) {
 
 class BinderService final : public Service {
  public:
+  explicit BinderService(Asker* asker) : asker_{asker} {}
+
   std::string_view name() const override { return "binder"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
@@ -60,13 +62,13 @@ class BinderService final : public Service {
   void reconcile(TaskPtr task) override {
     // A policy that goes takes its claims off many bindings, some at a time.
     const bool policy = binder::is_policy(task->key().type);
-    decide_and_append(binder::decide, task, policy ? Decides::kStepByStep : Decides::kAllAtOnce);
+    decide_and_append(binder::decide, task, policy ? Decides::kStepByStep : Decides::kAllAtOnce, asker_);
   }
 
  private:
   /// How many replicas objects of a kind have may be told differently now.
   static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+    for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       const auto served = served_kind(state, api_version, kind);
       if (!served || !binder::propagates(served->type())) continue;
       for (const auto& [name, object] : state.objects(served->type())) {
@@ -118,10 +120,12 @@ class BinderService final : public Service {
     if (!ours || change.created()) return;
     if (const auto key = binder::template_key(state, change.latest())) wake.push_back(*key);
   }
+
+  Asker* const asker_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> make_binder_service() { return std::make_unique<BinderService>(); }
+std::unique_ptr<Service> make_binder_service(Asker* asker) { return std::make_unique<BinderService>(asker); }
 
 }  // namespace shiplog

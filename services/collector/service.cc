@@ -9,6 +9,7 @@
 #include "services/collector/decide.h"
 #include "services/collector/probe.h"
 #include "services/collector/watch.h"
+#include "services/runtime/asker.h"
 #include "services/runtime/interpreter/customizations.h"
 
 namespace shiplog {
@@ -20,7 +21,7 @@ bool is_binding(const ObjectKey& key) {
 
 class CollectorService final : public Service {
  public:
-  explicit CollectorService(Members& members) : members_{members}, watches_{members} {}
+  CollectorService(Members& members, Asker* asker) : members_{members}, asker_{asker}, watches_{members, asker} {}
 
   std::string_view name() const override { return "collector"; }
 
@@ -43,7 +44,7 @@ class CollectorService final : public Service {
       }
     } else if (key.type == type::kCluster) {
       on_cluster(change, wake);
-    } else if (key.type == interpreter::kCustomizationType) {
+    } else if (interpreter::interprets(key.type)) {
       on_customization(state, change, wake);
     } else if (key.type == type::kSecret && !change.removed()) {
       for (const auto& [name, cluster] : state.clusters()) {
@@ -101,7 +102,7 @@ class CollectorService final : public Service {
     }
     incomplete_since_.erase(task->key());
     auto decided = collector::decide(task->state(), task->key(), task->now());
-    if (!decided) return task->retry(decided.error());
+    if (!decided) return ask_and_append(collector::decide, task, decided.error(), asker_);
     if (!decided.value()) return task->done();
     last_aggregated_[task->key()] = task->now();
     task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
@@ -146,7 +147,7 @@ class CollectorService final : public Service {
 
   /// What members' objects of the kind say is read once more, and summed up once more.
   void on_customization(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+    for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       if (const auto served = served_kind(state, api_version, kind)) watches_.list_again(served->type(), wake);
       for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
         for (const auto& [name, binding] : state.objects(type)) {
@@ -177,6 +178,7 @@ class CollectorService final : public Service {
   }
 
   Members& members_;
+  Asker* const asker_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
   std::map<ObjectKey, UtcMillis> last_aggregated_, incomplete_since_;
@@ -184,8 +186,8 @@ class CollectorService final : public Service {
 
 }  // namespace
 
-std::unique_ptr<Service> make_collector_service(Members& members) {
-  return std::make_unique<CollectorService>(members);
+std::unique_ptr<Service> make_collector_service(Members& members, Asker* asker) {
+  return std::make_unique<CollectorService>(members, asker);
 }
 
 }  // namespace shiplog

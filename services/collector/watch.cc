@@ -9,6 +9,7 @@
 #include "events/state/work.h"
 #include "services/collector/manifest_status.h"
 #include "services/runtime/interpreter/interpreter.h"
+#include "services/runtime/log.h"
 
 namespace shiplog::collector {
 namespace {
@@ -22,6 +23,8 @@ constexpr Millis kListAgain{600'000};
 /// How far this replica may be behind the one that dispatches.
 constexpr Millis kLongestLag{60'000};
 constexpr size_t kMostAtOnce = 128;
+/// Between two attempts to ask a webhook that fails.
+constexpr Millis kLongestPause{30'000};
 /// So long after Applied an object must have been seen; before that its first event may still be on its way.
 constexpr Millis kSettled{5000};
 
@@ -92,6 +95,7 @@ void Watches::forget_cluster(const std::string& cluster) {
 void Watches::forget_work(const ObjectKey& work) {
   pending_.erase(work);
   baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
+  asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
 void Watches::clear() {
@@ -100,6 +104,8 @@ void Watches::clear() {
   inbox_ = std::make_shared<std::deque<Arrived>>();  // what still arrives goes nowhere
   pending_.clear();
   baselines_.clear();
+  asking_.clear();
+  answered_ = std::make_shared<std::deque<Answered>>();
 }
 
 void Watches::reconcile_watch(const TaskPtr& task) {
@@ -199,6 +205,8 @@ void Watches::flush(const TaskPtr& task) {
     inbox_->pop_front();
   }
   *inbox_ = std::move(waiting);
+  for (; !answered_->empty(); answered_->pop_front()) take_in_answer(state, answered_->front(), task->now());
+  ask_due(state, task->now());
   Decision seen;
   for (auto at = pending_.begin(); at != pending_.end() && seen.events.size() < kMostAtOnce;) {
     const Value& work = state.value_of(at->first);
@@ -246,6 +254,7 @@ void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now)
     }
     if (arrived.what == Arrived::What::kGone) {
       baselines_.erase({work, ordinal});
+      asking_.erase({work, ordinal});
       gone(state, work, manifest);
       if (!applied(value)) doubt(arrived);
     } else {
@@ -296,16 +305,103 @@ static std::string health_of(const Result<std::optional<bool>>& healthy) {
 void Watches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now) {
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto status = interpreter::reflect_status(state, object, now);
-  if (!status) return;  // T-3
-  const std::string health =
-      altered(work, ordinal, manifest, object) ? "Unknown" : health_of(interpreter::health(state, object, now));
-  Value entry = manifest_status(static_cast<int64_t>(ordinal), manifest, status.value(), health);
+  const auto healthy = interpreter::health(state, object, now);
+  if ((!status && !status.error().questions.empty()) || (!healthy && !healthy.error().questions.empty())) {
+    Asking& asking = asking_[{work, ordinal}];
+    asking.object = object;
+    asking.altered = altered(work, ordinal, manifest, object);
+    return ask_due(state, now);
+  }
+  asking_.erase({work, ordinal});  // there was a webhook
+  if (!status) return;             // T-3
+  const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(healthy);
+  report(state, {work, ordinal}, status.value(), health);
+}
+
+void Watches::report(const State& state, const Place& place, const Value& status, const std::string& health) {
+  const auto& [work, ordinal] = place;
+  const Value& manifest = manifests_of(state.value_of(work))[ordinal];
+  Value entry = manifest_status(static_cast<int64_t>(ordinal), manifest, status, health);
   Value statuses = statuses_of(state, work);
   Value::Array& entries = statuses.edit_items();
   std::erase_if(entries, [&](const Value& one) { return is_about(one, manifest); });
   entries.push_back(std::move(entry));
   std::ranges::sort(entries, {}, [](const Value& one) { return one["identifier"]["ordinal"].as_int(); });
   pending_[work] = std::move(statuses);
+}
+
+void Watches::ask_due(const State& state, UtcMillis now) {
+  for (auto& [place, asking] : asking_) {
+    if (!asking.under_way && !asking.object.is_null() && asking.not_before <= now) ask(state, place, asking, now);
+  }
+}
+
+/// L-19: both operations at once, as far as a webhook is for them; what is not is known here.
+void Watches::ask(const State& state, const Place& place, Asking& asking, UtcMillis now) {
+  asking.under_way = true;
+  asking.number = ++askings_;
+  const Value object = std::exchange(asking.object, Value{});
+  auto round = std::make_shared<Answered>(Answered{place, asking.number, object, asking.altered,
+                                                   interpreter::reflect_status(state, object, now),
+                                                   interpreter::health(state, object, now)});
+  const auto open = std::make_shared<int>(1);
+  const auto end = [round, open, alive = std::weak_ptr{answered_}] {
+    if (--*open > 0) return;
+    if (const auto answered = alive.lock()) answered->push_back(std::move(*round));
+  };
+  const auto put = [&](const Error& error, auto take) {
+    if (error.questions.empty() || asker_ == nullptr) return;
+    ++*open;
+    asker_->ask(state, error.questions.front(), [round, end, take](Result<Value> said) {
+      take(*round, std::move(said));
+      end();
+    });
+  };
+  if (!round->status) {
+    put(round->status.error(), [](Answered& into, Result<Value> said) { into.status = std::move(said); });
+  }
+  if (!round->health) {
+    put(round->health.error(), [](Answered& into, Result<Value> said) {
+      if (said) {
+        into.health = std::optional{said.value().as_bool()};
+      } else {
+        into.health = said.error();
+      }
+    });
+  }
+  end();
+}
+
+void Watches::take_in_answer(const State& state, const Answered& answered, UtcMillis now) {
+  const auto at = asking_.find(answered.place);
+  if (at == asking_.end() || at->second.number != answered.number) return;
+  Asking& asking = at->second;
+  asking.under_way = false;
+  const Value& manifest = manifests_of(state.value_of(answered.place.first))[answered.place.second];
+  const bool present = manifest["kind"] == answered.object["kind"] &&
+                       manifest["metadata"]["name"] == answered.object["metadata"]["name"];
+  if (!present) {
+    asking_.erase(at);
+    return;
+  }
+  // T-3, T-4: the status stays as it was, the health is not known, and both are asked again (L-21).
+  if (answered.status) {
+    report(state, answered.place, answered.status.value(), answered.altered ? "Unknown" : health_of(answered.health));
+  }
+  if (answered.status && answered.health) {
+    asking.failures = 0;
+    if (asking.object.is_null()) asking_.erase(at);
+    return;
+  }
+  const Error& error = answered.status ? answered.health.error() : answered.status.error();
+  log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
+             {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});
+  asking.not_before =
+      now + Millis{std::min<int64_t>(kLongestPause.value, int64_t{100} << std::min(asking.failures, 10))};
+  ++asking.failures;
+  if (!asking.object.is_null()) return;
+  asking.object = answered.object;
+  asking.altered = answered.altered;
 }
 
 void Watches::gone(const State& state, const ObjectKey& work, const Value& manifest) {

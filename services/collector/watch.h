@@ -9,6 +9,7 @@
 
 #include "events/base/hash.h"
 #include "events/state/served.h"
+#include "services/runtime/asker.h"
 #include "services/runtime/members.h"
 #include "services/runtime/service.h"
 
@@ -24,7 +25,7 @@ namespace shiplog::collector {
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
 class Watches {
  public:
-  explicit Watches(Members& members) : members_{members} {}
+  Watches(Members& members, Asker* asker) : members_{members}, asker_{asker} {}
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
@@ -67,6 +68,24 @@ class Watches {
     std::string manifest_hash;
   };
   struct Listing;
+  using Place = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
+  /// An object that interpreter webhooks have to be asked about: one call at a time, and only about its newest version.
+  struct Asking {
+    Value object;          // to be asked about next; null: none
+    bool altered = false;  // that one
+    bool under_way = false;
+    UtcMillis not_before = {};
+    int failures = 0;
+    uint64_t number = 0;  // of the asking: answers to an earlier one count no more
+  };
+  struct Answered {
+    Place place;
+    uint64_t number = 0;
+    Value object;
+    bool altered = false;
+    Result<Value> status;
+    Result<std::optional<bool>> health;
+  };
 
   void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
   void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
@@ -75,16 +94,24 @@ class Watches {
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const Arrived& arrived);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
+  void report(const State& state, const Place& place, const Value& status, const std::string& health);
+  void ask_due(const State& state, UtcMillis now);
+  void ask(const State& state, const Place& place, Asking& asking, UtcMillis now);
+  void take_in_answer(const State& state, const Answered& answered, UtcMillis now);
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
 
   Members& members_;
+  Asker* const asker_;
   std::map<ObjectKey, Served> wanted_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();
   std::map<ObjectKey, Value> pending_;  // manifestStatuses to be reported, by Work
-  std::map<std::pair<ObjectKey, size_t>, Baseline> baselines_;
+  std::map<Place, Baseline> baselines_;
+  std::map<Place, Asking> asking_;
+  std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();
+  uint64_t askings_ = 0;
 };
 
 }  // namespace shiplog::collector

@@ -28,11 +28,12 @@ Error refused(const MemberResponse& response) {
 
 class Step : public std::enable_shared_from_this<Step> {
  public:
-  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports)
+  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, Asker* asker)
       : task_{std::move(task)},
         members_{members},
         open_{open},
         reports_{std::move(reports)},
+        asker_{asker},
         key_{task_->key()},
         cluster_{cluster_of_space(key_.ns)},
         work_{task_->state().value_of(key_)},
@@ -116,7 +117,18 @@ class Step : public std::enable_shared_from_this<Step> {
                          "manage this resource"});
     }
     if (written_later(observed, manifest_, revision_)) return stale(observed);
-    auto kept = retained(task_->state(), desired_, observed, task_->now());
+    retain_and_write(observed, nullptr);
+  }
+
+  /// `answer`: what an interpreter webhook has said of what is to be retained; nullptr before it is asked.
+  void retain_and_write(const Value& observed, const Value* answer) {
+    auto kept = retained(task_->state(), desired_, observed, task_->now(), answer);
+    if (!kept && kept.error().questions.size() == 1 && asker_ != nullptr) {
+      return asker_->ask(task_->state(), kept.error().questions.front(),
+                         [self = shared_from_this(), observed](Result<Value> said) {
+                           said ? self->retain_and_write(observed, &said.value()) : self->failed(said.error());
+                         });
+    }
     if (!kept) return failed(kept.error());
     Value desired = std::move(kept).value();
     // A doubtful object is written in any case: the member's answer to that is what the collector starts from again.
@@ -257,6 +269,7 @@ class Step : public std::enable_shared_from_this<Step> {
   Members& members_;
   const Open open_;  // a copy: an answer may come when the service is gone
   const ReportsPtr reports_;
+  Asker* const asker_;
   const ObjectKey key_;
   const std::string cluster_;
   const Value work_;         // as this step found it
@@ -285,8 +298,8 @@ bool doubtful(const Value& work) {
 
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
-void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports) {
-  std::make_shared<Step>(task, members, open, reports)->start();
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports, Asker* asker) {
+  std::make_shared<Step>(task, members, open, reports, asker)->start();
 }
 
 }  // namespace shiplog::dispatcher

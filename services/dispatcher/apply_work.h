@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "services/dispatcher/reports.h"
+#include "services/runtime/asker.h"
 #include "services/runtime/members.h"
 #include "services/runtime/service.h"
 
@@ -13,7 +14,8 @@ using Open = std::function<Result<Value>(const Value& manifest)>;
 
 /// One step of one Work: brings its manifests to the member (E-2, E-9 to E-14), or takes them back and releases the
 /// Work (E-17 to E-19). Ends the task, which `members` outlives; that all went well is said through `reports`.
-void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports);
+/// Interpreter webhooks are asked through `asker`; nullptr: what needs them fails.
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports, Asker* asker);
 
 /// Something about the Work calls for a look at the member: it is not applied, or is being deleted, or the collector
 /// saw that the object vanished or was changed (see collector/watch.h).

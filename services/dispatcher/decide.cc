@@ -166,7 +166,8 @@ void render_targets(const State& state, const Object& object, const Binding& bin
   }
 }
 
-std::optional<Decision> decide_binding(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+Result<std::optional<Decision>> decide_binding(const State& state, const ObjectKey& key, const Object& object,
+                                               UtcMillis now) {
   const Binding binding = binding_from(key, object.value);
   const auto non_empty = [](Decision decision) {
     return decision.events.empty() ? std::optional<Decision>{} : std::optional<Decision>{std::move(decision)};
@@ -199,7 +200,7 @@ std::optional<Decision> decide_binding(const State& state, const ObjectKey& key,
   Outcome outcome{key};
   render_targets(state, object, binding, source_object, present, now, decision, outcome);
   outcome.report(object, decision);
-  return non_empty(std::move(decision));
+  return outcome.concluded(std::move(decision));
 }
 
 std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,

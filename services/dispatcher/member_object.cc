@@ -52,7 +52,7 @@ bool written_later(const Value& observed, const Value& manifest, Revision acted_
   return revision > acted_upon.value;
 }
 
-Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now) {
+Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now, const Value* answer) {
   for (const char* field : {"resourceVersion", "finalizers", "ownerReferences"}) {
     if (!observed["metadata"][field].is_empty()) desired.edit("metadata").set(field, observed["metadata"][field]);
   }
@@ -62,7 +62,7 @@ Result<Value> retained(const State& state, Value desired, const Value& observed,
   if (desired["kind"].as_string() == "Namespace" && !observed["spec"]["finalizers"].is_empty()) {
     desired.edit("spec").set("finalizers", observed["spec"]["finalizers"]);
   }
-  SHIPLOG_TRY(auto interpreted, interpreter::retain(state, desired, observed, now));
+  SHIPLOG_TRY(auto interpreted, interpreter::retain(state, desired, observed, now, answer));
   return interpreted ? std::move(*interpreted) : std::move(desired);
 }
 

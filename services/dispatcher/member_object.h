@@ -24,7 +24,8 @@ bool written_later(const Value& observed, const Value& manifest, Revision acted_
 /// E-13 and 4.4: `desired` with what belongs to the member: resourceVersion, its own labels and annotations,
 /// finalizers, owners, and the fields that the kind's controllers there have filled in.
 /// The state says how the kind is interpreted. Errors: the interpreter's.
-Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now);
+Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now,
+                       const Value* answer = nullptr);
 
 /// The member already holds what `desired` (stamped and retained) says.
 bool up_to_date(const Value& observed, const Value& desired);

@@ -2,11 +2,26 @@
 
 #include <algorithm>
 
+#include "events/state/answers.h"
 #include "events/state/work.h"
 
 namespace shiplog::dispatcher {
 
 void Outcome::failed(const std::string& cluster, const Error& error) {
+  if (!error.questions.empty()) {
+    waiting_.message = error.message;
+    bool tried = false;
+    for (const QuestionPtr& question : error.questions) {
+      tried = tried || !question->failure.empty();
+      // Targets with the same number of replicas ask the same.
+      const bool known = std::ranges::any_of(waiting_.questions, [&](const QuestionPtr& one) {
+        return one->operation == question->operation && one->basis == question->basis &&
+               one->qualifier == question->qualifier;
+      });
+      if (!known) waiting_.questions.push_back(question);
+    }
+    if (!tried) return;
+  }
   ClusterExplanation failure;
   failure.cluster = cluster;
   failure.verdicts.push_back({"Override", false, error.message});
@@ -17,6 +32,7 @@ void Outcome::report(const Object& object, Decision& decision) const {
   const Value& condition = condition_of(object.value, kWorksSyncedCondition);
   WorksSynced synced{source_, failures_.empty(), failures_.empty() ? "SyncWorkSucceed" : "SyncWorkFailed", "", {}};
   if (synced.succeeded) {
+    if (!waiting_.questions.empty()) return;  // nobody knows yet
     // Nobody needs to be told that all is well, unless it was not.
     if (condition["status"].as_string() != "False") return;
     const bool cluster_scoped = source_.ns.empty();
@@ -37,6 +53,13 @@ void Outcome::report(const Object& object, Decision& decision) const {
   }
   decision.events.push_back(std::move(synced));
   if (decision.expects.empty()) decision.expects.push_back({source_, object.revision});
+}
+
+Result<std::optional<Decision>> Outcome::concluded(Decision decision) const {
+  if (decision.events.empty() && !waiting_.questions.empty()) return waiting_;
+  if (decision.events.empty()) return std::optional<Decision>{};
+  decision.unfinished = !waiting_.questions.empty();
+  return std::optional{std::move(decision)};
 }
 
 }  // namespace shiplog::dispatcher

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,17 @@ namespace shiplog::dispatcher {
 class Outcome {
  public:
   explicit Outcome(ObjectKey source) : source_{std::move(source)} {}
+  /// A target that waits for an answer from outside has not failed, unless the last attempt to get it has.
   void failed(const std::string& cluster, const Error& error);
   /// Adds WorksSynced where the object's condition says something else.
   void report(const Object& object, Decision& decision) const;
+  /// The decision; or, with nothing to append, that something has to be asked first.
+  Result<std::optional<Decision>> concluded(Decision decision) const;
 
  private:
   ObjectKey source_;
   std::vector<ClusterExplanation> failures_;
+  Error waiting_{ErrorCode::kUnavailable, ""};
 };
 
 }  // namespace shiplog::dispatcher

@@ -21,7 +21,8 @@ void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>&
 
 class DispatcherService final : public Service {
  public:
-  DispatcherService(Members& members, dispatcher::Open open) : members_{members}, open_{std::move(open)} {}
+  DispatcherService(Members& members, dispatcher::Open open, Asker* asker)
+      : members_{members}, open_{std::move(open)}, asker_{asker} {}
 
   std::string_view name() const override { return "dispatcher"; }
 
@@ -44,7 +45,7 @@ class DispatcherService final : public Service {
       }
     } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
       dispatcher::wake_overridden(state, change, wake);
-    } else if (key.type == interpreter::kCustomizationType) {
+    } else if (interpreter::interprets(key.type)) {
       wake_reinterpreted(state, change, wake);
     } else if (key.type == type::kCluster) {
       dispatcher::wake_for_cluster(state, change, wake);
@@ -72,14 +73,14 @@ class DispatcherService final : public Service {
   void on_stop() override { reports_ = std::make_shared<dispatcher::Reports>(); }
 
   void reconcile(TaskPtr task) override {
-    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_, reports_);
-    decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce);
+    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_, reports_, asker_);
+    decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce, asker_);
   }
 
  private:
   /// What a kind's manifests say of replicas, and what members keep, may be told differently now.
   static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    for (const auto& [api_version, kind] : interpreter::concerned(change)) {
+    for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
         for (const auto& [name, binding] : state.objects(type)) {
           const Value& resource = binding.value["spec"]["resource"];
@@ -147,14 +148,16 @@ class DispatcherService final : public Service {
 
   Members& members_;
   const dispatcher::Open open_;
+  Asker* const asker_;
   dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
 };
 
 }  // namespace
 
 std::unique_ptr<Service> make_dispatcher_service(Members& members,
-                                                 std::function<Result<Value>(const Value& manifest)> open) {
-  return std::make_unique<DispatcherService>(members, std::move(open));
+                                                 std::function<Result<Value>(const Value& manifest)> open,
+                                                 Asker* asker) {
+  return std::make_unique<DispatcherService>(members, std::move(open), asker);
 }
 
 }  // namespace shiplog

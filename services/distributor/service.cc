@@ -5,11 +5,10 @@
 #include "events/state/binding.h"
 #include "services/distributor/attached.h"
 #include "services/distributor/decide.h"
+#include "services/runtime/interpreter/customizations.h"
 
 namespace shiplog {
 namespace {
-
-constexpr const char* kCustomization = "resourceinterpretercustomizations.config.karmada.io";
 
 bool refers(const Value& binding) {
   return binding["spec"]["propagateDeps"].as_bool() || has_finalizer(binding, kDistributorFinalizer);
@@ -19,12 +18,14 @@ bool attached(const Value& binding) { return binding["spec"]["requiredBy"].size(
 
 class DistributorService final : public Service {
  public:
+  explicit DistributorService(Asker* asker) : asker_{asker} {}
+
   std::string_view name() const override { return "distributor"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (change.object.type == type::kResourceBinding) return on_binding(state, change, wake);
     if (change.object.type == type::kWork) return;
-    if (change.object.type == kCustomization) return wake_referrers(state, wake);
+    if (interpreter::interprets(change.object.type)) return wake_referrers(state, wake);
     const ObjectKey binding = attached_binding(change.object, change.latest()["kind"].as_string(), change.object.name);
     if (!state.dependencies().referrers(binding).empty() || !state.dependencies().selecting(binding.ns).empty()) {
       wake.push_back(binding);
@@ -43,7 +44,7 @@ class DistributorService final : public Service {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(distributor::decide, task); }
+  void reconcile(TaskPtr task) override { decide_and_append(distributor::decide, task, Decides::kStepByStep, asker_); }
 
  private:
   static void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
@@ -83,10 +84,12 @@ class DistributorService final : public Service {
       if (refers(object.value)) wake.push_back({type::kResourceBinding, name.ns, name.name});
     }
   }
+
+  Asker* const asker_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> make_distributor_service() { return std::make_unique<DistributorService>(); }
+std::unique_ptr<Service> make_distributor_service(Asker* asker) { return std::make_unique<DistributorService>(asker); }
 
 }  // namespace shiplog

@@ -7,7 +7,8 @@
 namespace shiplog {
 
 /// Role "distributor": what the templates of bindings with propagateDeps refer to goes where they go (behaviour-core
-/// 3.6). Upstream's dependencies distributor.
-std::unique_ptr<Service> make_distributor_service();
+/// 3.6). Upstream's dependencies distributor. `asker`, which outlives the service, asks interpreter webhooks; without
+/// one what needs them is not decided.
+std::unique_ptr<Service> make_distributor_service(Asker* asker = nullptr);
 
 }  // namespace shiplog

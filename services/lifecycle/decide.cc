@@ -1,5 +1,7 @@
 #include "services/lifecycle/decide.h"
 
+#include "events/state/answers.h"
+
 namespace shiplog::lifecycle {
 
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
@@ -13,6 +15,9 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   }
   if (key.type == type::kCustomResourceDefinition) {
     if (auto decision = decide_definition(state, key, *object)) return decision;
+  }
+  if (key.type == kAnswersType && of_no_webhook(state, object->value)) {
+    return std::optional{Decision{{ObjectRemoved{key}}, {{key, object->revision}}}};
   }
   if (auto decision = decide_pod(state, key, *object)) return decision;
   return decide_garbage(state, key, *object);

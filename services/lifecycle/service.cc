@@ -1,5 +1,6 @@
 #include "services/lifecycle/service.h"
 
+#include "events/state/answers.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/lifecycle/decide.h"
@@ -27,6 +28,7 @@ class LifecycleService final : public Service {
     wake_owners(state, change, wake);
     wake_space(state, change, wake);
     wake_pods(state, change, wake);
+    wake_answers(state, change, wake);
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
@@ -51,6 +53,14 @@ class LifecycleService final : public Service {
       if (!served) continue;
       const ObjectKey owner = served->key(change.object.ns, reference["name"].as_string());
       if (deleting(state.value_of(owner))) wake.push_back(owner);
+    }
+  }
+
+  // Nobody will ask for what a webhook said that has gone.
+  static void wake_answers(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.object.type != kInterpreterWebhookType || change.before["webhooks"] == change.after["webhooks"]) return;
+    for (const auto& [name, answers] : state.objects(kAnswersType)) {
+      if (of_no_webhook(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});
     }
   }
 

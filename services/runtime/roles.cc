@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/check.h"
+#include "services/runtime/asker.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -292,13 +293,14 @@ void Roles::pump(Role& role) {
   arm(role);
 }
 
-void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how) {
+void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how, Asker* asker) {
   auto decided = decide(task->state(), task->key(), task->now());
-  if (!decided) return task->retry(decided.error());
+  if (!decided) return ask_and_append(decide, task, decided.error(), asker);
   if (!decided.value()) return task->done();
-  task->append_decision(std::move(*decided.value()), [task, how](Result<Revision> appended) {
+  const bool again = how == Decides::kStepByStep || decided.value()->unfinished;
+  task->append_decision(std::move(*decided.value()), [task, again](Result<Revision> appended) {
     // A refused one is decided anew.
-    if (appended) return task->done(Millis{how == Decides::kStepByStep ? 1 : 0});
+    if (appended) return task->done(Millis{again ? 1 : 0});
     task->retry(appended.error());
   });
 }

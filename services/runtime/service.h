@@ -13,6 +13,8 @@
 
 namespace shiplog {
 
+class Asker;
+
 /// One step of one key towards what should be. The key stays busy, and is not reconciled a second time, until done() or
 /// retry() is called, once. Copies of the pointer may be kept across asynchronous work.
 /// Threads: everything on the fold thread.
@@ -59,8 +61,9 @@ class Service {
 
 /// reconcile() for a service that only decides: appends what `decide` returns, decides again on kConflict. What is
 /// appended may be the first of several decisions, so the key is looked at once more; not when `decide` always says
-/// `kAllAtOnce`: then only a change wakes it.
+/// `kAllAtOnce`: then only a change wakes it. What has to be asked outside first is asked through `asker`.
 enum class Decides { kStepByStep, kAllAtOnce };
-void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how = Decides::kStepByStep);
+void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how = Decides::kStepByStep,
+                       Asker* asker = nullptr);
 
 }  // namespace shiplog

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/base64.h"
 #include "events/base/hash.h"
 #include "events/base/ids.h"
 #include "events/base/json.h"
@@ -11,6 +12,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 #include "services/runtime/interpreter/customizations.h"
+#include "services/runtime/interpreter/webhooks.h"
 
 // Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2),
 // bindings written by hand (api 5.2).
@@ -288,6 +290,70 @@ void check_interpreter_rule(const Value& rule, const std::string& field, Causes&
   }
 }
 
+/// Of a request: begins with a slash, and each step is a name.
+void check_service_path(const Value& value, const std::string& field, Causes& causes) {
+  if (value.is_empty() || value.as_string() == "/") return;
+  std::string_view path = value.as_string();
+  if (!path.starts_with('/')) return causes.invalid(field, value, "must start with a '/'");
+  path.remove_prefix(1);
+  if (path.ends_with('/')) path.remove_suffix(1);
+  while (true) {
+    const size_t slash = path.find('/');
+    const std::string_view step = path.substr(0, slash);
+    if (step.empty()) return causes.invalid(field, value, "segments may not be empty");
+    if (const auto problem = subdomain_problem(step)) return causes.invalid(field, value, *problem);
+    if (slash == std::string_view::npos) return;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+void check_interpreter_client(const Value& client, const std::string& field, Causes& causes) {
+  const Value& url = client["url"];
+  const Value& service = client["service"];
+  if (url.is_null() == service.is_null()) {
+    causes.required(field, "exactly one of url or service is required");
+  } else if (!url.is_null()) {
+    constexpr std::string_view kScheme = "https://";
+    const std::string_view text = url.as_string();
+    const std::string_view rest = text.starts_with(kScheme) ? text.substr(kScheme.size()) : "";
+    const std::string_view host = rest.substr(0, rest.find('/'));
+    if (!text.starts_with(kScheme)) {
+      causes.invalid(field + ".url", url, "'https' is the only allowed URL scheme");
+    } else if (host.empty() || host.front() == ':') {
+      causes.invalid(field + ".url", url, "host must be specified");
+    } else if (host.find('@') != std::string_view::npos) {
+      causes.invalid(field + ".url", url, "user information is not permitted in the URL");
+    } else if (rest.find_first_of("?#") != std::string_view::npos) {
+      causes.invalid(field + ".url", url, "query parameters and fragments are not permitted in the URL");
+    }
+  } else {
+    for (const char* name : {"namespace", "name"}) {
+      if (service[name].is_empty()) causes.required(field + ".service." + name);
+    }
+    const Value& port = service["port"];
+    if (!port.is_null() && (port.as_int() < 1 || port.as_int() > 65535)) {
+      causes.invalid(field + ".service.port", port, "port is not valid: must be between 1 and 65535, inclusive");
+    }
+    check_service_path(service["path"], field + ".service.path", causes);
+  }
+  if (!client["caBundle"].is_empty() && !base64_decode(client["caBundle"].as_string())) {
+    causes.invalid(field + ".caBundle", Value{"<bytes>"}, "must be base64");
+  }
+}
+
+void check_context_versions(const Value& versions, const std::string& field, Causes& causes) {
+  if (versions.size() == 0) return causes.required(field);
+  bool known = false;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < versions.size(); ++i) {
+    const std::string version = versions[i].str();
+    if (!seen.insert(version).second) causes.duplicate(at(field, i), versions[i]);
+    if (const auto problem = service_name_problem(version)) causes.invalid(at(field, i), versions[i], *problem);
+    known = known || version == "v1alpha1";
+  }
+  if (!known) causes.invalid(field, versions, "must include at least one of v1alpha1");
+}
+
 void check_interpreter_webhooks(const Value& object, const Write&, Causes& causes) {
   std::set<std::string> names;
   for (size_t i = 0; i < object["webhooks"].size(); ++i) {
@@ -299,31 +365,20 @@ void check_interpreter_webhooks(const Value& object, const Write&, Causes& cause
     } else if (!names.insert(name).second) {
       causes.duplicate(field + ".name", hook["name"]);
     }
-    const Value& client = hook["clientConfig"];
-    const Value& url = client["url"];
-    if (url.is_null() == client["service"].is_null()) {
-      causes.required(field + ".clientConfig", "exactly one of url or service is required");
-    } else if (!url.is_null() && (!url.as_string().starts_with("https://") || url.as_string().size() < 9)) {
-      causes.invalid(field + ".clientConfig.url", url, "'https' is the only allowed URL scheme");
-    }
-    if (hook["rules"].size() > 0) {
-      causes.forbidden(field + ".rules",
-                       "interpreter webhooks are not called by this version: what they match would be interpreted "
-                       "without them. Use a ResourceInterpreterCustomization");
-    }
+    check_interpreter_client(hook["clientConfig"], field + ".clientConfig", causes);
     for (size_t j = 0; j < hook["rules"].size(); ++j) {
       check_interpreter_rule(hook["rules"][j], at(field + ".rules", j), causes);
+      if (interpreter::names_secrets(Value::object(
+              {{"webhooks", Value::array({Value::object({{"rules", Value::array({hook["rules"][j]})}})})}}))) {
+        causes.forbidden(at(field + ".rules", j) + ".kinds",
+                         "nobody is asked about Secrets: what is in them does not leave the vault");
+      }
     }
     const Value& timeout = hook["timeoutSeconds"];
     if (!timeout.is_null() && (timeout.as_int() < 1 || timeout.as_int() > 30)) {
       causes.invalid(field + ".timeoutSeconds", timeout, "the timeout value must be between 1 and 30 seconds");
     }
-    const auto versions = hook["interpreterContextVersions"].items();
-    if (std::none_of(versions.begin(), versions.end(),
-                     [](const Value& version) { return version.as_string() == "v1alpha1"; })) {
-      causes.invalid(field + ".interpreterContextVersions", hook["interpreterContextVersions"],
-                     "must include at least one of v1alpha1");
-    }
+    check_context_versions(hook["interpreterContextVersions"], field + ".interpreterContextVersions", causes);
   }
 }
 

@@ -53,8 +53,8 @@ TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // api 10.2
 
 TEST(ExtensionAdmission, InterpreterWebhooks) {  // api 7.2
   const char* type = "resourceinterpreterwebhookconfigurations.config.karmada.io";
-  const auto with = [&](std::string_view hook) {
-    return create(type, json(R"({"metadata":{"name":"w"},"webhooks":[)" + std::string{hook} + "]}"));
+  const auto with = [&](const std::string& hook) {
+    return create(type, json(R"({"metadata":{"name":"w"},"webhooks":[)" + hook + "]}"));
   };
   EXPECT_EQ(
       fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
@@ -63,11 +63,25 @@ TEST(ExtensionAdmission, InterpreterWebhooks) {  // api 7.2
   EXPECT_EQ(
       fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
       "rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
-      "webhooks[0].rules")
-      << "it would not be called";
+      "no error");
+  EXPECT_EQ(
+      fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
+      "rules":[{"operations":["Retain"],"apiGroups":["*"],"apiVersions":["v1"],"kinds":["ConfigMap","Secret"]}]})")),
+      "webhooks[0].rules[0].kinds")
+      << "nobody is asked about Secrets";
+  EXPECT_EQ(fields_of(with(R"({"name":"a.b","clientConfig":{"service":{"namespace":"n","name":"s","path":"a","port":0}},
+      "interpreterContextVersions":["v1alpha1","v1alpha1","V2"]})")),
+            "webhooks[0].clientConfig.service.port,webhooks[0].clientConfig.service.path,"
+            "webhooks[0].interpreterContextVersions[1],webhooks[0].interpreterContextVersions[2]");
+  for (const char* url : {"http://x", "https://", "https://:1/a", "https://u@x", "https://x/a?b", "https://x#c"}) {
+    EXPECT_EQ(fields_of(with(R"({"name":"a.b","interpreterContextVersions":["v1alpha1"],"clientConfig":{"url":")" +
+                             std::string{url} + "\"}}")),
+              "webhooks[0].clientConfig.url")
+        << url;
+  }
   EXPECT_EQ(fields_of(with(R"({"name":"a","clientConfig":{"url":"http://x"},"interpreterContextVersions":["v2"],
       "rules":[{"operations":["Prune"],"apiGroups":["*","b"],"apiVersions":["v1"],"kinds":["Pod"]}]})")),
-            "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules,webhooks[0].rules[0].apiGroups,"
+            "webhooks[0].name,webhooks[0].clientConfig.url,webhooks[0].rules[0].apiGroups,"
             "webhooks[0].rules[0].operations[0],webhooks[0].interpreterContextVersions");
 }
 

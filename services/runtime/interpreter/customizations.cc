@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/runtime/interpreter/lua/vm.h"
+#include "services/runtime/interpreter/webhooks.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -75,8 +76,20 @@ std::optional<std::string> conflict(const Value& customization, const std::vecto
   return std::nullopt;
 }
 
-std::vector<Target> concerned(const Change& change) {
+bool interprets(std::string_view type) { return type == kCustomizationType || type == kWebhookType; }
+
+std::vector<Target> concerned(const State& state, const Change& change) {
   std::vector<Target> found;
+  if (change.object.type == kWebhookType && change.before["webhooks"] != change.after["webhooks"]) {
+    for (const std::string& type : state.types()) {
+      const auto& objects = state.objects(type);
+      if (objects.empty()) continue;
+      const Value& one = objects.begin()->second.value;
+      if (has_rule_for(change.before, one) || has_rule_for(change.after, one)) {
+        found.push_back({one["apiVersion"].str(), one["kind"].str()});
+      }
+    }
+  }
   if (change.object.type != kCustomizationType || change.before["spec"] == change.after["spec"]) return found;
   for (const Value* customization : {&change.before, &change.after}) {
     const Value& target = (*customization)["spec"]["target"];

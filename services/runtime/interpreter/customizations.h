@@ -47,12 +47,15 @@ std::vector<BadScript> bad_scripts(const Value& customization);
 /// one for, dependencies excepted (L-17). nullopt: it may.
 std::optional<std::string> conflict(const Value& customization, const std::vector<Value>& others);
 
-/// The kinds whose objects have to be looked at again after this change: what the customization was for, and what it is
-/// for now. Empty unless the change is one of a customization's spec.
+/// Whether objects of this type say how kinds are interpreted: customizations and configurations of webhooks.
+bool interprets(std::string_view type);
+
+/// The kinds whose objects have to be looked at again after this change: what the customization, or the configuration
+/// of webhooks, was for, and what it is for now; of what is for many kinds those that there are objects of.
 struct Target {
   std::string api_version, kind;
   bool operator==(const Target&) const = default;
 };
-std::vector<Target> concerned(const Change& change);
+std::vector<Target> concerned(const State& state, const Change& change);
 
 }  // namespace shiplog::interpreter

@@ -5,12 +5,15 @@
 #include <limits>
 #include <tuple>
 
+#include "events/base/json_patch.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
+#include "events/state/served.h"
 #include "services/runtime/interpreter/builtin.h"
 #include "services/runtime/interpreter/customizations.h"
 #include "services/runtime/interpreter/lua/vm.h"
 #include "services/runtime/interpreter/native/native.h"
+#include "services/runtime/interpreter/webhooks.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -37,13 +40,37 @@ const char* type_of(const Value& value) {
   return "table";
 }
 
-/// L-2, with what is Lua: the customizations' scripts, else the compiled-in one. Empty: native code decides.
-std::vector<Script> scripts_for(const State& state, const Value& object, Operation operation) {
-  auto scripts = customized(state, object, operation);
-  if (!scripts.empty()) return scripts;
-  if (auto script = built_in(object, operation)) scripts.push_back(std::move(*script));
-  return scripts;
+/// L-2: the customizations' scripts, else a webhook, else the compiled-in script. Neither: native code decides.
+struct Level {
+  std::vector<Script> scripts;
+  std::optional<Webhook> webhook;
+};
+
+Level level_for(const State& state, const Value& object, Operation operation) {
+  Level level;
+  level.scripts = customized(state, object, operation);
+  if (!level.scripts.empty()) return level;
+  level.webhook = webhook_for(state, object, operation);
+  if (level.webhook) return level;
+  if (auto script = built_in(object, operation)) level.scripts.push_back(std::move(*script));
+  return level;
 }
+
+/// What the webhook answered about a template; an error with the question while that is not known.
+Result<Value> answer_to(const State& state, const Webhook& webhook, Operation operation, const Value& object,
+                        const Extra& extra = {}) {
+  const auto served = served_kind(state, object["apiVersion"].as_string(), object["kind"].as_string());
+  if (!served) {
+    return Error{ErrorCode::kInvalid, webhook.where() + ": it is to be asked about " + object["kind"].str() +
+                                          ", a kind that is not served in version " + object["apiVersion"].str()};
+  }
+  const Value& metadata = object["metadata"];
+  return answer_of(state, webhook, operation,
+                   served->key(metadata["namespace"].as_string(), metadata["name"].as_string()), object, extra);
+}
+
+/// What a webhook says stands where a script's result would, and is read as that.
+Script as_script(const Webhook& webhook) { return {webhook.where(), Value{}}; }
 
 /// Errors end in conditions and logs, so in the journal: where nothing of a Secret may ever be.
 bool may_be_told(const Value& object) {
@@ -136,24 +163,14 @@ Result<void> add_dependencies(const Script& script, const Value& list, std::vect
   return ok();
 }
 
-}  // namespace
-
-Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kReplicas);
-  if (scripts.empty()) return native::replicas(object);
-  const Script& script = scripts.front();
-  SHIPLOG_TRY(auto results, run(script, Operation::kReplicas, {object}, now, {}, 2));
+Result<std::optional<Replicas>> replicas_from(const Script& script, const Value& count, Value requirements) {
   Replicas wanted;
-  SHIPLOG_TRY(wanted.count, count_from(script, results[0], "the number of replicas"));
-  SHIPLOG_TRY(wanted.requirements, requirements_from(script, std::move(results[1])));
+  SHIPLOG_TRY(wanted.count, count_from(script, count, "the number of replicas"));
+  SHIPLOG_TRY(wanted.requirements, requirements_from(script, std::move(requirements)));
   return std::optional{std::move(wanted)};
 }
 
-Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kComponents);
-  if (scripts.empty()) return std::nullopt;
-  const Script& script = scripts.front();
-  SHIPLOG_TRY(const Value list, run_for_list(script, Operation::kComponents, object, now));
+Result<std::optional<std::vector<Component>>> components_from(const Script& script, const Value& list) {
   std::vector<Component> found;
   if (list.is_null()) return std::optional{std::move(found)};
   if (!list.is_array()) return wrong(script, std::string{"it returned a "} + type_of(list) + ", not a list");
@@ -169,42 +186,95 @@ Result<std::optional<std::vector<Component>>> components(const State& state, con
   return std::optional{std::move(found)};
 }
 
+/// The object with a webhook's patch (L-20).
+Result<Value> patched(const Webhook& webhook, const Value& object, const Value& patch) {
+  if (patch.is_null()) return object;
+  auto result = apply_json_patch(object, patch);
+  if (!result) return result.error().context(webhook.where() + ": response.patch does not apply");
+  return result;
+}
+
+}  // namespace
+
+Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kReplicas);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, Operation::kReplicas, object));
+    return replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]);
+  }
+  if (level.scripts.empty()) return native::replicas(object);
+  SHIPLOG_TRY(auto results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
+  return replicas_from(level.scripts.front(), results[0], std::move(results[1]));
+}
+
+Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kComponents);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kComponents, object));
+    return components_from(as_script(*level.webhook), list);
+  }
+  if (level.scripts.empty()) return std::nullopt;
+  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), Operation::kComponents, object, now));
+  return components_from(level.scripts.front(), list);
+}
+
 Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kRevise);
-  if (scripts.empty()) return native::revise_replica(object, count);
-  SHIPLOG_TRY(auto revised, run_for_object(scripts.front(), Operation::kRevise, {object, count}, now, {object}));
+  const Level level = level_for(state, object, Operation::kRevise);
+  if (level.webhook) {
+    const Extra extra{std::to_string(count), Value::object({{"replicas", count}})};
+    SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, Operation::kRevise, object, extra));
+    SHIPLOG_TRY(auto revised, patched(*level.webhook, object, patch));
+    return std::optional{std::move(revised)};
+  }
+  if (level.scripts.empty()) return native::revise_replica(object, count);
+  SHIPLOG_TRY(auto revised, run_for_object(level.scripts.front(), Operation::kRevise, {object, count}, now, {object}));
   return std::optional{std::move(revised)};
 }
 
-Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now) {
-  const auto scripts = scripts_for(state, desired, Operation::kRetain);
-  if (scripts.empty()) return native::retain(desired, observed);
+Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
+                                    const Value* answer) {
+  const Level level = level_for(state, desired, Operation::kRetain);
+  if (level.webhook) {
+    const Extra extra{kNoQualifier, Value::object({{"observedObject", observed}})};
+    if (answer == nullptr) return ask_about_member(*level.webhook, Operation::kRetain, desired, extra);
+    SHIPLOG_TRY(auto kept, patched(*level.webhook, desired, *answer));
+    return std::optional{std::move(kept)};
+  }
+  if (level.scripts.empty()) return native::retain(desired, observed);
   SHIPLOG_TRY(auto kept,
-              run_for_object(scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
+              run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
   return std::optional{std::move(kept)};
 }
 
 Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
                                               UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kAggregate);
-  if (scripts.empty()) return native::aggregate_status(object, items, now);
+  const Level level = level_for(state, object, Operation::kAggregate);
+  if (level.webhook) {
+    const Extra extra{kNoQualifier, Value::object({{"aggregatedStatus", items}}), true};
+    SHIPLOG_TRY(auto status, answer_to(state, *level.webhook, Operation::kAggregate, object, extra));
+    if (status.is_null()) return std::nullopt;  // it leaves the status alone
+    return std::optional{std::move(status)};
+  }
+  if (level.scripts.empty()) return native::aggregate_status(object, items, now);
   // Without items upstream hands over nil, and scripts ask for that.
   const Value given = items.size() == 0 ? Value{} : items;
-  SHIPLOG_TRY(auto whole, run_for_object(scripts.front(), Operation::kAggregate, {object, given}, now));
+  SHIPLOG_TRY(auto whole, run_for_object(level.scripts.front(), Operation::kAggregate, {object, given}, now));
   if (whole["status"].is_null()) return std::nullopt;  // it leaves the status alone
   return std::optional{whole["status"]};
 }
 
 Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kStatus);
-  if (scripts.empty()) return native::reflect_status(object);
-  return run_for_object(scripts.front(), Operation::kStatus, {object}, now);
+  const Level level = level_for(state, object, Operation::kStatus);
+  if (level.webhook) return ask_about_member(*level.webhook, Operation::kStatus, object, {});
+  if (level.scripts.empty()) return native::reflect_status(object);
+  return run_for_object(level.scripts.front(), Operation::kStatus, {object}, now);
 }
 
 Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now) {
-  const auto scripts = scripts_for(state, object, Operation::kHealth);
-  if (scripts.empty()) return native::health(object);
-  const Script& script = scripts.front();
+  const Level level = level_for(state, object, Operation::kHealth);
+  if (level.webhook) return ask_about_member(*level.webhook, Operation::kHealth, object, {});
+  if (level.scripts.empty()) return native::health(object);
+  const Script& script = level.scripts.front();
   SHIPLOG_TRY(const auto results, run(script, Operation::kHealth, {object}, now));
   if (!results[0].is_bool())
     return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not a boolean");
@@ -213,12 +283,15 @@ Result<std::optional<bool>> health(const State& state, const Value& object, UtcM
 
 Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now) {
   std::optional<std::vector<Dependency>> found;
-  const auto scripts = scripts_for(state, object, Operation::kDependencies);
-  if (scripts.empty()) {
+  const Level level = level_for(state, object, Operation::kDependencies);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kDependencies, object));
+    SHIPLOG_TRY(add_dependencies(as_script(*level.webhook), list, found.emplace()));
+  } else if (level.scripts.empty()) {
     found = native::dependencies(object);
   } else {
     found.emplace();
-    for (const Script& script : scripts) {
+    for (const Script& script : level.scripts) {
       SHIPLOG_TRY(const Value list, run_for_list(script, Operation::kDependencies, object, now));
       SHIPLOG_TRY(add_dependencies(script, list, *found));
     }

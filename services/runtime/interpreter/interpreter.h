@@ -15,12 +15,15 @@
 ///
 /// For each operation and kind the first level that offers it decides, and its error is final (behaviour-core L-2):
 ///   1. Lua of the ResourceInterpreterCustomizations in the state;
-///   2. Lua for third-party kinds that is compiled in;
-///   3. native code.
-/// nullopt: no level offers the operation for this kind. Pure: the same state, object and `now` give the same answer.
-/// `now` is the time of the decision: it dates conditions, and is what os.time() tells a script.
-/// Errors: kInvalid, naming kind, object and cause; of a script also the customization, the function and the line.
-/// Source: behaviour-core section 6, and 4.4, 5.1, 5.3 for the native kinds.
+///   2. a webhook of the ResourceInterpreterWebhookConfigurations in the state;
+///   3. Lua for third-party kinds that is compiled in;
+///   4. native code.
+/// A webhook's answer about a template is read from the state; while it is not there the error is kUnavailable, with
+/// the question (events/state/answers.h). What is asked about a member's object is not kept: there the error always has
+/// the question, and the answer goes where the result would. nullopt: no level offers the operation for this kind.
+/// Pure: the same state, object and `now` give the same answer. `now` is the time of the decision: it dates conditions,
+/// and is what os.time() tells a script. Errors: kInvalid, naming kind, object and cause; of a script also the
+/// customization, the function and the line. Source: behaviour-core section 6, and 4.4, 5.1, 5.3 for the native kinds.
 namespace shiplog::interpreter {
 
 /// How many replicas a workload wants, and what one of them needs.
@@ -58,17 +61,20 @@ Result<std::optional<std::vector<Component>>> components(const State& state, con
 /// ReviseReplica: the object with so many replicas.
 Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now);
 
-/// Retain: `desired` with what belongs to the member's object `observed` (4.4).
-Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now);
+/// Retain: `desired` with what belongs to the member's object `observed` (4.4). `answer`: what the webhook said to the
+/// question that came without it.
+Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
+                                    const Value* answer = nullptr);
 
 /// AggregateStatus: the whole new status of a template, from the binding's aggregatedStatus items (T-11 to T-15).
 Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
                                               UtcMillis now);
 
-/// InterpretStatus: what is kept of a member's object's status; null: nothing. Every kind has it (L-3, T-3, T-5).
+/// InterpretStatus: what is kept of a member's object's status; null: nothing. Every kind has it (L-3, T-3, T-5). A
+/// webhook's answer is the result.
 Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now);
 
-/// InterpretHealth (T-4).
+/// InterpretHealth (T-4). A webhook's answer, a bool, is the result.
 Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now);
 
 /// InterpretDependency (B-30), checked (B-31).

@@ -164,7 +164,7 @@ TEST_F(Interpreter, AChangeConcernsTheKindsItWasAndIsFor) {
     change.object = {type, "", "c"};
     change.before = was;
     change.after = is;
-    return concerned(change);
+    return concerned(State{}, change);
   };
   EXPECT_EQ(of(kCustomizationType, before, after),
             (std::vector<Target>{{"example.com/v1", "Thing"}, {"example.com/v2", "Thing"}}));

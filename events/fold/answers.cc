@@ -1,0 +1,43 @@
+#include "events/state/answers.h"
+
+#include "events/fold/apply.h"
+
+namespace shiplog {
+
+Applied apply(Staged& staged, const QuestionAnswered& event) {
+  const Value* object = staged.find(event.object);
+  if (object == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.object) + " not found"};
+  if (deleting(*object)) return Refusal{ErrorCode::kConflict, to_string(event.object) + " is being deleted"};
+  const ObjectKey key = answers_key(event.object, event.operation);
+  const Value* before = staged.find(key);
+  const Value& about = *object;
+  const auto of_it = [&](const Value& kept) {
+    return kept["basis"].as_string() == event.basis &&
+           kept["metadata"]["ownerReferences"][0]["uid"] == about["metadata"]["uid"];
+  };
+  Value answers = before != nullptr && of_it(*before) ? (*before)["answers"] : Value::object();
+  if (answers.size() + event.answers.size() > kMostAnswersKept) answers = Value::object();
+  for (const auto& one : event.answers.members()) {
+    Value kept = one.value;
+    kept.set("at", staged.time().value);
+    answers.set(one.key(), std::move(kept));
+  }
+
+  Value after = before != nullptr ? *before : Value::object();
+  after.set("apiVersion", kAnswersApiVersion);
+  after.set("kind", kAnswersKind);
+  Value& metadata = after.edit("metadata");
+  metadata.set("name", key.name);
+  if (!key.ns.empty()) metadata.set("namespace", key.ns);
+  metadata.set("ownerReferences", Value::array({Value::object({{"apiVersion", about["apiVersion"]},
+                                                               {"kind", about["kind"]},
+                                                               {"name", event.object.name},
+                                                               {"uid", about["metadata"]["uid"]}})}));
+  after.set("asked", event.asked);
+  after.set("operation", event.operation);
+  after.set("basis", event.basis);
+  after.set("answers", std::move(answers));
+  return before == nullptr ? staged.create(key, std::move(after)) : staged.update(key, std::move(after));
+}
+
+}  // namespace shiplog
