@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "events/base/random.h"
+#include "events/state/answers.h"
 #include "events/state/binding.h"
 
 namespace shiplog {
@@ -479,6 +480,37 @@ TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
   told(kBindingKey, true);
   EXPECT_EQ(history.state.value_of(kBindingKey)["status"]["conditions"][0]["status"], Value{"True"});
   EXPECT_TRUE(told(kConfig, false).refusal) << "there is no such object";
+}
+
+TEST(Fold, AnswersFromOutsideAreKeptForTheirBasisAndNotWithoutEnd) {
+  History history = History::with_namespace();
+  history.create_config();
+  const auto answered = [&](const char* basis, Value answers) {
+    return history.put({QuestionAnswered{kConfig, "Guess", "oracle/a", basis, std::move(answers)}});
+  };
+  const auto kept = [&](const char* basis, const std::string& qualifier) {
+    return recorded_answer(history.state, kConfig, "Guess", basis, qualifier);
+  };
+  EXPECT_FALSE(answered("one", json(R"({"a":{"answer":1},"b":{"failure":"no"}})")).refusal);
+  EXPECT_EQ(kept("one", "a")->answer, Value{1});
+  EXPECT_EQ(kept("one", "a")->at, history.now);
+  EXPECT_EQ(kept("one", "b")->failure, "no");
+  EXPECT_FALSE(kept("one", "c"));
+  EXPECT_FALSE(kept("two", "a"));
+  answered("one", json(R"({"b":{"answer":null}})"));
+  EXPECT_EQ(kept("one", "b")->failure, "") << "an answer takes the place of a failure";
+  EXPECT_TRUE(kept("one", "a")) << "what was asked of the same stays";
+  answered("two", json(R"({"c":{"answer":3}})"));
+  EXPECT_FALSE(kept("one", "a")) << "what was asked of another is dropped";
+  EXPECT_TRUE(kept("two", "c"));
+
+  Value many = Value::object();
+  for (size_t at = 0; at < kMostAnswersKept; ++at) many.set(std::to_string(at), json(R"({"answer":0})"));
+  answered("two", many);
+  EXPECT_FALSE(kept("two", "c")) << "too many: the former are dropped";
+  EXPECT_EQ(history.state.value_of(answers_key(kConfig, "Guess"))["answers"].size(), kMostAnswersKept);
+  EXPECT_TRUE(
+      history.put({QuestionAnswered{{"configmaps", "default", "none"}, "Guess", "oracle/a", "one", many}}).refusal);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "services/api/seats.h"
 #include "services/bin/journals.h"
 #include "services/member/member.h"
+#include "services/runtime/estimators/options.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -38,6 +39,7 @@ struct ServeOptions {
   std::vector<std::pair<std::string, bool>> feature_gates;
   uint64_t hash_every = 1000;  ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
+  EstimatorOptions estimators;
 };
 
 struct TrialMemberOptions {
@@ -46,6 +48,15 @@ struct TrialMemberOptions {
   int64_t latency_ms = 0;
   std::string refuse = "none";
   int64_t flap_seconds = 0;
+};
+
+struct EstimatorServerOptions {
+  std::string cluster, kubeconfig, context;
+  std::string listen = "0.0.0.0:10352";
+  std::string address_out;  ///< a file to write HOST:PORT to, once it listens
+  std::string certificate_file, key_file, client_ca_file;
+  int64_t fresh_ms = 1000;
+  log::Format log_format = log::Format::kText;
 };
 
 /// All roles, in the order of --help.

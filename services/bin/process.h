@@ -46,5 +46,6 @@ Result<int> lock_folder(const std::string& folder);
 // The subcommands; exit codes.
 int serve(const ServeOptions& options);
 int trial_member(const TrialMemberOptions& options);
+int estimator_server(const EstimatorServerOptions& options);
 
 }  // namespace shiplog

@@ -37,6 +37,7 @@
 #include "services/quota/service.h"
 #include "services/rebalancer/service.h"
 #include "services/recorder/recorder.h"
+#include "services/runtime/estimators/estimator_asker.h"
 #include "services/runtime/file_election.h"
 #include "services/runtime/http/io_threads.h"
 #include "services/runtime/journal_election.h"
@@ -110,6 +111,9 @@ class ControlPlane {
     sweep_ = std::make_unique<EphemeraSweep>(*record_, *ephemera_, loop_, kUserAgent);
     record_->replica().add_observer(*sweep_);
     SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
+    if (options_.estimators.enabled) {
+      SHIPLOG_TRY(estimators_, EstimatorAsker::make(options_.estimators, loop_));
+    }
     make_roles();
 
     const auto failed = [](const Error& error) {
@@ -236,7 +240,7 @@ class ControlPlane {
                                                              .user_agent = kUserAgent});
     const std::map<std::string, std::function<std::unique_ptr<Service>()>> makers = {
         {"binder", [this] { return make_binder_service(asker_.get()); }},
-        {"scheduler", [] { return make_scheduler_service(); }},
+        {"scheduler", [this] { return make_scheduler_service(estimators_.get(), options_.estimators.timeout); }},
         {"dispatcher",
          [this] {
            return make_dispatcher_service(
@@ -376,7 +380,7 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
-  std::unique_ptr<Asker> asker_;
+  std::unique_ptr<Asker> asker_, estimators_;
   std::unique_ptr<Election> election_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;

@@ -79,6 +79,61 @@ CLI::Validator quantity() {
                         "QUANTITY"};
 }
 
+/// The scheduler's options for estimators, called as upstream's are.
+void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_ms) {
+  app.add_flag("--enable-scheduler-estimator", options.enabled,
+               "Ask the members' estimators how many replicas they have room for");
+  app.add_option("--scheduler-estimator-timeout", timeout_ms, "How long all estimators together have, in milliseconds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--scheduler-estimator-port", options.port, "Where estimators listen, without an annotation")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
+  app.add_option("--scheduler-estimator-service-prefix", options.service_prefix,
+                 "An estimator's Service is called PREFIX-CLUSTER")
+      ->capture_default_str();
+  app.add_option("--scheduler-estimator-service-namespace", options.service_namespace, "Where these Services are")
+      ->capture_default_str();
+  app.add_flag("--disable-scheduler-estimator-in-pull-mode", options.not_in_pull_mode,
+               "Do not ask the estimators of clusters in Pull mode");
+  app.add_option("--scheduler-estimator-cert-file", options.certificate_file, "What the scheduler shows to estimators")
+      ->type_name("FILE");
+  app.add_option("--scheduler-estimator-key-file", options.key_file, "Its key")->type_name("FILE");
+  app.add_option("--scheduler-estimator-ca-file", options.ca_file,
+                 "Who has signed the estimators' certificates; without it they are spoken to without TLS")
+      ->type_name("FILE");
+  app.add_flag("--insecure-skip-estimator-verify", options.skip_verify, "Speak TLS and take any certificate");
+}
+
+CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::string& config) {
+  auto* command = app.add_subcommand("estimator", "Tell schedulers how many replicas a member has room for (gRPC)");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  command->add_option("--config", config, "YAML file with any of these options")->type_name("FILE");
+  command->add_option("--cluster-name", options.cluster, "The member's name; questions about others are refused")
+      ->required();
+  command->add_option("--kubeconfig", options.kubeconfig, "How to reach the member")->type_name("FILE")->required();
+  command->add_option("--context", options.context, "Of the kubeconfig, instead of its current one");
+  command->add_option("--listen", options.listen, "Where questions are taken; port 0 takes a free one")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  command->add_option("--address-out", options.address_out, "Write HOST:PORT here, once it listens")->type_name("FILE");
+  command->add_option("--grpc-auth-cert-file", options.certificate_file, "The server's certificate; without it, no TLS")
+      ->type_name("FILE");
+  command->add_option("--grpc-auth-key-file", options.key_file, "Its key")->type_name("FILE");
+  command
+      ->add_option("--grpc-client-ca-file", options.client_ca_file,
+                   "Who has signed the certificates of those who may ask; without it anybody may")
+      ->type_name("FILE");
+  command->add_option("--fresh-ms", options.fresh_ms, "What is known of the member counts for so long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--logging-format", options.log_format, "How log lines look")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
+      ->default_str("text");
+  return command;
+}
+
 std::string check_roles(std::vector<std::string>& roles) {
   if (std::ranges::find(roles, "all") != roles.end()) roles = all_roles();
   for (const std::string& role : roles) {
@@ -167,6 +222,12 @@ int run(std::vector<std::string> words) {
       ->add_option("--snapshot-every", serving.snapshot_every, "Take a snapshot every so many entries; 0: never")
       ->capture_default_str();
 
+  int64_t estimators_have = serving.estimators.timeout.value;
+  add_estimators(*serve_command, serving.estimators, estimators_have);
+
+  EstimatorServerOptions estimating;
+  auto* estimator_command = add_estimator(app, estimating, config);
+
   TrialMemberOptions trial;
   std::string cpu = "8";
   std::string memory = "16Gi";
@@ -220,7 +281,12 @@ int run(std::vector<std::string> words) {
     serving.feature_gates = std::move(set).value();
     if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
     log::configure(serving.common.log_format, serving.common.log_level);
+    serving.estimators.timeout = Millis{estimators_have};
     return serve(serving);
+  }
+  if (estimator_command->parsed()) {
+    log::configure(estimating.log_format, log::Level::kInfo);
+    return estimator_server(estimating);
   }
   trial.member.node_cpu = parse_quantity(cpu).value();
   trial.member.node_memory = parse_quantity(memory).value();

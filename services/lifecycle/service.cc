@@ -58,6 +58,9 @@ class LifecycleService final : public Service {
 
   // Nobody will ask for what a webhook said that has gone.
   static void wake_answers(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.object.type == kAnswersType && !change.removed() && references(change.after).size() == 0) {
+      wake.push_back(change.object);
+    }
     if (change.object.type != kInterpreterWebhookType || change.before["webhooks"] == change.after["webhooks"]) return;
     for (const auto& [name, answers] : state.objects(kAnswersType)) {
       if (of_no_webhook(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});

@@ -7,6 +7,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "services/scheduler/assign/words.h"
+#include "services/scheduler/estimate/accurate.h"
 #include "services/scheduler/place.h"
 #include "services/scheduler/quota.h"
 #include "services/scheduler/surroundings.h"
@@ -17,8 +18,10 @@ namespace {
 
 using Decided = Result<std::optional<Decision>>;
 
-/// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups.
-std::string digest_of(const State& state, const Object& binding, const std::string& ns, const Surroundings& around) {
+/// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
+/// what estimators have said.
+std::string digest_of(const State& state, const Object& binding, const std::string& ns, const Surroundings& around,
+                      const std::optional<Value>& estimates) {
   std::string read;
   const auto add = [&](const Object& object) {
     char bytes[16];
@@ -37,6 +40,7 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
     if (group == nullptr) continue;
     for (const auto& [key, targets] : group->members) add(*state.find(key));
   }
+  if (estimates) read += to_json(*estimates);
   return to_string(siphash128(read));
 }
 
@@ -115,9 +119,11 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   Explanation why;
   why.steps.push_back("placed because " + trigger->reason);
   const Surroundings around = surroundings_of(state, binding, now);
-  const Demand demand{binding, placement, nullptr, trigger->fresh, around};
+  Demand demand{binding, placement, nullptr, trigger->fresh, around};
+  const auto estimates = estimates_for(state, demand, object->value, now);
+  if (estimates) demand.estimates = &*estimates;
   Outcome outcome = place_by_terms(state.clusters(), demand, why);
-  why.inputs_digest = digest_of(state, *object, key.ns, around);
+  why.inputs_digest = digest_of(state, *object, key.ns, around, estimates);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
   auto& targets = outcome.targets.value();

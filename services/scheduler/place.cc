@@ -1,8 +1,10 @@
 #include "services/scheduler/place.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "services/scheduler/assign/assign.h"
+#include "services/scheduler/estimate/accurate.h"
 #include "services/scheduler/estimate/resource_summary.h"
 #include "services/scheduler/filter/filter.h"
 #include "services/scheduler/score/cluster_locality.h"
@@ -11,15 +13,6 @@
 namespace shiplog::scheduler {
 namespace {
 
-/// Room only matters where it orders, selects or divides.
-bool asks_for_room(const Demand& demand) {
-  if (!demand.binding.workload) return false;
-  if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
-    return true;
-  }
-  return !demand.placement.spread.empty();
-}
-
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
   const Estimate estimate{demand};
@@ -27,6 +20,7 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
   if (room && demand.around.unsettled != nullptr) {
     why.steps.push_back("room leaves out what was placed in the last five minutes and is not healthy yet");
   }
+  const Accurate accurate{demand, candidates, why};
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     candidate.score = cluster_locality(demand, *candidate.cluster);
@@ -34,6 +28,9 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
     if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
     if (!room) continue;
     candidate.allocatable = estimate(*candidate.cluster);
+    if (const auto bound = accurate.bound(candidate.cluster->name)) {
+      candidate.allocatable = std::min(candidate.allocatable, *bound);
+    }
     candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
     line.available_replicas = candidate.allocatable;
   }
@@ -57,6 +54,14 @@ Placed<std::vector<Target>> place(const Clusters& clusters, const Demand& demand
 }
 
 }  // namespace
+
+bool asks_for_room(const Demand& demand) {
+  if (!demand.binding.workload) return false;
+  if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
+    return true;
+  }
+  return !demand.placement.spread.empty();
+}
 
 Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
   const auto& terms = demand.placement.terms;

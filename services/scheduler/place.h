@@ -13,6 +13,9 @@ struct Outcome {
   std::string affinity;                 ///< name of the affinity term in force; empty without terms
 };
 
+/// Room only matters where it orders, selects or divides.
+bool asks_for_room(const Demand& demand);
+
 /// One cycle: filter, score, select, assign. Of several affinity terms each is tried in order from the one in force,
 /// never back; when all fail, the first one tried has the word (S-24 to S-27). `why` gets a line for each cluster and
 /// the arithmetic in words.

@@ -8,7 +8,9 @@
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
 #include "events/state/placement.h"
+#include "services/runtime/asker.h"
 #include "services/scheduler/decide.h"
+#include "services/scheduler/estimate/accurate.h"
 
 namespace shiplog {
 namespace {
@@ -67,6 +69,9 @@ bool places_on(const Value& object, const std::string& cluster) {
 
 class SchedulerService final : public Service {
  public:
+  SchedulerService(Asker* estimators, Millis estimators_have)
+      : estimators_{estimators}, estimators_have_{estimators_have} {}
+
   std::string_view name() const override { return "scheduler"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
@@ -94,27 +99,49 @@ class SchedulerService final : public Service {
     }
   }
 
-  void reconcile(TaskPtr task) override { step(std::move(task), kMostAttempts); }
+  void reconcile(TaskPtr task) override { step(std::move(task), kMostAttempts, false); }
 
  private:
   static constexpr int kMostAttempts = 4;
 
   /// A placement that the fold refuses for a quota is decided again at once: against the usage that was in its way, the
   /// decision is then QuotaRefused. Nothing is looked at again before the binding, the quota or a cluster changes.
-  static void step(TaskPtr task, int attempts) {
+  void step(TaskPtr task, int attempts, bool asked) {
+    if (estimators_ != nullptr && !asked) {
+      if (auto question = scheduler::estimate_to_ask(task->state(), task->key(), task->now())) {
+        return ask(std::move(task), attempts, std::move(*question));
+      }
+    }
     auto decided = scheduler::decide(task->state(), task->key(), task->now());
     if (!decided) return task->retry(decided.error());
     if (!decided.value()) return task->done(look_again_after(task->state(), task->key()));
     const Event& event = decided.value()->events.front();
     const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
-    task->append_decision(std::move(*decided.value()), [task, attempts, refusal](Result<Revision> appended) {
+    task->append_decision(std::move(*decided.value()), [this, task, attempts, refusal](Result<Revision> appended) {
       // What is refused waits for quota or room. Some may have come between the state that this was decided from and
       // its own entry, and have woken nothing yet: so once more.
       if (appended) return task->done(Millis{refusal ? 1 : 0});
       const ErrorCode code = appended.error().code;
       const bool again = code == ErrorCode::kConflict || code == ErrorCode::kForbidden;
       if (!again || attempts <= 1) return task->retry(appended.error());
-      step(task, attempts - 1);
+      step(task, attempts - 1, false);
+    });
+  }
+
+  /// S-71: the answer is recorded, then it is decided; also when some of them said nothing.
+  void ask(TaskPtr task, int attempts, Question question) {
+    question.timeout = estimators_have_;
+    auto asked = std::make_shared<const Question>(std::move(question));
+    estimators_->ask(task->state(), asked, [this, task, attempts, asked](Result<Value> answer) {
+      Value said = answer ? Value::object({{"answer", std::move(answer).value()}})
+                          : Value::object({{"failure", answer.error().message}});
+      Decision seen;
+      seen.events.push_back(QuestionAnswered{asked->object, asked->operation, asked->asked, asked->basis,
+                                             Value::object({{asked->qualifier, std::move(said)}})});
+      task->append_observation(std::move(seen), [this, task, attempts](Result<Revision> appended) {
+        if (!appended) return task->retry(appended.error());
+        step(task, attempts, true);
+      });
     });
   }
 
@@ -200,12 +227,16 @@ class SchedulerService final : public Service {
     }
   }
 
+  Asker* const estimators_;
+  const Millis estimators_have_;
   std::set<ObjectKey>
       refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
 };
 
 }  // namespace
 
-std::unique_ptr<Service> make_scheduler_service() { return std::make_unique<SchedulerService>(); }
+std::unique_ptr<Service> make_scheduler_service(Asker* estimators, Millis estimators_have) {
+  return std::make_unique<SchedulerService>(estimators, estimators_have);
+}
 
 }  // namespace shiplog

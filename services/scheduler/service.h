@@ -7,6 +7,8 @@
 namespace shiplog {
 
 /// Role "scheduler": bindings into placements. Keys are ResourceBindings and ClusterResourceBindings.
-std::unique_ptr<Service> make_scheduler_service();
+/// `estimators`, which outlives the service, asks the estimators of members, which have so long to answer (S-71);
+/// nullptr: room is judged by the clusters' summaries alone.
+std::unique_ptr<Service> make_scheduler_service(Asker* estimators = nullptr, Millis estimators_have = Millis{3'000});
 
 }  // namespace shiplog

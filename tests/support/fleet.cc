@@ -58,6 +58,23 @@ Process& Fleet::member(const std::string& name, std::vector<std::string> options
                true);
 }
 
+std::string Fleet::estimator(const std::string& member, std::vector<std::string> options) {
+  const std::string name = "estimator-" + member;
+  const std::string address = path(name + ".address");
+  std::filesystem::remove(address);
+  const bool told_where =
+      std::ranges::any_of(options, [](const std::string& option) { return option.starts_with("--listen="); });
+  if (!told_where) options.push_back("--listen=127.0.0.1:0");
+  Process& process = start(name,
+                           joined({SHIPLOGD, "estimator", "--cluster-name=" + member,
+                                   "--kubeconfig=" + kubeconfig(member), "--address-out=" + address, "--fresh-ms=100"},
+                                  options),
+                           false);
+  const bool listens = eventually([&] { return !process.running() || !read_file(address).empty(); });
+  if (!listens || !process.running()) ADD_FAILURE() << name << " does not listen\n" << log_tail(name);
+  return read_file(address);
+}
+
 Process& Fleet::process(const std::string& name) { return *processes_.at(name); }
 
 void Fleet::kill(const std::string& name) { processes_.at(name)->kill(); }

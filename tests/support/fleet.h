@@ -32,6 +32,8 @@ class Fleet {
   Process& serve(const std::string& name = "plane", std::vector<std::string> options = {}, bool wait = true);
   /// `shiplogd member`.
   Process& member(const std::string& name, std::vector<std::string> options = {});
+  /// `shiplogd estimator` for a member, as the process "estimator-NAME"; where it listens, as "HOST:PORT".
+  std::string estimator(const std::string& member, std::vector<std::string> options = {});
   Process& process(const std::string& name);
   /// kill -9.
   void kill(const std::string& name);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "events/base/time.h"
+
+namespace shiplog {
+
+/// How the estimators of members are found and asked (behaviour-core S-71, S-72). The names of the options are
+/// upstream's.
+struct EstimatorOptions {
+  bool enabled = false;   ///< --enable-scheduler-estimator
+  int64_t port = 10352;   ///< --scheduler-estimator-port
+  Millis timeout{3'000};  ///< --scheduler-estimator-timeout: of all clusters together
+  std::string service_prefix = "karmada-scheduler-estimator";  ///< --scheduler-estimator-service-prefix
+  std::string service_namespace = "karmada-system";            ///< --scheduler-estimator-service-namespace
+  bool not_in_pull_mode = false;                               ///< --disable-scheduler-estimator-in-pull-mode
+  /// Files. With an authority, or with the check left out, TLS is spoken; a certificate and its key say who asks.
+  std::string ca_file, certificate_file, key_file;
+  bool skip_verify = false;  ///< --insecure-skip-estimator-verify
+};
+
+}  // namespace shiplog

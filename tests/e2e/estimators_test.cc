@@ -1,0 +1,159 @@
+// The estimators of members (behaviour-core S-71 to S-74), both ends real: shiplogd asks, `shiplogd estimator` answers.
+#include <gtest/gtest.h>
+
+#include "events/base/system.h"
+#include "services/runtime/http/tls.h"
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
+const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
+
+class Estimators : public ::testing::Test {
+ protected:
+  /// Rooms as summaries tell them are alike; only the estimators know what nodes let in.
+  void SetUp() override {
+    serve();
+    for (const char* name : {"member1", "member2"}) {
+      fleet_.join(name, {"--nodes=2"});
+      point(name, fleet_.estimator(name));
+    }
+    EXPECT_EQ(api_->post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
+                         json(R"({"metadata":{"name":"all"},"spec":{
+                           "resourceSelectors":[{"apiVersion":"apps/v1","kind":"Deployment"}],
+                           "placement":{"clusterAffinity":{"clusterNames":["member1","member2"]},
+                             "replicaScheduling":{"replicaSchedulingType":"Divided",
+                               "replicaDivisionPreference":"Weighted",
+                               "weightPreference":{"dynamicWeight":"AvailableReplicas"}}}}})"))
+                  .status,
+              201);
+  }
+  void serve(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> options = {"--journal=sqlite:" + fleet_.path("journal.db"), "--enable-scheduler-estimator",
+                                        "--scheduler-estimator-timeout=2000"};
+    options.insert(options.end(), more.begin(), more.end());
+    fleet_.serve("plane", options);
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+  void point(const std::string& cluster, const std::string& address) {
+    const Answer told = api_->patch(
+        kClusters + cluster, "merge",
+        Value::object({{"metadata", Value::object({{"annotations",
+                                                    Value::object({{"estimator.shiplog.io/address", address}})}})}}));
+    EXPECT_EQ(told.status, 200) << told;
+  }
+  /// A Deployment whose pods ask for `cpu`, and for a node of this name when there is one.
+  void make(const std::string& name, int64_t replicas, const std::string& cpu, const std::string& node = "") {
+    Value object = json(R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"selector":{"matchLabels":{"app":"x"}},
+      "template":{"metadata":{"labels":{"app":"x"}},"spec":{"containers":[{"name":"main","image":"nginx:1.27"}]}}}})");
+    object.edit("metadata").set("name", name);
+    Value& spec = object.edit("spec");
+    spec.set("replicas", replicas);
+    Value& pod = spec.edit("template").edit("spec");
+    pod.edit("containers").edit_items().front().edit("resources").edit("requests").set("cpu", cpu);
+    if (!node.empty()) pod.edit("nodeSelector").set("kubernetes.io/hostname", node);
+    const Answer made = api_->post(kDeployments, object);
+    EXPECT_EQ(made.status, 201) << made;
+  }
+  /// What the newest decisions about its placement say of themselves.
+  std::string explained(const std::string& name) {
+    return api_->get("/shiplog/v1/decisions?kind=resourcebinding&name=" + name + "-deployment").body;
+  }
+  void expect_explained(const std::string& name, const std::string& words) {
+    EXPECT_TRUE(eventually([&] { return explained(name).find(words) != std::string::npos; }))
+        << words << " is not in " << explained(name) << "\n"
+        << fleet_.log_tail("plane");
+  }
+
+  Fleet fleet_;
+  std::unique_ptr<ApiClient> api_;
+};
+
+TEST_F(Estimators, TheSmallerEstimateCounts_S_63_S_71) {
+  // Both have two nodes of eight cores. Only member2 has the node that is asked for.
+  make("pinned", 4, "1", "member2-node-1");
+  expect_placed(*api_, "pinned", "member2:4");
+  expect_explained("pinned", "estimators say: member1 0, member2 8");
+  // 16 cores in all, but each node takes one pod of five: two, not three.
+  make("wide", 3, "5");
+  expect_explained("wide", "estimators say: member1 2, member2 ");
+  for (const char* name : {"member1", "member2"}) fleet_.kill(std::string{"estimator-"} + name);
+  expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
+}
+
+TEST_F(Estimators, OneThatDoesNotAnswerSetsAllAside_S_72) {
+  fleet_.kill("estimator-member1");
+  make("pinned", 4, "1", "member2-node-1");
+  expect_explained("pinned", "estimators are left aside: that of member1 gave no answer");
+  expect_placed(*api_, "pinned", "member1:2 member2:2");
+
+  // Somebody else's estimator is as good as none.
+  point("member1", read_file(fleet_.path("estimator-member2.address")));
+  make("other", 4, "1", "member2-node-1");
+  expect_explained("other", "this is the estimator of cluster member2, not of member1");
+
+  // It is back; and so is the control plane after a kill.
+  point("member1", fleet_.estimator("member1"));
+  fleet_.kill("plane");
+  serve();
+  make("again", 2, "1", "member2-node-2");
+  expect_placed(*api_, "again", "member2:2");
+  expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
+}
+
+TEST_F(Estimators, OverTlsWithCertificatesOnBothSides_S_71) {
+  const Validity validity = valid_for_days(SystemClock{}.now(), 1);
+  const KeyPair authority = make_authority("estimators", validity).value();
+  const KeyPair server =
+      issue_server_certificate(authority, "estimator", {.dns = {}, .ips = {"127.0.0.1"}}, validity).value();
+  const KeyPair client = issue_client_certificate(authority, "scheduler", {}, validity).value();
+  const auto file = [&](const std::string& name, const std::string& pem) {
+    write_file(fleet_.path(name), pem);
+    return fleet_.path(name);
+  };
+  const std::string ca = file("ca.pem", authority.certificate_pem);
+  const std::vector<std::string> taking = {"--grpc-auth-cert-file=" + file("server.pem", server.certificate_pem),
+                                           "--grpc-auth-key-file=" + file("server.key", server.key_pem),
+                                           "--grpc-client-ca-file=" + ca};
+  const std::vector<std::string> showing = {
+      "--scheduler-estimator-cert-file=" + file("client.pem", client.certificate_pem),
+      "--scheduler-estimator-key-file=" + file("client.key", client.key_pem)};
+  for (const char* name : {"member1", "member2"}) {
+    fleet_.kill(std::string{"estimator-"} + name);
+    point(name, fleet_.estimator(name, taking));
+  }
+  const auto again = [&](const std::vector<std::string>& options) {
+    EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+    serve(options);
+  };
+  make("plain", 2, "1");
+  expect_explained("plain", "gave no answer");
+
+  auto trusting = showing;
+  trusting.push_back("--scheduler-estimator-ca-file=" + ca);
+  again(trusting);
+  make("trusted", 2, "1");
+  expect_explained("trusted", "estimators say: member1 ");
+
+  again({"--scheduler-estimator-ca-file=" + ca});
+  make("nobody", 2, "1");
+  expect_explained("nobody", "gave no answer");
+
+  auto careless = showing;
+  careless.push_back("--insecure-skip-estimator-verify");
+  again(careless);
+  make("careless", 2, "1");
+  expect_explained("careless", "estimators say: member1 ");
+
+  const KeyPair other = make_authority("others", validity).value();
+  auto mistaken = showing;
+  mistaken.push_back("--scheduler-estimator-ca-file=" + file("other.pem", other.certificate_pem));
+  again(mistaken);
+  make("mistaken", 2, "1");
+  expect_explained("mistaken", "gave no answer");
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
