@@ -95,5 +95,25 @@ TEST(Estimators, AnOldAnswerDoesNotCount) {
   EXPECT_TRUE(at(Millis{kEstimateGoodFor.value + 1}));
 }
 
+TEST(Estimators, WholeSetsAreAskedAboutWhereTheyArePlaced_M_1_S_71) {
+  History history;
+  for (const char* name : {"a", "b"}) history.put(cluster_key(name), cluster(name, 60));
+  history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});
+  Value object = binding_of(
+      {.scheduling = kDynamic,
+       .clusters = {},
+       .placement = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})"});
+  const Value components = json(R"([{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}])");
+  object.edit("spec").set("components", components);
+  history.put(kBinding, object);
+  EXPECT_EQ(answer(history), "a:0") << "both have room for 20 sets";
+  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->operation, "MaxAvailableComponentSets");
+  EXPECT_EQ(question->request["components"], components);
+  say(history, R"({"a":{"replicas":0},"b":{"replicas":1}})");
+  EXPECT_EQ(answer(history), "b:0");
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler
