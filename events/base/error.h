@@ -49,7 +49,9 @@ struct Error {
   bool operator==(const Error&) const = default;
 
   /// The same error with words in front of its message: "reading x.yaml: <message>".
-  [[nodiscard]] Error context(const std::string& words) const { return {code, words + ": " + message, causes, questions}; }
+  [[nodiscard]] Error context(const std::string& words) const {
+    return {code, words + ": " + message, causes, questions};
+  }
 };
 
 /// The code's stable snake_case name, for logs.

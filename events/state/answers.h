@@ -56,8 +56,8 @@ std::optional<Recorded> recorded_answer(const State& state, const ObjectKey& obj
 /// The type that State keeps ResourceInterpreterWebhookConfigurations under.
 inline constexpr const char* kInterpreterWebhookType = "resourceinterpreterwebhookconfigurations.config.karmada.io";
 
-/// Whether these answers are of a webhook that is not configured any more, or about nothing that is left: nobody will ask
-/// for them.
+/// Whether these answers are of a webhook that is not configured any more, or about nothing that is left: nobody will
+/// ask for them.
 bool of_no_webhook(const State& state, const Value& answers);
 
 /// The qualifier of a question that needs none.

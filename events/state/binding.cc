@@ -67,7 +67,8 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
   binding.request = resource_list_from(spec["replicaRequirements"]["resourceRequest"]);
   binding.placement = spec["placement"];
   binding.targets = targets_from(spec["clusters"]);
-  if (!spec["clusters"][0]["components"].is_null()) binding.placed_components = placed_components_from(spec["clusters"]);
+  if (!spec["clusters"][0]["components"].is_null())
+    binding.placed_components = placed_components_from(spec["clusters"]);
   if (const Value& groups = spec["workloadAffinityGroups"]; groups.is_object()) {
     binding.affinity_group = groups["affinityGroup"].str();
     binding.anti_affinity_group = groups["antiAffinityGroup"].str();

@@ -73,9 +73,9 @@ class Replica {
   Result<Offset> open(Restored restored);
   Result<Offset> open();
 
-  /// Folds; then projects, publishes, answers who waits, and says so. What decides sees an entry as soon as it is folded;
-  /// who reads or waits, once it is in the projection too. A stop (diverged, or a newer build needed) is an Error: this
-  /// replica takes nothing more. `done` is called on the executor, or not at all when the replica has gone.
+  /// Folds; then projects, publishes, answers who waits, and says so. What decides sees an entry as soon as it is
+  /// folded; who reads or waits, once it is in the projection too. A stop (diverged, or a newer build needed) is an
+  /// Error: this replica takes nothing more. `done` is called on the executor, or not at all when the replica has gone.
   void deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done);
 
   /// Appends an entry (its id and time are filled in when empty) and calls `done` on the executor once it is durable,

@@ -41,7 +41,8 @@ struct Demand {
   Surroundings around = {};
   /// The binding's kind as in Cluster::api_enablements: every cluster is asked for it.
   std::string enablement = binding.api_version + ", Kind=" + binding.kind;
-  /// What the estimators of members have said for this cycle: {CLUSTER: {replicas} | {failure}}. nullptr: none was asked.
+  /// What the estimators of members have said for this cycle: {CLUSTER: {replicas} | {failure}}. nullptr: none was
+  /// asked.
   const Value* estimates = nullptr;
 
   /// It has components, and is for exactly one cluster: these are placed together, and their room is estimated whole
