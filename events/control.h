@@ -30,6 +30,19 @@ struct FeatureGatesSet {
   bool operator==(const FeatureGatesSet&) const = default;
 };
 
+/// What one option says.
+struct OptionSetting {
+  std::string name;  ///< without the dashes in front: "skipped-propagating-apis"
+  std::vector<std::string> values;
+  bool operator==(const OptionSetting&) const = default;
+};
+
+/// What the options of the control plane say that decisions read, from the next entry on.
+struct OptionsSet {
+  std::vector<OptionSetting> settings;  ///< sorted by name; all others are as by default
+  bool operator==(const OptionsSet&) const = default;
+};
+
 /// The state hash some replica had at a revision. One that folded to another hash stops.
 struct StateHashed {
   Revision revision;

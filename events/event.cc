@@ -48,6 +48,7 @@ constexpr Facts facts(const FoldVersionActivated&) { return {Family::kControl, "
 constexpr Facts facts(const StateHashed&) { return {Family::kControl, "StateHashed"}; }
 constexpr Facts facts(const SnapshotTaken&) { return {Family::kControl, "SnapshotTaken"}; }
 constexpr Facts facts(const FeatureGatesSet&) { return {Family::kControl, "FeatureGatesSet"}; }
+constexpr Facts facts(const OptionsSet&) { return {Family::kControl, "OptionsSet"}; }
 
 Facts facts_of(const Event& event) {
   return std::visit([](const auto& one) { return facts(one); }, event);
@@ -232,6 +233,15 @@ std::string summary(const FeatureGatesSet& event) {
   return names.empty() ? "none is on" : "on: " + names;
 }
 
+std::string summary(const OptionsSet& event) {
+  std::string words;
+  for (const OptionSetting& setting : event.settings) {
+    words += (words.empty() ? "--" : " --") + setting.name + "=";
+    for (size_t at = 0; at < setting.values.size(); ++at) words += (at == 0 ? "" : ",") + setting.values[at];
+  }
+  return words.empty() ? "all are as by default" : words;
+}
+
 // Messages come from members and clients: no line breaks, no control characters, and an end.
 std::string one_line(std::string text) {
   constexpr size_t kLongest = 300;
@@ -294,6 +304,7 @@ template Event::Event(FoldVersionActivated);
 template Event::Event(StateHashed);
 template Event::Event(SnapshotTaken);
 template Event::Event(FeatureGatesSet);
+template Event::Event(OptionsSet);
 
 Family family_of(const Event& event) { return facts_of(event).family; }
 
@@ -337,7 +348,7 @@ ObjectKey subject_of(const Event& event) {
           using E = std::decay_t<decltype(one)>;
           static_assert(std::is_same_v<E, LeaseTaken> || std::is_same_v<E, FoldVersionActivated> ||
                             std::is_same_v<E, StateHashed> || std::is_same_v<E, SnapshotTaken> ||
-                            std::is_same_v<E, FeatureGatesSet>,
+                            std::is_same_v<E, FeatureGatesSet> || std::is_same_v<E, OptionsSet>,
                         "only control has no subject");
           return {};
         }

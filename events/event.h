@@ -30,7 +30,7 @@ using EventVariant = std::variant<
     // cluster
     ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
     // control
-    LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet>;
+    LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
 
 template <class Fact, class Variant>
 inline constexpr bool kIsAlternative = false;

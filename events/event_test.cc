@@ -48,6 +48,7 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"StateHashed", "revision 1000, hash fedcba98765432100123456789abcdef"},
     {"SnapshotTaken", "revision 1000, hash fedcba98765432100123456789abcdef, in snapshot-1000.db"},
     {"FeatureGatesSet", "on: MultiplePodTemplatesScheduling, SchedulingOvercommitProtection"},
+    {"OptionsSet", "--plugins=*,-TaintToleration --skipped-propagating-namespaces=kube-.*,team-[0-9]+"},
 };
 
 TEST(Event, SummarisesEveryKind) {

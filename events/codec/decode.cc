@@ -400,6 +400,14 @@ class Reader {
     return to;
   }
 
+  static OptionsSet read(pb::OptionsSet* from) {
+    OptionsSet to;
+    for (pb::OptionSetting& setting : *from->mutable_settings()) {
+      to.settings.push_back({text(setting.mutable_name()), texts(setting.mutable_values())});
+    }
+    return to;
+  }
+
   // Nothing, with a note, when the kind is not known. No default: a kind added to the schema must be added here.
   std::optional<Event> alternative(pb::Event& from) {
     switch (from.kind_case()) {
@@ -473,6 +481,8 @@ class Reader {
         return read(from.mutable_snapshot_taken());
       case pb::Event::kFeatureGatesSet:
         return read(from.mutable_feature_gates_set());
+      case pb::Event::kOptionsSet:
+        return read(from.mutable_options_set());
       case pb::Event::KIND_NOT_SET:
         break;
     }

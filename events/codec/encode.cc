@@ -460,6 +460,15 @@ void put(const FeatureGatesSet& event, pb::Event* out) {
   for (const std::string& name : event.on) put(name, to->add_on());
 }
 
+void put(const OptionsSet& event, pb::Event* out) {
+  pb::OptionsSet* to = out->mutable_options_set();
+  for (const OptionSetting& setting : event.settings) {
+    pb::OptionSetting* one = to->add_settings();
+    put(setting.name, one->mutable_name());
+    put(setting.values, one->mutable_values());
+  }
+}
+
 // the entry
 
 void put(const Entry& entry, pb::Entry* out) {

@@ -217,6 +217,11 @@ Event sample(Of<FeatureGatesSet>, int) {
   return FeatureGatesSet{.on = {"MultiplePodTemplatesScheduling", "SchedulingOvercommitProtection"}};
 }
 
+Event sample(Of<OptionsSet>, int) {
+  return OptionsSet{.settings = {{"plugins", {"*", "-TaintToleration"}},
+                                 {"skipped-propagating-namespaces", {"kube-.*", "team-[0-9]+"}}}};
+}
+
 template <size_t... Index>
 std::vector<Event> all(int generation, std::index_sequence<Index...>) {
   return {sample(Of<std::variant_alternative_t<Index, EventVariant>>{}, generation)...};

@@ -44,6 +44,7 @@ Applied apply(Staged& staged, const ClusterConditionChanged& event);
 Applied apply(Staged& staged, const ClusterLeft& event);
 
 Applied apply(Staged& staged, const FeatureGatesSet& event);
+Applied apply(Staged& staged, const OptionsSet& event);
 
 /// Copies the object, lets `change` edit the copy and stages it. Refuses when the object does not exist.
 template <class Change>

@@ -2,6 +2,7 @@
 
 #include "events/fold/apply.h"
 #include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 
 namespace shiplog {
 namespace {
@@ -108,6 +109,16 @@ class Folder {
     for (const std::string& name : event.on) {
       if (!is_feature_gate(name)) {
         stop_ = "the journal turns on the feature gate " + name +
+                ", which this build does not know: install a newer shiplogd";
+      }
+    }
+    return apply(staged_, event);
+  }
+  Applied apply_one(const OptionsSet& event) {
+    FleetOptions known;
+    for (const OptionSetting& setting : event.settings) {
+      if (!set_fleet_option(known, setting)) {
+        stop_ = "the journal sets the option --" + setting.name +
                 ", which this build does not know: install a newer shiplogd";
       }
     }

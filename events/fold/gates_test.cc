@@ -78,6 +78,68 @@ TEST(FeatureGates, OneOfANewerBuildStopsTheReplica) {
   EXPECT_NE(folded.stop->find("Teleportation"), std::string::npos) << *folded.stop;
 }
 
+TEST(FleetOptions, AreAsByDefaultUntilAnEntrySaysOtherwiseAndMoveTheRevision_D_4_S_23) {
+  History history;
+  EXPECT_EQ(history.state.options(), FleetOptions{});
+  EXPECT_EQ(history.state.options().skipped_namespaces, std::vector<std::string>{"kube-.*"});
+  const Revision before = history.state.revision();
+  EXPECT_FALSE(history.put({OptionsSet{{{"plugins", {"*", "-TaintToleration"}}}}}).refusal);
+  EXPECT_FALSE(history.state.options().plugin_on("TaintToleration"));
+  EXPECT_GT(history.state.revision(), before) << "a decision is run again as of a revision: options must have one";
+  EXPECT_EQ(history.restored().options(), history.state.options());
+  history.put({OptionsSet{{{"skipped-propagating-namespaces", {}}}}});
+  EXPECT_TRUE(history.state.options().plugin_on("TaintToleration")) << "what is not named is as by default";
+  EXPECT_TRUE(history.state.options().skipped_namespaces.empty());
+  EXPECT_EQ(settings_of(history.state.options()), (std::vector<OptionSetting>{{"skipped-propagating-namespaces", {}}}));
+}
+
+TEST(FleetOptions, OneOfANewerBuildStopsTheReplica) {
+  History history;
+  const Folded folded = history.put({OptionsSet{{{"teleportation", {"true"}}}}});
+  ASSERT_TRUE(folded.stop);
+  EXPECT_NE(folded.stop->find("--teleportation"), std::string::npos) << *folded.stop;
+}
+
+TEST(FleetOptions, EachCanBeSetByName) {
+  for (const std::string& name : fleet_option_names()) {
+    FleetOptions options;
+    const OptionSetting setting{name, {"a", "b"}};
+    ASSERT_TRUE(set_fleet_option(options, setting));
+    EXPECT_EQ(settings_of(options), std::vector<OptionSetting>{setting});
+  }
+}
+
+TEST(FleetOptions, PluginsAreEnabledAndDisabledByName_S_23) {
+  const auto on = [](std::vector<std::string> words) {
+    FleetOptions options;
+    options.plugins = std::move(words);
+    std::string names;
+    for (const std::string& name : scheduler_plugin_names()) {
+      if (options.plugin_on(name)) names += (names.empty() ? "" : " ") + name;
+    }
+    return names;
+  };
+  const std::string without_taints =
+      "APIEnablement ClusterAffinity ClusterEviction ClusterLocality SpreadConstraint WorkloadAffinity "
+      "WorkloadAntiAffinity";
+  EXPECT_EQ(on({"*", "-TaintToleration"}), without_taints);
+  EXPECT_EQ(on({"-TaintToleration", "*"}), without_taints) << "in either order";
+  EXPECT_EQ(on({"ClusterAffinity", "TaintToleration"}), "ClusterAffinity TaintToleration");
+  EXPECT_EQ(on({"ClusterAffinity", "-ClusterAffinity"}), "");
+}
+
+TEST(FleetOptions, OptionalControllersAreOffUntilNamedAndTheFirstWordCounts_4_4) {
+  const auto marks = [](std::vector<std::string> words) {
+    FleetOptions options;
+    options.controllers = std::move(words);
+    return options.controller_on(kHpaScaleTargetMarker);
+  };
+  EXPECT_FALSE(FleetOptions{}.controller_on(kHpaScaleTargetMarker));
+  EXPECT_FALSE(marks({"*", "deploymentReplicasSyncer"}));
+  EXPECT_TRUE(marks({"*", "hpaScaleTargetMarker"}));
+  EXPECT_FALSE(marks({"-hpaScaleTargetMarker", "*", "hpaScaleTargetMarker"}));
+}
+
 TEST(FeatureGates, EachCanBeSetByName) {
   for (const std::string& name : feature_gate_names()) {
     FeatureGates gates;

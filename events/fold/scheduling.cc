@@ -34,8 +34,13 @@ std::optional<std::string> leaves_its_group(const Staged& staged, const Placemen
   const Value& groups = (*binding)["spec"]["workloadAffinityGroups"];
   if (!groups.is_object()) return std::nullopt;
   const AffinityIndex& index = staged.state().affinities();
-  const auto* together = index.together(event.binding.ns, groups["affinityGroup"].as_string());
-  const auto* apart = index.apart(event.binding.ns, groups["antiAffinityGroup"].as_string());
+  const FleetOptions& options = staged.state().options();
+  const auto* together = options.plugin_on("WorkloadAffinity")
+                             ? index.together(event.binding.ns, groups["affinityGroup"].as_string())
+                             : nullptr;
+  const auto* apart = options.plugin_on("WorkloadAntiAffinity")
+                          ? index.apart(event.binding.ns, groups["antiAffinityGroup"].as_string())
+                          : nullptr;
   std::set<std::string_view> placed;
   for (const Value& target : (*binding)["spec"]["clusters"].items()) placed.insert(target["name"].as_string());
   for (const Target& target : event.targets) {

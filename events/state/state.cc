@@ -189,6 +189,7 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
   const bool viewed = key.type.ends_with(".karmada.io");
   if (!viewed) {
     if (key.type == kFeatureGatesType) set_gates(feature_gates_from(after));
+    if (key.type == kFleetOptionsType) options_ = fleet_options_from(after);
     return;
   }
   const Name name{key.ns, key.name};

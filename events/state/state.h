@@ -20,6 +20,7 @@
 #include "events/state/cluster.h"
 #include "events/state/dependency_index.h"
 #include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "events/state/name_table.h"
 #include "events/state/object.h"
 #include "events/state/override_policy.h"
@@ -119,6 +120,8 @@ class State {
   const UnsettledIndex& unsettled() const { return unsettled_; }
   /// The feature gates in force.
   const FeatureGates& gates() const { return gates_; }
+  /// What options of the control plane say that decisions read.
+  const FleetOptions& options() const { return options_; }
   const std::map<State::Name, Quota>& quotas() const { return quotas_; }
   const Cluster* cluster(std::string_view name) const;
   /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
@@ -171,6 +174,7 @@ class State {
   AffinityIndex affinities_;
   UnsettledIndex unsettled_;
   FeatureGates gates_;
+  FleetOptions options_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
   NewestIds seen_{kSeenWindow};

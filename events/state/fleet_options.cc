@@ -1,0 +1,98 @@
+#include "events/state/fleet_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shiplog {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Option {
+  std::string_view name;
+  Words FleetOptions::*words;
+};
+
+// Sorted by name.
+constexpr std::array<Option, 5> kOptions = {{{"controllers", &FleetOptions::controllers},
+                                             {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
+                                             {"plugins", &FleetOptions::plugins},
+                                             {"skipped-propagating-apis", &FleetOptions::skipped_apis},
+                                             {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
+
+bool says_not(std::string_view word, std::string_view name) { return word.starts_with('-') && word.substr(1) == name; }
+
+}  // namespace
+
+bool FleetOptions::plugin_on(std::string_view name) const {
+  if (plugins.size() == 1 && plugins.front() == "*") return true;
+  bool on = std::ranges::find(plugins, "*") != plugins.end();
+  for (const std::string& word : plugins) {
+    if (word == name) on = true;
+    if (says_not(word, name)) on = false;
+  }
+  return on;
+}
+
+bool FleetOptions::controller_on(std::string_view name) const {
+  for (const std::string& word : controllers) {
+    if (word == name) return true;
+    if (says_not(word, name)) return false;
+  }
+  return false;
+}
+
+bool FleetOptions::propagates_empty_workloads() const {
+  return empty_workloads.size() == 1 && empty_workloads.front() == "true";
+}
+
+ObjectKey fleet_options_key() { return {kFleetOptionsType, "", "fleet"}; }
+
+const Words& fleet_option_names() {
+  static const Words kNames = [] {
+    Words names;
+    for (const Option& option : kOptions) names.emplace_back(option.name);
+    return names;
+  }();
+  return kNames;
+}
+
+const Words& scheduler_plugin_names() {
+  static const Words kNames = {"APIEnablement",    "ClusterAffinity", "ClusterEviction",  "ClusterLocality",
+                               "SpreadConstraint", "TaintToleration", "WorkloadAffinity", "WorkloadAntiAffinity"};
+  return kNames;
+}
+
+const Words& optional_controller_names() {
+  static const Words kNames = {kDeploymentReplicasSyncer, kHpaScaleTargetMarker};
+  return kNames;
+}
+
+FleetOptions fleet_options_from(const Value& object) {
+  FleetOptions options;
+  for (const auto& said : object["spec"].members()) {
+    OptionSetting setting{std::string{said.key()}, {}};
+    for (const Value& word : said.value.items()) setting.values.push_back(word.str());
+    set_fleet_option(options, setting);
+  }
+  return options;
+}
+
+std::vector<OptionSetting> settings_of(const FleetOptions& options) {
+  const FleetOptions by_default;
+  std::vector<OptionSetting> settings;
+  for (const Option& option : kOptions) {
+    if (options.*option.words == by_default.*option.words) continue;
+    settings.push_back({std::string{option.name}, options.*option.words});
+  }
+  return settings;
+}
+
+bool set_fleet_option(FleetOptions& options, const OptionSetting& setting) {
+  const auto* const at = std::ranges::find(kOptions, setting.name, &Option::name);
+  if (at == kOptions.end()) return false;
+  options.*(at->words) = setting.values;
+  return true;
+}
+
+}  // namespace shiplog

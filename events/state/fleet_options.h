@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/base/ids.h"
+#include "events/base/value.h"
+#include "events/control.h"
+
+namespace shiplog {
+
+/// What options of the control plane say that decisions read; recorded in the journal (OptionsSet), so that whoever
+/// decides, now or in a replay, decides by what was said as of that revision. The values are the options' own words.
+struct FleetOptions {
+  std::vector<std::string> controllers = {"*"};
+  std::vector<std::string> empty_workloads = {"false"};       ///< --enable-empty-workload-propagation (S-46)
+  std::vector<std::string> plugins = {"*"};                   ///< the scheduler's (S-23)
+  std::vector<std::string> skipped_apis;                      ///< --skipped-propagating-apis (D-3)
+  std::vector<std::string> skipped_namespaces = {"kube-.*"};  ///< regular expressions, of whole names (D-4)
+  bool operator==(const FleetOptions&) const = default;
+
+  /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
+  bool plugin_on(std::string_view name) const;
+  /// One of the controllers that are off by default is on: its name enables it, "-NAME" disables it; of several such
+  /// words the first counts.
+  bool controller_on(std::string_view name) const;
+  bool propagates_empty_workloads() const;
+};
+
+/// Where the options in force are kept: the control plane's own, served to nobody.
+inline constexpr const char* kFleetOptionsType = "options.control.shiplog.io";
+ObjectKey fleet_options_key();
+
+/// Options that can be set, without the dashes in front, sorted.
+const std::vector<std::string>& fleet_option_names();
+/// The scheduler's plugins, sorted.
+const std::vector<std::string>& scheduler_plugin_names();
+/// The controllers that are off by default, sorted.
+const std::vector<std::string>& optional_controller_names();
+inline constexpr const char* kHpaScaleTargetMarker = "hpaScaleTargetMarker";
+inline constexpr const char* kDeploymentReplicasSyncer = "deploymentReplicasSyncer";
+
+/// From that object; null: all are as by default.
+FleetOptions fleet_options_from(const Value& object);
+/// Those that are not as by default, sorted by name.
+std::vector<OptionSetting> settings_of(const FleetOptions& options);
+/// False: there is no such option.
+bool set_fleet_option(FleetOptions& options, const OptionSetting& setting);
+
+}  // namespace shiplog
