@@ -7,15 +7,18 @@
 #include "services/lifecycle/decide.h"
 #include "services/quota/decide.h"
 #include "services/rebalancer/decide.h"
+#include "services/scaler/decide.h"
 #include "services/scheduler/decide.h"
 #include "services/taint/decide.h"
 
 namespace shiplog {
 
 std::map<std::string, Decide> all_decides() {
-  return {{"binder", binder::decide},           {"collector", collector::decide}, {"dispatcher", dispatcher::decide},
-          {"distributor", distributor::decide}, {"lifecycle", lifecycle::decide}, {"quota", quota::decide},
-          {"rebalancer", rebalancer::decide},   {"scheduler", scheduler::decide}, {"taint", taint::decide}};
+  return {{"binder", binder::decide},         {"collector", collector::decide},
+          {"dispatcher", dispatcher::decide}, {"distributor", distributor::decide},
+          {"lifecycle", lifecycle::decide},   {"quota", quota::decide},
+          {"rebalancer", rebalancer::decide}, {"scaler", scaler::decide},
+          {"scheduler", scheduler::decide},   {"taint", taint::decide}};
 }
 
 }  // namespace shiplog

@@ -13,15 +13,16 @@ namespace {
 
 constexpr std::string_view kKafkaOption = "kafka-option";
 constexpr std::string_view kFeatureGates = "feature-gates";
+constexpr std::string_view kSkippedApis = "skipped-propagating-apis";
 
 std::string text_of(const Value& value) { return value.is_string() ? value.str() : to_json(value); }
 
 }  // namespace
 
 const std::vector<std::string>& all_roles() {
-  static const std::vector<std::string> roles = {"api",         "binder",    "scheduler", "dispatcher",
-                                                 "distributor", "collector", "taint",     "quota",
-                                                 "rebalancer",  "recorder",  "lifecycle", "control"};
+  static const std::vector<std::string> roles = {"api",       "binder",    "scheduler", "dispatcher", "distributor",
+                                                 "collector", "taint",     "quota",     "rebalancer", "scaler",
+                                                 "recorder",  "lifecycle", "control"};
   return roles;
 }
 
@@ -94,8 +95,9 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
         value += (value.empty() ? "" : ",") + std::string{gate.key()} + "=" + text_of(gate.value);
       }
     } else if (member.value.is_array()) {
+      const char* between = member.key() == kSkippedApis ? ";" : ",";  // its words hold commas
       for (const Value& item : member.value.items()) {
-        value += (value.empty() ? "" : ",") + text_of(item);
+        value += (value.empty() ? "" : between) + text_of(item);
       }
     } else if (member.value.is_object() || member.value.is_null()) {
       return Error{ErrorCode::kBadRequest,

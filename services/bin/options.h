@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/result.h"
+#include "events/control.h"
 #include "services/api/seats.h"
 #include "services/bin/journals.h"
 #include "services/member/member.h"
@@ -37,6 +38,8 @@ struct ServeOptions {
   bool anonymous = false;          ///< requests without credentials are system:anonymous's
   /// Gates that this process sets; the others stay as the journal has them.
   std::vector<std::pair<std::string, bool>> feature_gates;
+  /// Options of the fleet that this process sets; the others stay as the journal has them.
+  std::vector<OptionSetting> fleet_options;
   uint64_t hash_every = 1000;  ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
   EstimatorOptions estimators;

@@ -1,6 +1,7 @@
 #include "services/bin/remedies.h"
 
 #include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "services/scheduler/remedy.h"
 #include "services/scheduler/trigger.h"
 
@@ -12,10 +13,12 @@ struct Beside {
   AffinityIndex affinities;
   UnsettledIndex unsettled;
   FeatureGates gates;
+  FleetOptions options;
 
   explicit Beside(const api::Scene& scene) {
     for (const auto& [key, object] : scene.beside) {
       if (key.type == kFeatureGatesType) gates = feature_gates_from(object);
+      if (key.type == kFleetOptionsType) options = fleet_options_from(object);
     }
     for (const auto& [key, object] : scene.beside) {
       if (key.type != type::kResourceBinding) continue;
@@ -29,7 +32,8 @@ struct Beside {
             .apart = affinities.apart(binding.key.ns, binding.anti_affinity_group),
             .component_sets = gates.multiple_pod_templates,
             .unsettled = gates.overcommit_protection ? &unsettled : nullptr,
-            .now = now};
+            .now = now,
+            .options = &options};
   }
 };
 

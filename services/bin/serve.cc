@@ -48,6 +48,7 @@
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
 #include "services/runtime/webhooks/webhook_asker.h"
+#include "services/scaler/service.h"
 #include "services/scheduler/service.h"
 #include "services/signer/service.h"
 #include "services/taint/service.h"
@@ -251,6 +252,7 @@ class ControlPlane {
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},
         {"rebalancer", [] { return make_rebalancer_service(); }},
+        {"scaler", [] { return make_scaler_service(); }},
         {"recorder", [this] { return make_recorder_service(*recorder_); }},
         {"lifecycle", [] { return make_lifecycle_service(); }},
         {"control", [this] { return make_control_service(options_.hash_every); }}};
@@ -339,6 +341,14 @@ class ControlPlane {
     if (gates != record_->replica().state().gates()) {
       record_->replica().append(api::own_entry(kUserAgent, {FeatureGatesSet{names_of(gates)}}),
                                 [all](Result<Outcome>) {});
+    }
+    FleetOptions said = record_->replica().state().options();
+    for (const OptionSetting& setting : options_.fleet_options) set_fleet_option(said, setting);
+    if (said != record_->replica().state().options()) {
+      record_->replica().append(api::own_entry(kUserAgent, {OptionsSet{settings_of(said)}}), [all](Result<Outcome>) {});
+    }
+    if (const auto settings = settings_of(said); !settings.empty()) {
+      log::info("options.in_force", {log::kv("options", summary_of(OptionsSet{settings}))});
     }
     for (const std::string& name : names_of(gates)) log::info("feature_gate.on", {log::kv("name", name)});
     for (const std::string& name : system_namespaces()) {

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "events/base/quantity.h"
 #include "services/bin/advertise.h"
+#include "services/bin/fleet_options.h"
 #include "services/bin/options.h"
 #include "services/bin/process.h"
 
@@ -105,6 +109,45 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
   app.add_flag("--insecure-skip-estimator-verify", options.skip_verify, "Speak TLS and take any certificate");
 }
 
+/// Options that decisions read, called as upstream's are: what is not given stays as the journal has it.
+constexpr std::array<std::pair<const char*, const char*>, 4> kFleetOptions = {
+    {{"skipped-propagating-namespaces",
+      "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
+      "[kube-.*]"},
+     {"skipped-propagating-apis",
+      "What is not propagated, between semicolons: GROUP, GROUP/VERSION, GROUP/VERSION/KIND,KIND, v1/KIND,KIND [none]"},
+     {"plugins", "The scheduler's plugins: * for all, NAME for one, -NAME to leave one out [*]"},
+     {"controllers",
+      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "
+      "[*]"}}};
+constexpr const char* kEmptyWorkloads = "enable-empty-workload-propagation";
+
+struct FleetWords {
+  std::map<std::string, std::string> lists;
+  bool empty_workloads = false;
+};
+
+void add_fleet_options(CLI::App& app, FleetWords& words) {
+  for (const auto& [name, what] : kFleetOptions) {
+    app.add_option("--" + std::string{name}, words.lists[name], what)->type_name("WORD,...");
+  }
+  app.add_flag("--" + std::string{kEmptyWorkloads}, words.empty_workloads,
+               "Selected clusters that get no replicas get the workload all the same, with 0 [false]");
+}
+
+Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const FleetWords& words) {
+  std::vector<OptionSetting> settings;
+  for (const auto& [name, text] : words.lists) {
+    if (app.count("--" + name) == 0) continue;
+    SHIPLOG_TRY(auto setting, parse_fleet_option(name, text));
+    settings.push_back(std::move(setting));
+  }
+  if (app.count("--" + std::string{kEmptyWorkloads}) > 0) {
+    settings.push_back({kEmptyWorkloads, {words.empty_workloads ? "true" : "false"}});
+  }
+  return settings;
+}
+
 CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::string& config) {
   auto* command = app.add_subcommand("estimator", "Tell schedulers how many replicas a member has room for (gRPC)");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -167,7 +210,7 @@ int run(std::vector<std::string> words) {
   serve_command
       ->add_option("--roles", serving.roles,
                    "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, "
-                   "distributor, collector, taint, quota, rebalancer, lifecycle, control")
+                   "distributor, collector, taint, quota, rebalancer, scaler, recorder, lifecycle, control")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")
@@ -221,6 +264,9 @@ int run(std::vector<std::string> words) {
   serve_command
       ->add_option("--snapshot-every", serving.snapshot_every, "Take a snapshot every so many entries; 0: never")
       ->capture_default_str();
+
+  FleetWords fleet_words;
+  add_fleet_options(*serve_command, fleet_words);
 
   int64_t estimators_have = serving.estimators.timeout.value;
   add_estimators(*serve_command, serving.estimators, estimators_have);
@@ -279,6 +325,12 @@ int run(std::vector<std::string> words) {
       return 2;
     }
     serving.feature_gates = std::move(set).value();
+    auto said = fleet_options(*serve_command, fleet_words);
+    if (!said) {
+      std::fprintf(stderr, "shiplogd: %s\n", said.error().message.c_str());
+      return 2;
+    }
+    serving.fleet_options = std::move(said).value();
     if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
     log::configure(serving.common.log_format, serving.common.log_level);
     serving.estimators.timeout = Millis{estimators_have};

@@ -182,9 +182,19 @@ Decided pass_on(const State& state, const ObjectKey& key, const Object& object, 
   return release(state, key, object.value);
 }
 
+/// What is propagated no more stays as it is, also where it runs; only a policy that goes takes its claim with it
+/// (D-38).
+Decided leave_out(const State& state, const ObjectKey& key, const Value& object) {
+  const auto claim = claim_of(object);
+  const auto holder = claim ? state.policies().find(claim->policy) : state.policies().end();
+  if (holder != state.policies().end() && !holder->second.deleting) return std::nullopt;
+  return release(state, key, object);
+}
+
 Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value) || !propagates(key)) return std::nullopt;
+  if (object == nullptr || deleting(object->value) || !propagates(key.type)) return std::nullopt;
+  if (!propagates(state.options(), key, object->value)) return leave_out(state, key, object->value);
   if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
 
   const auto claim = claim_of(object->value);
@@ -263,7 +273,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
 
 State::Name policy_for(const State& state, const ObjectKey& key) {
   const Object* object = state.find(key);
-  if (object == nullptr || is_policy(key.type) || !propagates(key)) return {};
+  if (object == nullptr || is_policy(key.type) || !propagates(state.options(), key, object->value)) return {};
   Candidate by;
   if (const auto claim = claim_of(object->value)) {
     const auto found = state.policies().find(claim->policy);

@@ -3,6 +3,7 @@
 
 #include "services/binder/claim.h"
 #include "services/binder/decide.h"
+#include "services/binder/skipped_apis.h"
 #include "services/binder/templates.h"
 #include "tests/support/given.h"
 
@@ -79,11 +80,76 @@ TEST(BinderRules, WhatIsNeverPropagated_D_2_D_4_N_7) {
     EXPECT_TRUE(propagates(type)) << type;
   }
   for (const char* ns : {"karmada-system", "karmada-cluster", "karmada-es-m1", "kube-system", "kube-public"}) {
-    EXPECT_FALSE(propagates(ObjectKey{"configmaps", ns, "x"})) << ns;
+    EXPECT_FALSE(propagates({}, {"configmaps", ns, "x"}, {})) << ns;
   }
   for (const char* ns : {"default", "karmada", "kube", "karmada-systems", ""}) {
-    EXPECT_TRUE(propagates(ObjectKey{"configmaps", ns, "x"})) << ns;
+    EXPECT_TRUE(propagates({}, {"configmaps", ns, "x"}, {})) << ns;
   }
+}
+
+TEST(BinderRules, SkippedNamespacesAreWholeNamesByRegularExpression_D_4) {
+  FleetOptions options;
+  options.skipped_namespaces = {"team-[0-9]+", "lab", "a|b", "exact.name"};
+  const auto skipped = [&](const char* ns) { return !propagates(options, {"configmaps", ns, "x"}, {}); };
+  for (const char* ns : {"team-1", "team-42", "lab", "a", "b", "karmada-es-m1", "karmada-system"}) {
+    EXPECT_TRUE(skipped(ns)) << ns;
+  }
+  for (const char* ns : {"kube-system", "team-", "my-team-1", "team-1x", "labs", "ab", "default", ""}) {
+    EXPECT_FALSE(skipped(ns)) << ns;
+  }
+  EXPECT_FALSE(propagates(options, {"configmaps", "kube-system", "extension-apiserver-authentication"}, {}));
+  options.skipped_namespaces = {".*"};
+  EXPECT_TRUE(skipped("default"));
+}
+
+TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
+  const auto skipped = [](std::vector<std::string> words, const char* api_version, const char* kind) {
+    FleetOptions options;
+    options.skipped_apis = std::move(words);
+    return skips_api(options, api_version, kind);
+  };
+  EXPECT_FALSE(skipped({}, "apps/v1", "Deployment"));
+  EXPECT_TRUE(skipped({"apps"}, "apps/v1", "Deployment"));
+  EXPECT_FALSE(skipped({"apps"}, "apps.kruise.io/v1", "Deployment"));
+  EXPECT_TRUE(skipped({"batch", "apps/v1"}, "apps/v1", "Deployment"));
+  EXPECT_FALSE(skipped({"apps/v1beta1"}, "apps/v1", "Deployment"));
+  EXPECT_TRUE(skipped({"apps/v1/DaemonSet,Deployment"}, "apps/v1", "Deployment"));
+  EXPECT_FALSE(skipped({"apps/v1/DaemonSet,Deployment"}, "apps/v1", "StatefulSet"));
+  EXPECT_FALSE(skipped({"apps/v1/DaemonSet,Deployment"}, "apps/v2", "Deployment"));
+  EXPECT_TRUE(skipped({"v1/Pod,Secret"}, "v1", "Secret"));
+  EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "v1", "ConfigMap"));
+  EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "example.com/v1", "Secret"));
+  for (const char* word : {"apps", "apps/v1", "apps/v1/Deployment", "v1/Pod,Secret"}) {
+    EXPECT_TRUE(check_skipped_api(word)) << word;
+  }
+  for (const char* word : {"", "apps/", "apps/v1/", "v1/", "v1/Pod,", "a/b/C/d", "apps//Deployment", "v1/Pod,v1/Secret",
+                           "apps,batch", "apps/v1,v2"}) {
+    const auto checked = check_skipped_api(word);
+    ASSERT_FALSE(checked) << word;
+    EXPECT_NE(checked.error().message.find(std::string{"\""} + word + "\""), std::string::npos);
+  }
+}
+
+TEST(BinderRules, WhatIsSkippedStaysAsItIsUntilItsPolicyGoes_D_3_D_38) {
+  History history = bound();
+  history.accept({OptionsSet{{{"skipped-propagating-apis", {"apps/v1/Deployment"}}}}});
+  history.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 9); });
+  EXPECT_EQ(history.settle(decide, kWeb), 0);
+  EXPECT_EQ(spec_of(history)["replicas"], Value{3}) << "later changes do not reach the members";
+  EXPECT_TRUE(claim_of(history.state().value_of(kWeb)));
+  EXPECT_EQ(policy_for(history.state(), kWeb), State::Name{});
+  EXPECT_TRUE(selected_by(history.state(), history.state().policies().at({"default", "p"})).empty());
+
+  history.accept({OptionsSet{}});
+  EXPECT_EQ(history.settle(decide, kWeb), 1);
+  EXPECT_EQ(spec_of(history)["replicas"], Value{9});
+
+  history.accept({OptionsSet{{{"skipped-propagating-namespaces", {"default"}}}}});
+  history.remove(kPolicy);
+  history.settle(decide, kWeb);
+  history.settle(decide, kPolicy);
+  EXPECT_FALSE(claim_of(history.state().value_of(kWeb)));
+  EXPECT_EQ(history.state().find(kPolicy), nullptr) << "a policy waits for the templates that carry its claim";
 }
 
 TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {

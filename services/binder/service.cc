@@ -36,10 +36,13 @@ class BinderService final : public Service {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
     if (binder::is_binding(change.object.type)) return on_binding(state, change, wake);
-    if (change.object.type == kFeatureGatesType) return on_start(state, wake);  // components may be told, or no more
+    // Components may be told, or no more; other namespaces and kinds are left out.
+    if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
+      return on_start(state, wake);
+    }
     if (change.object.type == kOverridePolicy || change.object.type == kClusterOverridePolicy) return;
     wake_reinterpreted(state, change, wake);
-    if (!binder::propagates(change.object)) return;
+    if (!binder::propagates(state.options(), change.object, change.latest())) return;
     if (!change.created() && !change.removed() && only_status_differs(change.before, change.after)) return;
     if (!change.removed()) wake.push_back(change.object);
     wake_policy_let_go(change, wake);
@@ -54,7 +57,7 @@ class BinderService final : public Service {
       if (!binder::propagates(type)) continue;
       for (const auto& [name, object] : state.objects(type)) {
         ObjectKey key{type, name.ns, name.name};
-        if (binder::propagates(key)) wake.push_back(std::move(key));
+        if (binder::propagates(state.options(), key, object.value)) wake.push_back(std::move(key));
       }
     }
   }

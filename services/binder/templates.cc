@@ -4,7 +4,9 @@
 #include <array>
 
 #include "events/state/served.h"
+#include "events/state/skipped.h"
 #include "events/state/work.h"
+#include "services/binder/skipped_apis.h"
 
 namespace shiplog::binder {
 namespace {
@@ -13,6 +15,9 @@ constexpr std::array<std::string_view, 11> kExcludedGroups = {
     "cluster.karmada.io",    "policy.karmada.io",      "work.karmada.io",   "config.karmada.io",
     "networking.karmada.io", "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io",
     "coordination.k8s.io",   "events.k8s.io",          "control.shiplog.io"};
+
+/// What an API server keeps for its extensions (D-4).
+const ObjectKey kApiServersOwn{"configmaps", "kube-system", "extension-apiserver-authentication"};
 
 bool reserved(std::string_view ns) {
   return ns == "karmada-system" || ns == "karmada-cluster" || ns.starts_with("karmada-es-");
@@ -23,7 +28,7 @@ void select(const State& state, const Policy& policy, const ResourceSelector& se
   if (!served || !propagates(served->type())) return;
   const std::string type = served->type();
   const auto consider = [&](const ObjectKey& key, const Value& object) {
-    if (propagates(key) && match(policy, object) != SelectorMatch::kNone) keys.push_back(key);
+    if (propagates(state.options(), key, object) && match(policy, object) != SelectorMatch::kNone) keys.push_back(key);
   };
   if (!selector.name.empty() && (!selector.ns.empty() || !served->namespaced)) {
     const ObjectKey key = served->key(selector.ns, selector.name);
@@ -46,11 +51,13 @@ bool propagates(std::string_view type) {
   return std::find(kExcludedGroups.begin(), kExcludedGroups.end(), type.substr(dot + 1)) == kExcludedGroups.end();
 }
 
-bool propagates(const ObjectKey& key) {
+bool propagates(const FleetOptions& options, const ObjectKey& key, const Value& object) {
   if (!propagates(key.type)) return false;
   // The execution namespaces are the fleet's own, as what lies in them.
-  if (key.type == type::kNamespace) return !reserved(key.name);
-  return !reserved(key.ns) && !key.ns.starts_with("kube-");
+  if (reserved(key.type == type::kNamespace ? key.name : key.ns)) return false;
+  if (skips_namespace(options, key.ns)) return false;
+  if (key == kApiServersOwn) return false;
+  return !skips_api(options, object["apiVersion"].as_string(), object["kind"].as_string());
 }
 
 std::vector<ObjectKey> selected_by(const State& state, const Policy& policy) {
@@ -66,7 +73,7 @@ std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy) {
   if (policy.permanent_id.empty()) return keys;
   for (const ObjectKey& key :
        state.labelled(policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId, policy.permanent_id)) {
-    if (propagates(key)) keys.push_back(key);  // leaves out the policy itself and its bindings
+    if (propagates(key.type)) keys.push_back(key);  // leaves out the policy itself and its bindings
   }
   return keys;
 }

@@ -13,8 +13,8 @@ namespace shiplog::binder {
 
 /// Objects of this type can be propagated: not the fleet's own kinds, Events and Leases (D-2).
 bool propagates(std::string_view type);
-/// This object can: it lies in no reserved or system namespace (D-4, N-7).
-bool propagates(const ObjectKey& key);
+/// This object can: it lies in no reserved namespace (N-7), and is none of what the options leave out (D-3, D-4).
+bool propagates(const FleetOptions& options, const ObjectKey& key, const Value& object);
 
 /// The objects a policy selects, sorted by key.
 std::vector<ObjectKey> selected_by(const State& state, const Policy& policy);

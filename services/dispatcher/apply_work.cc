@@ -79,7 +79,9 @@ class Step : public std::enable_shared_from_this<Step> {
     const auto ns = manifest_["metadata"]["namespace"].as_string();
     if (ns.empty() || !condition_of(work_, "Applied").is_null()) return false;
     const Value& template_ns = state.value_of({type::kNamespace, "", std::string{ns}});
-    if (template_ns.is_null() || deleting(template_ns) || !synced_namespace(template_ns)) return false;
+    if (template_ns.is_null() || deleting(template_ns) || !synced_namespace(state.options(), template_ns)) {
+      return false;
+    }
     const Value& work = state.value_of({type::kWork, key_.ns, work_name("Namespace", "", ns)});
     // None is on its way when it could not be rendered: then the member says what is missing.
     if (work.is_null() && condition_of(template_ns, kWorksSyncedCondition)["status"].as_string() == "False")

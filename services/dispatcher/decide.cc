@@ -6,6 +6,7 @@
 #include "events/base/json.h"
 #include "events/state/binding.h"
 #include "events/state/served.h"
+#include "events/state/skipped.h"
 #include "events/state/work.h"
 #include "services/dispatcher/outcome.h"
 #include "services/dispatcher/overrides/overrides.h"
@@ -205,7 +206,7 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
 
 std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,
                                                 UtcMillis now) {
-  if (deleting(object.value) || !synced_namespace(object.value)) return std::nullopt;
+  if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return std::nullopt;
   const Overrides overrides{state, object.value};
   Decision decision;
   Outcome outcome{key};
@@ -239,9 +240,9 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
 
 }  // namespace
 
-bool synced_namespace(const Value& ns) {
+bool synced_namespace(const FleetOptions& options, const Value& ns) {
   const auto name = ns["metadata"]["name"].as_string();
-  if (reserved_namespace(name) || name == "default" || name.starts_with("kube-")) return false;
+  if (reserved_namespace(name) || name == "default" || skips_namespace(options, name)) return false;
   std::string skip{label_of(ns, "namespace.karmada.io/skip-auto-propagation")};
   for (char& c : skip) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return skip != "true";

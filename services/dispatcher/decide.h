@@ -13,8 +13,8 @@ namespace shiplog::dispatcher {
 /// A cluster that is leaving, or whose execution space does not exist yet, gets nothing new.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
-/// A Namespace is carried to every member without a policy: neither reserved, nor `default`, nor `kube-*`, nor opted
-/// out.
-bool synced_namespace(const Value& ns);
+/// A Namespace is carried to every member without a policy: neither reserved, nor `default`, nor one that
+/// --skipped-propagating-namespaces leaves out, nor opted out.
+bool synced_namespace(const FleetOptions& options, const Value& ns);
 
 }  // namespace shiplog::dispatcher

@@ -299,8 +299,13 @@ TEST_F(DispatcherDecide, EveryNamespaceGoesToEveryMember_B_27) {
   opted_out.edit("metadata").edit("labels").set("namespace.karmada.io/skip-auto-propagation", "True");
   for (const Value& skipped : {opted_out, namespace_object("default"), namespace_object("kube-system"),
                                namespace_object("karmada-system"), namespace_object("karmada-es-m1")}) {
-    EXPECT_FALSE(dispatcher::synced_namespace(skipped)) << skipped["metadata"]["name"].as_string();
+    EXPECT_FALSE(dispatcher::synced_namespace({}, skipped)) << skipped["metadata"]["name"].as_string();
   }
+  FleetOptions options;  // D-4
+  options.skipped_namespaces = {"team-.*"};
+  EXPECT_TRUE(dispatcher::synced_namespace(options, namespace_object("kube-system")));
+  EXPECT_FALSE(dispatcher::synced_namespace(options, namespace_object("team-a")));
+  EXPECT_FALSE(dispatcher::synced_namespace(options, namespace_object("default"))) << "never, whatever is said";
 }
 
 }  // namespace

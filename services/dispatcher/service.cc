@@ -43,6 +43,8 @@ class DispatcherService final : public Service {
         wake_all(state, type::kResourceBinding, wake);
         wake_all(state, type::kClusterResourceBinding, wake);
       }
+    } else if (key.type == kFleetOptionsType) {  // other namespaces are left out
+      wake_all(state, type::kNamespace, wake);
     } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
       dispatcher::wake_overridden(state, change, wake);
     } else if (interpreter::interprets(key.type)) {

@@ -108,6 +108,24 @@ TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13
   EXPECT_TRUE(std::holds_alternative<PlacementRefused>(again.value()->events.front()));
 }
 
+TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_S_23) {
+  History history = fleet(kApart);
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
+  EXPECT_EQ(answer(history), "b:2 c:2");
+  history.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAntiAffinity"}}}}});
+  EXPECT_EQ(answer(history), "a:2 b:2 c:2");
+  history.accept(*decide(history.state(), kBinding, history.now()).value());
+
+  History together = fleet(kTogether);
+  together.accept({FoldVersionActivated{kFoldVersion}});
+  together.put(named("one"), member_of(named("one"), kTogether, {{"a", 2}}));
+  EXPECT_EQ(answer(together), "a:2");
+  together.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAffinity"}}}}});
+  EXPECT_EQ(answer(together), "a:2 b:2 c:2");
+  together.accept(*decide(together.state(), kBinding, together.now()).value());
+}
+
 // Whoever is decided for in whatever order: nobody is ever beside one that it stays apart from, and all that stay
 // together are in one place. The index agrees with a look at every binding.
 TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {

@@ -88,6 +88,19 @@ TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38
   EXPECT_EQ(answer(history), "nothing");
 }
 
+TEST(SchedulerDecide, SelectedClustersWithoutReplicasAreAddedWhereTheOptionSaysSo_S_46) {
+  History history = history_of({2, kEqualWeights, {{"a", 9}, {"b", 9}, {"c", 9}}});
+  EXPECT_EQ(answer(history), "a:1 b:1");
+  history.accept({OptionsSet{{{"enable-empty-workload-propagation", {"true"}}}}});
+  EXPECT_EQ(answer(history), "a:1 b:1 c:0");
+  History none = history_of({0, kDuplicated, {{"a", 1}, {"b", 1}}});
+  none.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "1");
+  });
+  none.accept({OptionsSet{{{"enable-empty-workload-propagation", {"true"}}}}});
+  EXPECT_EQ(answer(none), "a:0 b:0");
+}
+
 TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
   Binding binding;
   binding.replicas = 1;

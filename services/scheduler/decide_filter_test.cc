@@ -90,5 +90,60 @@ TEST(SchedulerFilter, CurrentTargetsPassTaintsAndApisButNotEvictions) {  // S-19
   EXPECT_EQ(answer(history), "b:3");
 }
 
+void switch_off(History& history, const std::vector<std::string>& words) {
+  history.accept({OptionsSet{{{"plugins", words}}}});
+}
+
+TEST(SchedulerFilter, PluginsThatAreOffHaveNoSay_S_23) {
+  History history = history_of({2, kDuplicated, {{"m1", 10}, {"m2", 10}}, {}, "", false, R"({"clusterAffinity":
+      {"clusterNames": ["m1"]}})"});
+  history.edit(cluster_key("m1"), [](Value& value) {
+    value.edit("spec").set("taints", json(R"([{"key": "k", "effect": "NoSchedule"}])"));
+    value.edit("status").erase("apiEnablements");
+  });
+  const std::string before = answer(history);
+  EXPECT_EQ(before.substr(0, 13), "NoClusterFit:") << before;
+  switch_off(history, {"*", "-TaintToleration"});
+  EXPECT_EQ(answer(history),
+            "NoClusterFit: 0/2 clusters are available: 1 cluster(s) did not have the API resource, 1 cluster(s) did "
+            "not match the placement cluster affinity constraint.");
+  switch_off(history, {"-TaintToleration", "*", "-APIEnablement"});
+  EXPECT_EQ(answer(history), "m1:2");
+  const Event event = decided(history);
+  const Explanation& why = std::get<PlacementDecided>(event).why;
+  EXPECT_NE(std::ranges::find(why.steps, "switched off by --plugins: APIEnablement, TaintToleration"), why.steps.end())
+      << "whoever asks why is told";
+  switch_off(history, {"ClusterLocality"});
+  EXPECT_EQ(answer(history), "m1:2 m2:2") << "only what is named is on";
+  history.accept({OptionsSet{}});
+  EXPECT_EQ(answer(history), before);
+}
+
+TEST(SchedulerFilter, EveryPluginCanBeSwitchedOff_S_23) {
+  const char* spread = R"({"spreadConstraints": [{"spreadByField": "zone"}, {"spreadByField": "cluster",
+      "minGroups": 1, "maxGroups": 5}]})";
+  History history = history_of({2, kDuplicated, {{"m1", 10}}, {}, "", false, spread});
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").set("gracefulEvictionTasks", json(R"([{"fromCluster": "m1"}])"));
+  });
+  switch_off(history, {"*", "-SpreadConstraint"});
+  EXPECT_NE(answer(history).find("is in the process of eviction"), std::string::npos);
+  switch_off(history, {"*", "-SpreadConstraint", "-ClusterEviction"});
+  EXPECT_EQ(answer(history).find("NoClusterFit"), std::string::npos) << answer(history);
+
+  History elsewhere =
+      history_of({2, kDuplicated, {{"m1", 10}}, {}, "", false, R"({"clusterAffinity": {"clusterNames": ["m9"]}})"});
+  switch_off(elsewhere, {"*", "-ClusterAffinity"});
+  EXPECT_EQ(answer(elsewhere), "m1:2");
+}
+
+TEST(SchedulerScore, LocalityThatIsOffPrefersNobody_S_22_S_23) {
+  const char* one = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})";
+  History history = history_of({2, kDuplicated, {{"a", 20}, {"b", 10}}, {{"b", 3}}, "", false, one});
+  EXPECT_EQ(answer(history), "b:2");
+  switch_off(history, {"*", "-ClusterLocality"});
+  EXPECT_EQ(answer(history), "a:2") << "more replicas would fit there";
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler

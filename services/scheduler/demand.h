@@ -15,6 +15,7 @@
 #include "events/state/affinity_index.h"
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
+#include "events/state/fleet_options.h"
 #include "events/state/placement.h"
 #include "events/state/unsettled_index.h"
 
@@ -30,6 +31,10 @@ struct Surroundings {
   bool component_sets = false;                ///< gate MultiplePodTemplatesScheduling
   const UnsettledIndex* unsettled = nullptr;  ///< gate SchedulingOvercommitProtection; nullptr: it is off
   UtcMillis now = {};
+  const FleetOptions* options = nullptr;  ///< nullptr: as by default
+
+  /// The plugin of that name has a say (S-23).
+  bool plugin_on(std::string_view name) const { return options == nullptr || options->plugin_on(name); }
 };
 
 /// What is to be placed: one binding, under one affinity term where its placement has several.

@@ -16,6 +16,7 @@ namespace {
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
   const Estimate estimate{demand};
+  const bool locality = demand.around.plugin_on("ClusterLocality");
   if (room && demand.goes_as_a_set()) why.steps.push_back("room is counted in whole sets of its components");
   if (room && demand.around.unsettled != nullptr) {
     why.steps.push_back("room leaves out what was placed in the last five minutes and is not healthy yet");
@@ -23,9 +24,9 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
   const Accurate accurate{demand, candidates, why};
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
-    candidate.score = cluster_locality(demand, *candidate.cluster);
+    if (locality) candidate.score = cluster_locality(demand, *candidate.cluster);
     ClusterExplanation& line = why.clusters[candidate.line];
-    if (!demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
+    if (locality && !demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
     if (!room) continue;
     candidate.allocatable = estimate(*candidate.cluster);
     if (const auto bound = accurate.bound(candidate.cluster->name)) {
@@ -34,6 +35,14 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
     candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
     line.available_replicas = candidate.allocatable;
   }
+}
+
+void tell_what_is_off(const Demand& demand, Explanation& why) {
+  std::string off;
+  for (const std::string& name : scheduler_plugin_names()) {
+    if (!demand.around.plugin_on(name)) off += (off.empty() ? "" : ", ") + name;
+  }
+  if (!off.empty()) why.steps.push_back("switched off by --plugins: " + off);
 }
 
 /// One cycle under one affinity term.
@@ -64,6 +73,7 @@ bool asks_for_room(const Demand& demand) {
 }
 
 Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
+  tell_what_is_off(demand, why);
   const auto& terms = demand.placement.terms;
   if (terms.empty()) return {place(clusters, demand, why), ""};
   size_t first = 0;

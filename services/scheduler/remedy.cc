@@ -119,6 +119,7 @@ std::vector<Attempt> ways_in(const Scene& scene) {
 }
 
 void lift_taints(Scene& scene, Words& words) {
+  if (!scene.around.plugin_on("TaintToleration")) return;
   const Demand demand{scene.binding, scene.placement};
   Cluster with_one = scene.cluster();
   for (const Taint& taint : Cluster{scene.cluster()}.taints) {
@@ -130,6 +131,7 @@ void lift_taints(Scene& scene, Words& words) {
 }
 
 void lift_api(Scene& scene, Words& words) {
+  if (!scene.around.plugin_on("APIEnablement")) return;
   const Demand demand{scene.binding, scene.placement};
   if (!api_enablement(demand, scene.cluster())) return;
   words.push_back("serve " + scene.binding.api_version + " " + scene.binding.kind + " in" + on(scene));
@@ -138,6 +140,7 @@ void lift_api(Scene& scene, Words& words) {
 }
 
 void lift_eviction(Scene& scene, Words& words) {
+  if (!scene.around.plugin_on("ClusterEviction")) return;
   if (std::erase(scene.binding.evicting, scene.name) > 0) {
     words.push_back("wait until the eviction from" + on(scene) + " has ended");
   }
@@ -165,12 +168,14 @@ std::vector<ObjectKey> others(const AffinityGroup& group, const Scene& scene, bo
 
 void lift_groups(Scene& scene, Words& words) {
   const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
-  if (scene.around.together != nullptr && workload_affinity(demand, scene.cluster())) {
+  if (scene.around.together != nullptr && scene.around.plugin_on("WorkloadAffinity") &&
+      workload_affinity(demand, scene.cluster())) {
     words.push_back("place " + named(others(*scene.around.together, scene, false)) + " on" + on(scene) +
                     " too: it stays with them (" + scene.binding.affinity_group + ")");
     scene.around.together = nullptr;
   }
-  if (scene.around.apart != nullptr && workload_anti_affinity(demand, scene.cluster())) {
+  if (scene.around.apart != nullptr && scene.around.plugin_on("WorkloadAntiAffinity") &&
+      workload_anti_affinity(demand, scene.cluster())) {
     words.push_back("move " + named(others(*scene.around.apart, scene, true)) + " off" + on(scene) +
                     ": it stays apart from them (" + scene.binding.anti_affinity_group + ")");
     scene.around.apart = nullptr;
@@ -179,6 +184,7 @@ void lift_groups(Scene& scene, Words& words) {
 
 /// Which region, zone or provider it should be in can matter: the first of the fleet's with which it is chosen.
 void lift_spread(Scene& scene, Words& words) {
+  if (!scene.around.plugin_on("SpreadConstraint")) return;
   for (const SpreadConstraint& spread : std::vector<SpreadConstraint>{scene.placement.spread}) {
     const auto said = [&](const Cluster& cluster) {
       if (spread.field == "region") return cluster.region;

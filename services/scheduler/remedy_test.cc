@@ -92,6 +92,21 @@ TEST(Remedy, TaintsApisAndEvictions) {
   EXPECT_EQ(remedy(evicting, "b"), "wait until the eviction from cluster b has ended");
 }
 
+TEST(Remedy, WhatAPluginThatIsOffWouldSayDoesNotMatter_S_23) {
+  const Case from{.replicas = 2, .scheduling = kDuplicated, .clusters = {{"a", 10}, {"b", 10}}};
+  const History history = fleet(from, "b", [](Value& b) {
+    b.edit("spec").set("taints", json(R"([{"key": "k", "effect": "NoSchedule"}])"));
+    b.edit("status").erase("apiEnablements");
+  });
+  FleetOptions options;
+  options.plugins = {"*", "-TaintToleration"};
+  const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
+  const auto found = remedy_for(binding, placement_from(binding.placement).value(), history.state().clusters(), "b",
+                                false, {.options = &options});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(joined(found->changes), "serve apps/v1 Deployment in cluster b");
+}
+
 TEST(Remedy, TheRegionThatAClusterWouldBeTakenIn) {
   const Case from{.replicas = 2,
                   .scheduling = kDuplicated,

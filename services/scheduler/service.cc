@@ -77,6 +77,7 @@ class SchedulerService final : public Service {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (is_binding(change.object)) return on_binding(state, change, wake);
     if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
+    if (change.object.type == kFleetOptionsType) return on_start(state, wake);  // other plugins let others in
     if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
     if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
       wake_over_quota(state, change.object.ns, wake);

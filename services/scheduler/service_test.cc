@@ -101,6 +101,12 @@ TEST(SchedulerService, WhatWasRefusedLooksAgainOncePromisesHaveEnded_M_8_S_7) {
   EXPECT_TRUE(looks_again());
 }
 
+TEST(SchedulerService, OtherOptionsWakeEveryBinding_S_23) {
+  History history = fleet();
+  const auto service = make_scheduler_service();
+  EXPECT_EQ(woken(*service, history, {OptionsSet{{{"plugins", {"*", "-TaintToleration"}}}}}), Keys{kBinding});
+}
+
 TEST(SchedulerService, ABindingsPriorityIsItsPlaceInTheQueue) {  // S-6
   History history = fleet();
   history.object(kOther, binding_text("{}")).edit(kOther, [](Value& other) {

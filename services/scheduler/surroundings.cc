@@ -13,6 +13,7 @@ Surroundings surroundings_of(const State& state, const Binding& binding, UtcMill
   around.component_sets = state.gates().multiple_pod_templates;
   if (state.gates().overcommit_protection) around.unsettled = &state.unsettled();
   around.now = now;
+  around.options = &state.options();
   return around;
 }
 

@@ -5,6 +5,7 @@
 
 #include "events/base/json.h"
 #include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "events/state/object.h"
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
@@ -203,6 +204,8 @@ class Answer {
     SHIPLOG_TRY(Value gates, object(feature_gates_key(), at));
     const bool overcommit = feature_gates_from(gates).overcommit_protection;
     scene.beside.emplace_back(feature_gates_key(), std::move(gates));
+    SHIPLOG_TRY(Value options, object(fleet_options_key(), at));
+    scene.beside.emplace_back(fleet_options_key(), std::move(options));
     if (!overcommit && !scene.binding["spec"]["workloadAffinityGroups"].is_object()) return ok();
     ObjectList wanted{.type = type::kResourceBinding, .at = at};
     if (!overcommit) wanted.ns = scene.key.ns;

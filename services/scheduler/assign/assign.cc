@@ -66,6 +66,20 @@ Placed<std::vector<Target>> divide(const std::vector<Candidate>& selected, const
   return assign_dynamic(demand.binding.replicas, shares_of(selected, demand, -1), demand, why);
 }
 
+/// --enable-empty-workload-propagation (S-46): a selected cluster without replicas gets the object all the same.
+void attach_the_rest(const std::vector<Candidate>& selected, std::vector<Target>& targets, Explanation& why) {
+  const size_t with_replicas = targets.size();
+  for (const Candidate& candidate : selected) {
+    if (std::ranges::find(targets, candidate.cluster->name, &Target::cluster) == targets.end()) {
+      targets.push_back({candidate.cluster->name, 0});
+    }
+  }
+  if (targets.size() == with_replicas) return;
+  why.steps.push_back("the other " + std::to_string(targets.size() - with_replicas) +
+                      " selected get it with 0 replicas (--enable-empty-workload-propagation)");
+  std::sort(targets.begin(), targets.end());
+}
+
 }  // namespace
 
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
@@ -78,6 +92,9 @@ Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const
   }
   SHIPLOG_TRY(auto targets, divide(selected, demand, why));
   std::erase_if(targets, [](const Target& target) { return target.replicas == 0; });
+  if (demand.around.options != nullptr && demand.around.options->propagates_empty_workloads()) {
+    attach_the_rest(selected, targets, why);
+  }
   return targets;
 }
 

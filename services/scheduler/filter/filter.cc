@@ -80,7 +80,7 @@ Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& de
   why.clusters.reserve(clusters.size());
   std::vector<const Rule*> rules;
   for (const Rule& rule : kRules) {
-    if (rule.applies(demand)) rules.push_back(&rule);
+    if (rule.applies(demand) && demand.around.plugin_on(rule.name)) rules.push_back(&rule);
   }
   for (const auto& [name, cluster] : clusters) {
     if (cluster.deleting) continue;  // counted in the total, but asked nothing

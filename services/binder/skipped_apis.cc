@@ -1,0 +1,64 @@
+#include "services/binder/skipped_apis.h"
+
+#include <algorithm>
+
+namespace shiplog::binder {
+namespace {
+
+/// `word` in its parts; an empty kind list means all kinds, no version all versions.
+struct Api {
+  std::string_view group;
+  std::string_view version;
+  std::string_view kinds;
+};
+
+Api api_of(std::string_view word) {
+  const size_t first = word.find('/');
+  if (first == std::string_view::npos) return {word, "", ""};
+  const std::string_view head = word.substr(0, first);
+  const std::string_view rest = word.substr(first + 1);
+  const size_t second = rest.find('/');
+  if (second != std::string_view::npos) return {head, rest.substr(0, second), rest.substr(second + 1)};
+  if (word.starts_with("v1")) return {"", "v1", rest};
+  return {head, rest, ""};
+}
+
+/// Some kind of "Pod,Secret" is one that `each` looks for.
+template <class Each>
+bool any_kind(std::string_view kinds, Each each) {
+  for (size_t begin = 0; begin <= kinds.size();) {
+    const size_t comma = std::min(kinds.find(',', begin), kinds.size());
+    if (each(kinds.substr(begin, comma - begin))) return true;
+    begin = comma + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool skips_api(const FleetOptions& options, std::string_view api_version, std::string_view kind) {
+  if (options.skipped_apis.empty()) return false;
+  const size_t slash = api_version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+  const std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  return std::ranges::any_of(options.skipped_apis, [&](const std::string& word) {
+    const Api api = api_of(word);
+    if (api.group != group) return false;
+    if (api.version.empty()) return true;
+    if (api.version != version) return false;
+    return api.kinds.empty() || any_kind(api.kinds, [&](std::string_view one) { return one == kind; });
+  });
+}
+
+Result<void> check_skipped_api(const std::string& word) {
+  const auto slashes = std::ranges::count(word, '/');
+  const Api api = api_of(word);
+  const auto one_word = [](std::string_view part) { return part.find(',') == std::string_view::npos; };
+  const bool whole = !word.empty() && word.back() != '/' && slashes <= 2 && (slashes == 0 || !api.version.empty());
+  const bool kinds = api.kinds.empty() || !any_kind(api.kinds, [](std::string_view one) { return one.empty(); });
+  if (whole && kinds && one_word(api.group) && one_word(api.version)) return ok();
+  return Error{ErrorCode::kInvalid,
+               "\"" + word + "\" is none of GROUP, GROUP/VERSION, GROUP/VERSION/KIND,KIND and v1/KIND,KIND"};
+}
+
+}  // namespace shiplog::binder

@@ -1,0 +1,94 @@
+// Options that decide what is propagated and where it may go: recorded in the journal, so that they hold for the whole
+// fleet, and a replay decides by what they said at the time.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/three_members.h"
+
+namespace shiplog::e2e {
+namespace {
+
+class Options : public ThreeMembers {
+ protected:
+  void restart_with(const std::vector<std::string>& options) {
+    fleet_.kill("plane");
+    fleet_.serve("plane", options);
+    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  }
+  static std::string config_map(const std::string& ns, const std::string& name) {
+    return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: " + ns +
+           "}\ndata: {a: b}\n---\n";
+  }
+  static std::string path(const std::string& ns, const std::string& name) {
+    return "/api/v1/namespaces/" + ns + "/configmaps/" + name;
+  }
+};
+
+TEST_F(Options, SkippedNamespacesAndKindsStayHere_D_3_D_4_B_27) {
+  restart_with(
+      {"--skipped-propagating-namespaces=kube-.*,team-[0-9]+", "--skipped-propagating-apis=batch;apps/v1/Deployment"});
+  apply(
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-1}\n---\n"
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-x}\n---\n" +
+      config_map("team-1", "quiet") + config_map("team-x", "loud") + deployment("web") +
+      "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterPropagationPolicy\nmetadata: {name: all}\nspec:\n"
+      "  resourceSelectors: [{apiVersion: v1, kind: ConfigMap}, {apiVersion: apps/v1, kind: Deployment}]\n"
+      "  placement: {clusterAffinity: {clusterNames: [member1]}}\n");
+  expect_holders(path("team-x", "loud"), "member1");
+  expect_holders("/api/v1/namespaces/team-x", "member1 member2 member3");
+  EXPECT_EQ(holders("/api/v1/namespaces/team-1"), "");
+  EXPECT_EQ(api_->get("/apis/work.karmada.io/v1alpha2/namespaces/team-1/resourcebindings").json["items"].size(), 0U);
+  EXPECT_EQ(api_->get(kBindings + "web-deployment").status, 404);
+
+  restart_with({});  // what was said stays
+  apply(config_map("team-1", "late") + config_map("team-x", "late"));
+  expect_holders(path("team-x", "late"), "member1");
+  EXPECT_EQ(api_->get("/apis/work.karmada.io/v1alpha2/namespaces/team-1/resourcebindings").json["items"].size(), 0U);
+
+  restart_with({"--skipped-propagating-namespaces=kube-.*", "--skipped-propagating-apis="});
+  expect_holders(path("team-1", "quiet"), "member1");
+  expect_holders("/api/v1/namespaces/team-1", "member1 member2 member3");
+  expect_holders(kDeployment + "web", "member1");
+}
+
+TEST_F(Options, APluginThatIsOffKeepsNobodyOut_S_23_S_46) {
+  fleet_.kubectl_ok({"patch", "cluster", "member2", "--type=merge", "-p",
+                     R"({"spec":{"taints":[{"key":"busy","effect":"NoSchedule"}]}})"});
+  apply(deployment("web") + policy("web", "web", "member1, member2"));
+  expect_holders(kDeployment + "web", "member1");
+  restart_with({"--plugins=*,-TaintToleration", "--enable-empty-workload-propagation"});
+  expect_holders(kDeployment + "web", "member1 member2");
+  apply(deployment("one") +
+        placed("one", "one",
+               "{clusterAffinity: {clusterNames: [member1, member3]}, replicaScheduling: {replicaSchedulingType: "
+               "Divided, replicaDivisionPreference: Weighted, weightPreference: {staticWeightList: "
+               "[{targetCluster: {clusterNames: [member1]}, weight: 3}, "
+               "{targetCluster: {clusterNames: [member3]}, weight: 1}]}}}"));
+  expect_replicas("one", "member1:1 member3:0");
+  EXPECT_NE(fleet_.shiplogctl_ok({"why", "deployment/web"}).find("switched off by --plugins: TaintToleration"),
+            std::string::npos);
+}
+
+TEST_F(Options, WordsThatMeanNothingAreRefusedAtTheStart_D_3_D_4_S_23_4_4) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"--skipped-propagating-namespaces=kube-.*,team-(",
+       "--skipped-propagating-namespaces: \"team-(\" is no regular expression"},
+      {"--skipped-propagating-apis=apps;a/b/C/d",
+       "--skipped-propagating-apis: \"a/b/C/d\" is none of GROUP, GROUP/VERSION"},
+      {"--plugins=*,-Teleporter", "--plugins: there is no plugin \"-Teleporter\"; there are: *, APIEnablement, "},
+      {"--controllers=*,-binding",
+       "--controllers: \"-binding\" cannot be switched on or off; there are: deploymentReplicasSyncer"},
+      {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"}};
+  int count = 0;
+  for (const auto& [option, sentence] : wrong) {
+    const std::string name = "wrong" + std::to_string(++count);
+    Process& process = fleet_.serve(name, {option}, false);
+    EXPECT_TRUE(eventually([&] { return !process.running(); })) << option;
+    EXPECT_NE(fleet_.log_tail(name).find(sentence), std::string::npos) << fleet_.log_tail(name);
+  }
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
