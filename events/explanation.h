@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "events/base/shared_list.h"
+
 namespace shiplog {
 
 /// What one rule said of one cluster.
@@ -20,11 +22,12 @@ struct Score {
   bool operator==(const Score&) const = default;
 };
 
-/// Everything one decision considered about one cluster.
+/// Everything one decision considered about one cluster. In a large fleet most are judged alike, so they share the
+/// lists.
 struct ClusterExplanation {
   std::string cluster;
-  std::vector<Verdict> verdicts;
-  std::vector<Score> scores;
+  SharedList<Verdict> verdicts;
+  SharedList<Score> scores;
   int64_t available_replicas = -1;  ///< as estimated; -1: not asked
   int64_t replicas = -1;            ///< assigned; -1: not chosen
   bool operator==(const ClusterExplanation&) const = default;

@@ -117,14 +117,18 @@ class Reader {
 
   template <class Message>
   static void read_judgement(Message& from, ClusterExplanation& to) {
-    to.verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
+    std::vector<Verdict> verdicts;
+    verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
     for (pb::Verdict& verdict : *from.mutable_verdicts()) {
-      to.verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), text(verdict.mutable_reason())});
+      verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), text(verdict.mutable_reason())});
     }
-    to.scores.reserve(static_cast<size_t>(from.scores_size()));
+    to.verdicts = SharedList<Verdict>{std::move(verdicts)};
+    std::vector<Score> scores;
+    scores.reserve(static_cast<size_t>(from.scores_size()));
     for (pb::Score& score : *from.mutable_scores()) {
-      to.scores.push_back({text(score.mutable_rule()), score.points()});
+      scores.push_back({text(score.mutable_rule()), score.points()});
     }
+    to.scores = SharedList<Score>{std::move(scores)};
   }
 
   Explanation read(pb::Explanation* from) {

@@ -64,7 +64,7 @@ void put(const Hash128& hash, pb::Hash* out) {
   out->set_hi(hash.hi);
 }
 
-void put(const std::vector<Verdict>& verdicts, google::protobuf::RepeatedPtrField<pb::Verdict>* out) {
+void put(const SharedList<Verdict>& verdicts, google::protobuf::RepeatedPtrField<pb::Verdict>* out) {
   out->Reserve(static_cast<int>(verdicts.size()));
   for (const Verdict& verdict : verdicts) {
     pb::Verdict* added = out->Add();
@@ -74,7 +74,7 @@ void put(const std::vector<Verdict>& verdicts, google::protobuf::RepeatedPtrFiel
   }
 }
 
-void put(const std::vector<Score>& scores, google::protobuf::RepeatedPtrField<pb::Score>* out) {
+void put(const SharedList<Score>& scores, google::protobuf::RepeatedPtrField<pb::Score>* out) {
   out->Reserve(static_cast<int>(scores.size()));
   for (const Score& score : scores) {
     pb::Score* added = out->Add();

@@ -103,12 +103,14 @@ Cluster cluster_from(const Value& object) {
     cluster.taints.push_back({taint["key"].str(), taint["value"].str(), taint["effect"].str()});
   }
   for (const Value& condition : status["conditions"].items()) cluster.conditions.push_back(condition_from(condition));
+  std::vector<std::string> enablements;
   for (const Value& api : status["apiEnablements"].items()) {
     for (const Value& resource : api["resources"].items()) {
-      cluster.api_enablements.push_back(enablement(api["groupVersion"].as_string(), resource["kind"].as_string()));
+      enablements.push_back(enablement(api["groupVersion"].as_string(), resource["kind"].as_string()));
     }
   }
-  std::sort(cluster.api_enablements.begin(), cluster.api_enablements.end());
+  std::sort(enablements.begin(), enablements.end());
+  cluster.api_enablements = SharedList<std::string>{std::move(enablements)};
   const Value& summary = status["resourceSummary"];
   cluster.room = room_of(resource_list_from(summary["allocatable"]), resource_list_from(summary["allocated"]),
                          resource_list_from(summary["allocating"]));

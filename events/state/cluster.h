@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/quantity.h"
+#include "events/base/shared_list.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/taint.h"
@@ -32,8 +33,9 @@ struct Cluster {
   std::map<std::string, std::string> labels;
   std::vector<Taint> taints;
   std::vector<Condition> conditions;
-  /// status.apiEnablements as "group/version, Kind=kind"; core as "v1, Kind=Pod". Sorted.
-  std::vector<std::string> api_enablements;
+  /// status.apiEnablements as "group/version, Kind=kind"; core as "v1, Kind=Pod". Sorted. The clusters of a fleet that
+  /// have the same share it: every placement asks every cluster.
+  SharedList<std::string> api_enablements;
   /// What is left of each resource, by status.resourceSummary, in the units that estimates count in: they ask for it of
   /// every cluster for every placement.
   struct Room {

@@ -13,9 +13,10 @@ bool holds(const LabelSelector::Requirement& requirement, std::optional<std::str
   const auto listed = [&] {
     return std::find(requirement.values.begin(), requirement.values.end(), *value) != requirement.values.end();
   };
-  if (requirement.op == "In") return value && listed();
-  if (requirement.op == "NotIn") return !value || !listed();
-  if (requirement.op == "Exists") return value.has_value();
+  const std::string_view op = requirement.op;
+  if (op == "In") return value && listed();
+  if (op == "NotIn") return !value || !listed();
+  if (op == "Exists") return value.has_value();
   return !value;  // DoesNotExist: label_selector_from lets nothing else through
 }
 

@@ -197,7 +197,11 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
     if (after.is_null()) {
       clusters_.erase(key.name);
     } else {
-      clusters_[key.name] = cluster_from(after);
+      Cluster cluster = cluster_from(after);
+      const auto alike = std::ranges::find_if(
+          clusters_, [&](const auto& other) { return other.second.api_enablements == cluster.api_enablements; });
+      if (alike != clusters_.end()) cluster.api_enablements = alike->second.api_enablements;
+      clusters_[key.name] = std::move(cluster);
     }
   } else if (key.type == type::kPropagationPolicy || key.type == type::kClusterPropagationPolicy) {
     if (const auto known = policies_.find(name); known != policies_.end()) {

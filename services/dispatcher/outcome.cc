@@ -24,7 +24,7 @@ void Outcome::failed(const std::string& cluster, const Error& error) {
   }
   ClusterExplanation failure;
   failure.cluster = cluster;
-  failure.verdicts.push_back({"Override", false, error.message});
+  failure.verdicts = {{"Override", false, error.message}};
   failures_.push_back(std::move(failure));
 }
 

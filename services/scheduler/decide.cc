@@ -22,9 +22,11 @@ using Decided = Result<std::optional<Decision>>;
 /// what estimators have said.
 std::string digest_of(const State& state, const Object& binding, const std::string& ns, const Surroundings& around,
                       const std::optional<Value>& estimates) {
+  constexpr size_t kHashBytes = 16;
   std::string read;
+  read.reserve((state.clusters().size() + 2) * kHashBytes);
   const auto add = [&](const Object& object) {
-    char bytes[16];
+    char bytes[kHashBytes];
     for (unsigned at = 0; at < 8; ++at) {
       bytes[at] = static_cast<char>(object.hash.lo >> (8 * at) & 0xffU);
       bytes[at + 8] = static_cast<char>(object.hash.hi >> (8 * at) & 0xffU);

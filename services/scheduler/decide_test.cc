@@ -105,11 +105,11 @@ TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {
   EXPECT_EQ(why.summary, "placed on a:3 b:6");
   ASSERT_EQ(why.clusters.size(), 3U);
   EXPECT_EQ(why.clusters[0].replicas, 3);
-  EXPECT_EQ(why.clusters[0].verdicts,
-            (std::vector<Verdict>{
-                {"ClusterAffinity", true, ""}, {"APIEnablement", true, ""}, {"TaintToleration", true, ""}}));
+  EXPECT_EQ(
+      why.clusters[0].verdicts,
+      (SharedList<Verdict>{{"ClusterAffinity", true, ""}, {"APIEnablement", true, ""}, {"TaintToleration", true, ""}}));
   EXPECT_EQ(why.clusters[2].verdicts,
-            (std::vector<Verdict>{
+            (SharedList<Verdict>{
                 {"ClusterAffinity", false, "cluster(s) did not match the placement cluster affinity constraint"}}));
   EXPECT_EQ(why.clusters[2].replicas, -1);
   EXPECT_EQ(why.steps.back(), "static weight: 9 replicas by weights a:1 b:2 give a:3 b:6");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -58,11 +59,16 @@ struct Demand {
 
   /// What the binding has on the cluster now; nullptr: it is no target.
   const Target* previous(std::string_view cluster) const {
-    for (const Target& target : binding.targets) {
-      if (target.cluster == cluster) return &target;
-    }
-    return nullptr;
+    const auto& all = binding.targets;
+    const auto at =
+        sorted ? std::lower_bound(all.begin(), all.end(), cluster,
+                                  [](const Target& one, std::string_view name) { return one.cluster < name; })
+               : std::find_if(all.begin(), all.end(), [&](const Target& one) { return one.cluster == cluster; });
+    return at != all.end() && at->cluster == cluster ? &*at : nullptr;
   }
+  /// Our own targets are; somebody else may have written others.
+  bool sorted = std::is_sorted(binding.targets.begin(), binding.targets.end(),
+                               [](const Target& a, const Target& b) { return a.cluster < b.cluster; });
 };
 
 inline bool Demand::goes_as_a_set() const {

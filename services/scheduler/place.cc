@@ -1,6 +1,7 @@
 #include "services/scheduler/place.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "services/scheduler/assign/assign.h"
@@ -22,11 +23,16 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
     why.steps.push_back("room leaves out what was placed in the last five minutes and is not healthy yet");
   }
   const Accurate accurate{demand, candidates, why};
+  std::map<int64_t, SharedList<Score>> scores;  // few differ
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     if (locality) candidate.score = cluster_locality(demand, *candidate.cluster);
     ClusterExplanation& line = why.clusters[candidate.line];
-    if (locality && !demand.binding.targets.empty()) line.scores.push_back({"ClusterLocality", candidate.score});
+    if (locality && !demand.binding.targets.empty()) {
+      SharedList<Score>& score = scores[candidate.score];
+      if (score.empty()) score = {{"ClusterLocality", candidate.score}};
+      line.scores = score;
+    }
     if (!room) continue;
     candidate.allocatable = estimate(*candidate.cluster);
     if (const auto bound = accurate.bound(candidate.cluster->name)) {

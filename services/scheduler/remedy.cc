@@ -135,8 +135,10 @@ void lift_api(Scene& scene, Words& words) {
   const Demand demand{scene.binding, scene.placement};
   if (!api_enablement(demand, scene.cluster())) return;
   words.push_back("serve " + scene.binding.api_version + " " + scene.binding.kind + " in" + on(scene));
-  auto& enabled = scene.cluster().api_enablements;
+  SharedList<std::string>& list = scene.cluster().api_enablements;
+  std::vector<std::string> enabled{list.begin(), list.end()};
   enabled.insert(std::ranges::upper_bound(enabled, demand.enablement), demand.enablement);
+  list = SharedList<std::string>{std::move(enabled)};
 }
 
 void lift_eviction(Scene& scene, Words& words) {

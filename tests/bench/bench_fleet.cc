@@ -121,10 +121,13 @@ std::string config_map(const std::string& name, size_t bytes) {
          std::string(bytes, 'x') + "\"}}";
 }
 
-std::string deployment(const std::string& name) {
+std::string deployment(const std::string& name, const std::string& config_map) {
+  const std::string volumes =
+      config_map.empty() ? "" : R"("volumes":[{"name":"settings","configMap":{"name":")" + config_map + R"("}}],)";
   return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name + R"(","labels":{"app":")" +
          name + R"("}},"spec":{"replicas":2,"selector":{"matchLabels":{"app":")" + name +
-         R"("}},"template":{"metadata":{"labels":{"app":")" + name + R"("}},"spec":{"containers":[{"name":"web",
+         R"("}},"template":{"metadata":{"labels":{"app":")" + name + R"("}},"spec":{)" + volumes +
+         R"("containers":[{"name":"web",
          "image":"registry.example.com/web:1.27.3","ports":[{"containerPort":8080}],"resources":{"requests":{"cpu":"100m",
          "memory":"128Mi"}}}]}}}})";
 }
@@ -132,7 +135,7 @@ std::string deployment(const std::string& name) {
 std::string policy(const std::string& name, const std::string& selectors) {
   return R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":")" + name +
          R"("},"spec":{"resourceSelectors":[)" + selectors +
-         R"(],"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]}}}})";
+         R"(],"propagateDeps":true,"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]}}}})";
 }
 
 void store(Fleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects) {

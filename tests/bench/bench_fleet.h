@@ -59,7 +59,9 @@ class Fleet {
 };
 
 std::string config_map(const std::string& name, size_t bytes);
-std::string deployment(const std::string& name);
+/// Of two replicas; with a name, the ConfigMap is mounted.
+std::string deployment(const std::string& name, const std::string& config_map = "");
+/// To the members m1 and m2, with what the resources depend on.
 std::string policy(const std::string& name, const std::string& selectors);
 
 inline const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";

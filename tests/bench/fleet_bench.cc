@@ -142,11 +142,10 @@ void workload(Figures& figures, Fleet& fleet, size_t size) {
     std::vector<std::pair<std::string, std::string>> objects;
     for (size_t i = 0; i < size; ++i) {
       const std::string name = "web-" + std::to_string(i);
-      objects.emplace_back(kDeployments, deployment(name));
+      objects.emplace_back(kDeployments, deployment(name, name));
       objects.emplace_back(kConfigMaps, config_map(name, 200));
       objects.emplace_back(kPolicies,
-                           policy(name, R"({"apiVersion":"apps/v1","kind":"Deployment","name":")" + name +
-                                            R"("},{"apiVersion":"v1","kind":"ConfigMap","name":")" + name + R"("})"));
+                           policy(name, R"({"apiVersion":"apps/v1","kind":"Deployment","name":")" + name + R"("})"));
     }
     const Time start = Time::now();
     store(fleet, objects);

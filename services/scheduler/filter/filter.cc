@@ -41,20 +41,49 @@ int64_t tier_of(const Demand& demand, const Cluster& cluster) {
   return kNoTier;
 }
 
-bool passes(const std::vector<const Rule*>& rules, const Demand& demand, const Cluster& cluster,
-            ClusterExplanation& why) {
-  why.verdicts.reserve(rules.size());
-  for (const Rule* rule : rules) {
-    auto reason = rule->rejects(demand, cluster);
-    Verdict& verdict = why.verdicts.emplace_back();
-    verdict.rule = rule->name;
-    if (!reason) continue;
-    verdict.passed = false;
-    verdict.reason = std::move(*reason);
-    return false;
+/// Asks the rules, and keeps one list of verdicts for all clusters that they judge alike.
+class Judge {
+ public:
+  explicit Judge(const Demand& demand) : demand_{demand} {
+    for (const Rule& rule : kRules) {
+      if (rule.applies(demand) && demand.around.plugin_on(rule.name)) rules_.push_back(&rule);
+    }
+    passed_ = verdicts(rules_.size(), "");
   }
-  return true;
-}
+
+  bool passes(const Cluster& cluster, SharedList<Verdict>& why) {
+    for (size_t at = 0; at < rules_.size(); ++at) {
+      auto reason = rules_[at]->rejects(demand_, cluster);
+      if (!reason) continue;
+      why = rejected(at, *reason);
+      return false;
+    }
+    why = passed_;
+    return true;
+  }
+
+ private:
+  const SharedList<Verdict>& rejected(size_t rule, const std::string& reason) {
+    SharedList<Verdict>& known = rejected_[{rule, reason}];
+    if (known.empty()) known = verdicts(rule, reason);
+    return known;
+  }
+
+  /// All rules before `rejecting` let the cluster pass.
+  SharedList<Verdict> verdicts(size_t rejecting, const std::string& reason) const {
+    std::vector<Verdict> list;
+    for (size_t at = 0; at < std::min(rejecting + 1, rules_.size()); ++at) {
+      const bool passed = at < rejecting;
+      list.push_back({rules_[at]->name, passed, passed ? "" : reason});
+    }
+    return SharedList<Verdict>{std::move(list)};
+  }
+
+  const Demand& demand_;
+  std::vector<const Rule*> rules_;
+  SharedList<Verdict> passed_;
+  std::map<std::pair<size_t, std::string>, SharedList<Verdict>> rejected_;
+};
 
 std::string no_fit(const std::vector<ClusterExplanation>& clusters, size_t total) {
   std::map<std::string, int> counts;
@@ -78,15 +107,12 @@ Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& de
   candidates.reserve(clusters.size());
   why.clusters.clear();
   why.clusters.reserve(clusters.size());
-  std::vector<const Rule*> rules;
-  for (const Rule& rule : kRules) {
-    if (rule.applies(demand) && demand.around.plugin_on(rule.name)) rules.push_back(&rule);
-  }
+  Judge judge{demand};
   for (const auto& [name, cluster] : clusters) {
     if (cluster.deleting) continue;  // counted in the total, but asked nothing
     ClusterExplanation& line = why.clusters.emplace_back();
     line.cluster = name;
-    if (passes(rules, demand, cluster, line))
+    if (judge.passes(cluster, line.verdicts))
       candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0, why.clusters.size() - 1});
   }
   if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, clusters.size())};
