@@ -1,5 +1,7 @@
 #include "events/state/quota.h"
 
+#include <algorithm>
+
 #include "events/base/json.h"
 
 namespace shiplog {
@@ -25,6 +27,36 @@ ResourceList usage_of_sets(const Value& spec) {
 }
 
 }  // namespace
+
+void add_resources(ResourceList& sum, const ResourceList& more) {
+  for (const auto& [name, amount] : more) sum[name] = sum[name] + amount;
+}
+
+ResourceList pod_requests(const Value& pod) {
+  const Value& spec = pod["spec"];
+  const auto at_least = [](ResourceList& most, const ResourceList& other) {
+    for (const auto& [name, amount] : other) most[name] = std::max(most[name], amount);
+  };
+  ResourceList sum, sidecars, initial;
+  for (const Value& container : spec["containers"].items()) {
+    add_resources(sum, resource_list_from(container["resources"]["requests"]));
+  }
+  for (const Value& container : spec["initContainers"].items()) {
+    ResourceList request = resource_list_from(container["resources"]["requests"]);
+    if (container["restartPolicy"].as_string() == "Always") {
+      add_resources(sidecars, request);
+      at_least(initial, sidecars);
+    } else {
+      add_resources(request, sidecars);
+      at_least(initial, request);
+    }
+  }
+  add_resources(sum, sidecars);
+  at_least(sum, initial);
+  add_resources(sum, resource_list_from(spec["overhead"]));
+  sum["pods"] = Quantity::from_units(1);
+  return sum;
+}
 
 ResourceList resource_list_from(const Value& object) {
   ResourceList list;

@@ -13,6 +13,11 @@ using ResourceList = std::map<std::string, Quantity>;
 
 /// Amounts that do not parse are left out: admission has refused them.
 ResourceList resource_list_from(const Value& object);
+/// What a scheduler reserves for a pod: its containers and sidecars together, or more while it initialises; its
+/// overhead; and "pods": 1.
+ResourceList pod_requests(const Value& pod);
+/// sum += more, resource by resource.
+void add_resources(ResourceList& sum, const ResourceList& more);
 /// A quantity with a binary suffix ("1Gi").
 bool written_in_binary(const Value& quantity);
 /// Canonical strings; memory-like names (memory, *storage*, hugepages-*) with binary suffixes.

@@ -9,40 +9,6 @@
 namespace shiplog::collector {
 namespace {
 
-void add(ResourceList& sum, const ResourceList& more) {
-  for (const auto& [name, amount] : more) sum[name] = sum[name] + amount;
-}
-
-void at_least(ResourceList& most, const ResourceList& other) {
-  for (const auto& [name, amount] : other) most[name] = std::max(most[name], amount);
-}
-
-/// What a scheduler reserves for a pod: its containers and sidecars together, or more while it initialises.
-ResourceList requests_of(const Value& pod) {
-  const Value& spec = pod["spec"];
-  ResourceList sum;
-  ResourceList sidecars;
-  ResourceList initial;
-  for (const Value& container : spec["containers"].items()) {
-    add(sum, resource_list_from(container["resources"]["requests"]));
-  }
-  for (const Value& container : spec["initContainers"].items()) {
-    ResourceList request = resource_list_from(container["resources"]["requests"]);
-    if (container["restartPolicy"].as_string() == "Always") {
-      add(sidecars, request);
-      at_least(initial, sidecars);
-    } else {
-      add(request, sidecars);
-      at_least(initial, request);
-    }
-  }
-  add(sum, sidecars);
-  at_least(sum, initial);
-  add(sum, resource_list_from(spec["overhead"]));
-  sum["pods"] = Quantity::from_units(1);
-  return sum;
-}
-
 bool finished(const Value& pod) {
   const auto phase = pod["status"]["phase"].as_string();
   return phase == "Succeeded" || phase == "Failed";
@@ -70,7 +36,7 @@ std::optional<size_t> grade_of(const ResourceList& free, const Value& models) {
 Value modelings(const Value& nodes, const Value& pods, const Value& models) {
   std::map<std::string, ResourceList> used;
   for (const Value& pod : pods.items()) {
-    if (!finished(pod)) add(used[pod["spec"]["nodeName"].str()], requests_of(pod));
+    if (!finished(pod)) add_resources(used[pod["spec"]["nodeName"].str()], pod_requests(pod));
   }
   std::vector<int64_t> counts(models.size());
   for (const Value& node : nodes.items()) {
@@ -106,10 +72,10 @@ Value resource_summary(const Value& nodes, const Value& pods, const Value& model
   ResourceList allocatable;
   ResourceList allocated;
   ResourceList allocating;
-  for (const Value& node : nodes.items()) add(allocatable, resource_list_from(node["status"]["allocatable"]));
+  for (const Value& node : nodes.items()) add_resources(allocatable, resource_list_from(node["status"]["allocatable"]));
   for (const Value& pod : pods.items()) {
     if (finished(pod)) continue;
-    add(pod["spec"]["nodeName"].is_empty() ? allocating : allocated, requests_of(pod));
+    add_resources(pod["spec"]["nodeName"].is_empty() ? allocating : allocated, pod_requests(pod));
   }
   Value summary = Value::object();
   for (const auto& [name, list] : {std::pair{"allocatable", &allocatable}, std::pair{"allocated", &allocated},

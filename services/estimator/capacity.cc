@@ -17,38 +17,6 @@ namespace {
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 constexpr const char* kPods = "pods";
 
-void add(ResourceList& sum, const ResourceList& more) {
-  for (const auto& [name, amount] : more) sum[name] = sum[name] + amount;
-}
-
-void at_least(ResourceList& most, const ResourceList& other) {
-  for (const auto& [name, amount] : other) most[name] = std::max(most[name], amount);
-}
-
-/// What a scheduler reserves for a pod: its containers and sidecars together, or more while it initialises.
-ResourceList requests_of(const Value& pod) {
-  const Value& spec = pod["spec"];
-  ResourceList sum, sidecars, initial;
-  for (const Value& container : spec["containers"].items()) {
-    add(sum, resource_list_from(container["resources"]["requests"]));
-  }
-  for (const Value& container : spec["initContainers"].items()) {
-    ResourceList request = resource_list_from(container["resources"]["requests"]);
-    if (container["restartPolicy"].as_string() == "Always") {
-      add(sidecars, request);
-      at_least(initial, sidecars);
-    } else {
-      add(request, sidecars);
-      at_least(initial, request);
-    }
-  }
-  add(sum, sidecars);
-  at_least(sum, initial);
-  add(sum, resource_list_from(spec["overhead"]));
-  sum[kPods] = Quantity::from_units(1);
-  return sum;
-}
-
 /// A requirement of a node selector. Errors have been looked for: see check().
 bool holds(const Value& requirement, const Value& labels) {
   const Value* has = labels.find(requirement["key"].as_string());
@@ -133,7 +101,8 @@ std::vector<Room> rooms_of(const Member& member) {
   for (const Value& pod : member.pods) {
     const auto phase = pod["status"]["phase"].as_string();
     const auto node = pod["spec"]["nodeName"].as_string();
-    if (!node.empty() && phase != "Succeeded" && phase != "Failed") add(used[std::string{node}], requests_of(pod));
+    if (!node.empty() && phase != "Succeeded" && phase != "Failed")
+      add_resources(used[std::string{node}], pod_requests(pod));
   }
   std::vector<Room> rooms;
   for (const Value& node : member.nodes) {

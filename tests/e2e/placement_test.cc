@@ -6,32 +6,19 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "tests/support/fleet.h"
+#include "tests/e2e/three_members.h"
 
 namespace shiplog::e2e {
 namespace {
 
-const std::vector<std::string> kMembers = {"member1", "member2", "member3"};
-const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments/";
-const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
-
-class Placement : public ::testing::Test {
+class Placement : public ThreeMembers {
  protected:
-  void SetUp() override {
-    fleet_.serve();
-    for (const std::string& name : kMembers) fleet_.join(name);
-    api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
-  }
-  void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
-
   void restart_with(const std::string& gates) { restart({"--feature-gates=" + gates}); }
   void restart(const std::vector<std::string>& options) {
     fleet_.kill("plane");
     fleet_.serve("plane", options);
     api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   }
-
-  void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
 
   static std::string deployment(const std::string& name, const std::string& labels, const std::string& cpu = "10m") {
     return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", labels: {" + labels +
@@ -66,9 +53,6 @@ class Placement : public ::testing::Test {
       return false;
     })) << api_->get(kBindings + binding);
   }
-
-  Fleet fleet_;
-  std::unique_ptr<ApiClient> api_;
 };
 
 TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
@@ -89,8 +73,8 @@ TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
   expect_targets("alone-deployment", "member1 member2 member3");
   for (const std::string& one : kMembers) {
     EXPECT_TRUE(eventually([&] {
-      return (fleet_.api(one).get(kDeployments + "two").status == 200) == (one == "member1") &&
-             (fleet_.api(one).get(kDeployments + "three").status == 200) == (one != "member1");
+      return (fleet_.api(one).get(kDeployment + "two").status == 200) == (one == "member1") &&
+             (fleet_.api(one).get(kDeployment + "three").status == 200) == (one != "member1");
     })) << one;
   }
 

@@ -74,7 +74,8 @@ bool ask_one(Asking& asking, const Hook& hook, const OnVerdict& then) {
     then(std::move(verdict));
     return true;
   }
-  const auto endpoint = endpoint_of(hook.client, [&](const ObjectKey& key) { return asking.find(key); });
+  const auto endpoint = webhook_endpoint(
+      hook.client, [&](const ObjectKey& key) { return asking.find(key); }, UnknownService::kRefused);
   if (!endpoint) return fail("failed to call webhook: " + endpoint.error().message);
   const Server& server = *asking.server;
   const std::string uid = uid_from(new_entry_id(*server.options.random), 0);

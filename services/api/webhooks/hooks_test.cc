@@ -3,7 +3,6 @@
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
-#include "services/api/webhooks/endpoint.h"
 #include "services/api/webhooks/review.h"
 
 namespace shiplog::api {
@@ -169,40 +168,6 @@ TEST(Hooks, AnAnswerToAnotherQuestionIsNone) {
   EXPECT_FALSE(answered(R"({"uid":"u2","allowed":true})").has_value());
   EXPECT_FALSE(answered("null").has_value());
   EXPECT_FALSE(read_review(hook(kPods), json(R"({"kind":"Pod","apiVersion":"v1"})"), "u1").has_value());
-}
-
-TEST(Hooks, AServiceIsCalledAtItsAddressUnderItsName) {
-  std::string spec = R"({"clusterIP":"10.0.0.7","ports":[{"port":443}]})";
-  const FindObject find = [&](const ObjectKey& key) -> Result<Value> {
-    if (key.name != "s") return Error{ErrorCode::kNotFound, "gone"};
-    return json(R"({"spec":)" + spec + "}");
-  };
-  const Value client = json(R"({"service":{"namespace":"ns","name":"s","path":"/check"},"caBundle":"Q0E="})");
-  auto endpoint = endpoint_of(client, find);
-  ASSERT_TRUE(endpoint.has_value());
-  EXPECT_EQ(endpoint.value().target.url, "https://10.0.0.7:443");
-  EXPECT_EQ(endpoint.value().target.server_name, "s.ns.svc");
-  EXPECT_EQ(endpoint.value().target.ca_pem, "CA");
-  EXPECT_EQ(endpoint.value().path, "/check");
-  EXPECT_EQ(endpoint.value().shown, "https://s.ns.svc:443/check");
-
-  spec = R"({"type":"ExternalName","externalName":"hooks.example"})";
-  EXPECT_EQ(endpoint_of(client, find).value().target.url, "https://hooks.example:443");
-  for (const char* unreachable : {R"({"clusterIP":"None","ports":[{"port":443}]})", R"({"ports":[{"port":443}]})",
-                                  R"({"clusterIP":"10.0.0.7","ports":[{"port":80}]})"}) {
-    spec = unreachable;
-    EXPECT_FALSE(endpoint_of(client, find).has_value()) << unreachable;
-  }
-  EXPECT_FALSE(endpoint_of(json(R"({"service":{"namespace":"ns","name":"other"}})"), find).has_value());
-}
-
-TEST(Hooks, AUrlIsCalledAsItStands) {
-  const FindObject nothing = [](const ObjectKey&) -> Result<Value> { return Error{ErrorCode::kNotFound, ""}; };
-  auto endpoint = endpoint_of(json(R"({"url":"https://h.example:8443/a/b"})"), nothing);
-  ASSERT_TRUE(endpoint.has_value());
-  EXPECT_EQ(endpoint.value().target.url, "https://h.example:8443");
-  EXPECT_EQ(endpoint.value().path, "/a/b");
-  EXPECT_EQ(endpoint_of(json(R"({"url":"https://h.example"})"), nothing).value().path, "/");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ Webhooks::Hooks Webhooks::hooks(bool mutating) const {
   return mutating ? mutating_hooks_ : validating_hooks_;
 }
 
-Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const Endpoint& endpoint) {
+Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& endpoint) {
   const std::lock_guard lock{mutex_};
   const auto key = std::pair{endpoint.target.url + " " + endpoint.target.server_name, endpoint.target.ca_pem};
   if (const auto known = clients_.find(key); known != clients_.end()) return known->second;
@@ -84,7 +84,7 @@ Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const Endpoint& endpoin
   return client;
 }
 
-void Webhooks::call(const Endpoint& endpoint, const Value& body, int64_t timeout_seconds,
+void Webhooks::call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds,
                     std::function<void(Result<Value>)> done) {
   auto client = client_for(endpoint);
   if (!client) return done(client.error());

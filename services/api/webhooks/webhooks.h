@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "services/api/webhooks/endpoint.h"
 #include "services/api/webhooks/hook.h"
 #include "services/runtime/http/client.h"
 #include "services/runtime/replica.h"
+#include "services/runtime/webhooks/endpoint.h"
 
 namespace shiplog::api {
 
@@ -35,14 +35,14 @@ class Webhooks final : public Observer {
 
   /// Sends `body` to a webhook and reads its answer as JSON. `done` comes once, on a network thread, and must not
   /// block. Errors: those of HttpClient, and kUnavailable for an answer that is none.
-  void call(const Endpoint& endpoint, const Value& body, int64_t timeout_seconds,
+  void call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds,
             std::function<void(Result<Value>)> done);
 
  private:
   using Configurations = std::map<std::string, std::vector<Hook>>;  // by the name of the object: the order of calls
 
   void publish(bool mutating);
-  Result<std::shared_ptr<HttpClient>> client_for(const Endpoint& endpoint);
+  Result<std::shared_ptr<HttpClient>> client_for(const WebhookEndpoint& endpoint);
 
   mutable std::mutex mutex_;
   Configurations mutating_, validating_;

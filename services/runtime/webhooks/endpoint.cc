@@ -8,46 +8,46 @@ namespace shiplog {
 namespace {
 
 /// Host and port to connect to for a port of a Service.
-Result<std::string> address_of(const State& state, const std::string& ns, const std::string& name, int64_t port) {
+Result<std::string> address_of(const ObjectKey& key, int64_t port, const FindObject& find, UnknownService unknown) {
   const std::string suffix = ":" + std::to_string(port);
-  const Object* service = state.find({"services", ns, name});
-  if (service == nullptr) return name + "." + ns + ".svc" + suffix;
-  const Value& spec = service->value["spec"];
-  const std::string called = "service " + ns + "/" + name;
+  const std::string called = "service \"" + key.name + "\" of namespace \"" + key.ns + "\"";
+  const auto service = find(key);
+  if (!service && unknown == UnknownService::kByName) return key.name + "." + key.ns + ".svc" + suffix;
+  if (!service) return Error{ErrorCode::kNotFound, called + " not found"};
+  const Value& spec = service.value()["spec"];
+  std::string host;
   if (spec["type"].as_string() == "ExternalName") {
-    if (spec["externalName"].is_empty()) return Error{ErrorCode::kUnavailable, called + " has no externalName"};
-    return spec["externalName"].str() + suffix;
-  }
-  std::string ip = spec["clusterIP"].str();
-  if (ip.empty() || ip == "None") {
-    return Error{ErrorCode::kUnavailable, called + " has no cluster IP: a headless service cannot be called"};
-  }
-  const auto ports = spec["ports"].items();
-  if (std::ranges::none_of(ports, [&](const Value& one) { return one["port"].as_int() == port; })) {
+    host = spec["externalName"].str();
+  } else if (std::ranges::none_of(spec["ports"].items(),
+                                  [&](const Value& one) { return one["port"].as_int() == port; })) {
     return Error{ErrorCode::kUnavailable, called + " has no port " + std::to_string(port)};
+  } else if (spec["clusterIP"].as_string() != "None") {
+    host = spec["clusterIP"].str();
   }
-  if (ip.find(':') != std::string::npos) ip = "[" + ip + "]";
-  return ip + suffix;
+  if (host.empty()) {
+    return Error{ErrorCode::kUnavailable, called + " has neither a cluster IP nor an external name to call it at"};
+  }
+  if (host.find(':') != std::string::npos) host = "[" + host + "]";
+  return host + suffix;
 }
 
 }  // namespace
 
-Result<WebhookEndpoint> webhook_endpoint(const State& state, const Value& client) {
+Result<WebhookEndpoint> webhook_endpoint(const Value& client, const FindObject& find, UnknownService unknown) {
   WebhookEndpoint endpoint;
   if (const Value& service = client["service"]; service.is_object()) {
-    const std::string ns = service["namespace"].str();
-    const std::string name = service["name"].str();
+    const ObjectKey key{"services", service["namespace"].str(), service["name"].str()};
     const int64_t port = service["port"].as_int(443);
-    SHIPLOG_TRY(const std::string address, address_of(state, ns, name, port));
+    SHIPLOG_TRY(const std::string address, address_of(key, port, find, unknown));
     endpoint.target.url = "https://" + address;
-    endpoint.target.server_name = name + "." + ns + ".svc";
+    endpoint.target.server_name = key.name + "." + key.ns + ".svc";
     endpoint.path = service["path"].str();
     if (!endpoint.path.starts_with('/')) endpoint.path = "/" + endpoint.path;
     endpoint.shown = "https://" + endpoint.target.server_name + ":" + std::to_string(port) + endpoint.path;
   } else {
     const std::string url = client["url"].str();
     constexpr size_t kAfterScheme = 8;  // "https://"
-    if (!url.starts_with("https://")) return Error{ErrorCode::kBadRequest, "its url is not https"};
+    if (!url.starts_with("https://")) return Error{ErrorCode::kBadRequest, "the url is not https"};
     const size_t slash = url.find('/', kAfterScheme);
     endpoint.target.url = url.substr(0, slash);
     endpoint.path = slash == std::string::npos ? "/" : url.substr(slash);
@@ -55,7 +55,7 @@ Result<WebhookEndpoint> webhook_endpoint(const State& state, const Value& client
   }
   if (client["caBundle"].is_empty()) return endpoint;
   auto bundle = base64_decode(client["caBundle"].as_string());
-  if (!bundle) return Error{ErrorCode::kBadRequest, "its caBundle is not base64"};
+  if (!bundle) return Error{ErrorCode::kBadRequest, "the caBundle is not base64"};
   endpoint.target.ca_pem = std::move(*bundle);
   return endpoint;
 }

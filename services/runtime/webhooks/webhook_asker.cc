@@ -51,7 +51,12 @@ void WebhookAsker::later(std::function<void()> run) {
 
 void WebhookAsker::ask(const State& state, const QuestionPtr& question, std::function<void(Result<Value>)> answered) {
   const std::string who = "interpreter webhook " + question->asked;
-  auto endpoint = webhook_endpoint(state, question->address);
+  const auto find = [&](const ObjectKey& key) -> Result<Value> {
+    const Object* object = state.find(key);
+    if (object == nullptr) return Error{ErrorCode::kNotFound, ""};
+    return object->value;
+  };
+  auto endpoint = webhook_endpoint(question->address, find, UnknownService::kByName);
   auto line = endpoint ? line_for(endpoint.value()) : Result<LinePtr>{endpoint.error()};
   if (!line) {
     Error error{ErrorCode::kUnavailable, who + ": " + line.error().message};

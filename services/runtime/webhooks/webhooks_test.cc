@@ -24,8 +24,14 @@ TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
   service("nodes", R"({"type":"NodePort","clusterIP":"fd00::7","ports":[{"port":443}]})");
   service("headless", R"({"clusterIP":"None","ports":[{"port":443}]})");
   service("outside", R"({"type":"ExternalName","externalName":"games.example.com"})");
+  const FindObject find = [&](const ObjectKey& key) -> Result<Value> {
+    const Object* object = history.state().find(key);
+    if (object == nullptr) return Error{ErrorCode::kNotFound, ""};
+    return object->value;
+  };
+  UnknownService unknown = UnknownService::kByName;
   const auto at = [&](const std::string& client) -> std::string {
-    const auto endpoint = webhook_endpoint(history.state(), json(client));
+    const auto endpoint = webhook_endpoint(json(client), find, unknown);
     if (!endpoint) return endpoint.error().message;
     return endpoint.value().target.url + " as \"" + endpoint.value().target.server_name + "\" " + endpoint.value().path;
   };
@@ -34,9 +40,11 @@ TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
   };
   EXPECT_EQ(at(of("inside")), "https://10.0.0.7:443 as \"inside.default.svc\" /");
   EXPECT_EQ(at(of("inside", R"(,"port":8443,"path":"/a/b")")), "https://10.0.0.7:8443 as \"inside.default.svc\" /a/b");
-  EXPECT_EQ(at(of("inside", R"(,"port":1)")), "service default/inside has no port 1");
+  EXPECT_EQ(at(of("inside", R"(,"port":1)")), "service \"inside\" of namespace \"default\" has no port 1");
   EXPECT_EQ(at(of("nodes")), "https://[fd00::7]:443 as \"nodes.default.svc\" /");
-  EXPECT_EQ(at(of("headless")), "service default/headless has no cluster IP: a headless service cannot be called");
+  EXPECT_EQ(
+      at(of("headless")),
+      "service \"headless\" of namespace \"default\" has neither a cluster IP nor an external name to call it at");
   EXPECT_EQ(at(of("outside", R"(,"port":9443)")), "https://games.example.com:9443 as \"outside.default.svc\" /");
   EXPECT_EQ(at(of("unknown")), "https://unknown.default.svc:443 as \"unknown.default.svc\" /");
   EXPECT_EQ(at(R"({"url":"https://x:1/y/z"})"), "https://x:1 as \"\" /y/z");
@@ -44,7 +52,10 @@ TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
   EXPECT_EQ(at(R"({"url":"https://x","service":{"namespace":"default","name":"inside"}})"),
             "https://10.0.0.7:443 as \"inside.default.svc\" /")
       << "a service goes before a url";
-  EXPECT_EQ(at(R"({"url":"https://x","caBundle":"!"})"), "its caBundle is not base64");
+  EXPECT_EQ(at(R"({"url":"https://x","caBundle":"!"})"), "the caBundle is not base64");
+  EXPECT_EQ(at(R"({"url":"http://x"})"), "the url is not https");
+  unknown = UnknownService::kRefused;
+  EXPECT_EQ(at(of("unknown")), "service \"unknown\" of namespace \"default\" not found");
 }
 
 /// A webhook over real TLS whose answers are held back until they are let go.
