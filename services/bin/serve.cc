@@ -248,7 +248,12 @@ class ControlPlane {
                *members_, [this](const Value& manifest) { return open_sealed(manifest); }, asker_.get());
          }},
         {"distributor", [this] { return make_distributor_service(asker_.get()); }},
-        {"collector", [this] { return make_collector_service(*members_, asker_.get()); }},
+        {"collector",
+         [this] {
+           return make_collector_service(*members_, asker_.get(), [this](const ObjectKey& work, const Error& error) {
+             tell_failure("collector", work, error);
+           });
+         }},
         {"taint", [] { return make_taint_service(); }},
         {"quota", [] { return make_quota_service(); }},
         {"rebalancer", [] { return make_rebalancer_service(); }},

@@ -21,7 +21,8 @@ bool is_binding(const ObjectKey& key) {
 
 class CollectorService final : public Service {
  public:
-  CollectorService(Members& members, Asker* asker) : members_{members}, asker_{asker}, watches_{members, asker} {}
+  CollectorService(Members& members, Asker* asker, UnreadStatus unread)
+      : members_{members}, asker_{asker}, watches_{members, asker, std::move(unread)} {}
 
   std::string_view name() const override { return "collector"; }
 
@@ -186,8 +187,8 @@ class CollectorService final : public Service {
 
 }  // namespace
 
-std::unique_ptr<Service> make_collector_service(Members& members, Asker* asker) {
-  return std::make_unique<CollectorService>(members, asker);
+std::unique_ptr<Service> make_collector_service(Members& members, Asker* asker, UnreadStatus unread) {
+  return std::make_unique<CollectorService>(members, asker, std::move(unread));
 }
 
 }  // namespace shiplog

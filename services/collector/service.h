@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "services/runtime/members.h"
@@ -7,9 +8,12 @@
 
 namespace shiplog {
 
+/// Told of a Work whose object's status or health could not be read, in upstream's words: no entry says why (T-3, T-4).
+using UnreadStatus = std::function<void(const ObjectKey& work, const Error& error)>;
+
 /// Role "collector": looks at the members and their objects, and sums Works up into bindings and templates. `members`
 /// outlives the service, and so does `asker`, which asks interpreter webhooks; without one what needs them stays as it
 /// is.
-std::unique_ptr<Service> make_collector_service(Members& members, Asker* asker = nullptr);
+std::unique_ptr<Service> make_collector_service(Members& members, Asker* asker = nullptr, UnreadStatus unread = {});
 
 }  // namespace shiplog

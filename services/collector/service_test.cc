@@ -24,7 +24,9 @@ class Collector : public ::testing::Test {
   Collector() {
     stage.add(make_lifecycle_service());
     stage.add(make_dispatcher_service(stage.members()));
-    stage.add(make_collector_service(stage.members()));
+    stage.add(make_collector_service(stage.members(), nullptr, [this](const ObjectKey& work, const Error& error) {
+      unread.push_back(to_string(work) + ": " + error.message);
+    }));
   }
 
   void join(const std::string& name) {
@@ -48,6 +50,7 @@ class Collector : public ::testing::Test {
   FakeMember& member(const std::string& name) { return stage.members().member(name); }
 
   Stage stage;
+  std::vector<std::string> unread;
   const Value web = deployment("default", "web", 3);
   const ObjectKey web_key{"deployments.apps", "default", "web"};
   const Value map = config_map("default", "settings", "x");
@@ -321,6 +324,25 @@ TEST_F(Collector, AStatusThatCannotBeReadIsNotStored_T_3) {
                                          {"customizations", Value::object({{"statusReflection", script}})}})}}));
   stage.run(Millis{8000});
   EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1}) << "the last one stays";
+  ASSERT_FALSE(unread.empty()) << "whoever wants to know is told";
+  EXPECT_TRUE(unread.front().starts_with(to_string(work_key("m1", web)) +
+                                         ": Reflect status for object(Deployment/default/web) failed, err: "))
+      << unread.front();
+}
+
+TEST_F(Collector, WhyTheHealthIsNotKnownIsTold_T_4) {
+  const Value script = Value::object({{"luaScript", "function InterpretHealth(o) return o.not_there.x end"}});
+  stage.put({interpreter::kCustomizationType, "", "c"},
+            Value::object(
+                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
+                                         {"customizations", Value::object({{"healthInterpretation", script}})}})}}));
+  join("m1");
+  place("deployments.apps", web, {{"m1", 1}});
+  EXPECT_EQ(status_on("m1", web)["health"], "Unknown");
+  ASSERT_FALSE(unread.empty());
+  EXPECT_TRUE(unread.front().starts_with(to_string(work_key("m1", web)) +
+                                         ": Interpret health of object(Deployment/default/web) failed, err: "))
+      << unread.front();
 }
 
 TEST_F(Collector, AFailingAggregationDoesNotKeepBackTheBindingsStatus_T_11) {

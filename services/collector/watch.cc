@@ -312,8 +312,9 @@ void Watches::present(const State& state, const ObjectKey& work, size_t ordinal,
     asking.altered = altered(work, ordinal, manifest, object);
     return ask_due(state, now);
   }
-  asking_.erase({work, ordinal});  // there was a webhook
-  if (!status) return;             // T-3
+  asking_.erase({work, ordinal});                                                        // there was a webhook
+  if (!status) return tell_unread(work, "Reflect status for ", object, status.error());  // T-3: it stays as it was
+  if (!healthy) tell_unread(work, "Interpret health of ", object, healthy.error());
   const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
@@ -393,6 +394,9 @@ void Watches::take_in_answer(const State& state, const Answered& answered, UtcMi
     if (asking.object.is_null()) asking_.erase(at);
     return;
   }
+  const ObjectKey& work = answered.place.first;
+  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error());
+  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error());
   const Error& error = answered.status ? answered.health.error() : answered.status.error();
   log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
              {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});
@@ -402,6 +406,13 @@ void Watches::take_in_answer(const State& state, const Answered& answered, UtcMi
   if (!asking.object.is_null()) return;
   asking.object = answered.object;
   asking.altered = answered.altered;
+}
+
+void Watches::tell_unread(const ObjectKey& work, const char* what, const Value& object, const Error& error) const {
+  if (!unread_) return;
+  const Value& metadata = object["metadata"];
+  unread_(work, error.context(what + ("object(" + object["kind"].str()) + "/" + metadata["namespace"].str() + "/" +
+                              metadata["name"].str() + ") failed, err"));
 }
 
 void Watches::gone(const State& state, const ObjectKey& work, const Value& manifest) {

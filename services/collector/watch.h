@@ -25,7 +25,10 @@ namespace shiplog::collector {
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
 class Watches {
  public:
-  Watches(Members& members, Asker* asker) : members_{members}, asker_{asker} {}
+  /// `unread` is told of what could not be read of an object, in upstream's words (T-3, T-4).
+  using Unread = std::function<void(const ObjectKey& work, const Error& error)>;
+  Watches(Members& members, Asker* asker, Unread unread)
+      : members_{members}, asker_{asker}, unread_{std::move(unread)} {}
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
@@ -98,12 +101,14 @@ class Watches {
   void ask_due(const State& state, UtcMillis now);
   void ask(const State& state, const Place& place, Asking& asking, UtcMillis now);
   void take_in_answer(const State& state, const Answered& answered, UtcMillis now);
+  void tell_unread(const ObjectKey& work, const char* what, const Value& object, const Error& error) const;
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
 
   Members& members_;
   Asker* const asker_;
+  const Unread unread_;
   std::map<ObjectKey, Served> wanted_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();

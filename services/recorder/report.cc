@@ -1,6 +1,7 @@
 #include "services/recorder/report.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "events/state/claim.h"
 #include "events/state/work.h"
 #include "services/recorder/subjects.h"
+#include "services/runtime/interpreter/interpreter.h"
 #include "services/runtime/interpreter/native/native.h"
 
 namespace shiplog::recorder {
@@ -19,6 +21,25 @@ constexpr const char* kDistributor = "dependencies-distributor";
 constexpr const char* kExecution = "execution-controller";
 constexpr const char* kOverrides = "override-manager";
 constexpr const char* kWorkStatus = "work-status-controller";
+
+/// Who has the template's claim, lives and still selects it, and is another than `policy` (D-46).
+std::optional<State::Name> preempted_by(const State& state, const Value& object, const State::Name& policy) {
+  const auto claim = claim_of(object);
+  if (!claim || claim->policy == policy) return std::nullopt;
+  const auto former = state.policies().find(claim->policy);
+  if (former == state.policies().end() || former->second.deleting) return std::nullopt;
+  if (match(former->second, object) == SelectorMatch::kNone) return std::nullopt;
+  return claim->policy;
+}
+
+std::string taker(const State::Name& name) {
+  return name.ns.empty() ? "Cluster propagation policy(" + name.name + ")"
+                         : "Propagation policy(" + name.ns + "/" + name.name + ")";
+}
+std::string holder(const State::Name& name) {
+  return name.ns.empty() ? "cluster propagation policy(" + name.name + ")"
+                         : "propagation policy(" + name.ns + "/" + name.name + ")";
+}
 
 bool cluster_scoped(const Value& object) { return object["metadata"]["namespace"].is_empty(); }
 
@@ -270,9 +291,10 @@ class Telling {
       const std::string object = "object(" + identified(item) + ")";
       tell(work, kWorkStatus, "ReflectStatusSucceed", "Reflect status for " + object + " succeed.");
       const auto health = item["health"].as_string();
-      if (health == "Unknown") {
-        warn(work, kWorkStatus, "InterpretHealthFailed", "Interpret health of " + object + " failed, err: unknown.");
-      } else if (health == "Unhealthy" || interpreter::native::health(work["spec"]["workload"]["manifests"][0])) {
+      // That of an object that somebody has altered is not known either (E-15); why a rule has failed is told by
+      // whoever has asked it.
+      if (health == "Unknown") continue;
+      if (health == "Unhealthy" || interpreter::native::health(work["spec"]["workload"]["manifests"][0])) {
         // A kind without health is Healthy, and nothing is said of that.
         tell(work, kWorkStatus, "InterpretHealthSucceed",
              "Interpret health of " + object + (health == "Healthy" ? " as healthy." : " as unhealthy."));
@@ -353,18 +375,12 @@ class Telling {
   }
   // D-46: a policy has lost the claim that lives and still selects the template.
   void on_preempted(const Change& change) {
-    const auto before = claim_of(change.before);
     const auto after = claim_of(change.after);
-    if (!before || !after || before->policy == after->policy) return;
-    const auto former = state_.policies().find(before->policy);
-    if (former == state_.policies().end() || former->second.deleting) return;
-    if (match(former->second, change.before) == SelectorMatch::kNone) return;
-    const auto policy = [](const State::Name& name, const char* wide, const char* namespaced) {
-      return name.ns.empty() ? wide + ("(" + name.name) + ")" : namespaced + ("(" + name.ns) + "/" + name.name + ")";
-    };
+    if (!after) return;
+    const auto former = preempted_by(state_, change.before, after->policy);
+    if (!former) return;
     tell(change.after, kDetector, "PreemptPolicySucceed",
-         policy(after->policy, "Cluster propagation policy", "Propagation policy") + " preempted " +
-             policy(before->policy, "cluster propagation policy", "propagation policy") + " successfully");
+         taker(after->policy) + " preempted " + holder(*former) + " successfully");
   }
 
   const State& state_;
@@ -374,6 +390,32 @@ class Telling {
   std::set<ObjectKey> synced_, tainted_;
   bool by_policy_ = false;
 };
+
+/// The step failed because this could not be told; where a webhook was asked, it is that which has failed.
+template <class T>
+bool failed_at(const Result<T>& told, const std::string& error) {
+  if (told) return false;
+  if (told.error().message == error) return true;
+  return !told.error().questions.empty() && error.starts_with("interpreter webhook ");
+}
+
+std::vector<Report> template_failure(const State& state, const Value& object, const State::Name& policy,
+                                     const std::string& error) {
+  std::vector<Report> reports;
+  if (const auto former = preempted_by(state, object, policy)) {
+    reports.push_back({object, kDetector, true, "PreemptPolicyFailed",
+                       taker(policy) + " failed to preempt " + holder(*former) + ": " + error});
+  }
+  if (state.gates().multiple_pod_templates && failed_at(interpreter::components(state, object, state.time()), error)) {
+    reports.push_back({object, kDetector, true, "GetComponentsFailed", error});
+  } else if (failed_at(interpreter::replicas(state, object, state.time()), error)) {
+    reports.push_back({object, kDetector, true, "GetReplicasFailed", error});
+  }
+  const std::string named =
+      policy.ns.empty() ? "cluster policy(" + policy.name : "policy(" + policy.ns + "/" + policy.name;
+  reports.push_back({object, kDetector, true, "ApplyPolicyFailed", "Apply " + named + ") failed: " + error});
+  return reports;
+}
 
 }  // namespace
 
@@ -391,15 +433,15 @@ std::vector<Report> reports_of_failure(const State& state, std::string_view role
                                        const State::Name& policy, const std::string& error) {
   const Value& object = state.value_of(key);
   if (object.is_null()) return {};
-  if (role == "binder" && !policy.name.empty()) {
-    const std::string named =
-        policy.ns.empty() ? "cluster policy(" + policy.name : "policy(" + policy.ns + "/" + policy.name;
-    return {{object, kDetector, true, "ApplyPolicyFailed", "Apply " + named + ") failed: " + error}};
-  }
+  if (role == "binder" && !policy.name.empty()) return template_failure(state, object, policy, error);
   if (role == "distributor" && is_binding(key.type)) {
     const Value& source = template_of(state, object);
     if (source.is_null()) return {};
     return {{source, kDistributor, true, "GetDependenciesFailed", error}};
+  }
+  if (role == "collector" && key.type == type::kWork) {
+    const bool health = error.starts_with("Interpret health");
+    return {{object, kWorkStatus, true, health ? "InterpretHealthFailed" : "ReflectStatusFailed", error + "."}};
   }
   if (role == "collector" && is_binding(key.type)) {
     return {{object,

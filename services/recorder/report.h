@@ -27,7 +27,9 @@ struct Report {
 std::vector<Report> reports_of(const State& state, const Entry& entry, const Folded& folded);
 
 /// A step of a role that failed and will be tried again, which leaves nothing in the journal: `policy` is who would
-/// have the template, for the binder (empty name: nobody). Source: D-32, B-29, T-10.
+/// have the template, for the binder (empty name: nobody). Of a Work, for the collector, `error` is upstream's
+/// sentence: "Reflect status for ..." or "Interpret health of ...". Source: D-27, D-28, D-32, D-46, B-29, T-3, T-4,
+/// T-10.
 std::vector<Report> reports_of_failure(const State& state, std::string_view role, const ObjectKey& key,
                                        const State::Name& policy, const std::string& error);
 

@@ -1,5 +1,6 @@
 // Options that decide what is propagated and where it may go: recorded in the journal, so that they hold for the whole
 // fleet, and a replay decides by what they said at the time.
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ class Options : public ThreeMembers {
 };
 
 TEST_F(Options, SkippedNamespacesAndKindsStayHere_D_3_D_4_B_27) {
-  restart_with(
-      {"--skipped-propagating-namespaces=kube-.*,team-[0-9]+", "--skipped-propagating-apis=batch;apps/v1/Deployment"});
+  const std::string config = fleet_.path("options.yaml");
+  std::ofstream{config} << "skipped-propagating-namespaces: ['kube-.*', 'team-[0-9]+']\n"
+                           "skipped-propagating-apis: [batch, 'apps/v1/StatefulSet,Deployment']\n";
+  restart_with({"--config=" + config});
   apply(
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-1}\n---\n"
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-x}\n---\n" +

@@ -13,6 +13,20 @@ namespace {
 
 class Propagation : public ThreeMembers {
  protected:
+  /// Events of "KIND/NAME" with this reason, as "type|component|message".
+  std::string told(const std::string& object, const std::string& reason, const std::string& ns = "default") {
+    const auto slash = object.find('/');
+    const Ran events = fleet_.kubectl({"get", "events", "-n", ns, "--field-selector",
+                                       "involvedObject.kind=" + object.substr(0, slash) +
+                                           ",involvedObject.name=" + object.substr(slash + 1) + ",reason=" + reason,
+                                       "-o", "jsonpath={range .items[*]}{.type}|{.source.component}|{.message}{end}"});
+    return events.out;
+  }
+  void expect_told(const std::string& object, const std::string& reason, const std::string& what,
+                   const std::string& ns = "default") {
+    EXPECT_TRUE(eventually([&] { return told(object, reason, ns).find(what) != std::string::npos; }))
+        << object << " " << reason << ": \"" << told(object, reason, ns) << "\" has no \"" << what << "\"";
+  }
   std::string image(const std::string& member, const std::string& name = "web") {
     return fleet_.api(member).get(kDeployment + name).json["spec"]["template"]["spec"]["containers"][0]["image"].str();
   }
@@ -231,19 +245,6 @@ TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48
 }
 
 TEST_F(Propagation, EventsTellOfEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {
-  const auto told = [&](const std::string& object, const std::string& reason, const std::string& ns = "default") {
-    const auto slash = object.find('/');
-    const Ran events = fleet_.kubectl({"get", "events", "-n", ns, "--field-selector",
-                                       "involvedObject.kind=" + object.substr(0, slash) +
-                                           ",involvedObject.name=" + object.substr(slash + 1) + ",reason=" + reason,
-                                       "-o", "jsonpath={range .items[*]}{.type}|{.source.component}|{.message}{end}"});
-    return events.out;
-  };
-  const auto expect_told = [&](const std::string& object, const std::string& reason, const std::string& what,
-                               const std::string& ns = "default") {
-    EXPECT_TRUE(eventually([&] { return told(object, reason, ns).find(what) != std::string::npos; }))
-        << object << " " << reason << ": \"" << told(object, reason, ns) << "\" has no \"" << what << "\"";
-  };
   apply(deployment("web", "      volumes: [{name: v, configMap: {name: settings}}]\n") +
         policy("web", "web", "member1, member2", "  propagateDeps: true\n  dependentOverrides: [tag]\n"));
   expect_told("Deployment/web", "ApplyPolicyFailed",
@@ -302,6 +303,36 @@ spec:
     return fleet_.kubectl_ok({"get", "events", "--field-selector", "involvedObject.name=web,reason=GetReplicasSucceed",
                               "-o", "jsonpath={.items[0].count}"}) > "1";
   }));
+}
+
+TEST_F(Propagation, FailuresThatLeaveNoEntryAreTold_D_27_D_46_T_3) {
+  const auto customized = [](const std::string& operation, const std::string& function) {
+    return "apiVersion: config.karmada.io/v1alpha1\nkind: ResourceInterpreterCustomization\nmetadata: {name: broken}\n"
+           "spec:\n  target: {apiVersion: apps/v1, kind: Deployment}\n  customizations:\n    " +
+           operation + ": {luaScript: \"function " + function + "(o) error('no idea') end\"}\n";
+  };
+  apply(deployment("web") + policy("web", "web", "member1"));
+  expect_holders(kDeployment + "web", "member1");
+  apply(policy("other", "web", "member3", "  preemption: Always\n  priority: 1\n  dependentOverrides: [none]\n"));
+  expect_told("Deployment/web", "PreemptPolicyFailed",
+              "Warning|resource-detector|Propagation policy(default/other) failed to preempt propagation "
+              "policy(default/web): waiting for dependent overrides");
+  fleet_.kubectl_ok({"delete", "propagationpolicy", "other"});
+
+  apply(customized("statusReflection", "ReflectStatus"));
+  fleet_.kubectl_ok({"scale", "deployment/web", "--replicas=2"});
+  const std::string work = fleet_.kubectl_ok(
+      {"get", "works", "-n", "karmada-es-member1", "-o",
+       R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.name})"});
+  expect_told("Work/" + work, "ReflectStatusFailed",
+              "Warning|work-status-controller|Reflect status for object(Deployment/default/web) failed, err: ",
+              "karmada-es-member1");
+  fleet_.kubectl_ok({"delete", "resourceinterpretercustomization", "broken"});
+
+  apply(customized("replicaResource", "GetReplicas"));
+  fleet_.kubectl_ok({"scale", "deployment/web", "--replicas=3"});
+  expect_told("Deployment/web", "GetReplicasFailed", "no idea");
+  expect_told("Deployment/web", "ApplyPolicyFailed", "no idea");
 }
 
 TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {

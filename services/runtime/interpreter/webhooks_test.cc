@@ -240,6 +240,26 @@ TEST_F(Webhooks, AnswersThatAreNone_L_20) {
   EXPECT_EQ(read("{response: {uid: '1234', successful: true, replicas: 1}}"), "taken");
 }
 
+TEST_F(Webhooks, DependenciesThatAreNotWholeAreAnError_B_31_L_7) {
+  add(configuration("a", kAllOfDeployments));
+  const Question question = question_of(dependencies(state(), object(), kNoon));
+  const auto why = [&](const std::string& listed) {
+    const auto answer = say(question, yaml("{successful: true, dependencies: " + listed + "}"));
+    EXPECT_TRUE(answer) << answer.error().message;
+    record(question, answer.value());
+    const auto read = dependencies(state(), object(), kNoon);
+    if (read) return std::string{"taken"};
+    EXPECT_TRUE(read.error().questions.empty()) << "it has been answered";
+    return read.error().message;
+  };
+  const std::string begin = "dependencies of Deployment web: ";
+  EXPECT_EQ(why("[{kind: Secret, name: x}]"), begin + "dependencies[0]: apiVersion is missing");
+  EXPECT_EQ(why("[{apiVersion: v1, kind: Secret, name: x}, {apiVersion: v1, name: y}]"),
+            begin + "dependencies[1]: kind is missing");
+  EXPECT_EQ(why("[{apiVersion: v1, kind: Secret}]"), begin + "dependencies[0]: it has neither name nor labelSelector");
+  EXPECT_EQ(why("[{apiVersion: v1, kind: Secret, name: x}]"), "taken");
+}
+
 TEST_F(Webhooks, NobodyIsAskedAboutSecrets) {
   add(configuration("all", "{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], kinds: ['*']}"));
   const Value secret = yaml("{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}");
