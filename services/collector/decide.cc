@@ -40,7 +40,10 @@ Result<Value> item_of(const ObjectKey& key, const Value& work, const Binding& bi
   return item;
 }
 
-/// B-4, without the Works that exist: where the binding wants to be.
+bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
+
+}  // namespace
+
 std::set<std::string> wanted_clusters(const Value& spec) {
   std::set<std::string> wanted;
   for (const Value& target : spec["clusters"].items()) wanted.insert(target["name"].str());
@@ -53,19 +56,13 @@ std::set<std::string> wanted_clusters(const Value& spec) {
   return wanted;
 }
 
-bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
-
-}  // namespace
-
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr || (key.type != type::kResourceBinding && key.type != type::kClusterResourceBinding)) {
     return std::optional<Decision>{};
   }
   const Binding binding = binding_from(key, object->value);
-  if (binding.deleting || binding.permanent_id.empty() || binding.last_scheduled_time.empty()) {  // T-6
-    return std::optional<Decision>{};
-  }
+  if (binding.deleting || binding.permanent_id.empty()) return std::optional<Decision>{};
 
   std::map<std::string, Value> by_cluster;
   bool reported = false;
@@ -85,7 +82,8 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
     if (item["applied"].as_bool()) applied_on.insert(cluster);
   }
 
-  // T-6: a Work that has said nothing yet is no reason to speak, only one that did before.
+  // T-6: a Work that has said nothing yet is no reason to speak, only one that did before. Whether the scheduler placed
+  // the binding or another one requires it (B-32) makes no difference.
   if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return std::optional<Decision>{};
 
   // T-9: everywhere it should be, nowhere else, and taken by all.

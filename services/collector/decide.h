@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "events/decision.h"
 
@@ -10,5 +12,8 @@ namespace shiplog::collector {
 /// condition, and the status of its template (behaviour-core 5.2 and 5.3). Pure. Other keys need no decision.
 /// Error: kInvalid, a Work without the binding's object among its manifests (T-8).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+
+/// B-4, without the Works that exist: where a binding with that spec wants to be.
+std::set<std::string> wanted_clusters(const Value& spec);
 
 }  // namespace shiplog::collector

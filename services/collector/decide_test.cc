@@ -189,6 +189,24 @@ TEST_F(CollectorDecide, UnscheduledBindingIsLeftAlone_T_6) {
   EXPECT_FALSE(collector::decide(stage.state(), key, stage.now()).value());
 }
 
+TEST_F(CollectorDecide, WhatOthersRequireIsSummedUpThoughNobodySchedulesIt_T_6_B_33) {
+  Value attached = stage.state().value_of(key);
+  attached.erase("status");
+  const Value clusters = attached["spec"]["clusters"];
+  attached.edit("spec").erase("clusters");
+  attached.edit("spec").set(
+      "requiredBy", Value::array({Value::object({{"namespace", "default"}, {"name", "x"}, {"clusters", clusters}})}));
+  stage.put(key, attached);
+  EXPECT_FALSE(collector::decide(stage.state(), key, stage.now()).value()) << "no Work has said anything yet";
+  report("m1", 2);
+  stage.write({WorkApplyFailed{work_key("m2", web), 1, "AppliedFailed", "it is there already"}});
+  const Value half = decide();
+  EXPECT_EQ(condition_of(half, "FullyApplied")["status"], "False");
+  EXPECT_EQ(half["status"]["aggregatedStatus"][1]["appliedMessage"], "it is there already");
+  report("m2", 3);
+  EXPECT_EQ(condition_of(decide(), "FullyApplied")["status"], "True");
+}
+
 TEST_F(CollectorDecide, WorkWithoutTheObjectIsAnError_T_8) {
   Value other = stage.state().value_of(work_key("m1", web));
   other.edit("spec").edit("workload").set("manifests", Value::array({deployment("default", "renamed", 1)}));

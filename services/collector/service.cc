@@ -37,10 +37,10 @@ class CollectorService final : public Service {
         watches_.want(state, key, change.after, wake);
       }
     } else if (is_binding(key)) {
-      // T-6: the Works wake it; of itself only what it aims at, and that it has been scheduled at all.
+      // T-6: the Works wake it; of itself, once it has been scheduled, only what it aims at.
       const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
-      if (!change.removed() &&
-          (change.before["spec"] != change.after["spec"] || scheduled(change.before) != scheduled(change.after))) {
+      if (!change.removed() && scheduled(change.after) &&
+          (change.before["spec"] != change.after["spec"] || !scheduled(change.before))) {
         wake.push_back(key);
       }
     } else if (key.type == type::kCluster) {
@@ -128,9 +128,8 @@ class CollectorService final : public Service {
       if (!applied(work) || work["status"].contains("manifestStatuses")) ++spoken;
     }
     // A cluster that is not ready says nothing, and may not for long.
-    const auto targets = binding["spec"]["clusters"].items();
-    const auto expected = std::ranges::count_if(targets, [&](const Value& target) {
-      const Cluster* cluster = state.cluster(target["name"].as_string());
+    const auto expected = std::ranges::count_if(collector::wanted_clusters(binding["spec"]), [&](const auto& target) {
+      const Cluster* cluster = state.cluster(target);
       return cluster != nullptr && cluster->ready();
     });
     return begun && std::cmp_less(spoken, expected);
