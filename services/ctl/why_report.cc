@@ -18,7 +18,8 @@ std::string moment(const Value& value) {
 
 std::string policy_text(const Value& policy) {
   if (policy.is_null()) return "";
-  std::string text = "\nPolicy: " + policy["summary"].str() + "\n  (since " + moment(policy["since"]) + ")\n" +
+  const std::string heading = policy["released"].as_bool() ? "Policy that had it last: " : "Policy: ";
+  std::string text = "\n" + heading + policy["summary"].str() + "\n  (since " + moment(policy["since"]) + ")\n" +
                      indented(policy["steps"]);
   if (policy["now"] != policy["since"])
     text += "  as of " + moment(policy["now"]) + ":\n" + indented(policy["stepsNow"]);

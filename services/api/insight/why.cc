@@ -4,6 +4,7 @@
 #include <set>
 
 #include "events/base/json.h"
+#include "events/state/binding.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
@@ -41,6 +42,11 @@ class Answer {
       answer.edit("requiredBy")
           .push_back(
               Value::object({{"namespace", one["namespace"]}, {"name", one["name"]}, {"clusters", one["clusters"]}}));
+    }
+    if (!claimed() && answer["requiredBy"].is_null()) {
+      answer.set("summary",
+                 "no policy has it any more: what members have stays as it is, and changes do not reach them until a "
+                 "policy takes it; if one selects it and cannot have it, the Events of the template say why");
     }
     SHIPLOG_TRY(auto rows, decisions_until(binding_key_));
     SHIPLOG_TRY(policy(rows, answer));
@@ -109,6 +115,13 @@ class Answer {
     return rows;
   }
 
+  /// By a policy, or by whoever else places it.
+  bool claimed() const {
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{label::kPolicyId, label::kClusterPolicyId, kManagedByLabel},
+        [&](std::string_view one) { return !label_of(binding_, one).empty(); });
+  }
+
   static Value moment(const DecisionRow& row) {
     return Value::object({{"revision", row.revision.value}, {"time", rfc3339_millis(row.time)}});
   }
@@ -128,7 +141,9 @@ class Answer {
       policy.set("since", moment(row));
       policy.set("steps", told["steps"]);
     }
-    if (!policy.is_null()) answer.set("policy", std::move(policy));
+    if (policy.is_null()) return ok();
+    if (!claimed()) policy.set("released", true);
+    answer.set("policy", std::move(policy));
     return ok();
   }
 

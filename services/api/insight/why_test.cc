@@ -43,11 +43,12 @@ class InsightWhyTest : public testing::Test {
     const Folded folded = fleet.write(std::move(entry));
     ASSERT_FALSE(folded.refusal) << folded.refusal->reason;
   }
-  void bind(const std::string& summary, const std::string& step) {
+  void bind(const std::string& summary, const std::string& step, const char* policy_id = "an-id") {
     const Value resource =
         Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"namespace", "default"}, {"name", "web"}});
     Value value = with(kBinding, {{"spec", Value::object({{"resource", resource}})}});
     value.edit("data").set("text", summary + step);  // so that it changes
+    value.edit("metadata").set("labels", Value::object({{label::kPolicyId, policy_id}}));
     decide("binder", {BindingPut{kBinding, std::move(value), {summary, "", {}, {step}}}});
   }
   void place(const std::string& summary) {
@@ -93,6 +94,16 @@ TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThre
   EXPECT_EQ(of_template["members"][0]["conditions"][0]["type"].str(), "Applied");
   const Value of_binding = must(ask(kBinding));
   EXPECT_EQ(of_binding, of_template) << "the template's type is found from the binding";
+}
+
+TEST_F(InsightWhyTest, OfOneThatItsPolicyHasLeftItIsSaidThatNothingFollowsTheTemplate) {
+  EXPECT_TRUE(must(ask(kTemplate))["summary"].is_null());
+  EXPECT_TRUE(must(ask(kTemplate))["policy"]["released"].is_null());
+  bind("web is selected by q", "stripped", "");
+  const Value left = must(ask(kTemplate));
+  EXPECT_EQ(left["summary"].str().find("no policy has it any more"), 0U) << left["summary"].str();
+  EXPECT_TRUE(left["policy"]["released"].as_bool());
+  EXPECT_FALSE(left["placement"].is_null()) << "it is where it was";
 }
 
 TEST_F(InsightWhyTest, AnEarlierRevisionKnowsNothingOfWhatCameLater) {
