@@ -370,6 +370,31 @@ TEST_F(Dispatcher, AKindThatNobodyServesCannotBeApplied_E_8) {
   EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
 }
 
+TEST_F(Dispatcher, WhatADeletedDefinitionLeavesInAMemberIsTakenBackAsTheMemberServesIt_E_18) {
+  const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
+                                      {"kind", "Gadget"},
+                                      {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
+  Value cluster = stage.state().value_of(testing::cluster_key("m1"));
+  const Value resource = Value::object({{"name", "gadgets"}, {"kind", "Gadget"}});
+  cluster.edit("status").set(
+      "apiEnablements",
+      Value::array({Value::object({{"groupVersion", "example.com/v1"}, {"resources", Value::array({resource})}})}));
+  stage.put(testing::cluster_key("m1"), cluster);
+  stage.put(
+      work_key("m1", gadget),
+      Value::object({{"apiVersion", "work.karmada.io/v1alpha1"},
+                     {"kind", "Work"},
+                     {"metadata", Value::object({{"name", work_key("m1", gadget).name},
+                                                 {"namespace", "karmada-es-m1"},
+                                                 {"generation", 1},
+                                                 {"finalizers", Value::array({finalizer::kWork})}})},
+                     {"spec", Value::object({{"workload", Value::object({{"manifests", Value::array({gadget})}})}})}}));
+  stage.write({DeletionRequested{.object = work_key("m1", gadget)}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr);
+  EXPECT_EQ(stage.members().count("GET /apis/example.com/v1/namespaces/default/gadgets/g"), 1U) << "it was looked for";
+}
+
 TEST_F(Dispatcher, AClusterThatIsNoTargetAnyMorePreservesToo_E_20) {
   stage.put(map_key, map);
   Value made = binding(map, {{"m1", 0}, {"m2", 0}});

@@ -205,6 +205,41 @@ TEST_F(Lifecycle, OwnerOfAnUnknownKindIsLeftAlone) {
   EXPECT_TRUE(exists(first));
 }
 
+TEST_F(Lifecycle, ABindingGoesWithTheDefinitionOfItsTemplateInAnyVersion_D_40) {
+  const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
+  const ObjectKey sofa{"sofas.example.com", "default", "red"};
+  const ObjectKey bound{type::kResourceBinding, "default", "red-sofa"};
+  const auto defined = [&](const char* version) {
+    const Value one = Value::object({{"name", version}, {"served", true}});
+    stage.put(definition,
+              Value::object({{"metadata", Value::object({{"name", "sofas.example.com"}})},
+                             {"spec", Value::object({{"group", "example.com"},
+                                                     {"scope", "Namespaced"},
+                                                     {"names", Value::object({{"kind", "Sofa"}, {"plural", "sofas"}})},
+                                                     {"versions", Value::array({one})}})}}));
+  };
+  defined("v1");
+  stage.put(sofa, Value::object({{"metadata", Value::object({{"name", "red"}, {"namespace", "default"}})}}));
+  Value binding = config_map("default", "red-sofa", "x");
+  binding.edit("metadata")
+      .set("ownerReferences", Value::array({Value::object({{"apiVersion", "example.com/v1"},
+                                                           {"kind", "Sofa"},
+                                                           {"name", "red"},
+                                                           {"uid", uid_of(stage.state().value_of(sofa))}})}));
+  stage.put(bound, binding);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(exists(bound));
+  defined("v2");
+  binding.edit("data").set("text", "y");
+  stage.put(bound, binding);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(exists(bound)) << "the template is there, in another version";
+  // As the API deletes a definition: with all that it defines, at once.
+  stage.write({ObjectRemoved{sofa}, ObjectRemoved{definition}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(bound));
+}
+
 TEST_F(Lifecycle, ForegroundDeletionWaitsForBlockingDependents_DEL_13) {
   stage.put(owner, config_map("default", "owner", "x"));
   Value held = owned(config_map("default", "first", "x"), owner, "ConfigMap", true);

@@ -9,9 +9,27 @@ namespace {
 
 enum class Owner { kSolid, kWaiting, kAbsent };
 
+/// The kind of a binding's template, in whichever version it is defined now. A binding is made of an object that was
+/// here: when nobody defines its kind any more, the object has gone with the definition.
+Owner owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
+  const std::string_view version = reference["apiVersion"].as_string();
+  const size_t slash = version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
+  for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
+    const Value& spec = definition.value["spec"];
+    if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
+    const std::string ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
+    const Value& owner = state.value_of({name.name, ns, reference["name"].str()});
+    return uid_of(owner) == reference["uid"].as_string() ? Owner::kSolid : Owner::kAbsent;
+  }
+  return Owner::kAbsent;
+}
+
 /// What has become of the object that a reference names (DEL-12).
 Owner owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
   const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
+  const bool binding = dependent.type == type::kResourceBinding || dependent.type == type::kClusterResourceBinding;
+  if (!served && binding) return owner_of_binding(state, dependent, reference);
   // Of a kind that we do not serve nothing is known: nothing is deleted on a guess. The same for a cluster-scoped
   // dependent of a namespaced owner, which is not allowed and so cannot be resolved.
   if (!served || (served->namespaced && dependent.ns.empty())) return Owner::kSolid;
