@@ -146,6 +146,49 @@ TEST_F(Lifecycle, TerminatingNamespaceIsEmptiedThenFinalized_NSP_5) {
   EXPECT_FALSE(exists(ns));
 }
 
+TEST_F(Lifecycle, WhatIsProtectedStaysInANamespaceThatGoesAndItsBindingToo_D_41) {
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  const ObjectKey web{"deployments.apps", "shop", "web"};
+  const ObjectKey bound{type::kResourceBinding, "shop", "web-deployment"};
+  const auto labelled = [](const char* value) {
+    Value object = deployment("shop", "web", 1);
+    object.edit("metadata").set("labels", Value::object({{"resourcetemplate.karmada.io/deletion-protected", value}}));
+    return object;
+  };
+  stage.put(ns, namespace_object("shop"));
+  stage.put(web, labelled("Always"));
+  Value binding = testing::binding(deployment("shop", "web", 1), {{"m1", 1}});
+  binding.edit("metadata").erase("ownerReferences");
+  stage.put(bound, binding);
+  stage.put({"configmaps", "shop", "other"}, config_map("shop", "other", "x"));
+  remove(ns);
+  EXPECT_FALSE(exists({"configmaps", "shop", "other"}));
+  EXPECT_TRUE(exists(web));
+  EXPECT_FALSE(deleting(stage.state().value_of(bound))) << "what members run stays";
+  const Value& failure = stage.state().value_of(ns)["status"]["conditions"][2];
+  EXPECT_EQ(failure["status"], "True");
+  EXPECT_EQ(failure["message"].str().find("Failed to delete deployments.apps web: admission webhook"), 0U);
+
+  stage.put(web, labelled("Never"));
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(web));
+  EXPECT_TRUE(!exists(bound) || deleting(stage.state().value_of(bound)));
+}
+
+TEST_F(Lifecycle, ADependentThatIsProtectedOutlivesItsOwner_D_41) {
+  stage.put(owner, config_map("default", "owner", "x"));
+  Value held = owned(config_map("default", "first", "x"), owner, "ConfigMap", true);
+  const Value free = held;
+  held.edit("metadata").set("labels", Value::object({{"resourcetemplate.karmada.io/deletion-protected", "Always"}}));
+  stage.put(first, held);
+  remove(owner);
+  EXPECT_FALSE(exists(owner));
+  EXPECT_TRUE(exists(first));
+  stage.put(first, free);
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(first));
+}
+
 TEST_F(Lifecycle, DefinitionGoesWithTheLastOfItsObjects_CRD_13) {
   const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
   const ObjectKey sofa{"sofas.example.com", "default", "red"};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/state/protection.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/lifecycle/decide.h"
@@ -104,6 +105,7 @@ std::optional<Decision> dependent(const State& state, const ObjectKey& key, cons
                     return owner_of(state, key, reference) != Owner::kSolid;
                   }));
   }
+  if (deletion_protected(object.value)) return std::nullopt;  // D-41
   const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
   return Decision{{DeletionRequested{.object = key, .propagation = foreground ? "Foreground" : "Background"}},
                   {{key, object.revision}}};

@@ -1,5 +1,7 @@
 #include <map>
 
+#include "events/state/protection.h"
+#include "events/state/served.h"
 #include "services/lifecycle/decide.h"
 
 namespace shiplog::lifecycle {
@@ -8,7 +10,18 @@ namespace {
 /// What is still in a namespace: how many of each type, and how many each finalizer holds.
 struct Remaining {
   std::map<std::string, int64_t> types, finalizers;
+  std::string protected_object;  // one of those that nobody may delete
 };
+
+/// Nobody may delete it (D-41), or what it is the binding of: then what members run stays as well.
+bool spared(const State& state, const ObjectKey& key, const Value& object) {
+  if (deletion_protected(object)) return true;
+  if (key.type != type::kResourceBinding) return false;
+  const Value& resource = object["spec"]["resource"];
+  const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
+  return served && deletion_protected(
+                       state.value_of(served->key(resource["namespace"].as_string(), resource["name"].as_string())));
+}
 
 Remaining remaining_in(const State& state, const std::string& ns) {
   Remaining remaining;
@@ -16,6 +29,7 @@ Remaining remaining_in(const State& state, const std::string& ns) {
     for (const auto& [name, object] : state.objects(type, ns)) {
       ++remaining.types[type];
       for (const Value& one : object.value["metadata"]["finalizers"].items()) ++remaining.finalizers[one.str()];
+      if (deletion_protected(object.value)) remaining.protected_object = type + " " + name.name;
     }
   }
   return remaining;
@@ -38,12 +52,14 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
     std::string message;
   };
   const bool held = !remaining.finalizers.empty();
+  const bool denied = !remaining.protected_object.empty();
   const Row rows[] = {
       {"NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered"},
       {"NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
        "All legacy kube types successfully parsed"},
-      {"NamespaceDeletionContentFailure", false, "ContentDeleted",
-       "All content successfully deleted, may be waiting on finalization"},
+      {"NamespaceDeletionContentFailure", denied, denied ? "ContentDeletionFailed" : "ContentDeleted",
+       denied ? "Failed to delete " + remaining.protected_object + ": " + kDeletionProtectedWords
+              : "All content successfully deleted, may be waiting on finalization"},
       {"NamespaceContentRemaining", true, "SomeResourcesRemain",
        "Some resources are remaining: " + listed(remaining.types, " has ")},
       {"NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
@@ -79,6 +95,7 @@ std::optional<Decision> decide_namespace(const State& state, const ObjectKey& ke
       const ObjectKey item{type, name.ns, name.name};
       // Its finalizers hold it: those who set them remove them.
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
+      if (spared(state, item, object.value)) continue;
       if (decision.events.size() == kMostAtOnce) return decision;
       decision.events.push_back(DeletionRequested{.object = item});
     }

@@ -1,6 +1,7 @@
 #include "services/lifecycle/service.h"
 
 #include "events/state/answers.h"
+#include "events/state/protection.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/lifecycle/decide.h"
@@ -22,7 +23,9 @@ class LifecycleService final : public Service {
     const Value& latest = change.latest();
     if (change.removed() || deleting(latest)) wake_all(state.dependents(uid_of(latest)), wake);
     if (!change.removed() && (deleting(latest) || change.object.type == type::kCluster)) wake.push_back(change.object);
-    if (!change.removed() && references(latest).size() > 0 && references(change.before) != references(latest)) {
+    if (!change.removed() && references(latest).size() > 0 &&
+        (references(change.before) != references(latest) ||
+         deletion_protected(change.before) != deletion_protected(latest))) {
       wake.push_back(change.object);
     }
     wake_owners(state, change, wake);

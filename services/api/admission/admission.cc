@@ -9,6 +9,8 @@
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/place.h"
 #include "events/state/object.h"
+#include "events/state/policy.h"
+#include "events/state/protection.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 #include "services/api/status.h"
@@ -199,6 +201,23 @@ std::string_view beside_status(const Admission& admission) {
   return admission.subresource == "finalize" ? "finalize" : "";
 }
 
+/// Upstream takes a policy whose label selectors cannot be read, and lets them match nothing (D-9, S-16).
+void warn_of_selectors(const Value& value, const std::string& field, std::vector<std::string>& warnings) {
+  for (const auto& member : value.members()) {
+    const std::string here = field + "." + std::string{member.key()};
+    if (member.key() == "labelSelector" && !label_selector_from(member.value).valid) {
+      warnings.push_back(here +
+                         " matches nothing: an operator is none of In, NotIn, Exists and DoesNotExist, or has too "
+                         "many values or none");
+    } else {
+      warn_of_selectors(member.value, here, warnings);
+    }
+  }
+  for (size_t at = 0; at < value.items().size(); ++at) {
+    warn_of_selectors(value.items()[at], field + "[" + std::to_string(at) + "]", warnings);
+  }
+}
+
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
@@ -222,6 +241,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr && kind.has_status && (rules == nullptr || !rules->owns_status)) {
     keep_field(object, *old, "status");
   }
+  if (kind.group == "policy.karmada.io") warn_of_selectors(object["spec"], "spec", admission.warnings);
   if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
   if (!own.empty()) {
     // A webhook's denial is the joined text of the errors, without the object's name in front.
@@ -402,14 +422,8 @@ Result<void> admit_delete(const Kind& kind, const Value& old) {
       (subject.name == "default" || subject.name == "kube-system" || subject.name == "kube-public")) {  // NSP-2
     return forbidden(subject, "this namespace may not be deleted");
   }
-  constexpr const char* kProtection = "resourcetemplate.karmada.io/deletion-protected";
   const bool aggregated = type == type::kCluster || type == "resourceregistries.search.karmada.io";
-  if (!aggregated && label_of(old, kProtection) == "Always") {  // D-41
-    return Error{ErrorCode::kForbidden,
-                 std::string{"admission webhook \"resourcedeletionprotection.karmada.io\" denied the request: This "
-                             "resource is protected, please make sure to remove the label: "} +
-                     kProtection};
-  }
+  if (!aggregated && deletion_protected(old)) return Error{ErrorCode::kForbidden, kDeletionProtectedWords};  // D-41
   return ok();
 }
 

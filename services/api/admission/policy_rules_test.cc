@@ -297,5 +297,24 @@ TEST(TaintPolicyAdmission, NoTwinsButEvictionsAreAllowed) {  // 2.4.12, with ups
       << message_of(refused);
 }
 
+TEST(PolicyAdmission, ALabelSelectorThatMatchesNothingIsWarnedOf) {  // S-16
+  const auto warnings = [](const char* operation) {
+    Admission admission = admission_for("propagationpolicies.policy.karmada.io");
+    const std::string selector = std::string{R"({"matchExpressions": [{"key": "tier", "operator": ")"} + operation +
+                                 R"(", "values": ["gold"]}]})";
+    const auto admitted = admit_create(admission, json(R"({"metadata": {"name": "p"}, "spec": {
+      "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+      "placement": {"clusterAffinity": {"labelSelector": )" +
+                                                       selector + "}}}}"));
+    EXPECT_TRUE(admitted.has_value()) << message_of(admitted);
+    return admission.warnings;
+  };
+  EXPECT_TRUE(warnings("In").empty());
+  for (const char* wrong : {"Near", "Exists"}) {
+    ASSERT_EQ(warnings(wrong).size(), 1U) << wrong;
+    EXPECT_EQ(warnings(wrong)[0].find("spec.placement.clusterAffinity.labelSelector matches nothing"), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "events/base/value.h"
+#include "events/state/object.h"
+
+namespace shiplog {
+
+namespace label {
+inline constexpr const char* kDeletionProtected = "resourcetemplate.karmada.io/deletion-protected";
+}  // namespace label
+
+/// Nobody may delete it before the label is gone (D-41).
+inline bool deletion_protected(const Value& object) { return label_of(object, label::kDeletionProtected) == "Always"; }
+
+/// What whoever tries is told.
+inline constexpr const char* kDeletionProtectedWords =
+    "admission webhook \"resourcedeletionprotection.karmada.io\" denied the request: This resource is protected, "
+    "please "
+    "make sure to remove the label: resourcetemplate.karmada.io/deletion-protected";
+
+}  // namespace shiplog
