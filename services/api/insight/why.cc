@@ -5,6 +5,7 @@
 
 #include "events/base/json.h"
 #include "events/state/binding.h"
+#include "events/state/claim.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
@@ -34,7 +35,7 @@ class Answer {
                                   {"revision", question_.at.value_or(view_.revision()).value},
                                   {"object", to_value(template_)}});
     if (binding_.is_null()) {
-      answer.set("summary", "no policy has it: it has no binding, and is in no member");
+      answer.set("summary", without_binding());
       return answer;
     }
     answer.set("binding", to_value(binding_key_));
@@ -91,6 +92,7 @@ class Answer {
     }
     SHIPLOG_TRY(binding_, object(binding_key_, question_.at));
     if (found.is_null() && binding_.is_null()) return unknown(asked);
+    template_value_ = found;
     if (!template_.empty() || binding_.is_null()) return ok();
     const Value& resource = binding_["spec"]["resource"];
     template_ = {resource["kind"].str(), resource["namespace"].str(), resource["name"].str()};
@@ -113,6 +115,22 @@ class Answer {
       return row.refusal.has_value() || (question_.at && row.revision > *question_.at);
     });
     return rows;
+  }
+
+  /// What is said of a template that has not been bound.
+  std::string without_binding() const {
+    const auto claim = claim_of(template_value_);
+    const std::string holder = !claim ? ""
+                               : claim->policy.ns.empty()
+                                   ? "ClusterPropagationPolicy " + claim->policy.name
+                                   : "PropagationPolicy " + claim->policy.ns + "/" + claim->policy.name;
+    if (!holder.empty()) {
+      return holder +
+             " has it, but has not been applied to it: with spec.activationPreference Lazy that waits for the next "
+             "change of the template; it is in no member";
+    }
+    return "no policy has it: it has no binding, and is in no member; if a policy selects it and cannot have it, its "
+           "Events say why";
   }
 
   /// By a policy, or by whoever else places it.
@@ -275,7 +293,7 @@ class Answer {
   const WhyQuestion& question_;
   const Remedies& remedies_;
   ObjectKey template_, binding_key_;
-  Value binding_;
+  Value binding_, template_value_;
   std::string cluster_;
 };
 

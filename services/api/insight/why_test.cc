@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/state/claim.h"
 #include "events/state/work.h"
 #include "projections/test_fleet.h"
 
@@ -70,7 +71,7 @@ class InsightWhyTest : public testing::Test {
     EXPECT_EQ(scene.key, kBinding);
     EXPECT_TRUE(scene.binding["spec"]["clusters"].is_null()) << "as it was before it was placed";
     EXPECT_EQ(scene.fleet.size(), 2U);
-    EXPECT_EQ(scene.beside.size(), 1U) << "the feature gates; nobody it stays with or apart from";
+    EXPECT_EQ(scene.beside.size(), 2U) << "the feature gates and the options; nobody it stays with or apart from";
     EXPECT_EQ(asked, std::vector<std::string>{"m2"}) << "what was chosen is not asked about";
     return std::map<std::string, Remedy>{{"m2", {{"take the taint off"}, true}}};
   }
@@ -133,6 +134,12 @@ TEST_F(InsightWhyTest, WhatNoPolicyHasIsSaidSoAndWhatIsNotThereIsNotFound) {
   const ObjectKey map = config_map("default", "alone");
   fleet.create(map);
   EXPECT_NE(must(ask(map))["summary"].str().find("no policy has it"), std::string::npos);
+  Value claimed = object_value(map);
+  claimed.edit("metadata").set("labels", Value::object({{label::kClusterPolicyId, "an-id"}}));
+  claimed.edit("metadata").set("annotations", Value::object({{annotation::kClusterPolicyName, "slow"}}));
+  decide("binder", {ObjectUpdated{map, std::move(claimed)}});
+  EXPECT_EQ(must(ask(map))["summary"].str().find("ClusterPropagationPolicy slow has it, but has not been applied"), 0U)
+      << must(ask(map))["summary"].str();
   const auto none = ask(config_map("default", "none"));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
