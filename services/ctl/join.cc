@@ -91,8 +91,16 @@ Result<void> refuse_twice(Connection& plane, const std::string& name, const std:
   return ok();
 }
 
-// What a Cluster that is being deleted still waits for.
-std::string what_holds(const Value& cluster) {
+// What a Cluster that is being deleted still waits for: its Works, then the bindings, then whoever set a finalizer.
+std::string what_holds(Connection& plane, const Value& cluster) {
+  const std::string name = cluster["metadata"]["name"].str();
+  const auto space = plane.get("/api/v1/namespaces/karmada-es-" + name);
+  if (space) return "what it runs is being taken back (kubectl get works -n karmada-es-" + name + ")";
+  for (const char* kind : {"resourcebindings", "clusterresourcebindings"}) {
+    const auto bindings = plane.get(std::string{"/apis/work.karmada.io/v1alpha2/"} + kind);
+    if (!bindings) continue;
+    if (std::string words = bindings_on(bindings.value(), name); !words.empty()) return words;
+  }
   std::string finalizers;
   for (const Value& one : cluster["metadata"]["finalizers"].items()) {
     finalizers += (finalizers.empty() ? "" : ", ") + one.str();
@@ -111,7 +119,8 @@ Result<bool> wait_until_gone(Connection& plane, const std::string& name, int64_t
     const auto now = Steady::now();
     if (now >= deadline) return false;
     if (now >= report_at) {
-      progress << "waiting for cluster(" << name << ") to be removed: " << what_holds(cluster.value()) << std::endl;
+      progress << "waiting for cluster(" << name << ") to be removed: " << what_holds(plane, cluster.value())
+               << std::endl;
       report_at = now + kReport;
     }
     std::this_thread::sleep_for(kPoll);
@@ -137,6 +146,26 @@ Result<void> force_out(Connection& plane, const std::string& name) {
 }
 
 }  // namespace
+
+std::string bindings_on(const Value& bindings, const std::string& cluster) {
+  constexpr size_t kMostNamed = 3;
+  size_t found = 0;
+  std::string words;
+  for (const Value& binding : bindings["items"].items()) {
+    const auto targets = binding["spec"]["clusters"].items();
+    if (std::ranges::none_of(targets, [&](const Value& one) { return one["name"].as_string() == cluster; })) continue;
+    if (++found > kMostNamed) continue;
+    const std::string ns = binding["metadata"]["namespace"].str();
+    words += (found == 1 ? "" : "; ") + (ns.empty() ? "" : ns + "/") + binding["metadata"]["name"].str();
+    for (const Value& condition : binding["status"]["conditions"].items()) {
+      if (condition["type"].as_string() != "Scheduled" || condition["status"].as_string() == "True") continue;
+      words += " (" + condition["reason"].str() + ": " + condition["message"].str() + ")";
+    }
+  }
+  if (found == 0) return "";
+  if (found > kMostNamed) words += "; and " + std::to_string(found - kMostNamed) + " more";
+  return "bindings that are placed on it and find no other place: " + words;
+}
 
 Result<void> check_cluster_name(const std::string& name) {
   const auto wrong = [&](const std::string& why) {

@@ -41,6 +41,9 @@ struct UnjoinOptions {
   bool dry_run = false;
 };
 
+/// Which bindings of a list are placed on the cluster, and why they are placed nowhere else; empty: none.
+std::string bindings_on(const Value& bindings, const std::string& cluster);
+
 /// Takes a member out: deletes the Cluster, waits until it is gone, then deletes its credentials.
 Result<void> unjoin(Connection& plane, const UnjoinOptions& options, std::ostream& out, std::ostream& progress);
 

@@ -27,6 +27,20 @@ TEST(CtlJoin, NameIsADnsLabelOfAtMost48Characters) {  // cli section 10
   EXPECT_EQ(check_cluster_name("").error().message, "cluster name is required");
 }
 
+TEST(CtlUnjoin, NamesTheBindingsThatHoldTheClusterAndWhatKeepsThemThere) {
+  const auto bindings = parse_json(R"({"items": [
+    {"metadata": {"namespace": "cap", "name": "reg"}, "spec": {"clusters": [{"name": "m1"}, {"name": "m3"}]},
+     "status": {"conditions": [{"type": "Scheduled", "status": "False", "reason": "SchedulerError", "message": "few"}]}},
+    {"metadata": {"name": "role"}, "spec": {"clusters": [{"name": "m3"}]},
+     "status": {"conditions": [{"type": "Scheduled", "status": "True", "reason": "Success", "message": "fine"}]}},
+    {"metadata": {"namespace": "a", "name": "b"}, "spec": {"clusters": [{"name": "m3"}]}},
+    {"metadata": {"namespace": "a", "name": "c"}, "spec": {"clusters": [{"name": "m3"}]}}]})");
+  EXPECT_EQ(bindings_on(bindings.value(), "m3"),
+            "bindings that are placed on it and find no other place: cap/reg (SchedulerError: few); role; a/b; and 1 "
+            "more");
+  EXPECT_EQ(bindings_on(bindings.value(), "m2"), "");
+}
+
 TEST(CtlJoin, SecretHasTheTokenElseTheCertificate) {
   ClientTarget target = member();
   EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target).value()["data"]),
