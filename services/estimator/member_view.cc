@@ -99,17 +99,16 @@ MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, M
 MemberView::~MemberView() = default;
 
 void MemberView::with(std::function<void(Result<Seen>)> then) {
-  Seen fresh;
-  {
-    const std::lock_guard lock{impl_->mutex};
-    if (impl_->seen != nullptr && impl_->clock.now() - impl_->seen_at < impl_->fresh_for) {
-      fresh = impl_->seen;
-    } else {
-      impl_->waiting.push_back(std::move(then));
-      if (impl_->waiting.size() > 1) return;  // the list under way is for this one too
-    }
+  std::unique_lock lock{impl_->mutex};
+  if (impl_->seen != nullptr && impl_->clock.now() - impl_->seen_at < impl_->fresh_for) {
+    const Seen fresh = impl_->seen;
+    lock.unlock();
+    return then(fresh);
   }
-  fresh ? then(fresh) : impl_->list(std::make_shared<Member>(), 0, "");
+  impl_->waiting.push_back(std::move(then));
+  if (impl_->waiting.size() > 1) return;  // the list under way is for this one too
+  lock.unlock();
+  impl_->list(std::make_shared<Member>(), 0, "");
 }
 
 }  // namespace shiplog::estimator
