@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "events/state/served.h"
@@ -73,7 +74,7 @@ class CollectorService final : public Service {
     watches_.clear();
     damping_->clear();
     last_aggregated_.clear();
-    incomplete_since_.clear();
+    awaited_.clear();
   }
 
   void reconcile(TaskPtr task) override {
@@ -88,6 +89,12 @@ class CollectorService final : public Service {
   static constexpr Millis kAggregateEvery{100};
   /// So long the clusters that have taken it wait for the others, so that a binding is summed up once for all of them.
   static constexpr Millis kAwaitOthers{1000};
+  /// So long a new binding is not told of while all that could be said is that its Works are under way.
+  static constexpr Millis kAwaitFirst{10'000};
+  struct Awaited {
+    Millis patience;
+    UtcMillis since;
+  };
 
   void aggregate(const TaskPtr& task) {
     const auto last = last_aggregated_.find(task->key());
@@ -96,12 +103,13 @@ class CollectorService final : public Service {
       if (since.value >= 0 && since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
       last_aggregated_.erase(last);
     }
-    if (incomplete(task->state(), task->key())) {
-      const auto since = incomplete_since_.try_emplace(task->key(), task->now()).first->second;
-      const Millis waited = task->now() - since;
-      if (waited.value >= 0 && waited < kAwaitOthers) return task->done(Millis{kAwaitOthers.value - waited.value});
+    if (const auto patience = patience_with(task->state(), task->key())) {
+      Awaited& awaited = awaited_[task->key()];
+      if (awaited.patience != *patience) awaited = {*patience, task->now()};
+      const Millis waited = task->now() - awaited.since;
+      if (waited.value >= 0 && waited < *patience) return task->done(Millis{patience->value - waited.value});
     }
-    incomplete_since_.erase(task->key());
+    awaited_.erase(task->key());
     auto decided = collector::decide(task->state(), task->key(), task->now());
     if (!decided) return ask_and_append(collector::decide, task, decided.error(), asker_);
     if (!decided.value()) return task->done();
@@ -112,27 +120,30 @@ class CollectorService final : public Service {
     });
   }
 
-  /// Some of the clusters have said what became of it, and not all: the others are probably about to.
-  static bool incomplete(const State& state, const ObjectKey& key) {
+  /// How long to wait for what its clusters are about to say of it; nullopt: they have all spoken, or have no Work.
+  static std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
     const Value& binding = state.value_of(key);
     const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
     const auto id = label_of(binding, label);
-    if (id.empty()) return false;
+    if (id.empty()) return std::nullopt;
     bool begun = false;
     size_t spoken = 0;
     for (const ObjectKey& one : state.labelled(label, id)) {
       const Value& work = state.value_of(one);
-      if (one.type != type::kWork || condition_of(work, "Applied").is_null()) continue;
+      if (one.type != type::kWork) continue;
       begun = true;
+      const bool held_back = condition_of(work, "Dispatching")["status"].as_string() == "False";
+      const bool refused = condition_of(work, "Applied")["status"].as_string() == "False";
       // What took it will also say how it fares.
-      if (!applied(work) || work["status"].contains("manifestStatuses")) ++spoken;
+      if (held_back || refused || work["status"].contains("manifestStatuses")) ++spoken;
     }
     // A cluster that is not ready says nothing, and may not for long.
     const auto expected = std::ranges::count_if(collector::wanted_clusters(binding["spec"]), [&](const auto& target) {
       const Cluster* cluster = state.cluster(target);
       return cluster != nullptr && cluster->ready();
     });
-    return begun && std::cmp_less(spoken, expected);
+    if (!begun || std::cmp_greater_equal(spoken, expected)) return std::nullopt;
+    return spoken == 0 ? kAwaitFirst : kAwaitOthers;
   }
 
   static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
@@ -181,7 +192,8 @@ class CollectorService final : public Service {
   Asker* const asker_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
-  std::map<ObjectKey, UtcMillis> last_aggregated_, incomplete_since_;
+  std::map<ObjectKey, UtcMillis> last_aggregated_;
+  std::map<ObjectKey, Awaited> awaited_;
 };
 
 }  // namespace

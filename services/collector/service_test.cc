@@ -148,6 +148,17 @@ TEST_F(Collector, WhatWorksSayAndThatTheyGoWakesTheirBinding_T_6) {
   EXPECT_TRUE(wakes(DeletionRequested{work}));
 }
 
+TEST_F(Collector, ThatWorksAreUnderWayIsNotSummedUpUnlessItTakesLong_T_6) {
+  join("m1");
+  join("m2");
+  for (const char* name : {"m1", "m2"}) member(name).latency = Millis{20'000};
+  place("deployments.apps", web, {{"m1", 3}, {"m2", 2}});
+  EXPECT_EQ(stage.count<WorkRendered>(), 2U);
+  EXPECT_EQ(stage.count<StatusAggregated>(), 0U) << "nobody has said anything";
+  stage.run(Millis{8000});
+  EXPECT_EQ(stage.count<StatusAggregated>(), 1U) << "that nobody says anything is worth telling";
+}
+
 TEST_F(Collector, ComesToRest) {
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
