@@ -218,6 +218,23 @@ TEST_F(KafkaFaults, AProducerThatIsDeclaredDeadIsReplaced) {
             std::set<std::string>(sent.begin(), sent.end()));
 }
 
+TEST_F(KafkaFaults, WhoAppendsAgainAtOnceGetsThroughADeadProducerToo) {
+  const auto journal = open();
+  append_now(*journal, "before");
+  fail_next(kProduce, std::vector<rd_kafka_resp_err_t>(2, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER));
+  constexpr int kEntries = 50;
+  int stored = 0;  // counted on the journal's thread
+  std::promise<void> all;
+  std::function<void(const std::string&)> put = [&](const std::string& entry) {
+    journal->append(entry, [&, entry](const Result<Offset>& answer) {
+      if (!answer) return put(entry);
+      if (++stored == kEntries) all.set_value();
+    });
+  };
+  for (const std::string& entry : numbered(kEntries)) put(entry);
+  ASSERT_EQ(all.get_future().wait_for(std::chrono::milliseconds{kPatience.value}), std::future_status::ready);
+}
+
 TEST_F(KafkaFaults, ASlowBrokerGetsFewerAndLargerRequests) {
   const auto journal = open();
   append_now(*journal, "before");

@@ -142,7 +142,13 @@ void Producer::delivered(rd_kafka_s*, const rd_kafka_message_s* message, void* s
 }
 
 void Producer::answer_front() {
-  while (true) {
+  // No more than there are now: who appends again at every refusal must not keep this thread from the library.
+  size_t most = 0;
+  {
+    const std::lock_guard lock{mutex_};
+    most = order_.size();
+  }
+  for (; most > 0; --most) {
     std::unique_ptr<Pending> next;
     {
       const std::lock_guard lock{mutex_};
@@ -173,7 +179,7 @@ void Producer::replace_if_dead() {
   while (true) {
     {
       const std::lock_guard lock{mutex_};
-      if (order_.empty()) {
+      if (std::ranges::all_of(order_, [](const auto& one) { return one->answer.has_value(); })) {
         // Under the lock, so that no append meets the old one; on failure the old one stays, and refuses.
         auto fresh = Client::make(Client::Kind::kProducer, options_, &Producer::delivered, this);
         if (!fresh) return;
@@ -184,7 +190,6 @@ void Producer::replace_if_dead() {
       }
     }
     rd_kafka_poll(client_->handle(), 50);
-    answer_front();
   }
 }
 
