@@ -120,19 +120,20 @@ void Cluster::wait_ready(int brokers) {
   give_up("the broker does not start; what it said is above, and in " + folder_.path());
 }
 
-int Cluster::leader(const std::string& topic) const {
+Cluster::Partition Cluster::partition(const std::string& topic) const {
   const Handle handle{RD_KAFKA_PRODUCER, bootstrap_};
   rd_kafka_topic_t* asked = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
   const rd_kafka_metadata_t* metadata = nullptr;
-  int leader = -1;
+  Partition partition;
   if (rd_kafka_metadata(handle.get(), 0, asked, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     if (metadata->topic_cnt == 1 && metadata->topics[0].partition_cnt > 0) {
-      leader = metadata->topics[0].partitions[0].leader - 1;
+      partition.leader = std::max(metadata->topics[0].partitions[0].leader - 1, -1);
+      partition.in_sync = metadata->topics[0].partitions[0].isr_cnt;
     }
     rd_kafka_metadata_destroy(metadata);
   }
   rd_kafka_topic_destroy(asked);
-  return std::max(leader, -1);
+  return partition;
 }
 
 void Cluster::make_topic(const std::string& name, int partitions, const KafkaSettings& settings) {

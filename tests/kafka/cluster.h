@@ -32,8 +32,12 @@ class Cluster {
   pid_t pid(int broker) const { return nodes_.at(static_cast<size_t>(broker)).process->pid(); }
   /// Until every broker that runs answers.
   void wait_ready(int brokers);
-  /// Which broker leads the topic's first partition; -1: none.
-  int leader(const std::string& topic) const;
+  struct Partition {
+    int leader = -1;  ///< -1: none
+    int in_sync = 0;  ///< replicas that have all of it
+  };
+  /// The topic's first.
+  Partition partition(const std::string& topic) const;
   /// In an administrator's way, with any settings.
   void make_topic(const std::string& name, int partitions, const KafkaSettings& settings);
   /// What the first record of a topic carries.
