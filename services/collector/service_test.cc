@@ -159,6 +159,36 @@ TEST_F(Collector, ThatWorksAreUnderWayIsNotSummedUpUnlessItTakesLong_T_6) {
   EXPECT_EQ(stage.count<StatusAggregated>(), 1U) << "that nobody says anything is worth telling";
 }
 
+TEST_F(Collector, ItIsSummedUpWhenSomeHaveSpokenAndTheOthersKeepSilent_T_6) {
+  join("m1");
+  join("m2");
+  member("m2").latency = Millis{20'000};
+  const Value made = binding(web, {{"m1", 3}, {"m2", 2}});
+  stage.put(web_key, web);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{500});
+  EXPECT_EQ(stage.count<StatusAggregated>(), 0U) << "the other one is probably about to";
+  stage.run(Millis{1500});
+  EXPECT_GE(stage.count<StatusAggregated>(), 1U);
+}
+
+TEST_F(Collector, WhatIsHeldBackOrRefusedIsSummedUpAtOnce_T_6) {
+  join("m1");
+  Value suspended = binding(map, {{"m1", 0}});
+  suspended.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put(map_key, map);
+  stage.put(testing::binding_key(suspended), suspended);
+  stage.run(Millis{500});
+  EXPECT_EQ(stage.count<StatusAggregated>(), 1U) << "held back";
+  member("m1").refuse = 403;
+  const Value refused = binding(web, {{"m1", 3}});
+  stage.put(web_key, web);
+  stage.put(testing::binding_key(refused), refused);
+  stage.run(Millis{500});
+  EXPECT_EQ(condition_of(stage.state().value_of(work_key("m1", web)), "Applied")["status"], "False");
+  EXPECT_EQ(stage.count<StatusAggregated>(), 2U) << "refused";
+}
+
 TEST_F(Collector, ComesToRest) {
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});

@@ -15,6 +15,14 @@ std::string fit(const std::function<void(Value&)>& change_cluster, const char* p
   return answer(history);
 }
 
+TEST(SchedulerFilter, CurrentTargetsAreKnownInWhateverOrderTheyWereWritten_TRAP_6) {
+  History history = history_of({3, kDuplicated, {{"a", 9}, {"b", 9}, {"c", 9}}, {{"c", 2}, {"a", 2}, {"b", 2}}});
+  for (const char* name : {"a", "b", "c"}) {
+    history.edit(cluster_key(name), [](Value& value) { value.edit("status").erase("apiEnablements"); });
+  }
+  EXPECT_EQ(answer(history), "a:3 b:3 c:3") << "a list of kinds that is gone moves nothing away";
+}
+
 TEST(SchedulerFilter, RejectsWithTheRulesOwnWords) {  // S-19, S-21
   const std::string head = "NoClusterFit: 0/1 clusters are available: ";
   const auto nothing = [](Value&) {};

@@ -119,5 +119,30 @@ TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {
   EXPECT_NE(std::get<PlacementDecided>(decided(history)).why.inputs_digest, why.inputs_digest);
 }
 
+TEST(SchedulerExplanation, ClustersThatFailTheSameRuleKeepTheirOwnReasons) {
+  History history = history_of({2, kDuplicated, {{"a", 9}, {"b", 9}, {"c", 9}, {"d", 9}}});
+  for (const auto& [name, value] : {std::pair{"a", "1"}, std::pair{"b", "2"}, std::pair{"d", "1"}}) {
+    history.edit(cluster_key(name), [&](Value& cluster) {
+      const Value taint = Value::object({{"key", "k"}, {"value", value}, {"effect", "NoSchedule"}});
+      cluster.edit("spec").set("taints", Value::array({taint}));
+    });
+  }
+  const Explanation why = std::get<PlacementDecided>(decided(history)).why;
+  ASSERT_EQ(why.clusters.size(), 4U);
+  EXPECT_EQ(why.clusters[0].verdicts.back().reason, "cluster(s) had untolerated taint {k=1:NoSchedule}");
+  EXPECT_EQ(why.clusters[1].verdicts.back().reason, "cluster(s) had untolerated taint {k=2:NoSchedule}");
+  EXPECT_TRUE(why.clusters[2].verdicts.back().passed);
+  EXPECT_EQ(why.clusters[3].verdicts, why.clusters[0].verdicts);
+}
+
+TEST(SchedulerExplanation, EachClusterHasItsOwnScore) {
+  const History history = history_of({4, kDynamic, {{"a", 9}, {"b", 9}, {"c", 9}}, {{"b", 2}}});
+  const Explanation why = std::get<PlacementDecided>(decided(history)).why;
+  ASSERT_EQ(why.clusters.size(), 3U);
+  EXPECT_EQ(why.clusters[0].scores, (SharedList<Score>{{"ClusterLocality", 0}}));
+  EXPECT_EQ(why.clusters[1].scores, (SharedList<Score>{{"ClusterLocality", 100}}));
+  EXPECT_EQ(why.clusters[2].scores, (SharedList<Score>{{"ClusterLocality", 0}}));
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler
