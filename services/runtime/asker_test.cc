@@ -9,17 +9,19 @@ using given::json;
 
 const ObjectKey kObject{"configmaps", "default", "games"};
 
-/// Needs one answer for each of the words in the object's data.ask, and decides nothing else.
+/// Needs one answer about the object's data.basis for each of the words in its data.ask, and decides nothing else.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis) {
   Error waiting{ErrorCode::kUnavailable, "waiting"};
-  for (const Value& word : state.value_of(key)["data"]["ask"].items()) {
-    const auto recorded = recorded_answer(state, key, "Guess", "basis", word.str());
+  const Value& data = state.value_of(key)["data"];
+  const std::string basis{data["basis"].as_string("basis")};
+  for (const Value& word : data["ask"].items()) {
+    const auto recorded = recorded_answer(state, key, "Guess", basis, word.str());
     if (recorded && recorded->failure.empty()) continue;
     auto question = std::make_shared<Question>();
     question->object = key;
     question->operation = "Guess";
     question->asked = "oracle/a";
-    question->basis = "basis";
+    question->basis = basis;
     question->qualifier = word.str();
     if (recorded) question->failure = recorded->failure;
     waiting.questions.push_back(std::move(question));
@@ -76,6 +78,15 @@ TEST_F(Asking, WhatIsNotAskedAnyMoreIsNotRecorded) {
   EXPECT_FALSE(recorded("a"));
   EXPECT_TRUE(recorded("b"));
   EXPECT_EQ(task->finished, 1);
+}
+
+TEST_F(Asking, AnAnswerAboutWhatHasChangedMeanwhileIsNoneAboutWhatIsThere) {
+  const auto task = std::make_shared<given::FakeTask>(history_, kObject);
+  decide_and_append(decide, task, Decides::kAllAtOnce, &oracle_);
+  history_.object(kObject, R"({"apiVersion":"v1","kind":"ConfigMap","data":{"ask":["a","b"],"basis":"new"}})");
+  oracle_.answer([](const Question&) { return Value{1}; });
+  EXPECT_TRUE(task->folded.empty());
+  EXPECT_TRUE(task->looks_again) << "to ask about the new one";
 }
 
 TEST_F(Asking, AFailureIsRecordedOnceAndTriedAgain) {
