@@ -16,6 +16,7 @@
 #include "schemas/estimator/v1/estimator.grpc.pb.h"
 #include "services/runtime/estimators/messages.h"
 #include "services/runtime/estimators/operations.h"
+#include "services/runtime/service_host.h"
 
 namespace shiplog {
 namespace {
@@ -196,13 +197,11 @@ Result<std::string> estimator_address(const State& state, const std::string& clu
   const std::string port = ":" + std::to_string(options.port);
   const Object* service = state.find({"services", options.service_namespace, name});
   if (service == nullptr) return name + "." + options.service_namespace + ".svc.cluster.local" + port;
-  const Value& spec = service->value["spec"];
-  std::string host = spec["type"].as_string() == "ExternalName" ? spec["externalName"].str() : spec["clusterIP"].str();
-  if (host.empty() || host == "None") {
+  const std::string host = service_host(service->value);
+  if (host.empty()) {
     return Error{ErrorCode::kUnavailable, "service " + options.service_namespace + "/" + name +
                                               " has neither a cluster IP nor an external name"};
   }
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
   return host + port;
 }
 

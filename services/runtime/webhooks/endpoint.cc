@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/base64.h"
+#include "services/runtime/service_host.h"
 
 namespace shiplog {
 namespace {
@@ -15,19 +16,14 @@ Result<std::string> address_of(const ObjectKey& key, int64_t port, const FindObj
   if (!service && unknown == UnknownService::kByName) return key.name + "." + key.ns + ".svc" + suffix;
   if (!service) return Error{ErrorCode::kNotFound, called + " not found"};
   const Value& spec = service.value()["spec"];
-  std::string host;
-  if (spec["type"].as_string() == "ExternalName") {
-    host = spec["externalName"].str();
-  } else if (std::ranges::none_of(spec["ports"].items(),
-                                  [&](const Value& one) { return one["port"].as_int() == port; })) {
+  if (spec["type"].as_string() != "ExternalName" &&
+      std::ranges::none_of(spec["ports"].items(), [&](const Value& one) { return one["port"].as_int() == port; })) {
     return Error{ErrorCode::kUnavailable, called + " has no port " + std::to_string(port)};
-  } else if (spec["clusterIP"].as_string() != "None") {
-    host = spec["clusterIP"].str();
   }
+  const std::string host = service_host(service.value());
   if (host.empty()) {
     return Error{ErrorCode::kUnavailable, called + " has neither a cluster IP nor an external name to call it at"};
   }
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
   return host + suffix;
 }
 
