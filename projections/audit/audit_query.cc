@@ -93,6 +93,10 @@ void append_objects(const AuditFilter& filter, std::string& sql) {
 
 }  // namespace
 
+bool AuditRow::denied() const {
+  return std::ranges::any_of(events, [](const AuditEvent& event) { return event.kind == "RequestDenied"; });
+}
+
 Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const {
   std::string sql = std::string{kColumns} + " WHERE 1";
   if (!filter.user.empty()) sql += " AND a.user = :user";
@@ -104,7 +108,9 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
   if (!filter.name.empty()) append_objects(filter, sql);
   if (filter.since) sql += " AND e.time >= :since";
   if (filter.until) sql += " AND e.time < :until";
-  if (filter.only_refused) sql += " AND e.refusal IS NOT NULL";
+  if (filter.only_refused) {
+    sql += " AND (e.refusal IS NOT NULL OR instr(e.events, '[\"RequestDenied\",') > 0)";
+  }
   if (filter.after) sql += filter.newest_first ? " AND e.offset < :after" : " AND e.offset > :after";
   sql += filter.newest_first ? " ORDER BY e.offset DESC" : " ORDER BY e.offset";
 

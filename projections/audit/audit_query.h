@@ -36,6 +36,9 @@ struct AuditRow {
   std::optional<Refusal> refusal;       ///< nullopt: accepted
   bool duplicate = false;               ///< the twin of an earlier entry
   Revision revision;                    ///< of the state afterwards
+
+  /// The request was denied by an API server: the entry is here for the audit trail alone.
+  bool denied() const;
 };
 
 /// Which entries: all conditions hold together; an empty one does not count.
@@ -51,7 +54,7 @@ struct AuditFilter {
   std::string name = {};
   std::optional<UtcMillis> since = {};  ///< inclusive
   std::optional<UtcMillis> until = {};  ///< exclusive
-  bool only_refused = false;
+  bool only_refused = false;            ///< by the fold, or denied by an API server
   bool newest_first = true;
   /// Only entries behind this one in the order asked for: with newest_first, older ones.
   std::optional<Offset> after = {};

@@ -257,7 +257,8 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
                                                      quoted(printable(*timeout)) + " is no duration such as 1m30s"});
     }
   }
-  const std::string verb = verb_of(context->request, *path, watch);
+  context->verb = verb_of(context->request, *path, watch);
+  const std::string& verb = context->verb;
   auto accept = negotiate(context->request.headers.get("Accept"), verb == "list" || verb == "deletecollection");
   if (!accept) return server->fail(context, accept.error());
   context->accept = accept.value();

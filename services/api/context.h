@@ -21,6 +21,7 @@ struct Context {
   ResourcePath path;
   std::shared_ptr<const Kinds> kinds;
   const Kind* kind = nullptr;  ///< owned by `kinds`
+  std::string verb;            ///< Kubernetes verb; empty before the kind is found
   Accept accept;
   std::vector<std::string> warnings;
 

@@ -196,7 +196,7 @@ Entry Server::entry_for(const Context& context, const std::string& verb) const {
 void Server::record_denial(const ContextPtr& context, const Error& error) {
   if (context->kind == nullptr) return;
   if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
-  Entry entry = entry_for(*context, "deny");
+  Entry entry = entry_for(*context, context->verb);
   entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code), error.message}};
   store(*context->kind).replica().append(std::move(entry), [](Result<Outcome>) {});
 }

@@ -56,12 +56,13 @@ void set_if(HttpRequest::Query& query, const std::string& key, const std::string
 Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, std::ostream& out) {
   const bool raw = options.output == "json" || options.output == "yaml";
   std::vector<Value> answers;
+  SHIPLOG_TRY(const auto query, reads_at(plane, options.at));
   if (options.names.empty()) {
-    SHIPLOG_TRY(auto list, plane.get(kClusters, {}, raw ? "" : kTable));
+    SHIPLOG_TRY(auto list, plane.get(kClusters, query, raw ? "" : kTable));
     answers.push_back(std::move(list));
   }
   for (const std::string& name : options.names) {
-    SHIPLOG_TRY(auto one, plane.get(std::string{kClusters} + "/" + name, {}, raw ? "" : kTable));
+    SHIPLOG_TRY(auto one, plane.get(std::string{kClusters} + "/" + name, query, raw ? "" : kTable));
     answers.push_back(std::move(one));
   }
   if (raw) {
@@ -81,6 +82,13 @@ Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, 
   return ok();
 }
 
+Result<HttpRequest::Query> reads_at(Connection& plane, const std::string& at) {
+  if (at.empty()) return HttpRequest::Query{};
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/revision", {{"at", at}}));
+  return HttpRequest::Query{{"resourceVersion", std::to_string(answer["revision"].as_int())},
+                            {"resourceVersionMatch", "Exact"}};
+}
+
 Result<ObjectWords> object_words_of(const std::vector<std::string>& words) {
   if (words.size() == 2 && words[0].find('/') == std::string::npos) return ObjectWords{words[0], words[1]};
   if (words.size() == 1) {
@@ -96,6 +104,7 @@ Result<ObjectWords> object_words_of(const std::vector<std::string>& words) {
 Result<void> history(Connection& plane, const HistoryOptions& options, std::ostream& out) {
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
   if (!options.chain) query.emplace_back("limit", std::to_string(options.limit));
+  set_if(query, "at", options.at);
   SHIPLOG_TRY(Value answer, plane.get(options.chain ? "/shiplog/v1/chain" : "/shiplog/v1/history", query));
   if (!options.chain) {
     // The newest so many, told from the oldest on, as a story is.
@@ -113,7 +122,7 @@ Result<void> history(Connection& plane, const HistoryOptions& options, std::ostr
 Result<void> why(Connection& plane, const WhyOptions& options, std::ostream& out) {
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
   set_if(query, "cluster", options.cluster);
-  if (options.at >= 0) query.emplace_back("at", std::to_string(options.at));
+  set_if(query, "at", options.at);
   SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/why", query));
   if (options.output == "json") {
     out << to_pretty_json(answer) << std::endl;

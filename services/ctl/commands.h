@@ -15,9 +15,14 @@ namespace shiplog::ctl {
 struct GetClustersOptions {
   std::vector<std::string> names;  ///< none: all
   std::string output;              ///< "", "wide", "json", "yaml"
+  std::string at;                  ///< as of this revision or time; empty: now
   bool no_headers = false;
 };
 Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, std::ostream& out);
+
+/// What reads objects as of `at` (a revision or a time), to be added to a GET of the Kubernetes API; empty: now. The
+/// server says which revisions and times it holds when it does not hold this one.
+Result<HttpRequest::Query> reads_at(Connection& plane, const std::string& at);
 
 /// "deployment/nginx", or "deployment" and "nginx". Error: kBadRequest.
 struct ObjectWords {
@@ -29,6 +34,7 @@ struct HistoryOptions {
   ObjectWords object;
   std::string ns;
   std::string output;  ///< "", "json"
+  std::string at;      ///< as of this revision or time; empty: now
   bool chain = false;
   int64_t limit = 50;
 };
@@ -39,7 +45,7 @@ struct WhyOptions {
   std::string ns;
   std::string cluster;  ///< empty: all
   std::string output;   ///< "", "json"
-  int64_t at = -1;      ///< revision; -1: now
+  std::string at;       ///< as of this revision or time; empty: now
 };
 Result<void> why(Connection& plane, const WhyOptions& options, std::ostream& out);
 

@@ -95,6 +95,11 @@ class Program {
         ->type_name("FORMAT");
   }
 
+  static void add_at(CLI::App& sub, std::string& at) {
+    sub.add_option("--at", at, "As of this revision or time: 41, 2024-05-01T12:00:00Z, 2h (before now)")
+        ->type_name("REVISION|TIME");
+  }
+
   void add_join() {
     auto* sub = add(app_, "join", "Add a member cluster (Push mode)", [this]() -> Result<int> {
       SHIPLOG_TRY(check_cluster_name(join_.name));
@@ -156,6 +161,7 @@ class Program {
         ->check(CLI::IsMember(std::vector<std::string>{"cluster", "clusters", "clusters.cluster.karmada.io"}));
     sub->add_option("NAME", get_.names, "Only these");
     add_output(*sub, get_.output, {"json", "yaml", "wide"});
+    add_at(*sub, get_.at);
     sub->add_flag("--no-headers", get_.no_headers, "Rows only");
   }
 
@@ -178,6 +184,7 @@ class Program {
     sub->add_option("--limit", history_.limit, "The newest so many versions; 0: all")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    add_at(*sub, history_.at);
     add_output(*sub, history_.output, {"json"});
   }
 
@@ -197,9 +204,7 @@ class Program {
         ->required()
         ->expected(1, 2);
     sub->add_option("--cluster", why_.cluster, "Only about this cluster, in full")->type_name("NAME");
-    sub->add_option("--at", why_.at, "As of this revision (history has them)")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("REVISION");
+    add_at(*sub, why_.at);
     add_output(*sub, why_.output, {"json"});
   }
 
@@ -222,7 +227,7 @@ class Program {
     sub->add_option("--since", audit_.since, "From then on: 2024-05-01T12:00:00Z, or 1h (before now)")
         ->type_name("TIME");
     sub->add_option("--until", audit_.until, "Before then, in the same forms")->type_name("TIME");
-    sub->add_flag("--refused", audit_.refused, "Only what was refused");
+    sub->add_flag("--refused", audit_.refused, "Only what was refused or denied");
     sub->add_option("--limit", audit_.limit, "At most so many; 0: all (up to 10000)")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();

@@ -115,6 +115,7 @@ std::string audit_table(const Value& audit) {
       objects +=
           (objects.empty() && &event == entry["events"].items().data() ? "" : "\n") + object_words(event["object"]);
     }
+    if (result == "denied") result += ": " + cut(entry["events"][0]["summary"].str(), kLongestChange);
     table.add({number(entry["offset"]), number(entry["revision"]), seconds(entry["time"]), who_words(entry),
                entry["verb"].str(), events, objects, result});
   }

@@ -1,6 +1,9 @@
 // Users, roles and tokens as kubectl shows them.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -41,7 +44,16 @@ TEST(Access, ATeamGetsItsNamespaceAndNothingElse) {
           .out,
       "no\n");
   expect_says(fleet.kubectl_ok({"auth", "can-i", "--list"}), {"*.*"});
-  expect_says(fleet.shiplogctl_ok({"audit"}), {"RequestDenied", "ann"});
+  const Value refusals = parse_json(fleet.shiplogctl_ok({"audit", "--refused", "--user=ann", "-o", "json"})).value();
+  const auto denied = [&](const char* verb, const char* type) {
+    return std::ranges::any_of(refusals["items"].items(), [&](const Value& one) {
+      return one["verb"].as_string() == verb && one["result"].as_string() == "denied" &&
+             one["events"][0]["object"]["type"].as_string() == type;
+    });
+  };
+  EXPECT_TRUE(denied("list", "deployments.apps")) << to_json(refusals);
+  EXPECT_TRUE(denied("create", "roles.rbac.authorization.k8s.io")) << to_json(refusals);
+  expect_says(fleet.shiplogctl_ok({"audit", "--refused"}), {"RequestDenied", "ann", "denied: 403 Forbidden"});
 }
 
 TEST(Access, AServiceAccountActsWithItsToken) {

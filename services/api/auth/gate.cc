@@ -36,7 +36,7 @@ void unauthorized(const ServerPtr& server, const ContextPtr& context) {
 /// Answers 403 and leaves it in the audit trail.
 void refuse(const ServerPtr& server, const ContextPtr& context, const Attributes& wanted, const std::string& reason) {
   const Error error = forbidden(context->user, wanted, reason);
-  Entry entry = server->entry_for(*context, "deny");
+  Entry entry = server->entry_for(*context, wanted.verb);
   ObjectKey key;
   if (wanted.is_resource) {
     key.type = wanted.group.empty() ? wanted.resource : wanted.resource + "." + wanted.group;

@@ -66,12 +66,13 @@ Value who_of(const Actor& actor) {
 
 }  // namespace
 
-Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first) {
+Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first,
+                         std::optional<Revision> at) {
   // One more than asked for: the oldest one is compared with the version before it.
-  SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, limit == 0 ? 0 : limit + 1));
+  SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, limit == 0 ? 0 : limit + 1, at));
   // An entry may hold several decisions about one object; the last one is the one that shows.
   std::map<Offset, Value> explanations;
-  SHIPLOG_TRY(const auto decisions, DecisionQuery{view}.of(key, limit == 0 ? 0 : 4 * limit));
+  SHIPLOG_TRY(const auto decisions, DecisionQuery{view}.of(key, limit == 0 || at ? 0 : 4 * limit));
   for (const DecisionRow& decision : decisions) {
     SHIPLOG_TRY(auto explanation, parse_json(decision.explanation));
     explanations.emplace(decision.offset, std::move(explanation));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/value.h"
@@ -8,7 +10,9 @@
 namespace shiplog::api {
 
 /// The versions of one object, the newest `limit` (0: all): each with revision, time, operation, who, why and what
-/// changed since the one before. What Secrets hold is not told. Empty: there never was such an object.
-Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first);
+/// changed since the one before. What Secrets hold is not told. `at`: the versions up to that revision. Empty: there
+/// never was such an object.
+Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first,
+                         std::optional<Revision> at = {});
 
 }  // namespace shiplog::api

@@ -11,6 +11,7 @@
 #include "services/api/insight/chain.h"
 #include "services/api/insight/follow.h"
 #include "services/api/insight/history.h"
+#include "services/api/insight/moment.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/resource.h"
 #include "services/api/insight/why.h"
@@ -70,6 +71,14 @@ struct Question {
         std::string{key} + ": \"" + given + "\" is neither a time like 2024-05-01T12:00:00Z nor a duration like 1h30m"};
   }
 
+  /// The revision that `key` means; nullopt: not given. Error: kBadRequest.
+  Result<std::optional<Revision>> revision(const View& view, std::string_view key) const {
+    const std::string given = text(key);
+    if (given.empty()) return std::nullopt;
+    SHIPLOG_TRY(const Revision revision, revision_of(view, key, given, clock.now()));
+    return std::optional{revision};
+  }
+
   /// "deployments.apps" of `kind` or `type`; empty: neither was given. Also tells whether it has namespaces.
   Result<std::string> type(bool& namespaced) const {
     namespaced = true;
@@ -109,7 +118,8 @@ Result<Value> history(const Question& question) {
     return Error{ErrorCode::kBadRequest, "order: \"" + order + "\" is neither newest nor oldest"};
   }
   return question.store.read([&](const View& view) -> Result<Value> {
-    SHIPLOG_TRY(auto versions, history_of(view, key, limit, order != "oldest"));
+    SHIPLOG_TRY(const auto at, question.revision(view, "at"));
+    SHIPLOG_TRY(auto versions, history_of(view, key, limit, order != "oldest", at));
     if (versions.size() == 0) return unknown_object(question, key);
     return Value::object({{"kind", "History"},
                           {"object", to_value(key)},
@@ -120,10 +130,11 @@ Result<Value> history(const Question& question) {
 
 Result<Value> chain(const Question& question) {
   SHIPLOG_TRY(const ObjectKey key, question.object());
-  SHIPLOG_TRY(const auto revision, question.number("revision"));
-  std::optional<Revision> at;
-  if (revision) at = Revision{static_cast<uint64_t>(*revision)};
   return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(auto at, question.revision(view, "at"));
+    if (!at) {
+      SHIPLOG_TRY(at, question.revision(view, "revision"));
+    }
     SHIPLOG_TRY(const auto entries, chain_of(view, key, at));
     if (entries.empty()) return unknown_object(question, key);
     Value items = Value::array();
@@ -138,10 +149,23 @@ Result<Value> chain(const Question& question) {
 Result<Value> why(const Question& question, const Remedies& remedies) {
   WhyQuestion asked;
   SHIPLOG_TRY(asked.object, question.object());
-  SHIPLOG_TRY(const auto at, question.number("at"));
-  if (at) asked.at = Revision{static_cast<uint64_t>(*at)};
   asked.cluster = question.text("cluster");
-  return question.store.read([&](const View& view) { return api::why(view, question.kinds, asked, remedies); });
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(asked.at, question.revision(view, "at"));
+    return api::why(view, question.kinds, asked, remedies);
+  });
+}
+
+/// What `at` means: for clients that read objects as of a time.
+Result<Value> revision(const Question& question) {
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto at, question.revision(view, "at"));
+    const Revision revision = at.value_or(view.revision());
+    SHIPLOG_TRY(const std::string time, time_of(view, revision));
+    Value answer = Value::object({{"kind", "Revision"}, {"revision", revision.value}});
+    if (!time.empty()) answer.set("time", time);
+    return answer;
+  });
 }
 
 Result<Value> decisions(const Question& question) {
@@ -274,8 +298,10 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);
     if (what == "state") return state(question);
-    return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
-                                           ": history, chain, why, decisions, audit, events and state are here"};
+    if (what == "revision") return revision(question);
+    return Error{ErrorCode::kNotFound,
+                 "there is nothing at " + request.path +
+                     ": history, chain, why, decisions, audit, events, state and revision are here"};
   }();
   if (asked) {
     answer(*writer, 200, asked.value());

@@ -14,11 +14,16 @@ namespace shiplog::api {
 ///   history    every version of one object: when, who, why, what changed
 ///   chain      the entries that led to one object's current version, oldest first, across objects
 ///   why        which policy and placement an object runs by, what each cluster's verdict was, what it would have
-///   needed decisions  what services decided about one object, with explanations audit      entries, by who, what,
-///   about which object, when, refused or not events     entries from an offset on, one JSON document a line; with
-///   follow=true it goes on as they come state      revision, next offset and state hash
+///              needed, and what holds it up at present
+///   decisions  what services decided about one object, with explanations
+///   audit      entries, by who, what, about which object, when, refused or not
+///   events     entries from an offset on, one JSON document a line; with follow=true it goes on as they come
+///   state      revision, next offset and state hash
+///   revision   the revision that `at` means
+///
 /// One object: `kind` (any word that kubectl takes: "deploy", "deployments.apps") or `type` (exactly), `namespace`
-/// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`.
+/// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`. `at` of history, chain and
+/// why: a revision or a time.
 /// `remedies`: what `why` asks the scheduler; empty: it is not asked.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
 /// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the

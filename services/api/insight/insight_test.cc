@@ -181,6 +181,13 @@ TEST_F(InsightTest, MistakesGetAStatusThatSaysWhatIsWrong) {
            {"history?kind=cm&name=settings&order=up", 400, "order"},
            {"audit?since=yesterday", 400, "yesterday"},
            {"audit?family=ships", 400, "ships"},
+           {"why?kind=cm&name=settings&at=abc", 400, "is neither a revision, nor a time"},
+           {"why?kind=cm&name=settings&at=abc", 400, "kept are revision 0 to 3 (2023-11-14T22:16:20.000Z)"},
+           {"why?kind=cm&name=settings&at=4", 400, "at: \\\"4\\\" is newer than the newest revision; kept are"},
+           {"history?kind=cm&name=settings&at=1h", 400, "before the oldest"},
+           {"revision?at=2030-01-01T00:00:00Z", 400, "in the future"},
+           {"revision?at=-1h", 400, "is neither"},
+           {"revision?at=99999999999999999999999", 400, "is newer"},
            {"events?family=ships", 400, "ships"},
            {"nothing", 404, "/shiplog/v1/nothing"}}) {
     const auto writer = ask("/shiplog/v1/" + target);
@@ -202,6 +209,34 @@ TEST_F(InsightTest, AuditFiltersByUserObjectTimeAndRefusal) {
   // The clock stands at minute 10, the entries at minutes 1 to 4.
   EXPECT_EQ(answer("/shiplog/v1/audit?since=7m")["items"].size(), 2U);
   EXPECT_EQ(answer("/shiplog/v1/audit?until=2023-11-14T22:15:20Z")["items"].size(), 1U);
+}
+
+TEST_F(InsightTest, WhatIsDeniedIsAmongTheRefusedWithItsVerb) {
+  append("eve", {RequestDenied{kMap, 403, "Forbidden", "eve may not"}});
+  const Value refused = answer("/shiplog/v1/audit?refused=true");
+  ASSERT_EQ(refused["items"].size(), 2U);
+  EXPECT_EQ(refused["items"][0]["result"].str(), "denied");
+  EXPECT_EQ(refused["items"][0]["user"].str(), "eve");
+  EXPECT_EQ(refused["items"][0]["verb"].str(), "create");
+  EXPECT_EQ(refused["items"][1]["result"].str(), "refused");
+}
+
+TEST_F(InsightTest, AtIsARevisionATimeOrADurationBeforeNow) {
+  // The clock stands at minute 10, the entries at minutes 1 to 4, at revisions 1, 2, 3 and 3.
+  const auto revision = [&](const std::string& at) {
+    return answer("/shiplog/v1/revision?at=" + at)["revision"].as_int();
+  };
+  EXPECT_EQ(revision("2"), 2);
+  EXPECT_EQ(revision("8m"), 2);
+  EXPECT_EQ(revision("7m59s%20ago"), 2);
+  EXPECT_EQ(revision("2023-11-14T22:15:20Z"), 2);
+  EXPECT_EQ(revision("2023-11-14T22:15:19Z"), 1);
+  EXPECT_EQ(revision("1s"), 3);
+  EXPECT_EQ(answer("/shiplog/v1/revision")["time"].str(), "2023-11-14T22:16:20.000Z");
+  EXPECT_EQ(answer("/shiplog/v1/history?kind=cm&name=settings&at=8m")["items"].size(), 1U);
+  EXPECT_EQ(answer("/shiplog/v1/history?kind=cm&name=settings&at=7m")["items"].size(), 2U);
+  EXPECT_EQ(answer("/shiplog/v1/chain?kind=cm&name=settings&at=8m")["items"][0]["user"].str(), "alice");
+  EXPECT_EQ(answer("/shiplog/v1/why?kind=cm&name=settings&at=2023-11-14T22:15:20Z")["revision"].as_int(), 2);
 }
 
 TEST_F(InsightTest, StateTellsTheHashThatTheFoldHas) {

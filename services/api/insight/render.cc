@@ -9,9 +9,10 @@ void set_if(Value& object, std::string_view key, const std::string& text) {
   if (!text.empty()) object.set(key, text);
 }
 
-const char* result_of(bool refused, bool duplicate) {
-  if (duplicate) return "duplicate";
-  return refused ? "refused" : "accepted";
+const char* result_of(const AuditRow& entry) {
+  if (entry.duplicate) return "duplicate";
+  if (entry.refusal) return "refused";
+  return entry.denied() ? "denied" : "accepted";
 }
 
 Value to_value(const Refusal& refusal) {
@@ -46,7 +47,7 @@ Value to_value(const AuditRow& entry) {
                                {"time", rfc3339_millis(entry.time)},
                                {"revision", entry.revision.value},
                                {"user", entry.actor.user},
-                               {"result", result_of(entry.refusal.has_value(), entry.duplicate)}});
+                               {"result", result_of(entry)}});
   set_if(value, "service", entry.actor.service);
   set_if(value, "sourceIP", entry.actor.source_ip);
   set_if(value, "userAgent", entry.actor.user_agent);
@@ -85,7 +86,7 @@ Result<Value> to_value(const DecisionRow& decision) {
                                {"revision", decision.revision.value},
                                {"asOf", decision.as_of.value},
                                {"summary", decision.summary},
-                               {"result", result_of(decision.refusal.has_value(), false)},
+                               {"result", decision.refusal ? "refused" : "accepted"},
                                {"explanation", std::move(explanation).value()}});
   if (decision.cause != Cause{}) value.set("cause", to_value(decision.cause));
   if (decision.refusal) value.set("refusal", to_value(*decision.refusal));
