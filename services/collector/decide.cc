@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "events/base/utf8.h"
 #include "events/state/binding.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
@@ -13,8 +14,20 @@
 namespace shiplog::collector {
 namespace {
 
+constexpr size_t kMostCauses = 3;
+constexpr size_t kLongestCause = 300;
+
+/// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
+std::string held_back_by(const State& state, const ObjectKey& key, const Value& work) {
+  const Value& dispatching = condition_of(work, "Dispatching");
+  if (dispatching["status"].as_string() == "False") return dispatching["message"].str();
+  const Cluster* cluster = state.cluster(cluster_of_space(key.ns));
+  if (cluster != nullptr && !cluster->ready()) return "cluster(" + cluster_of_space(key.ns) + ") not ready";
+  return "";
+}
+
 /// T-7: one cluster's line.
-Result<Value> item_of(const ObjectKey& key, const Value& work, const Binding& binding) {
+Result<Value> item_of(const State& state, const ObjectKey& key, const Value& work, const Binding& binding) {
   const Value& manifests = work["spec"]["workload"]["manifests"];
   const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& one) {
     return one["apiVersion"].as_string() == binding.api_version && one["kind"].as_string() == binding.kind &&
@@ -27,8 +40,10 @@ Result<Value> item_of(const ObjectKey& key, const Value& work, const Binding& bi
   }
   Value item = Value::object({{"clusterName", cluster_of_space(key.ns)}, {"health", "Unknown"}});
   const Value& condition = condition_of(work, "Applied");
+  const std::string held_back = applied(work) ? "" : held_back_by(state, key, work);
+  if (!held_back.empty()) item.set("appliedMessage", held_back);
   if (condition["status"].as_string() != "True") {
-    if (!condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
+    if (held_back.empty() && !condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
     return item;
   }
   item.set("applied", true);
@@ -38,6 +53,19 @@ Result<Value> item_of(const ObjectKey& key, const Value& work, const Binding& bi
     if (!status["health"].is_empty()) item.set("health", status["health"]);
   }
   return item;
+}
+
+/// "; member1: cause; member2: cause" of the members that do not have it; empty: none says why.
+std::string causes(const std::map<std::string, Value>& by_cluster) {
+  std::string text;
+  size_t found = 0;
+  for (const auto& [cluster, item] : by_cluster) {
+    const std::string cause = item["appliedMessage"].str();
+    if (item["applied"].as_bool() || cause.empty()) continue;
+    if (++found <= kMostCauses) text += "; " + cluster + ": " + printable(cause, kLongestCause);
+  }
+  if (found > kMostCauses) text += "; and " + std::to_string(found - kMostCauses) + " more clusters";
+  return text;
 }
 
 bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
@@ -70,7 +98,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
     if (work.type != type::kWork || deleting(state.value_of(work))) continue;
     reported = reported || !state.value_of(work)["status"].is_empty();
-    SHIPLOG_TRY(Value item, item_of(work, state.value_of(work), binding));
+    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
     by_cluster[cluster_of_space(work.ns)] = std::move(item);
   }
   StatusAggregated event;
@@ -90,8 +118,9 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   const auto wanted = wanted_clusters(object->value["spec"]);
   event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
   event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
-  event.message = event.fully_applied ? "All works have been successfully applied"
-                                      : "Failed to apply all works, see status.aggregatedStatus for details";
+  event.message = event.fully_applied
+                      ? "All works have been successfully applied"
+                      : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
 
   std::optional<Error> aggregation_error;
   const auto served = served_kind(state, binding.api_version, binding.kind);

@@ -182,6 +182,31 @@ TEST_F(CollectorDecide, FailedApplySaysWhy_T_7) {
   EXPECT_EQ(item, Value::object({{"clusterName", "m1"}, {"health", "Unknown"}, {"appliedMessage", "no room"}}));
 }
 
+TEST_F(CollectorDecide, BindingNamesTheCauseOfEveryBlockedWork) {
+  report("m1", 2);
+  stage.put(cluster_key("m2"), cluster_object("m2"));
+  stage.write({ClusterConditionChanged{cluster_key("m2"), "Ready", "False", "ClusterNotReachable", ""}});
+  stage.write({WorkApplyFailed{work_key("m1", web), 1, "AppliedFailed", "no room"}});
+  const Value binding = decide();
+  EXPECT_EQ(binding["status"]["aggregatedStatus"][1]["appliedMessage"], "cluster(m2) not ready");
+  EXPECT_EQ(condition_of(binding, "FullyApplied")["message"],
+            "Failed to apply all works, see status.aggregatedStatus for details; m1: no room; m2: cluster(m2) not "
+            "ready");
+}
+
+TEST_F(CollectorDecide, BindingNamesWhatHoldsBackANewGeneration) {
+  report("m1", 2);
+  report("m2", 3);
+  stage.put(cluster_key("m2"), cluster_object("m2"));
+  stage.write({ClusterConditionChanged{cluster_key("m2"), "Ready", "False", "ClusterNotReachable", ""}});
+  Value next = stage.state().value_of(work_key("m2", web));
+  next.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.put(work_key("m2", web), next);
+  const Value item = decide()["status"]["aggregatedStatus"][1];
+  EXPECT_EQ(item["applied"], Value{true}) << "the member has the generation before";
+  EXPECT_EQ(item["appliedMessage"], "cluster(m2) not ready");
+}
+
 TEST_F(CollectorDecide, UnscheduledBindingIsLeftAlone_T_6) {
   Value unscheduled = stage.state().value_of(key);
   unscheduled.erase("status");

@@ -45,7 +45,7 @@ class CollectorService final : public Service {
         wake.push_back(key);
       }
     } else if (key.type == type::kCluster) {
-      on_cluster(change, wake);
+      on_cluster(state, change, wake);
     } else if (interpreter::interprets(key.type)) {
       on_customization(state, change, wake);
     } else if (key.type == type::kSecret && !change.removed()) {
@@ -170,7 +170,7 @@ class CollectorService final : public Service {
     }
   }
 
-  void on_cluster(const Change& change, std::vector<ObjectKey>& wake) {
+  void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     const std::string& cluster = change.object.name;
     if (change.removed()) {
       watches_.forget_cluster(cluster);
@@ -180,7 +180,13 @@ class CollectorService final : public Service {
     const auto ready = [](const Value& object) {
       return condition_of(object, "Ready")["status"].as_string() == "True";
     };
-    if (ready(change.before) != ready(change.after)) watches_.wake_cluster(cluster, wake);
+    if (ready(change.before) != ready(change.after)) {
+      watches_.wake_cluster(cluster, wake);
+      // Their bindings name what holds them back.
+      for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
+        if (!applied(work.value)) wake_binding(state, work.value, wake);
+      }
+    }
     const bool taken_in = has_finalizer(change.after, finalizer::kCluster);
     if (change.before["spec"] != change.after["spec"] ||
         taken_in != has_finalizer(change.before, finalizer::kCluster)) {

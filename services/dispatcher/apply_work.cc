@@ -90,7 +90,9 @@ class Step : public std::enable_shared_from_this<Step> {
     condition_of(work_, "Applied").is_null() ? create() : look();
   }
 
-  /// B-27: the namespace's own Work is on its way; its Applied condition wakes this one.
+  /// B-27: the namespace's own Work has not been dispatched yet; its Applied condition wakes this one. A Work that the
+  /// member refused is not waited for: a namespace that exists there already belongs to the member, but takes objects
+  /// all the same, and where there is none the member's answer to this Work is the cause to report.
   bool namespace_missing(const State& state) const {
     const auto ns = manifest_["metadata"]["namespace"].as_string();
     if (ns.empty() || !condition_of(work_, "Applied").is_null()) return false;
@@ -102,7 +104,7 @@ class Step : public std::enable_shared_from_this<Step> {
     // None is on its way when it could not be rendered: then the member says what is missing.
     if (work.is_null() && condition_of(template_ns, kWorksSyncedCondition)["status"].as_string() == "False")
       return false;
-    return !applied(work);
+    return !applied(work) && condition_of(work, "Applied")["status"].as_string() != "False";
   }
 
   void create() {

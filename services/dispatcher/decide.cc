@@ -211,13 +211,15 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
   Decision decision;
   Outcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {
-    Source source{"", "", "", "", false, "abort", "", ""};
+    Source source{"", "", "", "", false, "", "", ""};
     std::vector<std::string> steps;
     auto manifest = overridden(overrides, object.value, cluster, source, steps);
     if (!manifest) {
       outcome.failed(name, manifest.error());
       continue;
     }
+    // No policy selects a Namespace here, so only its own annotation can let it take over one that exists.
+    source.conflict_resolution = conflict_resolution(manifest.value(), Binding{});
     const ObjectKey work{type::kWork, execution_space(name), work_name("Namespace", "", key.name)};
     if (state.find(work) == nullptr && !open_for_works(state, name)) continue;
     const auto render = [&](const Value& before) {

@@ -113,7 +113,9 @@ class DispatcherService final : public Service {
     // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
     const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
     if (began || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) wake.push_back(change.object);
-    if (dispatcher_namespace(after) && applied(after) && !applied(before)) wake_tenants(state, change, wake);
+    // Whatever the member's answer: those that waited for it go next.
+    const auto answer = [](const Value& work) { return condition_of(work, "Applied")["status"].as_string(); };
+    if (dispatcher_namespace(after) && answer(after) != answer(before)) wake_tenants(state, change, wake);
   }
 
   /// A binding that was deleted and made anew waits for a Work of its predecessor, which carries another id, but the

@@ -127,6 +127,34 @@ TEST_F(Dispatcher, NamespaceComesFirst_B_27) {
   EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
 }
 
+TEST_F(Dispatcher, ObjectsGoIntoANamespaceThatTheMemberAlreadyHas) {
+  const ObjectKey shop{"namespaces", "", "shop"};
+  stage.members().member("m1").put(shop, namespace_object("shop"));
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const Value shop_map = config_map("shop", "settings", "x");
+  place("configmaps", shop_map, {{"m1", 0}});
+  EXPECT_FALSE(on_member("m1", {"configmaps", "shop", "settings"}).is_null());
+  EXPECT_EQ(label_of(on_member("m1", shop), label::kManaged), "") << "the namespace itself stays the member's";
+  const Value& refused = applied_condition("m1", namespace_object("shop"));
+  EXPECT_EQ(refused["status"], "False");
+  EXPECT_NE(refused["message"].as_string().find("resource(kind=Namespace, shop) already exists in the cluster m1"),
+            std::string_view::npos);
+}
+
+TEST_F(Dispatcher, AnAnnotatedNamespaceIsTakenOver) {
+  const ObjectKey shop{"namespaces", "", "shop"};
+  Value theirs = namespace_object("shop");
+  theirs.edit("metadata").edit("labels").set("team", "blue");
+  stage.members().member("m1").put(shop, theirs);
+  Value ours = namespace_object("shop");
+  ours.edit("metadata").edit("annotations").set(annotation::kConflictResolution, "overwrite");
+  stage.put({type::kNamespace, "", "shop"}, ours);
+  stage.run(Millis{5000});
+  EXPECT_EQ(label_of(on_member("m1", shop), label::kManaged), "true");
+  EXPECT_EQ(label_of(on_member("m1", shop), "team"), "blue");
+  EXPECT_EQ(applied_condition("m1", ours)["status"], "True");
+}
+
 TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
   ready("m1", "False");
   place("configmaps", map, {{"m1", 0}});
