@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "events/base/json_patch.h"
+#include "events/state/identity.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
 #include "events/state/served.h"
@@ -101,6 +102,12 @@ Result<Value> run_for_list(const Script& script, Operation operation, const Valu
   SHIPLOG_TRY(auto results, run(script, operation, {object}, now));
   if (results[0].is_object() && results[0].size() == 0) return Value::array();
   return std::move(results[0]);
+}
+
+/// A result that stands for the object it was made from: it must be that one (rule 11 of the design).
+Result<std::optional<Value>> still(const std::string& where, const Value& object, Value result) {
+  if (const auto same = same_identity(object, result); !same) return same.error().context(where);
+  return std::optional{std::move(result)};
 }
 
 Result<int64_t> count_from(const Script& script, const Value& value, const char* what) {
@@ -224,11 +231,11 @@ Result<std::optional<Value>> revise_replica(const State& state, const Value& obj
     const Extra extra{std::to_string(count), Value::object({{"replicas", count}})};
     SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, Operation::kRevise, object, extra));
     SHIPLOG_TRY(auto revised, patched(*level.webhook, object, patch));
-    return std::optional{std::move(revised)};
+    return still(level.webhook->where(), object, std::move(revised));
   }
   if (level.scripts.empty()) return native::revise_replica(object, count);
   SHIPLOG_TRY(auto revised, run_for_object(level.scripts.front(), Operation::kRevise, {object, count}, now, {object}));
-  return std::optional{std::move(revised)};
+  return still(level.scripts.front().where, object, std::move(revised));
 }
 
 Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
@@ -238,12 +245,12 @@ Result<std::optional<Value>> retain(const State& state, const Value& desired, co
     const Extra extra{kNoQualifier, Value::object({{"observedObject", observed}})};
     if (answer == nullptr) return ask_about_member(*level.webhook, Operation::kRetain, desired, extra);
     SHIPLOG_TRY(auto kept, patched(*level.webhook, desired, *answer));
-    return std::optional{std::move(kept)};
+    return still(level.webhook->where(), desired, std::move(kept));
   }
   if (level.scripts.empty()) return native::retain(desired, observed);
   SHIPLOG_TRY(auto kept,
               run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
-  return std::optional{std::move(kept)};
+  return still(level.scripts.front().where, desired, std::move(kept));
 }
 
 Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,

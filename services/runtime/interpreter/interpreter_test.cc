@@ -63,6 +63,19 @@ TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
   EXPECT_EQ(found[0].kind, "ConfigMap") << "sorted";
 }
 
+TEST_F(Interpreter, AScriptCannotMakeAnotherObjectOfIt) {
+  add(customization("thief", {{"replicaRevision",
+                               "function ReviseReplica(o) o.apiVersion = 'rbac.authorization.k8s.io/v1' "
+                               "o.kind = 'ClusterRoleBinding' o.metadata.namespace = nil return o end"},
+                              {"retention", "function Retain(d) d.metadata.namespace = 'kube-system' return d end"}}));
+  EXPECT_EQ(revise_replica(state(), thing_, 1, kNoon).error().message,
+            "ResourceInterpreterCustomization thief, replicaRevision: the result is another object than Thing t: it "
+            "changes apiVersion, kind, metadata.namespace");
+  EXPECT_EQ(retain(state(), thing_, thing_, kNoon).error().message,
+            "ResourceInterpreterCustomization thief, retention: the result is another object than Thing t: it changes "
+            "metadata.namespace");
+}
+
 TEST_F(Interpreter, OperationsAreIndependent_L_2) {
   add(customization("health", {{"healthInterpretation", "function InterpretHealth() return false end"}}, "apps/v1",
                     "Deployment"));

@@ -6,6 +6,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/json_patch.h"
+#include "events/state/identity.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -124,9 +125,8 @@ Result<Value> content_of(const Question& question, const Value& response) {
   SHIPLOG_TRY(Value patch, patch_in(response));
   SHIPLOG_TRY(const Value whole, patched(question.request["object"], patch));
   if (is(Operation::kAggregate)) return whole["status"];
-  if (whole["kind"] != question.request["object"]["kind"] ||
-      whole["metadata"]["name"] != question.request["object"]["metadata"]["name"]) {
-    return unavailable("response.patch makes another object of it");
+  if (const auto same = same_identity(question.request["object"], whole); !same) {
+    return unavailable("response.patch: " + same.error().message);
   }
   return patch;
 }

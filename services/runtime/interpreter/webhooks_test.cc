@@ -223,7 +223,7 @@ TEST_F(Webhooks, AnswersThatAreNone_L_20) {
   EXPECT_TRUE(why(revised, patch(R"([{"op":"replace","path":"/spec/nothing","value":1}])"))
                   .starts_with("response.patch does not apply: "));
   EXPECT_EQ(why(revised, patch(R"([{"op":"replace","path":"/metadata/name","value":"other"}])")),
-            "response.patch makes another object of it");
+            "response.patch: the result is another object than Deployment web: it changes metadata.name");
   EXPECT_EQ(why(revised, patch(R"([{"op":"replace","path":"","value":1}])")), "response.patch leaves no object");
 
   const Question& question = question_of(count);

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "events/base/time.h"
@@ -15,24 +18,39 @@ struct lua_State;
 // which is a C++ exception here (the library is Debian's C++ build), so destructors run.
 namespace shiplog::interpreter::lua {
 
+/// Instructions between two looks at what is left.
+inline constexpr int kHookEvery = 1000;
+
 /// What one call may still use, and what it was given. The state's allocator holds it.
 struct Context {
   Arena arena;
-  int64_t steps = 0;       ///< left
-  size_t bytes = 0;        ///< held
-  size_t large_bytes = 0;  ///< of these, in large blocks
-  bool exhausted = false;  ///< the steps are used up: everything raises from here on
+  int64_t steps = 0;  ///< left
+  size_t bytes = 0;   ///< held
+  /// Of these, what one instruction may have to go through: strings, lists and the stack.
+  size_t string_bytes = 0, list_bytes = 0, stack_bytes = 0;
+  const void* stack = nullptr;    ///< Lua's stack of values
+  std::set<const void*> strings;  ///< the blocks counted as strings
+  bool pushing_table = false;     ///< a new block is a table's
+  int hook_every = kHookEvery;    ///< instructions; only ever made smaller
+  lua_State* state = nullptr;     ///< once there is one
+  bool exhausted = false;         ///< the steps are used up: everything raises from here on
   bool out_of_memory = false;
   UtcMillis now;
   uint64_t random = 0x9e3779b97f4a7c15U;  ///< math.random's: the same in each call
   /// Numbers beyond 2^53 among the arguments: what they stood for; null when different integers did.
   std::map<double, Value> large;
+  /// How many of the long strings among the arguments have the same hash in Lua: see charge_hash().
+  std::unordered_map<uint32_t, int64_t> hashes;
   std::vector<Value> shapes;
 };
 
 Context& context_of(lua_State* state);
 /// Raises when there are no more steps.
 void charge(lua_State* state, int64_t steps);
+/// Lua finds equal strings by a hash over some of their characters, without a seed. Whoever chooses strings that differ
+/// only in the others makes each new one as slow as there are strings; so that is what each costs. Of arguments, which
+/// anybody may have written; a script that makes such strings itself is stopped by the clock. Raises as charge().
+void charge_hash(lua_State* state, std::string_view text);
 
 /// Leaves the value on the stack. Raises without memory.
 void push(lua_State* state, const Value& value);

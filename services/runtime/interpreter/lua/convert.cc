@@ -21,6 +21,19 @@ void remember_large(Context& context, double number, const Value& given) {
   if (!first && known->second != given) known->second = Value{};
 }
 
+/// A large one is a list or map of the arguments, not a long string.
+void create_table(lua_State* state, int items, int members) {
+  struct Pushing {
+    explicit Pushing(Context& of) : context{of} { context.pushing_table = true; }
+    ~Pushing() { context.pushing_table = false; }
+    Pushing(const Pushing&) = delete;
+    Pushing& operator=(const Pushing&) = delete;
+    Context& context;
+  };
+  const Pushing pushing{context_of(state)};
+  lua_createtable(state, items, members);
+}
+
 void push_at(lua_State* state, const Value& value, int depth) {
   if (depth > kDeepest) luaL_error(state, "an argument is nested too deeply");
   luaL_checkstack(state, 4, "an argument is nested too deeply");
@@ -41,10 +54,11 @@ void push_at(lua_State* state, const Value& value, int depth) {
     }
     case Value::Kind::kString: {
       const std::string_view text = value.as_string();
+      charge_hash(state, text);
       return lua_pushlstring(state, text.data(), text.size());
     }
     case Value::Kind::kArray: {
-      lua_createtable(state, static_cast<int>(value.size()), 0);
+      create_table(state, static_cast<int>(value.size()), 0);
       int index = 0;
       for (const Value& item : value.items()) {
         push_at(state, item, depth + 1);
@@ -53,9 +67,10 @@ void push_at(lua_State* state, const Value& value, int depth) {
       return;
     }
     case Value::Kind::kObject: {
-      lua_createtable(state, 0, static_cast<int>(value.size()));
+      create_table(state, 0, static_cast<int>(value.size()));
       for (const auto& member : value.members()) {
         if (member.value.is_null()) continue;
+        charge_hash(state, member.key());
         lua_pushlstring(state, member.key().data(), member.key().size());
         push_at(state, member.value, depth + 1);
         lua_rawset(state, -3);

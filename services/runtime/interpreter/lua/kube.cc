@@ -11,6 +11,8 @@
 namespace shiplog::interpreter::lua {
 namespace {
 
+constexpr size_t kLongestQuantity = 256;
+
 struct Amount {
   Quantity quantity;
   QuantityFormat format = QuantityFormat::kDecimal;
@@ -21,6 +23,8 @@ Amount amount_of(lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TSTRING) luaL_typerror(state, index, "string");
   size_t length = 0;
   const char* text = lua_tolstring(state, index, &length);
+  if (length > kLongestQuantity) luaL_argerror(state, index, "too long for a quantity");
+  charge(state, 50);
   const auto parsed = parse_quantity({text, length});
   if (!parsed) luaL_error(state, "%s", parsed.error().message.c_str());
   return {parsed.value(), quantity_format({text, length})};

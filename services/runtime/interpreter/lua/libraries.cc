@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -17,7 +18,9 @@ namespace {
 
 constexpr const char* kForbidden[] = {"collectgarbage", "dofile",       "getfenv",  "getmetatable", "load",
                                       "loadfile",       "loadstring",   "rawequal", "rawget",       "rawset",
-                                      "setfenv",        "setmetatable", "module",   "newproxy"};
+                                      "setfenv",        "setmetatable", "module",   "newproxy",     "gcinfo"};
+
+constexpr int kMostUnpacked = 1000;
 
 int forbidden(lua_State* state) {
   return luaL_error(state, "%s is not there for interpreter scripts", lua_tostring(state, lua_upvalueindex(1)));
@@ -30,6 +33,7 @@ int print(lua_State* /*state*/) { return 0; }
 int next(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   lua_settop(state, 2);
+  const double before = lua_type(state, 2) == LUA_TNUMBER ? lua_tonumber(state, 2) : 0;
   if (lua_next(state, 1) == 0) {
     lua_pushnil(state);
     return 1;
@@ -37,6 +41,10 @@ int next(lua_State* state) {
   const int key = lua_type(state, -2);
   if (key != LUA_TSTRING && key != LUA_TNUMBER && key != LUA_TBOOLEAN) {
     luaL_error(state, "a table with a %s as key has no order", lua_typename(state, key));
+  }
+  if (key == LUA_TNUMBER) {  // it has gone over the empty places of a list
+    const double gap = lua_tonumber(state, -2) - before;
+    if (gap > 1 && gap < static_cast<double>(kMostSteps)) charge(state, static_cast<int64_t>(gap / 4));
   }
   return 2;
 }
@@ -108,34 +116,67 @@ void open_package(lua_State* state) {
   lua_setglobal(state, "package");
 }
 
-/// What a library's function costs beside its one instruction: its strings and the list it walks over.
-int metered(lua_State* state) {
-  int64_t cost = 0;
-  for (int index = lua_gettop(state); index > 0; --index) {
-    if (lua_type(state, index) == LUA_TSTRING) {
-      const size_t length = lua_objlen(state, index);
-      if (length > kLongestString)
-        return luaL_error(state, "a string of %d bytes is too long", static_cast<int>(length));
-      cost += static_cast<int64_t>(length / 16);
-    }
+/// tonumber reads the whole text.
+int to_number(lua_State* state) {
+  if (lua_type(state, 1) == LUA_TSTRING) {
+    const size_t length = lua_objlen(state, 1);
+    if (length > kLongestString) return luaL_error(state, "a string of %d bytes is too long", static_cast<int>(length));
+    charge(state, static_cast<int64_t>(length / 4));
   }
-  if (lua_type(state, 1) == LUA_TTABLE) cost += 4 * static_cast<int64_t>(lua_objlen(state, 1));
-  charge(state, cost);
   // Called as what it is, not through Lua: so its messages name the script's line.
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-/// An error that is caught costs far more than an instruction.
-int costly(lua_State* state) {
-  charge(state, 100);
+/// unpack(list [, from [, to]]).
+int unpack(lua_State* state) {
+  luaL_checktype(state, 1, LUA_TTABLE);
+  const double from = luaL_optnumber(state, 2, 1);
+  const double to = luaL_optnumber(state, 3, static_cast<double>(lua_objlen(state, 1)));
+  if (!(to - from < kMostUnpacked && std::abs(from) < INT_MAX && std::abs(to) < INT_MAX)) {
+    return luaL_error(state, "too many results to unpack");
+  }
+  if (to >= from) charge(state, 2 * static_cast<int64_t>(to - from));
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-int sort(lua_State* state) {
-  luaL_checktype(state, 1, LUA_TTABLE);
-  const auto length = static_cast<uint64_t>(lua_objlen(state, 1));
-  charge(state, static_cast<int64_t>(length * static_cast<uint64_t>(std::bit_width(length))));
+/// select and assert hand on all their arguments.
+int by_arguments(lua_State* state) {
+  charge(state, lua_gettop(state));
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
+}
+
+/// What is left of a protected call. An error that is caught costs far more than an instruction; that the script has
+/// been stopped cannot be caught.
+int end_protected(lua_State* state, int status) {
+  if (context_of(state).exhausted) return lua_error(state);
+  lua_pushboolean(state, status == 0 ? 1 : 0);
+  lua_insert(state, 1);
+  return lua_gettop(state);
+}
+
+int protected_call(lua_State* state) {
+  luaL_checkany(state, 1);
+  charge(state, 100 + lua_gettop(state));
+  return end_protected(state, lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0));
+}
+
+/// xpcall(function, handler). Lua would run the handler where the error was raised, and when that was in the hook that
+/// counts, without counting. So it is run afterwards; it sees the same, as there is no library debug.
+int protected_call_with_handler(lua_State* state) {
+  luaL_checkany(state, 2);
+  charge(state, 100);
+  lua_settop(state, 2);
+  lua_insert(state, 1);
+  const int status = lua_pcall(state, 0, LUA_MULTRET, 0);
+  if (status == 0 || context_of(state).exhausted) {
+    if (status == 0) lua_remove(state, 1);
+    return end_protected(state, status);
+  }
+  if (lua_pcall(state, 1, 1, 0) != 0 && !context_of(state).exhausted) {
+    lua_pushliteral(state, "error in error handling");
+    lua_replace(state, 1);
+  }
+  return end_protected(state, status);
 }
 
 uint64_t next_random(Context& context) {
@@ -302,7 +343,9 @@ int64_t now_of(lua_State* state) { return context_of(state).now.value / 1000; }
 int64_t field_of(lua_State* state, const char* name, int64_t fallback) {
   lua_getfield(state, 1, name);
   if (lua_isnil(state, -1) && fallback < 0) luaL_error(state, "field '%s' missing in date table", name);
-  const auto value = lua_isnil(state, -1) ? fallback : static_cast<int64_t>(lua_tonumber(state, -1));
+  const double given = lua_tonumber(state, -1);
+  if (!(std::abs(given) < 1e9)) luaL_error(state, "field '%s' is out of range in date table", name);
+  const auto value = lua_isnil(state, -1) ? fallback : static_cast<int64_t>(given);
   lua_pop(state, 1);
   return value;
 }
@@ -325,7 +368,7 @@ int os_time(lua_State* state) {
 int os_date(lua_State* state) {
   std::string_view format = luaL_optstring(state, 1, "%c");
   if (format.size() > kLongestFormat) return luaL_argerror(state, 1, "too long");
-  charge(state, 100);
+  charge(state, 100 + 100 * static_cast<int64_t>(format.size()));
   const double when = luaL_optnumber(state, 2, static_cast<double>(now_of(state)));
   if (!(std::abs(when) < 1e12)) return luaL_argerror(state, 2, "not a date");
   const Date date = date_of(static_cast<int64_t>(std::floor(when)));
@@ -382,26 +425,13 @@ void open_base(lua_State* state) {
     lua_pushcclosure(state, with, 1);
     lua_setglobal(state, name);
   };
-  wrap("unpack", metered);
-  wrap("tonumber", metered);
-  wrap("pcall", costly);
-  wrap("xpcall", costly);
+  wrap("unpack", unpack);
+  wrap("tonumber", to_number);
+  wrap("select", by_arguments);
+  wrap("assert", by_arguments);
+  lua_register(state, "pcall", protected_call);
+  lua_register(state, "xpcall", protected_call_with_handler);
   open_package(state);
-}
-
-void open_table(lua_State* state) {
-  open(state, luaopen_table, LUA_TABLIBNAME);
-  lua_getglobal(state, LUA_TABLIBNAME);
-  for (const char* name : {"concat", "insert", "remove", "maxn", "sort"}) {
-    lua_getfield(state, -1, name);
-    lua_pushcclosure(state, std::string_view{name} == "sort" ? sort : metered, 1);
-    lua_setfield(state, -2, name);
-  }
-  for (const char* name : {"foreach", "foreachi"}) {  // older than pairs, and without its order
-    lua_pushnil(state);
-    lua_setfield(state, -2, name);
-  }
-  lua_pop(state, 1);
 }
 
 void open_math(lua_State* state) {

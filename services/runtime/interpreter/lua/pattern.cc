@@ -60,6 +60,12 @@ void Pattern::step() {
   if (--steps_ < 0) throw TooLong{};
 }
 
+/// For going through so many bytes of the pattern.
+void Pattern::spend(size_t bytes) const {
+  steps_ -= static_cast<int64_t>(bytes / 4);
+  if (steps_ < 0) throw TooLong{};
+}
+
 size_t Pattern::match(size_t at, size_t from) {
   count_ = 0;
   return run(at, from, 0);
@@ -67,6 +73,7 @@ size_t Pattern::match(size_t at, size_t from) {
 
 /// Where the item that begins at `p` ends: a character, an escape, a set.
 size_t Pattern::item_end(size_t p) const {
+  const size_t from = p;
   const char first = pattern_[p++];
   if (first == '%') {
     if (p >= pattern_.size()) throw Malformed{"malformed pattern (ends with '%')"};
@@ -78,11 +85,13 @@ size_t Pattern::item_end(size_t p) const {
     if (p >= pattern_.size()) throw Malformed{"malformed pattern (missing ']')"};
     if (pattern_[p++] == '%') ++p;
   } while (p >= pattern_.size() || pattern_[p] != ']');
+  spend(p - from);
   return p + 1;
 }
 
 /// `p` is at '[', `end` behind ']'.
 bool Pattern::in_set(unsigned char c, size_t p, size_t end) const {
+  spend(end - p);
   const size_t last = end - 1;
   bool in = true;
   if (pattern_[++p] == '^') {

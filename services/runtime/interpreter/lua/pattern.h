@@ -42,6 +42,7 @@ class Pattern {
 
   size_t run(size_t at, size_t p, int depth);
   void step();
+  void spend(size_t bytes) const;
   size_t item_end(size_t p) const;
   bool single(size_t at, size_t p, size_t end) const;
   bool in_set(unsigned char c, size_t p, size_t end) const;

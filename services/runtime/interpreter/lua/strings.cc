@@ -12,6 +12,8 @@
 namespace shiplog::interpreter::lua {
 namespace {
 
+constexpr int kMostBytesAtOnce = 1000;
+
 void too_long(lua_State* state, size_t length) {
   if (length > kLongestString) luaL_error(state, "a string of more than %d bytes is too long", int{kLongestString});
 }
@@ -23,8 +25,9 @@ std::string_view text_of(lua_State* state, int index) {
   return {text, length};
 }
 
+/// What is gone through byte by byte costs by its length.
 int metered(lua_State* state) {
-  int64_t cost = 20;
+  int64_t cost = 20 + lua_gettop(state);
   for (int index = lua_gettop(state); index > 0; --index) {
     if (lua_type(state, index) != LUA_TSTRING) continue;
     too_long(state, lua_objlen(state, index));
@@ -32,6 +35,28 @@ int metered(lua_State* state) {
   }
   charge(state, cost);
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
+}
+
+/// string.byte(text [, from [, to]]) gives a number for each byte.
+int bytes(lua_State* state) {
+  const std::string_view text = text_of(state, 1);
+  const auto size = static_cast<double>(text.size());
+  const auto place = [&](int argument, double otherwise) {
+    const double given = luaL_optnumber(state, argument, otherwise);
+    return given < 0 ? size + given + 1 : given;
+  };
+  const double from = std::max(place(2, 1), 1.0);
+  const double to = std::min(place(3, from), size);
+  if (!(from <= to)) return 0;
+  if (to - from >= kMostBytesAtOnce) return luaL_error(state, "string slice too long");
+  const auto count = static_cast<int>(to - from) + 1;
+  charge(state, 2 * int64_t{count});
+  luaL_checkstack(state, count, "string slice too long");
+  const size_t first = static_cast<size_t>(from) - 1;
+  for (const char c : text.substr(first, static_cast<size_t>(count))) {
+    lua_pushinteger(state, static_cast<unsigned char>(c));
+  }
+  return count;
 }
 
 int repeat(lua_State* state) {
@@ -70,7 +95,10 @@ int guarded(lua_State* state, Body body) {
   return luaL_error(state, "%s", why.c_str());
 }
 
-void push_text(lua_State* state, std::string_view text) { lua_pushlstring(state, text.data(), text.size()); }
+void push_text(lua_State* state, std::string_view text) {
+  charge(state, static_cast<int64_t>(text.size() / 64));  // a string that is there already is not allocated
+  lua_pushlstring(state, text.data(), text.size());
+}
 
 void push_capture(lua_State* state, std::string_view text, const Pattern& pattern, size_t index) {
   const Pattern::Capture& capture = pattern.capture(index);
@@ -119,6 +147,7 @@ int search(lua_State* state, bool find) {
     const bool anchored = pattern.starts_with('^');
     Pattern matcher{text, pattern, context_of(state).steps};
     do {
+      charge(state, 1);
       const size_t end = matcher.match(at, anchored ? 1 : 0);
       if (end == Pattern::kNoMatch) continue;
       if (!find) return push_captures(state, text, matcher, at, end, true);
@@ -166,6 +195,7 @@ void replace(lua_State* state, std::string& out, std::string_view text, const Pa
              size_t to) {
   if (lua_type(state, 3) == LUA_TSTRING || lua_type(state, 3) == LUA_TNUMBER) {
     const std::string_view form = text_of(state, 3);
+    charge(state, static_cast<int64_t>(form.size() / 4));
     for (size_t at = 0; at < form.size(); ++at) {
       if (form[at] != '%') {
         out += form[at];
@@ -222,6 +252,7 @@ int substitute(lua_State* state) {
     double count = 0;
     size_t at = 0;
     while (count < most) {
+      charge(state, 1);
       const size_t end = matcher.match(at, anchored ? 1 : 0);
       if (end != Pattern::kNoMatch) {
         ++count;
@@ -257,11 +288,12 @@ void open_string(lua_State* state) {
   lua_pushliteral(state, LUA_STRLIBNAME);
   lua_call(state, 1, 0);
   lua_getglobal(state, LUA_STRLIBNAME);
-  for (const char* name : {"byte", "format", "len", "lower", "reverse", "sub", "upper"}) {
+  for (const char* name : {"char", "format", "len", "lower", "reverse", "sub", "upper"}) {
     lua_getfield(state, -1, name);
     lua_pushcclosure(state, metered, 1);
     lua_setfield(state, -2, name);
   }
+  set(state, "byte", bytes);
   set(state, "rep", repeat);
   set(state, "find", find);
   set(state, "match", match);

@@ -1,5 +1,6 @@
 #include "services/runtime/interpreter/lua/vm.h"
 
+#include <algorithm>
 #include <map>
 
 #include <lua.hpp>
@@ -9,29 +10,69 @@
 namespace shiplog::interpreter::lua {
 namespace {
 
-constexpr int kHookEvery = 1000;       // instructions
 constexpr size_t kLargeBlock = 16384;  // bytes
-constexpr size_t kLargeUnit = 16384;
+// Bytes for which an instruction costs one step more. A string is gone through by comparing and concatenating, the
+// stack by arguments without a fixed number, a list only by rare instructions.
+constexpr size_t kStringUnit = 4096;
+constexpr size_t kStackUnit = 1024;
+constexpr size_t kListUnit = 16384;
 constexpr int64_t kAllocation = 4;  // steps
 constexpr const char* kChunk = "=luaScript";
 constexpr size_t kMostCompiled = 256;  // scripts that are kept compiled
 constexpr char kBinaryMark = '\033';   // what compiled Lua begins with
+constexpr size_t kLongestMessage = 1024;
+// Lua 5.1 makes a stack with this many values, which it only ever replaces by larger or smaller ones.
+constexpr size_t kFirstStack = 45 * 16;
 
-/// An instruction that compares two long strings takes as long as thousands of others, and cannot be told from outside:
-/// so each costs more while long strings may be about.
+/// What an instruction may cost beside itself, and cannot be seen from outside: comparing two long strings takes as
+/// long as thousands of others. So each costs more while there are long strings.
+int64_t burden(const Context& context) {
+  return static_cast<int64_t>(context.string_bytes / kStringUnit + context.stack_bytes / kStackUnit +
+                              context.list_bytes / kListUnit);
+}
+
 void hook(lua_State* state, lua_Debug* /*where*/) {
-  const auto large = static_cast<int64_t>(context_of(state).large_bytes / kLargeUnit);
-  charge(state, kHookEvery * (1 + large));
+  const Context& context = context_of(state);
+  charge(state, context.hook_every * (1 + burden(context)));
+}
+
+/// Looks more often where instructions are slow. Never less often again: setting the hook begins its count anew.
+void adjust_hook(Context& context) {
+  const auto wanted = static_cast<int>(std::max<int64_t>(1, kHookEvery / (1 + burden(context))));
+  if (context.state == nullptr || context.exhausted || wanted * 2 > context.hook_every) return;
+  context.hook_every = wanted;
+  lua_sethook(context.state, hook, LUA_MASKCOUNT, wanted);
+}
+
+/// Counts a block in or out.
+void count_in(Context& context, const void* block, size_t size, bool is_new) {
+  if (block == context.stack) {
+    context.stack_bytes += size;
+  } else if (size >= kLargeBlock && is_new && !context.pushing_table) {
+    context.string_bytes += size;
+    context.strings.insert(block);
+  } else if (size >= kLargeBlock) {
+    context.list_bytes += size;
+  }
+}
+
+void count_out(Context& context, const void* block, size_t size) {
+  if (block == context.stack) {
+    context.stack_bytes -= size;
+  } else if (size >= kLargeBlock && context.strings.erase(block) > 0) {
+    context.string_bytes -= size;
+  } else if (size >= kLargeBlock) {
+    context.list_bytes -= size;
+  }
 }
 
 /// The arena, with a bound. Growing costs steps too: what is copied, no instruction counts.
 void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
   auto& context = *static_cast<Context*>(user);
-  const auto large = [](size_t size) { return size >= kLargeBlock ? size : 0; };
   if (new_size == 0) {
+    if (block != nullptr) count_out(context, block, old_size);
     context.arena.release(block, old_size);
     context.bytes -= old_size;
-    context.large_bytes -= large(old_size);
     return nullptr;
   }
   if (new_size > old_size) {
@@ -42,10 +83,14 @@ void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
     }
   }
   void* grown = context.arena.resize(block, old_size, new_size);
-  if (grown != nullptr) {
-    context.bytes += new_size - old_size;
-    context.large_bytes += large(new_size) - large(old_size);
-  }
+  if (grown == nullptr) return nullptr;
+  context.bytes += new_size - old_size;
+  const bool is_new = block == nullptr;
+  const bool is_stack = is_new ? context.stack == nullptr && new_size == kFirstStack : block == context.stack;
+  if (!is_new) count_out(context, block, old_size);
+  if (is_stack) context.stack = grown;
+  count_in(context, grown, new_size, is_new);
+  adjust_hook(context);
   return grown;
 }
 
@@ -86,7 +131,10 @@ int run_protected(lua_State* state) {
   lua_settop(state, 0);
   open_libraries(state);
   load(state, job.code);
-  lua_sethook(state, hook, LUA_MASKCOUNT, kHookEvery);
+  Context& context = context_of(state);
+  context.state = state;
+  lua_sethook(state, hook, LUA_MASKCOUNT, context.hook_every);
+  adjust_hook(context);
   lua_call(state, 0, 0);
   lua_getglobal(state, call.function);
   if (lua_isnil(state, -1)) return luaL_error(state, "not found function %s", call.function);
@@ -111,15 +159,23 @@ int compile_protected(lua_State* state) {
   return 0;
 }
 
+/// Messages end in conditions and Events, so they must be short; whole characters only.
+std::string shortened(std::string text) {
+  if (text.size() <= kLongestMessage) return text;
+  size_t end = kLongestMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  text.resize(end);
+  return text + " ...";
+}
+
 /// The error that a protected part has left.
 Error error_of(lua_State* state, const Context& context) {
-  if (context.exhausted) {
-    const char* text = lua_tostring(state, -1);
-    return {ErrorCode::kInvalid, text != nullptr ? text : "the script has run for too long"};
-  }
-  if (context.out_of_memory) return {ErrorCode::kInvalid, "the script holds more than 64 MiB"};
   const char* text = lua_tostring(state, -1);
-  if (text != nullptr) return {ErrorCode::kInvalid, text};
+  if (context.exhausted) {
+    return {ErrorCode::kTooLarge, text != nullptr ? shortened(text) : "the script has run for too long"};
+  }
+  if (context.out_of_memory) return {ErrorCode::kTooLarge, "the script holds more than 64 MiB"};
+  if (text != nullptr) return {ErrorCode::kInvalid, shortened(text)};
   return {ErrorCode::kInvalid, std::string{"the script failed with a "} + luaL_typename(state, -1)};
 }
 
@@ -135,6 +191,9 @@ Result<void> guarded(Context& context, lua_CFunction body, void* with) {
 
 Result<std::string> compile(std::string_view script) {
   // Compiled code is not checked when it is loaded: only what this program has compiled is.
+  if (script.size() > kLongestScript) {
+    return Error{ErrorCode::kInvalid, "the script is longer than " + std::to_string(kLongestScript) + " bytes"};
+  }
   if (script.starts_with(kBinaryMark)) return Error{ErrorCode::kInvalid, "the script is compiled code, not text"};
   Context context;
   context.steps = kMostSteps;
@@ -159,6 +218,17 @@ void charge(lua_State* state, int64_t steps) {
   context.exhausted = true;
   lua_sethook(state, hook, LUA_MASKCOUNT, 1);
   luaL_error(state, "stopped: it has run for more than %d steps", static_cast<int>(kMostSteps));
+}
+
+void charge_hash(lua_State* state, std::string_view text) {
+  constexpr size_t kHashedWhole = 32;
+  if (text.size() < kHashedWhole) return;
+  auto hash = static_cast<uint32_t>(text.size());  // as luaS_newlstr
+  const size_t step = (text.size() >> 5U) + 1;
+  for (size_t at = text.size(); at >= step; at -= step) {
+    hash ^= (hash << 5U) + (hash >> 2U) + static_cast<unsigned char>(text[at - 1]);
+  }
+  charge(state, context_of(state).hashes[hash]++);
 }
 
 Result<void> check(std::string_view script) {

@@ -24,6 +24,9 @@ inline constexpr size_t kMostBytes = size_t{64} << 20;
 /// Longest string that a library function takes or makes (L-13).
 inline constexpr size_t kLongestString = 1'000'000;
 
+/// Longest script, in bytes: the parser takes quadratic time for some texts.
+inline constexpr size_t kLongestScript = size_t{256} << 10;
+
 struct Call {
   std::string_view script;
   const char* function = "";     ///< the global to be called
@@ -37,8 +40,8 @@ struct Call {
 
 /// The results. Numbers that are whole become integers. An integer too large for Lua's numbers (2^53) survives where
 /// the script hands on the one it was given; a result that would have lost digits is an error. Errors: kInvalid with
-/// the script's line ("luaScript:3: ..."): it does not parse, has no such function, failed, went beyond a limit, or
-/// returned what no JSON can hold.
+/// the script's line ("luaScript:3: ..."): it does not parse, has no such function, failed, or returned what no JSON
+/// can hold; kTooLarge: it went beyond kMostSteps or kMostBytes.
 Result<std::vector<Value>> run(const Call& call);
 
 /// kInvalid with line and cause when the script is not Lua 5.1.

@@ -77,7 +77,7 @@ TEST(InterpreterLua, RefusesWhatNoJsonCanHold) {
 
 TEST(InterpreterLua, OnlyWhatTheSheetNamesIsThere_L_13) {
   for (const char* name : {"collectgarbage", "dofile", "getfenv", "getmetatable", "load", "loadfile", "loadstring",
-                           "rawequal", "rawget", "rawset", "setfenv", "setmetatable", "module", "newproxy"}) {
+                           "rawequal", "rawget", "rawset", "setfenv", "setmetatable", "module", "newproxy", "gcinfo"}) {
     EXPECT_NE(said(std::string{"function F() return "} + name + "('x') end").find(std::string{name} + " is not there"),
               std::string::npos)
         << name;
@@ -131,12 +131,106 @@ TEST(InterpreterLua, StopsAScriptThatRunsForEver_L_14) {
   }
 }
 
+// Each of these ran for seconds to hours once: a loop in C, a handler that no hook counts, or one slow instruction.
+TEST(InterpreterLua, CountsWhatRunsWithoutInstructions_L_14) {
+  for (const char* body : {
+           "xpcall(function() while true do end end, function() while true do end end)",
+           "while true do xpcall(function() error('x') end, function() while true do end end) end",
+           "local t = {} for i = 1, 500000 do t[i] = i end while true do table.insert(t, 1, 0) end",
+           "local t = {} for i = 1, 1000 do t['k' .. i] = i end while true do table.maxn(t) end",
+           "local t = {} for i = 1, 60000 do t[i] = i % 2 == 0 and i or -i end "
+           "while true do table.sort(t) table.sort(t, function(a, b) return a > b end) end",
+           "local t = {} for i = 1, 900 do t[i] = 'x' end while true do table.concat(t, ('y'):rep(1000)) end",
+           "local s = ('a'):rep(100000) while true do s:find('[' .. ('b'):rep(900000) .. ']') end",
+           "local s = ('a'):rep(900000) while true do s:gsub('', '') end",
+           "local s = ('a'):rep(900000) while true do s:gsub('', ('%1'):rep(400000), 5) end",
+           "local s = ('a'):rep(900000) while true do for w in s:gmatch('.*') do end end",
+           "while true do unpack({}, 1, 1000) end",
+           "local t = {} for i = 1, 900 do t[i] = i end "
+           "local function f(...) while true do local x = select('#', ...) end end f(unpack(t))",
+           "local function f(n, ...) if n == 0 then while true do local x = (...) end end "
+           "return f(n - 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ...) end f(2000)",
+           "local s = ('x'):rep(100000) while true do s:byte(1, 1000) end",
+           "local a = ('x'):rep(999999) local b = a .. 'y' while true do local c = a .. 'y' end",
+           "local t = {} for i = 1, 500000 do t[i] = i end for i = 1, 499999 do t[i] = nil end while true do next(t) "
+           "end",
+           "while true do os.date(('%c'):rep(120)) end",
+       }) {
+    const std::string error = said(std::string{"function F() "} + body + " end");
+    EXPECT_NE(error.find("more than 4000000 steps"), std::string::npos) << body << "\n" << error;
+  }
+}
+
+TEST(InterpreterLua, PositionsOfListsAreBounded) {
+  EXPECT_NE(returns("table.insert({}, 2147483648, 1)").find("not a position"), std::string::npos);
+  EXPECT_NE(returns("table.insert({}, -5, 1)").find("position out of bounds"), std::string::npos);
+  EXPECT_NE(returns("table.insert({}, 0/0, 1)").find("not a position"), std::string::npos);
+  EXPECT_NE(returns("table.concat({}, '', 1, 1e300)").find("not a position"), std::string::npos);
+  EXPECT_NE(returns("unpack({}, 1, 1e9)").find("too many results"), std::string::npos);
+  EXPECT_NE(returns("unpack({}, -1e300, 1)").find("too many results"), std::string::npos);
+  EXPECT_EQ(
+      said("function F() local t = {1, 2} table.insert(t, 1, 0) table.insert(t, 4, 3) table.insert(t, 9) return t "
+           "end"),
+      "[0,1,2,3,9]");
+  EXPECT_EQ(returns("{table.remove({1, 2, 3}, 1), table.maxn({1, 2, [9] = 1}), table.concat({1, 2, 3}, '-', 2)}"),
+            R"([1,9,"2-3"])");
+  EXPECT_EQ(said("function F() local t = {3, 1, 2} table.sort(t) local u = {3, 1, 2} "
+                 "table.sort(u, function(a, b) return a > b end) return {t, u} end"),
+            "[[1,2,3],[3,2,1]]");
+  EXPECT_EQ(returns("{('abc'):byte(), ('abc'):byte(-1), ('abc'):byte(2, 9)}"), "[97,99,98,99]");
+  EXPECT_EQ(returns("{unpack({1, 2, 3}, 2)}"), "[2,3]");
+}
+
+TEST(InterpreterLua, AHandlerSeesTheErrorAndItsOwnErrorIsOne) {
+  EXPECT_EQ(said("function F() return {xpcall(function() error('x', 0) end, function(e) return e .. '!' end)} end"),
+            R"([false,"x!"])");
+  EXPECT_EQ(said("function F() return {xpcall(function() return 1, 2 end, print)} end"), "[true,1,2]");
+  EXPECT_EQ(said("function F() return {xpcall(function() error('x') end, function() error('y') end)} end"),
+            R"([false,"error in error handling"])");
+  EXPECT_EQ(said("function F() return {pcall(function(...) return ... end, 1, 2)} end"), "[true,1,2]");
+  EXPECT_EQ(said("function F() return {pcall(error, 'x')} end"), R"([false,"x"])");
+}
+
+/// Strings of this many letters have the same hash in Lua: it reads only every third one.
+Value with_equal_hashes(int names) {
+  Value object = Value::object();
+  for (int number = 0; number < names; ++number) {
+    std::string name(64, 'a');
+    for (size_t bit = 0; bit < 20; ++bit) name[3 * bit + 1] = (number >> bit) % 2 != 0 ? 'b' : 'a';
+    object.set(name, 1);
+  }
+  return object;
+}
+
+TEST(InterpreterLua, ArgumentsThatShareAHashCostWhatTheyTake) {
+  const auto error = said("function F(o) return 1 end", {with_equal_hashes(4'000)});
+  EXPECT_NE(error.find("more than 4000000 steps"), std::string::npos) << error;
+  EXPECT_EQ(said("function F(o) return 1 end", {with_equal_hashes(1'000)}), "1");
+}
+
+TEST(InterpreterLua, MessagesAndScriptsHaveALength) {
+  EXPECT_LT(said("function F() error(('x'):rep(900000)) end").size(), 1100U);
+  EXPECT_NE(check("x = '" + std::string(300'000, 'y') + "'").error().message.find("longer than 262144 bytes"),
+            std::string::npos);
+}
+
+TEST(InterpreterLua, AListOfManyItemsIsNoLongString) {
+  Value items = Value::array();
+  for (int number = 0; number < 10'000; ++number) items.push_back(Value::object({{"a", number}}));
+  EXPECT_EQ(
+      said("function F(l) local sum = 0 for i, one in ipairs(l) do sum = sum + one.a end return sum end", {items}),
+      "49995000");
+}
+
 TEST(InterpreterLua, StopsAScriptThatHoldsTooMuch) {
   EXPECT_EQ(said("function F() local s = ('x'):rep(1000000) while true do s = s .. s end end"),
             "the script holds more than 64 MiB");
   EXPECT_NE(said("function F() return ('x'):rep(1000001) end").find("more than 1000000 bytes"), std::string::npos);
-  EXPECT_NE(said("function F() local function f(n) return 1 + f(n) end return f(1) end").find("stack overflow"),
-            std::string::npos);
+  EXPECT_NE(
+      said("function F() local function f(n) return 1 + f(n) end return f(1) end").find("more than 4000000 steps"),
+      std::string::npos)
+      << "each instruction costs more the deeper the stack";
+  EXPECT_EQ(said("function F() local function f(n) return n == 0 and 0 or 1 + f(n - 1) end return f(500) end"), "500");
 }
 
 TEST(InterpreterLua, KubeAddsQuantities_L_15) {
