@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "events/base/time.h"
@@ -40,7 +39,7 @@ struct Context {
   /// Numbers beyond 2^53 among the arguments: what they stood for; null when different integers did.
   std::map<double, Value> large;
   /// How many of the long strings among the arguments have the same hash in Lua: see charge_hash().
-  std::unordered_map<uint32_t, int64_t> hashes;
+  std::map<uint32_t, int64_t> hashes;
   std::vector<Value> shapes;
 };
 
