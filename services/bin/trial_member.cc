@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <vector>
 
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #include "services/bin/process.h"
 #include "services/bin/stack.h"
 #include "services/lifecycle/service.h"
+#include "services/member/accounts.h"
 #include "services/member/member.h"
 #include "services/member/switches.h"
 #include "services/runtime/election.h"
@@ -57,7 +61,8 @@ class TrialMember {
   Result<void> start() {
     SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));  // before anything is made
     SHIPLOG_TRY(const std::string folder, make_working_folder());
-    // Objects live in memory and are gone with the process; the identity stays, when there is a place for it.
+    // Objects live in memory and are gone with the process; the identity stays, and the accounts of control planes,
+    // when there is a place for them.
     const std::string& data_dir = options_.common.data_dir;
     SHIPLOG_TRY(identity_, load_identity(data_dir.empty() ? folder : data_dir, listen, {}));
 
@@ -71,6 +76,11 @@ class TrialMember {
     stack_->replica().add_observer(catalogue_);
     stack_->replica().add_observer(access_);
     stack_->replica().add_observer(token_secrets_);
+    if (!data_dir.empty()) {
+      accounts_ = std::make_unique<Accounts>(data_dir + "/accounts.json");
+      SHIPLOG_TRY(logged_in_, accounts_->restored());
+      stack_->replica().add_observer(*accounts_);
+    }
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
                                                     .executor = &loop_,
                                                     .random = &random_,
@@ -163,6 +173,7 @@ class TrialMember {
                    .source_ip = "",
                    .user_agent = kUserAgent};
     entry.events = initial_objects(options_.member);
+    std::ranges::move(logged_in_, std::back_inserter(entry.events));
     entry.events.emplace_back(FoldVersionActivated{kFoldVersion});
     stack_->replica().append(std::move(entry), [this](Result<Outcome> outcome) {
       if (!outcome || outcome.value().refusal) {
@@ -192,6 +203,8 @@ class TrialMember {
   api::Catalogue catalogue_{Kinds::compiled()};
   api::Access access_;
   api::TokenSecrets token_secrets_;
+  std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them
+  std::vector<Event> logged_in_;        ///< of the life before
   std::unique_ptr<api::TokenSigner> tokens_;
   ThreadLoop loop_;
   std::shared_ptr<Switches> switches_;

@@ -1,6 +1,7 @@
 #include "services/ctl/ctl.h"
 
 #include <cstdlib>
+#include <optional>
 #include <ostream>
 #include <string_view>
 
@@ -56,6 +57,7 @@ class Program {
     app_.add_option("-n,--namespace", access_.ns, "Namespace (default: the context's)")->type_name("NS");
     add_join();
     add_unjoin();
+    add_rotate();
     add_get();
     add_history();
     add_why();
@@ -117,7 +119,7 @@ class Program {
         ->type_name("FILE");
     sub->add_option("--cluster-context", member_context_, "Context in it (default: the current one)")
         ->type_name("NAME");
-    sub->add_option("--cluster-namespace", join_.ns, "Where the control plane keeps the member's credentials")
+    sub->add_option("--cluster-namespace", join_.ns, "Where the credentials are kept, here and in the member")
         ->capture_default_str()
         ->type_name("NS");
     sub->add_option("--cluster-provider", join_.provider, "Provider, for policies to choose by")->type_name("TEXT");
@@ -135,11 +137,13 @@ class Program {
   void add_unjoin() {
     auto* sub = add(app_, "unjoin", "Take a member cluster out of the fleet", [this]() -> Result<int> {
       SHIPLOG_TRY(check_cluster_name(unjoin_.name));
+      SHIPLOG_TRY(auto member, connect_member(unjoin_.name));
       SHIPLOG_TRY(auto plane, access_.connect());
-      SHIPLOG_TRY(unjoin(plane, unjoin_, out_, err_));
+      SHIPLOG_TRY(unjoin(plane, member ? &*member : nullptr, unjoin_, out_, err_));
       return 0;
     });
     sub->add_option("NAME", unjoin_.name, "The member cluster")->required();
+    add_member_kubeconfig(*sub);
     sub->add_option("--cluster-namespace", unjoin_.ns, "Where the control plane keeps the member's credentials")
         ->capture_default_str()
         ->type_name("NS");
@@ -148,6 +152,43 @@ class Program {
         ->capture_default_str();
     sub->add_flag("--force", unjoin_.force, "After that, take the finalizers away: for a member that is gone for good");
     sub->add_flag("--dry-run", unjoin_.dry_run, "Check everything, change nothing");
+  }
+
+  void add_rotate() {
+    auto* sub = add(app_, "rotate-credentials", "Replace what the control plane logs in to a member with",
+                    [this]() -> Result<int> {
+                      SHIPLOG_TRY(check_cluster_name(rotate_.name));
+                      SHIPLOG_TRY(auto member, connect_member(rotate_.name));
+                      SHIPLOG_TRY(auto plane, access_.connect());
+                      SHIPLOG_TRY(rotate_credentials(plane, member ? &*member : nullptr, rotate_, out_, err_));
+                      return 0;
+                    });
+    sub->add_option("NAME", rotate_.name, "The member cluster")->required();
+    add_member_kubeconfig(*sub);
+    sub->add_option("--cluster-namespace", rotate_.ns, "Where the credentials are kept, here and in the member")
+        ->capture_default_str()
+        ->type_name("NS");
+    sub->add_option("--wait", rotate_.wait_seconds, "Seconds to wait for the cluster to be ready with the new ones")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    sub->add_option("--grace", rotate_.grace_seconds, "Seconds for which the old token stays valid beside the new one")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+  }
+
+  /// The user's own way to a member, for commands that can do without.
+  void add_member_kubeconfig(CLI::App& sub) {
+    sub.add_option("--cluster-kubeconfig", member_kubeconfig_,
+                   "Kubeconfig of the member (default: what the control plane logs in with)")
+        ->type_name("FILE");
+    sub.add_option("--cluster-context", member_context_, "Context in it (default: the current one)")->type_name("NAME");
+  }
+  Result<std::optional<Connection>> connect_member(const std::string& name) const {
+    if (member_kubeconfig_.empty()) return std::optional<Connection>{};
+    SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
+    SHIPLOG_TRY(const auto context, context_of(config, member_context_));
+    SHIPLOG_TRY(auto member, Connection::open("member cluster " + name, context.target));
+    return std::optional{std::move(member)};
   }
 
   void add_get() {
@@ -280,6 +321,7 @@ class Program {
   std::string member_kubeconfig_, member_context_;
   bool no_wait_ = false;
   UnjoinOptions unjoin_;
+  RotateOptions rotate_;
   GetClustersOptions get_;
   std::string resource_;
   HistoryOptions history_;

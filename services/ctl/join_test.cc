@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/base64.h"
 #include "events/base/json.h"
 #include "events/kinds/kinds.h"
 
@@ -41,14 +42,31 @@ TEST(CtlUnjoin, NamesTheBindingsThatHoldTheClusterAndWhatKeepsThemThere) {
   EXPECT_EQ(bindings_on(bindings.value(), "m2"), "");
 }
 
-TEST(CtlJoin, SecretHasTheTokenElseTheCertificate) {
+TEST(CtlJoin, SecretsHaveTheIssuedTokensAndNothingOfTheUsers) {
   ClientTarget target = member();
-  EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target).value()["data"]),
-            R"({"caBundle":"Q0E=","client-certificate-data":"Q0VSVA==","client-key-data":"S0VZ"})");
-  target.bearer_token = "t0";
-  EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target).value()["data"]),
-            R"({"caBundle":"Q0E=","token":"dDA="})");
-  EXPECT_EQ(credentials_secret({.name = "m1"}, ClientTarget{}).error().code, ErrorCode::kInvalid);
+  target.bearer_token = "the user's";
+  const IssuedToken issued{"karmada-m1-x", "t0", "THEIRS"};
+  const Value secret = credentials_secret({.name = "m1"}, target, issued);
+  EXPECT_EQ(to_json(secret["data"]), R"({"caBundle":"Q0E=","token":"dDA="})");
+  EXPECT_EQ(secret["metadata"]["labels"]["karmada.io/system"], Value{"true"});
+  target.ca_pem.clear();
+  EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]), R"({"token":"dDA="})")
+      << "the system's authorities";
+  target.insecure = true;
+  EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]),
+            R"({"caBundle":"VEhFSVJT","token":"dDA="})");
+  const Value impersonator = impersonator_secret({.name = "m1"}, issued);
+  EXPECT_EQ(impersonator["metadata"]["name"], Value{"m1-impersonator"});
+  EXPECT_EQ(to_json(impersonator["data"]), R"({"token":"dDA="})");
+}
+
+TEST(CtlJoin, ATokenNamesTheSecretThatCarriesIt) {
+  const std::string claims = base64url_encode(R"({"kubernetes.io/serviceaccount/secret.name":"karmada-m1-x"})");
+  EXPECT_EQ(secret_of_token("h." + claims + ".s"), "karmada-m1-x");
+  for (const std::string& other :
+       {std::string{}, std::string{"a.b"}, std::string{"a.!.c"}, "h." + base64url_encode("1") + ".s"}) {
+    EXPECT_EQ(secret_of_token(other), "") << other;
+  }
 }
 
 TEST(CtlJoin, ClusterObjectIsValidAndComplete) {
@@ -57,7 +75,8 @@ TEST(CtlJoin, ClusterObjectIsValidAndComplete) {
   const JoinOptions options{.name = "m1", .provider = "p", .region = "r", .zones = {"z1", "z2"}};
   const Value cluster = cluster_object(options, target, "uid-1");
   EXPECT_EQ(to_json(cluster["spec"]),
-            R"({"apiEndpoint":"https://10.0.0.1:6443","id":"uid-1","insecureSkipTLSVerification":true,"provider":"p",)"
+            R"({"apiEndpoint":"https://10.0.0.1:6443","id":"uid-1","impersonatorSecretRef":{"name":"m1-impersonator",)"
+            R"("namespace":"karmada-cluster"},"insecureSkipTLSVerification":true,"provider":"p",)"
             R"("region":"r","secretRef":{"name":"m1","namespace":"karmada-cluster"},"syncMode":"Push",)"
             R"("zones":["z1","z2"]})");
   const Kind* kind = Kinds::compiled().find_kind("cluster.karmada.io/v1alpha1", "Cluster");

@@ -1,6 +1,9 @@
 #include "services/api/auth/token_signer.h"
 
 #include <array>
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <openssl/bio.h>
@@ -13,11 +16,13 @@
 
 #include "events/base/base64.h"
 #include "events/base/freed.h"
+#include "events/base/hash.h"
 #include "events/base/json.h"
 
 namespace shiplog::api {
 namespace {
 
+constexpr size_t kMostRemembered = 1024;
 constexpr size_t kHalf = 32;  // bytes of r and of s, and of each coordinate
 
 using Bio = std::unique_ptr<BIO, Freed<&::BIO_free>>;
@@ -61,6 +66,8 @@ struct TokenSigner::Impl {
   Key key;
   std::string id;
   std::string header;  // encoded: the same for every token
+  std::mutex mutex;
+  std::map<Hash128, std::pair<std::string, Value>> genuine;  // tokens that were checked, and their claims
 };
 
 TokenSigner::TokenSigner(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -101,6 +108,21 @@ Result<std::string> TokenSigner::sign(const Value& claims) const {
 }
 
 Result<Value> TokenSigner::verify(std::string_view token) const {
+  // Programs show the same token with every request; a genuine signature stays genuine.
+  const Hash128 digest_of_token = siphash128(token);
+  {
+    const std::lock_guard lock{impl_->mutex};
+    const auto known = impl_->genuine.find(digest_of_token);
+    if (known != impl_->genuine.end() && known->second.first == token) return known->second.second;
+  }
+  SHIPLOG_TRY(Value claims, check(token));
+  const std::lock_guard lock{impl_->mutex};
+  if (impl_->genuine.size() >= kMostRemembered) impl_->genuine.clear();
+  impl_->genuine.insert_or_assign(digest_of_token, std::pair{std::string{token}, claims});
+  return claims;
+}
+
+Result<Value> TokenSigner::check(std::string_view token) const {
   const size_t first = token.find('.');
   const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
   if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos) {

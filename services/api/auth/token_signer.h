@@ -26,6 +26,7 @@ class TokenSigner {
  private:
   struct Impl;
   explicit TokenSigner(std::unique_ptr<Impl> impl);
+  Result<Value> check(std::string_view token) const;
   std::unique_ptr<Impl> impl_;
 };
 

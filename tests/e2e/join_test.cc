@@ -1,0 +1,173 @@
+// What join, rotate-credentials and unjoin leave in the control plane and in the member.
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kSecrets = "/api/v1/namespaces/karmada-cluster/secrets";
+const std::string kRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-controller-manager:karmada-m1";
+const std::string kMaps = "/api/v1/namespaces/default/configmaps/";
+
+class Join : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    fleet_.member("m1");
+  }
+  Ran join(const std::string& name, const std::string& kubeconfig) {
+    return fleet_.shiplogctl({"join", name, "--cluster-kubeconfig", fleet_.kubeconfig(kubeconfig)});
+  }
+  std::string token(const std::string& secret = "m1") {
+    const Value object = fleet_.api().get(kSecrets + "/" + secret).json;
+    return base64_decode(object["data"]["token"].as_string()).value_or("");
+  }
+  /// What the member answers to a bearer of the token.
+  int status_with(const std::string& token) {
+    const std::string url =
+        fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "m1");
+    const Ran ran = fleet_.kubectl({"--server=" + url, "--token=" + token, "--insecure-skip-tls-verify=true",
+                                    "--kubeconfig=/dev/null", "get", "namespace", "kube-system"});
+    return ran.ok() ? 200 : ran.says("must be logged in") ? 401 : -1;
+  }
+  void expect_propagates(const std::string& name) {
+    fleet_.kubectl_ok({"apply", "-f", "-"},
+                      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
+                          "}\n---\napiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " +
+                          name + "}\nspec:\n  resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: " + name +
+                          "}]\n  placement: {clusterAffinity: {clusterNames: [m1]}}\n");
+    EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMaps + name).status == 200; })) << name;
+  }
+  void expect_nowhere(const std::string& secret) {
+    for (const char* process : {"plane", "m1"}) {
+      EXPECT_EQ(read_file(fleet_.path(std::string{process} + ".log")).find(secret), std::string::npos) << process;
+    }
+  }
+
+  Fleet fleet_;
+};
+
+TEST_F(Join, StoresAnAccountOfTheMembersAndNothingOfTheUsers) {
+  const Ran joined = join("m1", "m1");
+  ASSERT_TRUE(joined.ok()) << joined;
+  const Value secret = fleet_.api().get(kSecrets + "/m1").json;
+  EXPECT_EQ(secret["data"].size(), 2U) << "caBundle and token";
+  EXPECT_FALSE(secret["data"]["caBundle"].is_empty());
+  const std::string own = token();
+  EXPECT_EQ(status_with(own), 200);
+  const Value who = json(base64url_decode(own.substr(own.find('.') + 1, own.rfind('.') - own.find('.') - 1)).value());
+  EXPECT_EQ(who["sub"], Value{"system:serviceaccount:karmada-cluster:karmada-m1"});
+
+  const Value spec = fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").json["spec"];
+  EXPECT_EQ(spec["secretRef"]["name"], Value{"m1"});
+  EXPECT_EQ(spec["impersonatorSecretRef"]["name"], Value{"m1-impersonator"});
+  EXPECT_FALSE(token("m1-impersonator").empty());
+  EXPECT_NE(token("m1-impersonator"), own);
+  for (const char* account : {"karmada-m1", "karmada-impersonator"}) {
+    EXPECT_EQ(fleet_.api("m1").get(std::string{"/api/v1/namespaces/karmada-cluster/serviceaccounts/"} + account).status,
+              200);
+  }
+  expect_propagates("first");
+  EXPECT_EQ(joined.out.find(own) + joined.err.find(own), 2 * std::string::npos) << "no token in the output";
+  expect_nowhere(own);
+
+  // The member is another process afterwards, with what it needs of the one before.
+  const std::string address =
+      fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "m1");
+  fleet_.kill("m1");
+  fleet_.member("m1", {"--listen=" + address.substr(address.rfind('/') + 1)});
+  EXPECT_EQ(status_with(own), 200);
+  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMaps + "first").status == 200; }));
+  EXPECT_EQ(std::filesystem::status(fleet_.path("m1/accounts.json")).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+
+  const Ran again = join("m2", "m1");
+  EXPECT_TRUE(again.says("the same cluster has already been joined as m1")) << again;
+  EXPECT_EQ(again.code, 1);
+}
+
+TEST_F(Join, RefusesTheControlPlaneItself) {
+  const Ran refused = join("self", "plane");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(refused.says("leads to the control plane itself")) << refused;
+  EXPECT_EQ(fleet_.api().get(kSecrets).json["items"].size(), 0U);
+}
+
+TEST_F(Join, RotationRevokesTheOldTokensWithoutAnInterruption) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  expect_propagates("before");
+  const std::string old = token();
+  const std::string old_impersonator = token("m1-impersonator");
+  const Ran rotated = fleet_.shiplogctl({"rotate-credentials", "m1", "--grace=1"});
+  ASSERT_TRUE(rotated.ok()) << rotated;
+  EXPECT_NE(token(), old);
+  EXPECT_EQ(status_with(token()), 200);
+  EXPECT_EQ(status_with(old), 401);
+  EXPECT_EQ(status_with(old_impersonator), 401);
+  EXPECT_TRUE((rotated.out + rotated.err).find(token()) == std::string::npos);
+  expect_propagates("after");
+  for (const std::string& one : {old, token()}) expect_nowhere(one);
+  // Neither was the member seen as lost.
+  const Ran seen = fleet_.shiplogctl({"history", "cluster/m1", "--limit=0"});
+  EXPECT_EQ(seen.out.find("ClusterNotReachable"), std::string::npos) << seen;
+}
+
+TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  // As an earlier shiplogctl stored it: the user's certificate.
+  const auto of_user = [&](const std::string& field) {
+    return fleet_.kubectl_ok({"config", "view", "--raw", "-o", "jsonpath={.users[0].user." + field + "}"}, {}, "m1");
+  };
+  Value secret = fleet_.api().get(kSecrets + "/m1").json;
+  secret.edit("data").erase("token");
+  secret.edit("data").set("client-certificate-data", of_user("client-certificate-data"));
+  secret.edit("data").set("client-key-data", of_user("client-key-data"));
+  ASSERT_EQ(fleet_.api().put(kSecrets + "/m1", secret).status, 200);
+  const Ran rotated = fleet_.shiplogctl({"rotate-credentials", "m1", "--grace=0"});
+  ASSERT_TRUE(rotated.ok()) << rotated;
+  EXPECT_TRUE(rotated.says("cannot be revoked here")) << rotated;
+  const Value now = fleet_.api().get(kSecrets + "/m1").json;
+  EXPECT_FALSE(now["data"].contains("client-key-data"));
+  EXPECT_EQ(status_with(token()), 200);
+  EXPECT_EQ(now["metadata"]["ownerReferences"][0]["kind"], Value{"Cluster"});
+}
+
+TEST_F(Join, UnjoinWithdrawsEverything) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  const std::string own = token();
+  const Ran unjoined = fleet_.shiplogctl({"unjoin", "m1"});
+  ASSERT_TRUE(unjoined.ok()) << unjoined;
+  EXPECT_EQ(unjoined.err, "");
+  EXPECT_EQ(fleet_.api().get(kSecrets).json["items"].size(), 0U);
+  const ApiClient member = fleet_.api("m1");
+  EXPECT_EQ(member.get(kRole).status, 404);
+  EXPECT_TRUE(eventually([&] {
+    return member.get("/api/v1/namespaces/karmada-cluster").status == 404 &&
+           member.get(
+                     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/"
+                     "karmada-controller-manager:karmada-m1")
+                   .status == 404;
+  }));
+  EXPECT_EQ(status_with(own), 401);
+  EXPECT_TRUE(join("m1", "m1").ok()) << "and it can come back";
+}
+
+TEST_F(Join, UnjoinLeavesWhatAnotherControlPlaneUses) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  fleet_.kubectl_ok({"create", "serviceaccount", "karmada-elsewhere", "-n", "karmada-cluster"}, {}, "m1");
+  ASSERT_TRUE(fleet_.shiplogctl({"unjoin", "m1"}).ok());
+  const ApiClient member = fleet_.api("m1");
+  const std::string accounts = "/api/v1/namespaces/karmada-cluster/serviceaccounts/";
+  EXPECT_TRUE(eventually([&] { return member.get(accounts + "karmada-m1").status == 404; }));
+  EXPECT_EQ(member.get(accounts + "karmada-impersonator").status, 200);
+  EXPECT_EQ(member.get(accounts + "karmada-elsewhere").status, 200);
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
