@@ -13,6 +13,7 @@
 #include "projections/decisions/decision_projection.h"
 #include "projections/history/history_projection.h"
 #include "projections/objects/object_projection.h"
+#include "projections/revisions/revision_projection.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/connection.h"
 #include "projections/store/schemas.h"
@@ -35,10 +36,12 @@ struct Writers {
     SHIPLOG_TRY(auto history_projection, HistoryProjection::create(connection, types));
     SHIPLOG_TRY(auto audit_projection, AuditProjection::create(connection, types));
     SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(connection, types));
+    SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(connection, types));
     objects = std::make_unique<ObjectProjection>(std::move(object_projection));
     history = std::make_unique<HistoryProjection>(std::move(history_projection));
     audit = std::make_unique<AuditProjection>(std::move(audit_projection));
     decisions = std::make_unique<DecisionProjection>(std::move(decision_projection));
+    revisions = std::make_unique<RevisionProjection>(std::move(revision_projection));
     return ok();
   }
 
@@ -46,7 +49,8 @@ struct Writers {
     SHIPLOG_TRY(objects->apply(folded));
     SHIPLOG_TRY(history->apply(folded));
     SHIPLOG_TRY(audit->apply(folded));
-    return decisions->apply(folded);
+    SHIPLOG_TRY(decisions->apply(folded));
+    return revisions->apply(folded);
   }
 
   store::TypeIds types;
@@ -54,6 +58,7 @@ struct Writers {
   std::unique_ptr<HistoryProjection> history;
   std::unique_ptr<AuditProjection> audit;
   std::unique_ptr<DecisionProjection> decisions;
+  std::unique_ptr<RevisionProjection> revisions;
 };
 
 /// Makes the tables in an empty file.

@@ -19,7 +19,8 @@ namespace shiplog {
 ///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids say that they are random (META-1)
 ///   3  a placement that puts a binding beside one that it is to stay apart from, or away from those that it is to stay
 ///      with, is refused (M-11, M-12)
-inline constexpr uint32_t kFoldVersion = 3;
+///   4  a template's status has conditions, and a StatefulSet's its generation and revisions
+inline constexpr uint32_t kFoldVersion = 4;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

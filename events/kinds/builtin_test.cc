@@ -73,6 +73,7 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
       {"statefulsets.apps", "StatefulSet", true, true, true, {"sts"}, true},
       {"daemonsets.apps", "DaemonSet", true, true, true, {"ds"}, true},
       {"replicasets.apps", "ReplicaSet", true, true, true, {"rs"}, true},
+      {"controllerrevisions.apps", "ControllerRevision", true, false, false, {}, false},
       {"jobs.batch", "Job", true, true, true, {}, true},
       {"cronjobs.batch", "CronJob", true, true, true, {"cj"}, true},
       {"leases.coordination.k8s.io", "Lease", true, false, false, {}, false},
@@ -132,7 +133,8 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
     EXPECT_EQ(kind.short_names, row.short_names) << row.type;
     EXPECT_EQ(kind.categories, row.in_all ? std::vector<std::string>{"all"} : std::vector<std::string>{}) << row.type;
     EXPECT_EQ(kind.ephemeral, kind.kind == "Lease" || kind.kind == "Event");
-    const bool scales = kind.group == "apps" ? kind.kind != "DaemonSet" : kind.kind == "ReplicationController";
+    const bool scales =
+        kind.group == "apps" ? kind.has_status && kind.kind != "DaemonSet" : kind.kind == "ReplicationController";
     EXPECT_EQ(kind.scale.has_value(), scales) << row.type;
     EXPECT_TRUE(kind.builtin);
     EXPECT_TRUE(kind.storage);

@@ -41,6 +41,9 @@ class ApiServer {
     bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
     Seats::Limits limits;           ///< do not bind system:masters, who must get in when others flood
     std::string version = "0.1.0";
+    /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
+    /// whose controllers make real ReplicaSets and ControllerRevisions.
+    bool revision_views = false;
     Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;

@@ -57,8 +57,8 @@ struct Server {
 
   /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
   void when_current(const ContextPtr& context, std::function<void()> then);
-  /// The object as stored and opened; of a kind that a user defined, in the version of the request. Error: kNotFound,
-  /// in kubectl's words.
+  /// The object as stored and opened; of a kind that a user defined, in the version of the request. Errors: kNotFound,
+  /// in kubectl's words; kMethodNotAllowed, it is a read-only view (views/views.h).
   Result<Value> current(const Context& context, const ObjectKey& key);
 
   /// An entry by this request's user, for this request.

@@ -3,6 +3,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/context.h"
 #include "services/api/selector/selector.h"
+#include "services/api/views/views.h"
 
 namespace shiplog::api {
 namespace {
@@ -90,6 +91,12 @@ void list_objects(const ServerPtr& server, const ContextPtr& context) {
   when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
     auto listed = list_collection(*server, *context, options);
     if (!listed) return server->fail(context, listed.error());
+    // Of a list in pages they come with the last one.
+    if (lists_views(*server, *context, options) && listed.value().metadata["continue"].is_null()) {
+      if (auto added = add_views(*server, *context, options, listed.value().items); !added) {
+        return server->fail(context, added.error());
+      }
+    }
     server->answer_list(context, std::move(listed.value().items), std::move(listed.value().metadata));
   });
 }
@@ -108,6 +115,11 @@ void get_object(const ServerPtr& server, const ContextPtr& context) {
         options.match == "Exact" && options.revision ? options.revision : std::optional<Revision>{};
     auto row = server->store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key, at); });
     if (!row) return server->fail(context, row.error());
+    if (!row.value() && !at && has_views(*server, *context->kind)) {
+      const auto view = view_of(*server, *context->kind, key);
+      if (!view) return server->fail(context, view.error());
+      if (!view.value().is_null()) return server->answer(context, 200, view.value());
+    }
     if (!row.value()) return server->fail(context, not_found(context->subject()));
     auto object = server->load(row.value()->json);
     if (!object) return server->fail(context, object.error());

@@ -6,6 +6,7 @@
 #include "services/api/context.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
+#include "services/api/views/views.h"
 #include "services/runtime/http/gzip.h"
 
 namespace shiplog::api {
@@ -176,6 +177,10 @@ void Server::when_current(const ContextPtr& context, std::function<void()> then)
 
 Result<Value> Server::current(const Context& context, const ObjectKey& key) {
   SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
+  if (!row && has_views(*this, *context.kind)) {
+    SHIPLOG_TRY(const Value view, view_of(*this, *context.kind, key));
+    if (!view.is_null()) return view_is_read_only(context.subject(key.name), view);
+  }
   if (!row) return not_found(context.subject(key.name));
   SHIPLOG_TRY(Value object, load(row->json));
   return context.kind->builtin ? object : in_version(*context.kind, std::move(object));

@@ -294,6 +294,7 @@ class ControlPlane {
     api.authority_pem = identity.authority.certificate_pem;
     api.webhooks = &webhooks_;
     api.remedies = placement_remedies;
+    api.revision_views = true;
     api.anonymous = options_.anonymous;
     api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;

@@ -112,8 +112,8 @@ spec:
 )");
   expect_says(fleet_.kubectl_ok({"rollout", "status", "deployment/web", "--timeout=50s"}),
               {"deployment \"web\" successfully rolled out"});
-  // As upstream, a template's status has the sum of the numbers, no conditions.
   fleet_.kubectl_ok({"wait", "--for=jsonpath={.status.availableReplicas}=2", "deployment/web", "--timeout=20s"});
+  fleet_.kubectl_ok({"wait", "--for=condition=Available", "deployment/web", "--timeout=20s"});
   EXPECT_TRUE(fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/member1", "--timeout=20s"}).ok());
   expect_says(fleet_.kubectl_ok({"get", "clusters"}), {"NAME", "VERSION", "MODE", "READY", "member1", "Push", "True"});
   expect_says(fleet_.kubectl_ok({"get", "rb"}), {"NAME", "SCHEDULED", "FULLYAPPLIED", "web-deployment", "True"});

@@ -8,6 +8,7 @@
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/rules.h"
+#include "services/api/views/view_label.h"
 
 // Pods and what makes them. Source: kubernetes-api CRU-8 to CRU-10.
 
@@ -106,7 +107,16 @@ void check_deployment(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
+/// A copy of a view (`kubectl get rs -o yaml`, a backup) would be taken for a workload, and propagated.
+void check_no_view(const Value& object, const Write&, Causes& causes) {
+  if (object["metadata"]["labels"][kViewLabel].is_null()) return;
+  causes.forbidden("metadata.labels[" + std::string{kViewLabel} + "]",
+                   "this is a copy of a read-only view of a rollout history, which the server computes; remove the "
+                   "label to store an object of its own");
+}
+
 void check_replica_set(const Value& object, const Write& write, Causes& causes) {
+  check_no_view(object, write, causes);
   const Value& spec = object["spec"];
   check_not_negative(spec, "spec", "replicas", causes);
   check_not_negative(spec, "spec", "minReadySeconds", causes);
@@ -424,6 +434,7 @@ const std::vector<Rules>& workload_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "deployments.apps", .fill = fill_deployment, .check = check_deployment},
       {.type = "replicasets.apps", .fill = fill_template, .check = check_replica_set},
+      {.type = "controllerrevisions.apps", .check = check_no_view},
       {.type = "statefulsets.apps", .fill = fill_stateful_set, .check = check_stateful_set},
       {.type = "daemonsets.apps", .fill = fill_daemon_set, .check = check_daemon_set},
       {.type = "jobs.batch", .fill = fill_job, .check = check_job},

@@ -31,6 +31,17 @@ TEST(WorkloadAdmission, DeploymentsGetTheirDefaults) {  // CRU-10
   EXPECT_EQ(created.value()["metadata"]["generation"].as_int(), 1);
 }
 
+TEST(WorkloadAdmission, CopiesOfViewsAreNotStored) {
+  Value set = deployment();
+  ASSERT_TRUE(create("replicasets.apps", set).has_value());
+  set.edit("metadata").edit("labels").set("shiplog.io/view", "true");
+  EXPECT_TRUE(message_of(create("replicasets.apps", set)).find("a copy of a read-only view") != std::string::npos);
+  const Value revision =
+      json(R"({"metadata":{"name":"a","labels":{"shiplog.io/view":"true"}},"data":{},"revision":1})");
+  EXPECT_TRUE(message_of(create("controllerrevisions.apps", revision)).find("a copy of a read-only view") !=
+              std::string::npos);
+}
+
 TEST(WorkloadAdmission, RecreateGetsNoRollingUpdate) {
   Value object = deployment();
   object.edit("spec").set("strategy", json(R"({"type":"Recreate"})"));

@@ -53,6 +53,22 @@ void print_daemon_set(const Value& object, UtcMillis now, Row& row) {
                             selector_text(object["spec"]["selector"])});
 }
 
+void print_controller_revision(const Value& object, UtcMillis now, Row& row) {
+  std::string controller = "<none>";
+  for (const Value& owner : object["metadata"]["ownerReferences"].items()) {
+    if (!owner["controller"].as_bool()) continue;
+    std::string kind = owner["kind"].str();
+    std::ranges::transform(kind, kind.begin(), [](char letter) {
+      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    });
+    const std::string version = owner["apiVersion"].str();
+    const size_t slash = version.find('/');
+    const std::string group = slash == std::string::npos ? "" : "." + version.substr(0, slash);
+    controller = kind + group + "/" + owner["name"].str();
+  }
+  row.cells = Value::array({object["metadata"]["name"], controller, object["revision"].as_int(), age_of(object, now)});
+}
+
 bool has_condition(const Value& object, const char* type) {
   const auto conditions = object["status"]["conditions"].items();
   return std::any_of(conditions.begin(), conditions.end(), [&](const Value& condition) {
@@ -186,6 +202,7 @@ const std::vector<Printer>& workload_printers() {
        {kName, {"Ready"}, {"Up-to-date", "integer"}, {"Available", "integer"}, kAge, kContainers, kImages, kSelector},
        print_deployment},
       {"replicasets.apps", kReplicated, print_replica_set},
+      {"controllerrevisions.apps", {kName, {"Controller"}, {"Revision", "integer"}, kAge}, print_controller_revision},
       {"statefulsets.apps", {kName, {"Ready"}, kAge, kContainers, kImages}, print_stateful_set},
       {"daemonsets.apps",
        {kName,

@@ -262,7 +262,12 @@ Result<std::optional<Value>> aggregate_status(const State& state, const Value& o
     if (status.is_null()) return std::nullopt;  // it leaves the status alone
     return std::optional{std::move(status)};
   }
-  if (level.scripts.empty()) return native::aggregate_status(object, items, now);
+  if (level.scripts.empty()) {
+    // Decisions of older journals are verified with what their fleet aggregated.
+    const bool conditions = state.fold_version() >= 4;
+    return native::aggregate_status(object, items, now,
+                                    conditions ? native::Conditions::kOfMembers : native::Conditions::kNone);
+  }
   // Without items upstream hands over nil, and scripts ask for that.
   const Value given = items.size() == 0 ? Value{} : items;
   SHIPLOG_TRY(auto whole, run_for_object(level.scripts.front(), Operation::kAggregate, {object, given}, now));

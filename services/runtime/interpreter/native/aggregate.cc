@@ -5,7 +5,9 @@
 #include <tuple>
 #include <vector>
 
+#include "events/state/pod_template.h"
 #include "events/state/work.h"
+#include "services/runtime/interpreter/native/conditions.h"
 #include "services/runtime/interpreter/native/native.h"
 
 namespace shiplog::interpreter::native {
@@ -29,18 +31,16 @@ void sum(Value& status, const Value& items, Fields fields, Fields always = {}) {
 /// T-13: the template's generation counts as observed once every item speaks of it.
 void observe_generation(Value& status, const Value& object, const Value& items) {
   const int64_t generation = object["metadata"]["generation"].as_int();
-  const bool all = std::ranges::all_of(items.items(), [&](const Value& item) {
-    const Value& member = item["status"];
-    return !member.is_null() && member["observedGeneration"].as_int() >= member["generation"].as_int() &&
-           member["resourceTemplateGeneration"].as_int() >= generation;
-  });
+  const bool all =
+      std::ranges::all_of(items.items(), [&](const Value& item) { return reports_generation(item, generation); });
   if (all) status.set("observedGeneration", generation);
 }
 
-Value of_deployment(const Value& object, const Value& items) {
+Value of_deployment(const Value& object, const Value& items, Conditions conditions, UtcMillis now) {
   Value status = object["status"];
   sum(status, items, {"replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "unavailableReplicas"});
   observe_generation(status, object, items);
+  if (conditions == Conditions::kOfMembers) set_deployment_conditions(status, object, items, now);
   return status;
 }
 
@@ -61,10 +61,28 @@ Value of_daemon_set(const Value& object, const Value& items) {
   return status;
 }
 
-Value of_stateful_set(const Value& object, const Value& items) {
+/// Revisions are named as this server serves them: members name theirs after templates of their own. The present
+/// template is the current revision once it is that in every cluster.
+void set_revisions(Value& status, const Value& object, const Value& items) {
+  const std::string update = object["metadata"]["name"].str() + "-" + template_hash(object["spec"]["template"]);
+  const int64_t generation = object["metadata"]["generation"].as_int();
+  const bool everywhere = std::ranges::all_of(items.items(), [&](const Value& item) {
+    return reports_generation(item, generation) &&
+           item["status"]["currentRevision"].as_string() == item["status"]["updateRevision"].as_string();
+  });
+  if (everywhere || status["currentRevision"].is_empty()) status.set("currentRevision", update);
+  status.set("updateRevision", update);
+}
+
+Value of_stateful_set(const Value& object, const Value& items, Conditions conditions) {
   Value status = object["status"];
   sum(status, items, {"availableReplicas", "currentReplicas", "readyReplicas", "replicas", "updatedReplicas"},
       {"availableReplicas", "replicas"});
+  if (conditions == Conditions::kOfMembers) {
+    observe_generation(status, object, items);
+    set_revisions(status, object, items);
+    return status;
+  }
   // T-14: members' observedGeneration is not collected, so it moves only while there is no item.
   if (items.size() == 0) status.set("observedGeneration", object["metadata"]["generation"].as_int());
   return status;
@@ -169,7 +187,7 @@ std::string first_phase(const Value& items, Fields order) {
   return "";
 }
 
-Value of_pod(const Value& object, const Value& items) {
+Value of_pod(const Value& object, const Value& items, Conditions conditions, UtcMillis now) {
   if (items.size() == 0) return object["status"];
   Value status = Value::object();
   if (const auto phase = first_phase(items, {"Failed", "Pending", "Running", "Succeeded"}); !phase.empty()) {
@@ -186,6 +204,7 @@ Value of_pod(const Value& object, const Value& items) {
     }
     if (all.size() > 0) status.set(list, std::move(all));
   }
+  if (conditions == Conditions::kOfMembers) set_pod_conditions(status, object, items, now);
   return status;
 }
 
@@ -219,20 +238,21 @@ Value of_disruption_budget(const Value& items) {
   return status;
 }
 
-Value of_autoscaler(const Value& items) {
+Value of_autoscaler(const Value& object, const Value& items, Conditions conditions, UtcMillis now) {
   Value status = Value::object();
   sum(status, items, {"currentReplicas", "desiredReplicas"}, {"desiredReplicas"});
+  if (conditions == Conditions::kOfMembers) set_autoscaler_conditions(status, object, items, now);
   return status;
 }
 
 }  // namespace
 
-std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now) {
+std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now, Conditions conditions) {
   const std::string kind = kind_of(object);
-  if (kind == "apps/v1/Deployment") return of_deployment(object, items);
+  if (kind == "apps/v1/Deployment") return of_deployment(object, items, conditions, now);
   if (kind == "apps/v1/ReplicaSet") return of_replica_set(object, items);
   if (kind == "apps/v1/DaemonSet") return of_daemon_set(object, items);
-  if (kind == "apps/v1/StatefulSet") return of_stateful_set(object, items);
+  if (kind == "apps/v1/StatefulSet") return of_stateful_set(object, items, conditions);
   if (kind == "v1/Service") {
     if (object["spec"]["type"].as_string() != "LoadBalancer") return std::nullopt;
     return of_load_balancer(items);
@@ -240,11 +260,11 @@ std::optional<Value> aggregate_status(const Value& object, const Value& items, U
   if (kind == "networking.k8s.io/v1/Ingress") return of_load_balancer(items);
   if (kind == "batch/v1/Job") return of_job(object, items, now);
   if (kind == "batch/v1/CronJob") return of_cron_job(items);
-  if (kind == "v1/Pod") return of_pod(object, items);
+  if (kind == "v1/Pod") return of_pod(object, items, conditions, now);
   if (kind == "v1/PersistentVolume") return of_volume(items);
   if (kind == "v1/PersistentVolumeClaim") return of_claim(items);
   if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(items);
-  if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return of_autoscaler(items);
+  if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return of_autoscaler(object, items, conditions, now);
   return std::nullopt;
 }
 

@@ -24,7 +24,19 @@ Value items_of(const std::vector<std::string>& statuses) {
   return items;
 }
 Value aggregated(const Value& object, const std::vector<std::string>& statuses) {
-  return native::aggregate_status(object, items_of(statuses), kNoon).value();
+  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kNone).value();
+}
+/// The same from fold version 4 on.
+Value with_conditions(const Value& object, const std::vector<std::string>& statuses) {
+  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kOfMembers).value();
+}
+/// "status reason: message" of a condition.
+std::string says(const Value& status, std::string_view type) {
+  for (const Value& one : status["conditions"].items()) {
+    if (one["type"].as_string() != type) continue;
+    return one["status"].str() + " " + one["reason"].str() + ": " + one["message"].str();
+  }
+  return "";
 }
 
 TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_5_3) {
@@ -63,6 +75,106 @@ TEST(InterpreterAggregate, StatefulSetsObservedGenerationStops_T_14) {
   EXPECT_EQ(aggregated(set, {})["observedGeneration"], Value{4});
 }
 
+std::string deployed(const std::string& progressing, const std::string& available = "True", int generation = 4) {
+  return "{replicas: 1, updatedReplicas: 1, availableReplicas: 1, observedGeneration: 7, generation: 7, "
+         "resourceTemplateGeneration: " +
+         std::to_string(generation) + ", conditions: [{type: Available, status: '" + available +
+         "'}, {type: Progressing, " + progressing + "}]}";
+}
+const std::string kDone = "status: 'True', reason: NewReplicaSetAvailable";
+const std::string kMoving = "status: 'True', reason: ReplicaSetUpdated";
+const std::string kStuck = "status: 'False', reason: ProgressDeadlineExceeded";
+
+TEST(InterpreterConditions, ADeploymentIsAvailableOnceItIsInEveryCluster) {
+  const Value web = object_of("apps/v1", "Deployment", "{conditions: [{type: Mine, status: 'True'}]}");
+  const Value status = with_conditions(web, {deployed(kDone), deployed(kDone)});
+  EXPECT_EQ(says(status, "Available"), "True MinimumReplicasAvailable: Deployment has minimum availability.");
+  EXPECT_EQ(says(status, "Mine"), "True : ");
+  EXPECT_EQ(says(with_conditions(web, {deployed(kDone), deployed(kMoving, "False"), "null"}), "Available"),
+            "False MinimumReplicasUnavailable: Deployment does not have minimum availability in member clusters m2, "
+            "m3.");
+  EXPECT_EQ(says(with_conditions(web, {}), "Available"),
+            "False MinimumReplicasUnavailable: Deployment is on no member cluster.");
+  EXPECT_EQ(says(with_conditions(web, {"{replicas: 2, availableReplicas: 2}"}), "Available").substr(0, 4), "True")
+      << "a status collected by an earlier build has no conditions";
+}
+
+TEST(InterpreterConditions, ADeploymentProgressesUntilEveryClusterIsDone) {
+  const Value web = object_of("apps/v1", "Deployment");
+  const auto progress = [&](const std::vector<std::string>& statuses) {
+    return says(with_conditions(web, statuses), "Progressing");
+  };
+  EXPECT_EQ(progress({deployed(kDone), deployed(kDone)}),
+            "True NewReplicaSetAvailable: Deployment has successfully progressed.");
+  EXPECT_EQ(progress({deployed(kDone), deployed(kMoving)}), "True ReplicaSetUpdated: Deployment is progressing.");
+  EXPECT_EQ(progress({deployed(kDone), "null"}), "True ReplicaSetUpdated: Deployment is progressing.");
+  EXPECT_EQ(progress({deployed(kDone), deployed(kStuck, "False")}),
+            "False ProgressDeadlineExceeded: Deployment has timed out progressing in member clusters m2.");
+  EXPECT_EQ(progress({deployed(kDone), deployed(kStuck, "False", 3)}),
+            "True ReplicaSetUpdated: Deployment is progressing.")
+      << "a failure of an earlier generation is not one of this";
+  const Value paused = object_of("apps/v1", "Deployment", "{}", "{paused: true}");
+  EXPECT_EQ(says(with_conditions(paused, {deployed(kDone)}), "Progressing"),
+            "Unknown DeploymentPaused: Deployment is paused");
+}
+
+TEST(InterpreterConditions, TimesMoveOnlyWithWhatChanges) {
+  const char* before = R"({conditions: [
+      {type: Available, status: 'True', reason: MinimumReplicasAvailable, message: Deployment has minimum availability.,
+       lastTransitionTime: '2020-01-01T00:00:00Z', lastUpdateTime: '2020-01-02T00:00:00Z'},
+      {type: Progressing, status: 'True', reason: ReplicaSetUpdated, message: Deployment is progressing.,
+       lastTransitionTime: '2020-01-01T00:00:00Z', lastUpdateTime: '2020-01-02T00:00:00Z'}]})";
+  const Value status = with_conditions(object_of("apps/v1", "Deployment", before), {deployed(kDone)});
+  const Value& available = status["conditions"][0];
+  EXPECT_EQ(available["lastTransitionTime"].str(), "2020-01-01T00:00:00Z");
+  EXPECT_EQ(available["lastUpdateTime"].str(), "2020-01-02T00:00:00Z");
+  const Value& progressing = status["conditions"][1];
+  EXPECT_EQ(progressing["lastTransitionTime"].str(), "2020-01-01T00:00:00Z") << "it is as true as before";
+  EXPECT_EQ(progressing["lastUpdateTime"].str(), rfc3339(kNoon));
+}
+
+TEST(InterpreterConditions, AStatefulSetObservesGenerationsAndRevisions) {
+  const auto member = [](const std::string& current, const std::string& update, int generation) {
+    return "{replicas: 1, observedGeneration: 2, generation: 2, resourceTemplateGeneration: " +
+           std::to_string(generation) + ", currentRevision: " + current + ", updateRevision: " + update + "}";
+  };
+  const Value set = object_of("apps/v1", "StatefulSet", "{observedGeneration: 3, currentRevision: x-old}");
+  const Value moving = with_conditions(set, {member("a", "b", 4), member("b", "b", 4)});
+  EXPECT_EQ(moving["observedGeneration"], Value{4});
+  EXPECT_EQ(moving["currentRevision"].str(), "x-old");
+  EXPECT_TRUE(moving["updateRevision"].as_string().starts_with("x-"));
+  EXPECT_NE(moving["updateRevision"], moving["currentRevision"]);
+  const Value done = with_conditions(set, {member("b", "b", 4), member("c", "c", 4)});
+  EXPECT_EQ(done["currentRevision"], done["updateRevision"]);
+  const Value behind = with_conditions(set, {member("b", "b", 4), member("a", "a", 3)});
+  EXPECT_EQ(behind["observedGeneration"], Value{3});
+  EXPECT_EQ(behind["currentRevision"].str(), "x-old");
+}
+
+TEST(InterpreterConditions, APodIsReadyOnceItIsInEveryCluster) {
+  const Value pod = object_of("v1", "Pod");
+  const std::string up = "{phase: Running, conditions: [{type: Ready, status: 'True'}]}";
+  EXPECT_EQ(says(with_conditions(pod, {up, up}), "Ready"), "True : ");
+  EXPECT_EQ(says(with_conditions(pod, {up, "{conditions: [{type: Ready, status: 'False', reason: R, message: why}]}"}),
+                 "Ready"),
+            "False R: m2: why");
+  EXPECT_EQ(says(with_conditions(pod, {up, "null"}), "Ready"), "Unknown NotReported: no status of member cluster m2");
+}
+
+TEST(InterpreterConditions, AnAutoscalerIsLimitedWhenOneClusterLimitsIt) {
+  const Value scaler = object_of("autoscaling/v2", "HorizontalPodAutoscaler");
+  const std::string able =
+      "{desiredReplicas: 1, conditions: [{type: AbleToScale, status: 'True', reason: A, message: mm},"
+      " {type: ScalingLimited, status: 'False', reason: F, message: fine}]}";
+  const std::string limited =
+      "{conditions: [{type: AbleToScale, status: 'False', reason: B, message: o},"
+      " {type: ScalingLimited, status: 'True', reason: T, message: p}]}";
+  EXPECT_EQ(says(with_conditions(scaler, {able, able}), "AbleToScale"), "True A: mm");
+  EXPECT_EQ(says(with_conditions(scaler, {able, "null"}), "ScalingLimited"), "False F: fine");
+  EXPECT_EQ(says(with_conditions(scaler, {able, limited}), "AbleToScale"), "False B: m2: o");
+  EXPECT_EQ(says(with_conditions(scaler, {able, limited}), "ScalingLimited"), "True T: m2: p");
+}
+
 TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_5_3) {
   EXPECT_EQ(
       aggregated(object_of("apps/v1", "DaemonSet"),
@@ -85,7 +197,7 @@ TEST(InterpreterAggregate, LoadBalancersAreUnitedAndSorted_5_3) {
                   "{loadBalancer: {ingress: [{hostname: b, ports: [{port: 1}, {port: 2}]}, {hostname: a}]}}", "null"}),
       yaml(
           R"({loadBalancer: {ingress: [{hostname: a}, {hostname: b, ports: [{port: 1}, {port: 2}]}, {ip: 9.9.9.9}]}})"));
-  EXPECT_FALSE(native::aggregate_status(object_of("v1", "Service"), Value::array(), kNoon))
+  EXPECT_FALSE(native::aggregate_status(object_of("v1", "Service"), Value::array(), kNoon, native::Conditions::kNone))
       << "its status is left alone";
   EXPECT_EQ(aggregated(object_of("networking.k8s.io/v1", "Ingress"),
                        {"{loadBalancer: {ingress: [{ip: 2.2.2.2}]}}",
@@ -182,9 +294,10 @@ TEST(InterpreterAggregate, BudgetsAndAutoscalers_5_3) {
 }
 
 TEST(InterpreterAggregate, OtherKindsKeepTheirStatus_T_15) {
-  EXPECT_FALSE(native::aggregate_status(yaml("{apiVersion: v1, kind: ConfigMap}"), items_of({"{a: 1}"}), kNoon));
-  EXPECT_FALSE(
-      native::aggregate_status(yaml("{apiVersion: example.com/v1, kind: Thing}"), items_of({"{a: 1}"}), kNoon));
+  EXPECT_FALSE(native::aggregate_status(yaml("{apiVersion: v1, kind: ConfigMap}"), items_of({"{a: 1}"}), kNoon,
+                                        native::Conditions::kNone));
+  EXPECT_FALSE(native::aggregate_status(yaml("{apiVersion: example.com/v1, kind: Thing}"), items_of({"{a: 1}"}), kNoon,
+                                        native::Conditions::kNone));
 }
 
 }  // namespace

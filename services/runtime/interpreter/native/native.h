@@ -11,7 +11,12 @@ namespace shiplog::interpreter::native {
 Result<std::optional<Replicas>> replicas(const Value& object);
 std::optional<Value> revise_replica(const Value& object, int64_t count);
 Result<std::optional<Value>> retain(const Value& desired, const Value& observed);
-std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now);
+/// What a template's status says besides the sums that upstream makes.
+enum class Conditions {
+  kNone,       ///< nothing: a fleet before fold version 4
+  kOfMembers,  ///< conditions of Deployments, Pods and HorizontalPodAutoscalers; a StatefulSet's generation, revisions
+};
+std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now, Conditions conditions);
 Result<Value> reflect_status(const Value& object);
 std::optional<bool> health(const Value& object);
 std::optional<std::vector<Dependency>> dependencies(const Value& object);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
 
@@ -43,6 +44,24 @@ Result<Value> counted(const Value& object, Fields fields, Fields always = {}) {
   return with_generations(std::move(status), object);
 }
 
+/// The conditions of these types, without the time of their last update, which moves with every pod.
+Value conditions_of(const Value& status, std::initializer_list<std::string_view> types) {
+  Value kept = Value::array();
+  for (const Value& condition : status["conditions"].items()) {
+    if (std::ranges::find(types, condition["type"].as_string()) == types.end()) continue;
+    Value one = condition;
+    one.erase("lastUpdateTime");
+    kept.push_back(std::move(one));
+  }
+  return kept;
+}
+
+void add_conditions(Value& reflected, const Value& status, std::initializer_list<std::string_view> types) {
+  if (reflected.is_null()) return;
+  Value conditions = conditions_of(status, types);
+  if (conditions.size() > 0) reflected.set("conditions", std::move(conditions));
+}
+
 bool caught_up(const Value& object) {
   return object["status"]["observedGeneration"].as_int() == object["metadata"]["generation"].as_int();
 }
@@ -86,14 +105,19 @@ Result<Value> reflect_status(const Value& object) {
   const std::string kind = kind_of(object);
   const Value& status = object["status"];
   if (kind == "apps/v1/Deployment") {
-    return counted(object, {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
-                            "observedGeneration"});
+    SHIPLOG_TRY(auto reflected, counted(object, {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+                                                 "unavailableReplicas", "observedGeneration"}));
+    add_conditions(reflected, status, {"Available", "Progressing"});  // upstream collects none
+    return reflected;
   }
   if (kind == "apps/v1/ReplicaSet") {
     return counted(object, {"readyReplicas", "availableReplicas", "observedGeneration"}, {"replicas"});
   }
-  if (kind == "apps/v1/StatefulSet") {  // T-5: its observedGeneration is not collected
-    return counted(object, {"currentReplicas", "readyReplicas", "updatedReplicas"}, {"availableReplicas", "replicas"});
+  if (kind == "apps/v1/StatefulSet") {  // unlike upstream (T-5) with its observedGeneration and revisions
+    return counted(object,
+                   {"currentReplicas", "readyReplicas", "updatedReplicas", "observedGeneration", "currentRevision",
+                    "updateRevision"},
+                   {"availableReplicas", "replicas"});
   }
   if (kind == "apps/v1/DaemonSet") {
     return counted(object, {"numberAvailable", "numberUnavailable", "updatedNumberScheduled", "observedGeneration"},
@@ -111,7 +135,9 @@ Result<Value> reflect_status(const Value& object) {
                   {"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy"});
   }
   if (kind == "autoscaling/v2/HorizontalPodAutoscaler") {
-    return chosen(status, {"currentReplicas"}, {"desiredReplicas"});
+    Value reflected = chosen(status, {"currentReplicas"}, {"desiredReplicas"});
+    add_conditions(reflected, status, {"AbleToScale", "ScalingActive", "ScalingLimited"});  // upstream collects none
+    return reflected;
   }
   return status;
 }

@@ -26,18 +26,21 @@ bool healthy(const std::string& api_version, const std::string& kind, const std:
 TEST(InterpreterStatus, WorkloadsCarryBothGenerations_T_5) {
   EXPECT_EQ(
       reflected("apps/v1", "Deployment", R"({replicas: 2, updatedReplicas: 2, readyReplicas: 1, availableReplicas: 1,
-      unavailableReplicas: 1, observedGeneration: 4, collisionCount: 9, conditions: [1]})"),
+      unavailableReplicas: 1, observedGeneration: 4, collisionCount: 9,
+      conditions: [{type: Available, status: 'True', lastUpdateTime: t, lastTransitionTime: u}, {type: Mine}]})"),
       yaml(R"({replicas: 2, updatedReplicas: 2, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 1,
-      observedGeneration: 4, generation: 4, resourceTemplateGeneration: 3})"));
+      observedGeneration: 4, generation: 4, resourceTemplateGeneration: 3,
+      conditions: [{type: Available, status: 'True', lastTransitionTime: u}]})"));
   EXPECT_EQ(reflected("apps/v1", "ReplicaSet", "{replicas: 0, observedGeneration: 4, fullyLabeledReplicas: 2}"),
             yaml("{replicas: 0, observedGeneration: 4, generation: 4, resourceTemplateGeneration: 3}"));
   EXPECT_EQ(reflected("apps/v1", "DaemonSet", "{desiredNumberScheduled: 3, numberAvailable: 2, observedGeneration: 4}"),
             yaml(R"({currentNumberScheduled: 0, desiredNumberScheduled: 3, numberAvailable: 2, numberMisscheduled: 0,
       numberReady: 0, observedGeneration: 4, generation: 4, resourceTemplateGeneration: 3})"));
-  EXPECT_EQ(
-      reflected("apps/v1", "StatefulSet", "{replicas: 2, currentReplicas: 1, observedGeneration: 4}"),
-      yaml("{replicas: 2, currentReplicas: 1, availableReplicas: 0, generation: 4, resourceTemplateGeneration: 3}"))
-      << "observedGeneration is not collected";
+  EXPECT_EQ(reflected("apps/v1", "StatefulSet",
+                      "{replicas: 2, currentReplicas: 1, observedGeneration: 4, updateRevision: r}"),
+            yaml(R"({replicas: 2, currentReplicas: 1, availableReplicas: 0, observedGeneration: 4, updateRevision: r,
+      generation: 4, resourceTemplateGeneration: 3})"))
+      << "unlike upstream with its observedGeneration";
 }
 
 TEST(InterpreterStatus, WithoutTheTemplatesGenerationThereIsNone_T_5) {
@@ -67,8 +70,8 @@ TEST(InterpreterStatus, OtherKinds_5_1) {
       reflected("policy/v1", "PodDisruptionBudget", "{expectedPods: 3, disruptedPods: {a: t}, conditions: [1]}"),
       yaml("{expectedPods: 3, disruptedPods: {a: t}, disruptionsAllowed: 0, desiredHealthy: 0, currentHealthy: 0}"));
   EXPECT_EQ(reflected("autoscaling/v2", "HorizontalPodAutoscaler",
-                      "{currentReplicas: 3, desiredReplicas: 0, conditions: [1]}"),
-            yaml("{currentReplicas: 3, desiredReplicas: 0}"));
+                      "{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}, {type: Mine}]}"),
+            yaml("{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}]}"));
 }
 
 TEST(InterpreterStatus, AnyOtherKindGivesItsWholeStatus_L_3) {

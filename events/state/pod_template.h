@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// Ten letters and digits that identify a pod template: the suffix of the names of a Deployment's ReplicaSets and of
+/// the ControllerRevisions of a StatefulSet or DaemonSet. Equal templates have equal hashes on every machine. It has 47
+/// bits, so two templates of one workload practically never share a hash.
+std::string template_hash(const Value& pod_template);
+
+}  // namespace shiplog

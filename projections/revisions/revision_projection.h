@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/result.h"
+#include "projections/store/checkpoint.h"
+#include "projections/store/connection.h"
+#include "projections/store/folded_entry.h"
+
+namespace shiplog {
+
+/// Writes which pod templates the workloads with a rollout history have had.
+class RevisionProjection {
+ public:
+  static Result<RevisionProjection> create(store::Connection& connection, store::TypeIds& types);
+  Result<void> apply(const FoldedEntry& folded);
+
+ private:
+  RevisionProjection(store::Connection& connection, store::TypeIds& types) : connection_{connection}, types_{types} {}
+  Result<void> follow(int64_t type, const Change& change, UtcMillis time);
+  Result<void> number(int64_t type, const Change& change, UtcMillis time);
+  Result<void> trim(int64_t type, const Change& change);
+
+  store::Connection& connection_;
+  store::TypeIds& types_;
+};
+
+}  // namespace shiplog
