@@ -88,7 +88,12 @@ Value recorded_dependencies(const Value& binding) {
   const auto text = annotation_of(binding, kDependenciesAnnotation);
   if (text.empty()) return {};
   auto list = parse_stored_json(text);  // what a user has made of it may be no JSON
-  return list && list.value().is_array() ? std::move(list).value() : Value{};
+  if (!list || !list.value().is_array()) return {};
+  const Value& ns = binding["metadata"]["namespace"];
+  if (std::ranges::any_of(list.value().items(), [&](const Value& one) { return one["namespace"] != ns; })) {
+    std::erase_if(list.value().edit_items(), [&](const Value& one) { return one["namespace"] != ns; });
+  }
+  return std::move(list).value();
 }
 
 ObjectKey attached_binding(const ObjectKey& referrer, std::string_view kind, std::string_view name) {

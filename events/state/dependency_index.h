@@ -36,7 +36,8 @@ class DependencyIndex {
   std::map<std::string, std::set<ObjectKey>, std::less<>> selecting_;
 };
 
-/// The dependencies that a binding has recorded, as a list; null: none.
+/// The dependencies that a binding has recorded, as a list; null: none. Those outside its namespace are left out: an
+/// object that refers to another namespace's Secret does not take it along.
 Value recorded_dependencies(const Value& binding);
 /// The binding that a dependency of `referrer` gets: in the referrer's namespace, named N-1 (B-32).
 ObjectKey attached_binding(const ObjectKey& referrer, std::string_view kind, std::string_view name);

@@ -7,6 +7,7 @@
 #include "events/base/utf8.h"
 #include "projections/objects/object_query.h"
 #include "services/api/admission/admission.h"
+#include "services/api/auth/gate.h"
 #include "services/api/context.h"
 #include "services/api/webhooks/ask.h"
 
@@ -216,6 +217,10 @@ void delete_one(const ServerPtr& server, const ContextPtr& context, const Delete
   if (auto allowed = admit_delete(*context->kind, old); !allowed) {
     server->record_denial(context, allowed.error());
     return deleted(allowed.error(), false);
+  }
+  if (const auto refused = refuse_deletion(*server, *context, key, old)) {
+    server->record_denial(context, *refused);
+    return deleted(*refused, false);
   }
   if (!must_ask(*server, *context, true, "DELETE", "") && !must_ask(*server, *context, false, "DELETE", "")) {
     return append_deletion(server, context, options, key, old, std::move(deleted));

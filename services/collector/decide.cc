@@ -6,7 +6,7 @@
 
 #include "events/base/utf8.h"
 #include "events/state/binding.h"
-#include "events/state/served.h"
+#include "events/state/bound_template.h"
 #include "events/state/work.h"
 #include "services/collector/manifest_status.h"
 #include "services/runtime/interpreter/interpreter.h"
@@ -97,6 +97,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
   for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
     if (work.type != type::kWork || deleting(state.value_of(work))) continue;
+    if (!rendered_for(state.value_of(work), key)) continue;
     reported = reported || !state.value_of(work)["status"].is_empty();
     SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
     by_cluster[cluster_of_space(work.ns)] = std::move(item);
@@ -123,9 +124,10 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
                       : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
 
   std::optional<Error> aggregation_error;
-  const auto served = served_kind(state, binding.api_version, binding.kind);
-  if (served) {
-    const ObjectKey template_key = served->key(binding.ns, binding.name);
+  // What the binding may not refer to gets no status from it.
+  const auto bound = bound_template(state, key, object->value["spec"]["resource"]);
+  if (bound && bound.value()) {
+    const ObjectKey& template_key = *bound.value();
     const Value& template_object = state.value_of(template_key);
     Result<std::optional<Value>> aggregated = std::optional<Value>{};
     if (!template_object.is_null()) {

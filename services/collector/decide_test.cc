@@ -111,8 +111,11 @@ class CollectorDecide : public ::testing::Test {
     for (const char* name : {"m1", "m2"}) {
       stage.put(work_key(name, web),
                 Value::object(
-                    {{"metadata", Value::object({{"generation", 1},
-                                                 {"labels", Value::object({{label::kBindingId, "id-defaultweb"}})}})},
+                    {{"metadata",
+                      Value::object({{"generation", 1},
+                                     {"labels", Value::object({{label::kBindingId, "id-defaultweb"}})},
+                                     {"annotations", Value::object({{annotation::kBindingNamespace, "default"},
+                                                                    {annotation::kBindingName, "web-deployment"}})}})},
                      {"spec", Value::object({{"workload", Value::object({{"manifests", Value::array({web})}})}})}}));
     }
   }
@@ -155,6 +158,34 @@ TEST_F(CollectorDecide, SumsWorksUpIntoBindingAndTemplate_T_7_T_9_T_11) {
   const Value& status = stage.state().value_of({"deployments.apps", "default", "web"})["status"];
   EXPECT_EQ(status["readyReplicas"], Value{5});
   EXPECT_EQ(status["observedGeneration"], Value{1});
+}
+
+TEST_F(CollectorDecide, AWorkThatWasNotRenderedForTheBindingHasNoSay) {
+  report("m1", 2);
+  Value foreign = stage.state().value_of(work_key("m1", web));
+  foreign.edit("metadata").edit("annotations").set(annotation::kBindingName, "other-deployment");
+  foreign.edit("metadata").set("name", "foreign");
+  stage.put({type::kNamespace, "", "karmada-es-m3"}, namespace_object("karmada-es-m3"));
+  stage.put({type::kWork, execution_space("m3"), "foreign"}, foreign);
+  const Value& reported = decide();
+  EXPECT_EQ(reported["status"]["aggregatedStatus"].size(), 2U) << "the label alone does not count";
+}
+
+TEST_F(CollectorDecide, AnObjectThatTheBindingMayNotReferToGetsNoStatus) {
+  stage.put({type::kNamespace, "", "victim"}, namespace_object("victim"));
+  const ObjectKey theirs{"deployments.apps", "victim", "web"};
+  stage.put(theirs, deployment("victim", "web", 5));
+  for (const char* cluster : {"m1", "m2"}) {
+    Value work = stage.state().value_of(work_key(cluster, web));
+    work.edit("spec").edit("workload").set("manifests", Value::array({deployment("victim", "web", 5)}));
+    stage.put(work_key(cluster, web), work);
+  }
+  report("m1", 2);
+  Value changed = stage.state().value_of(key);
+  changed.edit("spec").edit("resource").set("namespace", "victim");
+  stage.put(key, changed);
+  decide();
+  EXPECT_TRUE(stage.state().value_of(theirs)["status"].is_null());
 }
 
 TEST_F(CollectorDecide, WhatIsNotWhereItShouldBeIsNotFullyApplied_T_9) {

@@ -5,9 +5,11 @@
 
 #include "events/base/json.h"
 #include "events/state/binding.h"
+#include "events/state/bound_template.h"
 #include "events/state/served.h"
 #include "events/state/skipped.h"
 #include "events/state/work.h"
+#include "services/dispatcher/authority.h"
 #include "services/dispatcher/outcome.h"
 #include "services/dispatcher/overrides/overrides.h"
 #include "services/dispatcher/render.h"
@@ -50,7 +52,7 @@ std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
   if (binding.permanent_id.empty()) return works;
   const char* key = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
   for (const ObjectKey& one : state.labelled(key, binding.permanent_id)) {
-    if (one.type == type::kWork) works.push_back(one);
+    if (one.type == type::kWork && rendered_for(state.value_of(one), binding.key)) works.push_back(one);
   }
   return works;
 }
@@ -102,13 +104,14 @@ Decision take_back(const State& state, const ObjectKey& key, const Object& objec
   return decision;
 }
 
-/// The manifest of one target with what the Work is to say of its overrides.
-Result<Value> overridden(const Overrides& overrides, Value manifest, const Cluster& cluster, Source& source,
-                         std::vector<std::string>& steps) {
+/// The manifest of one target, made from the template `object`, with what the Work is to say of its overrides.
+Result<Value> overridden(const Overrides& overrides, const Value& object, Value manifest, const Cluster& cluster,
+                         Source& source, std::vector<std::string>& steps) {
   SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster));
   if (!result.applied_cluster.is_null()) source.applied_cluster_overrides = to_json(result.applied_cluster);
   if (!result.applied_namespaced.is_null()) source.applied_overrides = to_json(result.applied_namespaced);
   steps = std::move(result.steps);
+  SHIPLOG_TRY(check_authority(object, result.manifest));  // interpreters make manifests too
   return pruned(std::move(result.manifest));
 }
 
@@ -119,8 +122,21 @@ ObjectKey work_of(const Value& manifest, const std::string& cluster) {
                     manifest["metadata"]["name"].as_string())};
 }
 
-/// An override that calls the manifest something else moves it to another Work. Upstream leaves the former one and its
-/// object behind; here a binding has one Work a cluster.
+/// Names of Works are hashes: one that another binding rendered is not replaced. One that is not rendered any more by
+/// the binding that it names is free.
+bool belongs_to_another(const State& state, const Value& work, const Binding& binding) {
+  if (work.is_null() || rendered_for(work, binding.key)) return false;
+  for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+    const auto id = label_of(work, label);
+    if (id.empty()) continue;
+    for (const ObjectKey& one : state.labelled(label, id)) {
+      if (one.type != type::kWork && one != binding.key && rendered_for(work, one)) return true;
+    }
+  }
+  return false;
+}
+
+/// A Work of an earlier build, which let overrides rename the manifest. Here a binding has one Work a cluster.
 void delete_former(const State& state, const std::vector<ObjectKey>& present, const ObjectKey& work,
                    Decision& decision) {
   for (const ObjectKey& one : present) {
@@ -146,7 +162,7 @@ void render_targets(const State& state, const Object& object, const Binding& bin
     std::vector<std::string> steps;
     const auto rendered = [&]() -> Result<Value> {
       SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
-      return overridden(overrides, std::move(scaled), *cluster, source, steps);
+      return overridden(overrides, source_object, std::move(scaled), *cluster, source, steps);
     };
     auto manifest = rendered();
     if (!manifest) {
@@ -155,6 +171,10 @@ void render_targets(const State& state, const Object& object, const Binding& bin
     }
     source.conflict_resolution = conflict_resolution(manifest.value(), binding);
     const ObjectKey work = work_of(manifest.value(), target.cluster);
+    if (belongs_to_another(state, state.value_of(work), binding)) {
+      outcome.failed(target.cluster, Error{ErrorCode::kConflict, to_string(work) + " belongs to another binding"});
+      continue;
+    }
     if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
     std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
     if (binding.divisible()) summary += " with " + std::to_string(target.replicas) + " replicas";
@@ -195,10 +215,17 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
   }
   if (purging) return non_empty(std::move(decision));  // B-2: nothing new anywhere before the old cluster is clean
 
-  const auto served = served_kind(state, binding.api_version, binding.kind);
-  const Value& source_object = served ? state.value_of(served->key(binding.ns, binding.name)) : state.value_of({});
-  if (source_object.is_null()) return non_empty(std::move(decision));
   Outcome outcome{key};
+  const auto source_key = bound_template(state, key, spec["resource"]);
+  if (!source_key) {
+    for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, source_key.error());
+    outcome.report(object, decision);
+    return non_empty(std::move(decision));
+  }
+  const Value& source_object = state.value_of(source_key.value().value_or(ObjectKey{}));
+  // A binding of an object that was deleted and made anew is on its way out, too (D-30).
+  const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
+  if (source_object.is_null() || another) return non_empty(std::move(decision));
   render_targets(state, object, binding, source_object, present, now, decision, outcome);
   outcome.report(object, decision);
   return outcome.concluded(std::move(decision));
@@ -213,7 +240,7 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
   for (const auto& [name, cluster] : state.clusters()) {
     Source source{"", "", "", "", false, "", "", ""};
     std::vector<std::string> steps;
-    auto manifest = overridden(overrides, object.value, cluster, source, steps);
+    auto manifest = overridden(overrides, object.value, object.value, cluster, source, steps);
     if (!manifest) {
       outcome.failed(name, manifest.error());
       continue;

@@ -79,11 +79,16 @@ Value work_around(Value manifest, const ObjectKey& work, const Value& object, co
   const auto old_id = label_of(before, label::kWorkId);
   const std::string id = old_id.empty() ? work_id(work, source) : std::string{old_id};
 
+  // Neither template nor override says which binding the manifest belongs to.
   Value labels = manifest["metadata"]["labels"];
+  for (const char* key : {label::kBindingId, label::kClusterBindingId}) labels.erase(key);
   if (!source.label_key.empty()) labels.set(source.label_key, source.label_value);
   labels.set(label::kManaged, "true");
   labels.set(label::kWorkId, id);
   Value annotations = manifest["metadata"]["annotations"];
+  for (const char* key : {annotation::kBindingNamespace, annotation::kBindingName, annotation::kClusterBindingName}) {
+    annotations.erase(key);
+  }
   add_all(annotations, binding_reference(source));
   const int64_t generation = object["metadata"]["generation"].as_int();
   if (generation > 0) annotations.set(annotation::kTemplateGeneration, std::to_string(generation));

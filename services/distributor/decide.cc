@@ -3,7 +3,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/state/binding.h"
-#include "events/state/served.h"
+#include "events/state/bound_template.h"
 #include "services/distributor/attached.h"
 #include "services/runtime/interpreter/interpreter.h"
 
@@ -43,10 +43,9 @@ Result<void> resolve(const State& state, const ObjectKey& key, const Object& obj
   if (!recorded && spec["clusters"].size() == 0) return ok();  // B-28: not before it is placed
   // D-39: a binding whose policy has gone stays as it was, and what it was rendered from needs what it needed then.
   if (recorded && !binding_from(key, object.value).claimed) return ok();
-  const Value& resource = spec["resource"];
-  const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
-  if (!served) return ok();
-  const Value& source = state.value_of(served->key(resource["namespace"].as_string(), resource["name"].as_string()));
+  const auto bound = bound_template(state, key, spec["resource"]);
+  if (!bound || !bound.value()) return ok();
+  const Value& source = state.value_of(*bound.value());
   if (source.is_null()) return ok();
   SHIPLOG_TRY(const auto found, interpreter::dependencies(state, source, now));
   if (!found) return ok();
@@ -55,7 +54,9 @@ Result<void> resolve(const State& state, const ObjectKey& key, const Object& obj
   Explanation why;
   why.summary = source["kind"].str() + " " + source["metadata"]["name"].str() + " refers to " +
                 std::to_string(found->size()) + (found->size() == 1 ? " object" : " objects");
-  for (const interpreter::Dependency& one : *found) why.steps.push_back(called(one));
+  for (const interpreter::Dependency& one : *found) {
+    why.steps.push_back(called(one) + (one.ns == key.ns ? "" : ": not propagated, it is in another namespace"));
+  }
   why.inputs_digest = to_string(siphash128(to_json(source["spec"])));
   decision.events.push_back(DependenciesResolved{key, std::move(list), std::move(why)});
   decision.expects.push_back({key, object.revision});

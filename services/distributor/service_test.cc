@@ -87,6 +87,21 @@ TEST_F(Distributor, RecordsWhatTheTemplateRefersTo_B_29) {
   EXPECT_EQ(generation, 1) << "nobody else is to look at it again";
 }
 
+TEST_F(Distributor, WhatIsInAnotherNamespaceIsNotFollowed) {
+  stage.put({type::kNamespace, "", "victim"}, namespace_object("victim"));
+  stage.put({"configmaps", "victim", "settings"}, config_map("victim", "settings", "theirs"));
+  const ObjectKey web = place(workload("web", {}), {{"m1", 2}});
+  Value changed = value(web);
+  changed.edit("metadata")
+      .edit("annotations")
+      .set(kDependenciesAnnotation,
+           R"([{"apiVersion":"v1","kind":"ConfigMap","namespace":"victim","name":"settings"}])");
+  stage.put(web, changed);
+  run();
+  EXPECT_TRUE(attached("settings").is_null());
+  EXPECT_TRUE(value({type::kResourceBinding, "victim", "settings-configmap"}).is_null());
+}
+
 TEST_F(Distributor, NothingBeforeItIsPlacedOrWithoutTheFlag_B_28) {
   config("settings");
   const ObjectKey web = place(workload("web", {"settings"}), {});

@@ -2,20 +2,14 @@
 #include <set>
 
 #include "events/base/base64.h"
-#include "events/base/hash.h"
-#include "events/base/ids.h"
-#include "events/base/json.h"
 #include "events/base/quantity.h"
-#include "events/state/manifest.h"
 #include "events/state/object.h"
-#include "events/state/work.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 #include "services/runtime/interpreter/customizations.h"
 #include "services/runtime/interpreter/webhooks.h"
 
-// Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2),
-// bindings written by hand (api 5.2).
+// Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2).
 
 namespace shiplog::api {
 namespace {
@@ -382,53 +376,6 @@ void check_interpreter_webhooks(const Value& object, const Write&, Causes& cause
   }
 }
 
-// --- ResourceBinding
-
-void check_binding(const Value& object, const Write&, Causes& causes) {
-  const std::string_view dependencies = annotation_of(object, "resourcebinding.karmada.io/dependencies");
-  if (!dependencies.empty()) {
-    const auto list = parse_json(dependencies);
-    if (!list || !list.value().is_array()) {
-      causes.invalid("metadata.annotations[resourcebinding.karmada.io/dependencies]", Value{dependencies},
-                     "annotation value must be a valid JSON list");
-    }
-  }
-  std::set<std::string> names;
-  const Value& components = object["spec"]["components"];
-  for (size_t i = 0; i < components.size(); ++i) {
-    const Value& name = components[i]["name"];
-    if (name.is_empty()) {
-      causes.required(at("spec.components", i) + ".name");
-    } else if (!names.insert(name.str()).second) {
-      causes.duplicate(at("spec.components", i) + ".name", name);
-    }
-  }
-}
-
-/// B-14, B-23: what the dispatcher sees to in the Works that it renders. Those are found as they should be.
-void fill_work(Value& object, const Write& write) {
-  if (label_of(object, label::kWorkId).empty()) {
-    const std::string kept{write.old == nullptr ? "" : label_of(*write.old, label::kWorkId)};
-    EntryId id;
-    const std::string seed = object["metadata"]["namespace"].str() + "/" + object["metadata"]["name"].str() + " " +
-                             std::to_string(write.now.value);
-    const Hash128 hash = siphash128(seed);
-    for (size_t i = 0; i < 8; ++i) {
-      id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
-      id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
-    }
-    object.edit("metadata").edit("labels").set(label::kWorkId, kept.empty() ? uid_from(id, 0) : kept);
-  }
-  if (object["spec"]["workload"]["manifests"].size() == 0) return;
-  const Value id{label_of(object, label::kWorkId)};
-  for (Value& manifest : object.edit("spec").edit("workload").edit("manifests").edit_items()) {
-    if (!manifest.is_object()) continue;
-    manifest = pruned(std::move(manifest));
-    manifest.edit("metadata").edit("labels").set(label::kWorkId, id);
-    record_managed_keys(manifest);
-  }
-}
-
 }  // namespace
 
 const std::vector<Rules>& extension_rules() {
@@ -453,8 +400,6 @@ const std::vector<Rules>& extension_rules() {
       {.type = "resourceinterpreterwebhookconfigurations.config.karmada.io",
        .webhook = "config.karmada.io",
        .check = check_interpreter_webhooks},
-      {.type = type::kResourceBinding, .webhook = "resourcebinding.karmada.io", .check = check_binding},
-      {.type = type::kWork, .webhook = "work.karmada.io", .fill = fill_work},
   };
   return kRules;
 }

@@ -96,50 +96,5 @@ TEST(ExtensionAdmission, InterpreterScriptsHaveToParse_L_17) {
   EXPECT_EQ(fields_of(with("function Retain(a, b) return")), "spec.customizations.retention.luaScript");
 }
 
-TEST(ExtensionAdmission, BindingsWrittenByHand) {  // api 5.2
-  Value object = named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}})");
-  EXPECT_TRUE(create("resourcebindings.work.karmada.io", object).has_value());
-  object.edit("metadata").edit("annotations").set("resourcebinding.karmada.io/dependencies", "{");
-  const auto refused = create("resourcebindings.work.karmada.io", object);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, ErrorCode::kForbidden);
-}
-
-TEST(ExtensionAdmission, ComponentsOfABindingHaveNamesOfTheirOwn_M_7) {
-  const auto with = [](const char* components) {
-    return fields_of(create("resourcebindings.work.karmada.io",
-                            named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
-                                           "components":)" +
-                                           std::string{components} + "}")));
-  };
-  EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"b","replicas":1}])"), "no error");
-  EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"a","replicas":1}])"), "spec.components[1].name");
-  EXPECT_EQ(with(R"([{"name":"","replicas":1}])"), "spec.components[0].name");
-}
-
-TEST(ExtensionAdmission, WorksWrittenByHandArePrunedAndMarked_B_14_B_23) {
-  const char* type = "works.work.karmada.io";
-  const auto made =
-      create(type, named("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":
-      {"name":"c","uid":"u","resourceVersion":"7","finalizers":["x"],"labels":{"a":"b"}},"status":{"x":1}}]}})"));
-  ASSERT_TRUE(made.has_value()) << message_of(made);
-  const std::string id = made.value()["metadata"]["labels"]["work.karmada.io/permanent-id"].str();
-  EXPECT_EQ(id.size(), 36U);
-  EXPECT_EQ(to_json(made.value()["spec"]["workload"]["manifests"]),
-            R"([{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{)"
-            R"("resourcetemplate.karmada.io/managed-annotations":"resourcetemplate.karmada.io/managed-annotations,)"
-            R"(resourcetemplate.karmada.io/managed-labels","resourcetemplate.karmada.io/managed-labels":)"
-            R"("a,work.karmada.io/permanent-id"},"labels":{"a":"b","work.karmada.io/permanent-id":")" +
-                id + R"("},"name":"c"}}])");
-  Value old = made.value();
-  old.edit("metadata").set("resourceVersion", "7");
-  Value bare = old;
-  bare.edit("metadata").erase("labels");
-  const auto again = update(type, old, bare);
-  ASSERT_TRUE(again.has_value()) << message_of(again);
-  EXPECT_EQ(again.value()["metadata"]["labels"]["work.karmada.io/permanent-id"].str(), id) << "it keeps its id";
-  EXPECT_EQ(again.value()["spec"], old["spec"]) << "once is enough";
-}
-
 }  // namespace
 }  // namespace shiplog::api

@@ -274,6 +274,31 @@ void check_pointer(const Value& pointer, const std::string& field, Causes& cause
   }
 }
 
+/// Overrides fail where they would make another object of a template (see events/state/identity.h). A path that can do
+/// nothing else is refused when it is written.
+void check_not_identity(const Value& pointer, const std::string& field, Causes& causes) {
+  for (const std::string_view identity : {"/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"}) {
+    if (pointer.as_string() != identity) continue;
+    causes.forbidden(field, "an override may not change " + std::string{identity} +
+                                ": an object keeps its apiVersion, kind, "
+                                "namespace and name in every cluster");
+  }
+}
+
+void check_identity_paths(const Value& overriders, const std::string& field, Causes& causes) {
+  for (size_t i = 0; i < overriders["plaintext"].size(); ++i) {
+    check_not_identity(overriders["plaintext"][i]["path"], at(field + ".plaintext", i) + ".path", causes);
+  }
+  for (size_t i = 0; i < overriders["fieldOverrider"].size(); ++i) {
+    check_not_identity(overriders["fieldOverrider"][i]["fieldPath"], at(field + ".fieldOverrider", i) + ".fieldPath",
+                       causes);
+  }
+  for (size_t i = 0; i < overriders["imageOverrider"].size(); ++i) {
+    check_not_identity(overriders["imageOverrider"][i]["predicate"]["path"],
+                       at(field + ".imageOverrider", i) + ".predicate.path", causes);
+  }
+}
+
 void check_field_overrider(const Value& overrider, const std::string& field, Causes& causes) {
   check_pointer(overrider["fieldPath"], field + ".fieldPath", causes);
   if ((overrider["json"].size() > 0) == (overrider["yaml"].size() > 0)) {
@@ -312,8 +337,12 @@ void check_override(const Value& object, const Write& write, Causes& causes) {
       causes.invalid("spec.overriders", spec["overriders"], "overrideRules and overriders can't co-exist");
     }
   }
+  // What was stored before this check existed can still be labelled and deleted.
+  const bool new_spec = write.old == nullptr || (*write.old)["spec"] != spec;
+  if (new_spec) check_identity_paths(spec["overriders"], "spec.overriders", causes);
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string rule = at("spec.overrideRules", i);
+    if (new_spec) check_identity_paths(rules[i]["overriders"], rule + ".overriders", causes);
     check_affinity(rules[i]["targetCluster"], rule + ".targetCluster", causes);
     const Value& overriders = rules[i]["overriders"];
     const std::string field = rule + ".overriders";

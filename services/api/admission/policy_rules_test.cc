@@ -169,6 +169,35 @@ TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, ap
   EXPECT_EQ(made.value()["spec"]["resourceSelectors"][0]["namespace"].as_string(), "default");
 }
 
+TEST(OverrideAdmission, NoPathLeadsToTheIdentityOfAnObject) {
+  Value policy = json(R"({"metadata":{"name":"o"},"spec":{"overrideRules":[{"overriders":{
+      "plaintext":[{"path":"/apiVersion","operator":"replace","value":"rbac.authorization.k8s.io/v1"},
+                   {"path":"/kind","operator":"replace","value":"ClusterRoleBinding"},
+                   {"path":"/metadata/namespace","operator":"remove"},{"path":"/metadata/annotations","operator":"remove"}],
+      "fieldOverrider":[{"fieldPath":"/metadata/name","yaml":[{"subPath":"","operator":"replace","value":"x"}]}],
+      "imageOverrider":[{"predicate":{"path":"/metadata/namespace"},"component":"Tag","operator":"remove"}]}}]}})");
+  const auto refused = create(kOverrides, policy);
+  EXPECT_EQ(fields_of(refused),
+            "spec.overrideRules[0].overriders.plaintext[0].path,spec.overrideRules[0].overriders.plaintext[1].path,"
+            "spec.overrideRules[0].overriders.plaintext[2].path,"
+            "spec.overrideRules[0].overriders.fieldOverrider[0].fieldPath,"
+            "spec.overrideRules[0].overriders.imageOverrider[0].predicate.path");
+  EXPECT_NE(message_of(refused).find("an override may not change /apiVersion"), std::string::npos)
+      << message_of(refused);
+  EXPECT_EQ(fields_of(create(kOverrides, json(R"({"metadata":{"name":"o"},"spec":{"overriders":{
+      "plaintext":[{"path":"/metadata/namespace","operator":"replace","value":"x"}]}}})"))),
+            "spec.overriders.plaintext[0].path");
+
+  // A policy of an earlier build can be labelled and replaced by a better one, but not made worse.
+  policy.edit("metadata").set("namespace", "default");
+  policy.edit("metadata").set("resourceVersion", "7");
+  Value labelled = policy;
+  labelled.edit("metadata").edit("labels").set("a", "b");
+  EXPECT_EQ(fields_of(update(kOverrides, policy, labelled)), "no error");
+  labelled.edit("spec").edit("overrideRules").edit_items()[0].edit("overriders").erase("fieldOverrider");
+  EXPECT_NE(fields_of(update(kOverrides, policy, labelled)), "no error");
+}
+
 TEST(OverrideAdmission, FieldOverriders) {  // D-34
   EXPECT_EQ(fields_of(create(kOverrides, json(R"({"metadata":{"name":"o"},"spec":{"overrideRules":[{"overriders":{
       "fieldOverrider":[{"fieldPath":"data"},{"fieldPath":"/data/a","json":[{"subPath":"/x","operator":"add"},

@@ -49,6 +49,7 @@ const std::vector<Rules>& policy_rules();
 const std::vector<Rules>& cluster_rules();
 const std::vector<Rules>& quota_rules();
 const std::vector<Rules>& extension_rules();
+const std::vector<Rules>& binding_rules();
 const std::vector<Rules>& endpoint_rules();
 const std::vector<Rules>& network_rules();
 const std::vector<Rules>& storage_rules();

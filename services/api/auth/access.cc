@@ -5,6 +5,7 @@
 #include "services/api/auth/rbac/aggregate.h"
 #include "services/api/auth/rbac/bootstrap.h"
 #include "services/api/auth/rbac/escalation.h"
+#include "services/api/auth/rbac/owned_kinds.h"
 #include "services/api/own_entry.h"
 #include "services/runtime/log.h"
 
@@ -24,6 +25,12 @@ std::optional<Error> Access::escalation(const User& user, const ObjectKey& key, 
                                         const Value& object) const {
   const std::shared_lock lock{mutex_};
   return api::escalation(policy_, user, key, old, object);
+}
+
+std::optional<Error> Access::refuse_owned(const User& user, const ObjectKey& key, const Value& old,
+                                          const Value& object) const {
+  const std::shared_lock lock{mutex_};
+  return api::refuse_owned(policy_, user, key, old, object);
 }
 
 void Access::load(const State& state) {

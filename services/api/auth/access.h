@@ -14,7 +14,7 @@ namespace shiplog::api {
 
 /// Who may do what, now: the roles and bindings in the state. Asked on any thread, kept up to date on the fold thread,
 /// so that whoever was answered that a binding is gone is held to it at once.
-/// Threads: decide(), held() and escalation() from any; the rest on the executor.
+/// Threads: decide(), held(), escalation() and refuse_owned() from any; the rest on the executor.
 class Access final : public Observer {
  public:
   /// AUTHZ-1 to AUTHZ-3.
@@ -22,6 +22,9 @@ class Access final : public Observer {
   RbacPolicy::Held held(const User& user, const std::string& ns) const;
   /// See rbac/escalation.h.
   std::optional<Error> escalation(const User& user, const ObjectKey& key, const Value& old, const Value& object) const;
+  /// See rbac/owned_kinds.h.
+  std::optional<Error> refuse_owned(const User& user, const ObjectKey& key, const Value& old,
+                                    const Value& object) const;
 
   /// Takes in what a restored state holds.
   void load(const State& state);

@@ -156,8 +156,15 @@ std::optional<Error> refuse_write(const Server& server, const Context& context, 
     const auto decision = decide(server, context.user, wanted);
     if (!decision.allowed) return forbidden(context.user, wanted, decision.reason);
   }
-  if (!rbac::is_rbac(key.type) || server.options.access == nullptr) return std::nullopt;
-  return server.options.access->escalation(context.user, key, old, object);
+  if (server.options.access == nullptr) return std::nullopt;
+  if (auto owned = server.options.access->refuse_owned(context.user, key, old, object)) return owned;
+  return rbac::is_rbac(key.type) ? server.options.access->escalation(context.user, key, old, object) : std::nullopt;
+}
+
+std::optional<Error> refuse_deletion(const Server& server, const Context& context, const ObjectKey& key,
+                                     const Value& old) {
+  if (server.options.access == nullptr) return std::nullopt;
+  return server.options.access->refuse_owned(context.user, key, old, {});
 }
 
 }  // namespace shiplog::api

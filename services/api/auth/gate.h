@@ -29,8 +29,12 @@ void serve_review(const ServerPtr& server, const ContextPtr& context);
 void serve_token_request(const ServerPtr& server, const ContextPtr& context);
 
 /// What can only be said with the object at hand: a role or binding that would hand out more than its author holds
-/// (AUTHZ-5), or a patch that would create without the permission to. `old`: null when there is none.
+/// (AUTHZ-5), a field that only the control plane writes (rbac/owned_kinds.h), or a patch that would create without the
+/// permission to. `old`: null when there is none.
 std::optional<Error> refuse_write(const Server& server, const Context& context, const ObjectKey& key, const Value& old,
                                   const Value& object);
+/// The same of a deletion.
+std::optional<Error> refuse_deletion(const Server& server, const Context& context, const ObjectKey& key,
+                                     const Value& old);
 
 }  // namespace shiplog::api

@@ -151,18 +151,56 @@ TEST_F(DispatchOverridden, WithoutFailuresNothingIsSaidOfThem) {
   EXPECT_TRUE(synced(bound).is_null());
 }
 
-TEST_F(DispatchOverridden, AnotherNameIsAnotherWork_B_26) {
-  policy("default", "rename",
-         rule(kOnM1, R"({"plaintext": [{"path": "/metadata/name", "operator": "replace", "value": "web-one"}]})"));
-  const ObjectKey renamed{"deployments.apps", "default", "web-one"};
-  EXPECT_FALSE(on_member("m1", renamed).is_null());
-  EXPECT_TRUE(on_member("m1", web_key).is_null()) << "the former Work goes, with its object";
-  EXPECT_TRUE(work("m1").is_null());
-  EXPECT_FALSE(on_member("m2", web_key).is_null());
-  stage.write({DeletionRequested{.object = {type::kOverridePolicy, "default", "rename"}}});
+TEST_F(DispatchOverridden, AnotherIdentityFailsItsTarget) {
+  const auto refused = [&](const std::string& operations) {
+    policy("default", "other", rule(kOnM1, R"({"plaintext": [)" + operations + "]}"));
+    EXPECT_EQ(synced(bound)["status"], Value{"False"}) << operations;
+    EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{1}) << "what was rendered before stays";
+    return synced(bound)["message"].str();
+  };
+  const std::string failed = "Apply override policy(default/other) for cluster(m1) failed: rule 1: ";
+  const std::string another = "the result is another object than Deployment web: it changes ";
+  EXPECT_EQ(refused(R"({"path": "/metadata/namespace", "operator": "replace", "value": "kube-system"})"),
+            failed + another + "metadata.namespace");
+  EXPECT_EQ(refused(R"({"path": "/apiVersion", "operator": "replace", "value": "rbac.authorization.k8s.io/v1"},
+                       {"path": "/kind", "operator": "replace", "value": "ClusterRoleBinding"},
+                       {"path": "/metadata/namespace", "operator": "remove"})"),
+            failed + another + "apiVersion, kind, metadata.namespace");
+  EXPECT_EQ(refused(R"({"path": "/metadata/name", "operator": "replace", "value": "web-one"})"),
+            failed + another + "metadata.name");
+  EXPECT_EQ(image_on("m2"), "nginx:1");
+
+  stage.write({DeletionRequested{.object = {type::kOverridePolicy, "default", "other"}}});
   run();
-  EXPECT_TRUE(on_member("m1", renamed).is_null());
-  EXPECT_FALSE(on_member("m1", web_key).is_null());
+  EXPECT_EQ(synced(bound)["status"], Value{"True"});
+}
+
+TEST_F(DispatchOverridden, RightsOfAnRbacObjectAreThoseOfItsTemplate) {
+  const Value granting = json(R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+      "metadata": {"name": "own", "namespace": "default"}, "subjects": [{"kind": "User", "name": "ann"}],
+      "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}})");
+  const ObjectKey granting_key{"rolebindings.rbac.authorization.k8s.io", "default", "own"};
+  policy("default", "more", rule(kOnM1, R"({"plaintext": [
+      {"path": "/roleRef", "operator": "replace", "value": {"kind": "ClusterRole", "name": "cluster-admin"}}]})"));
+  stage.put(granting_key, granting);
+  const Value made = binding(granting, {{"m1", 0}, {"m2", 0}});
+  stage.put(testing::binding_key(made), made);
+  run();
+  EXPECT_TRUE(on_member("m1", granting_key).is_null());
+  EXPECT_FALSE(on_member("m2", granting_key).is_null());
+  EXPECT_EQ(
+      synced(testing::binding_key(made))["message"].str(),
+      "Apply override policy(default/more) for cluster(m1) failed: rule 1: /roleRef of a RoleBinding must stay as "
+      "in the template: the rights it grants were checked there");
+}
+
+TEST_F(DispatchOverridden, AWorkThatAnEarlierBuildRenderedUnderAnotherNameGoes) {
+  Value former = work("m1");
+  former.edit("metadata").set("name", "web-one-former");
+  stage.put({type::kWork, execution_space("m1"), "web-one-former"}, former);
+  policy("default", "registry", rule(kOnM1, kOtherRegistry));
+  EXPECT_TRUE(stage.state().value_of({type::kWork, execution_space("m1"), "web-one-former"}).is_null());
+  EXPECT_FALSE(work("m1").is_null());
 }
 
 TEST_F(DispatchOverridden, PrunesWhatAnOverrideBringsIn_B_14) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "services/dispatcher/authority.h"
 #include "services/dispatcher/overrides/overriders.h"
 
 namespace shiplog::dispatcher {
@@ -19,13 +20,20 @@ struct Rule {
   size_t number;  // from 1
 };
 
+/// What an overrider made, unless it is another object by now or grants more.
+Result<Value> permitted(const Value& object, Result<Value> changed) {
+  if (!changed) return changed;
+  SHIPLOG_TRY(check_authority(object, changed.value()));
+  return changed;
+}
+
 /// One stage. Which rules apply has been settled before any of them changes anything (B-18).
-Result<void> apply_rules(const std::vector<Rule>& rules, const Cluster& cluster, Overrides::Overridden& result,
-                         Value& applied) {
+Result<void> apply_rules(const std::vector<Rule>& rules, const Value& object, const Cluster& cluster,
+                         Overrides::Overridden& result, Value& applied) {
   if (rules.empty()) return ok();
   for (const Rule& rule : rules) {
     const Value& overriders = rule.policy->rules[rule.number - 1].overriders;
-    auto changed = apply_overriders(result.manifest, overriders);
+    auto changed = permitted(object, apply_overriders(result.manifest, overriders));
     const std::string number = "rule " + std::to_string(rule.number);
     if (!changed) {
       return changed.error().context("Apply " + called(*rule.policy) + " for cluster(" + cluster.name +
@@ -55,13 +63,8 @@ std::vector<Rule> rules_for(const std::vector<const OverridePolicy*>& policies, 
   return rules;
 }
 
-/// All that selectors look at is the same.
-bool selected_alike(const Value& a, const Value& b) {
-  const Value& meta_a = a["metadata"];
-  const Value& meta_b = b["metadata"];
-  return meta_a["labels"] == meta_b["labels"] && meta_a["name"] == meta_b["name"] &&
-         meta_a["namespace"] == meta_b["namespace"] && a["kind"] == b["kind"] && a["apiVersion"] == b["apiVersion"];
-}
+/// All that selectors look at is the same: overriders change no more of it than labels.
+bool selected_alike(const Value& a, const Value& b) { return a["metadata"]["labels"] == b["metadata"]["labels"]; }
 
 }  // namespace
 
@@ -90,11 +93,11 @@ Overrides::Overrides(const State& state, const Value& object) : state_{state}, o
 
 Result<Overrides::Overridden> Overrides::apply(Value manifest, const Cluster& cluster) const {
   Overridden result{std::move(manifest), {}, {}, {}};
-  SHIPLOG_TRY(apply_rules(rules_for(cluster_policies_, cluster), cluster, result, result.applied_cluster));
-  const std::string ns = result.manifest["metadata"]["namespace"].str();
+  SHIPLOG_TRY(apply_rules(rules_for(cluster_policies_, cluster), object_, cluster, result, result.applied_cluster));
+  const std::string ns = object_["metadata"]["namespace"].str();
   if (ns.empty()) return result;
   const Policies policies = selected_alike(result.manifest, object_) ? policies_ : select(state_, ns, result.manifest);
-  SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), cluster, result, result.applied_namespaced));
+  SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), object_, cluster, result, result.applied_namespaced));
   return result;
 }
 

@@ -20,8 +20,8 @@ class Overrides {
     Value applied_namespaced;        ///< the same of OverridePolicies
     std::vector<std::string> steps;  ///< which rule of which policy changed what, in order
   };
-  /// `manifest` for one cluster: cluster override policies, then those of the namespace it has by then. Error:
-  /// kInvalid, with policy, cluster, rule and reason (B-21).
+  /// `manifest` for one cluster: cluster override policies, then those of the namespace. Errors:
+  /// kInvalid, and those of check_authority() after each rule; with policy, cluster, rule and reason (B-21).
   Result<Overridden> apply(Value manifest, const Cluster& cluster) const;
 
  private:

@@ -1,0 +1,104 @@
+#include "services/api/auth/rbac/owned_kinds.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "events/state/object.h"
+#include "services/api/status.h"
+
+namespace shiplog::api {
+namespace {
+
+constexpr const char* kGroup = "work.karmada.io";
+
+bool is_binding(std::string_view type) {
+  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
+}
+
+/// "resourcebindings" of "resourcebindings.work.karmada.io".
+std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
+
+bool manages(const RbacPolicy& policy, const User& user, const ObjectKey& key) {
+  if (in_group(user, kMastersGroup)) return true;
+  Attributes wanted;
+  wanted.verb = kManageVerb;
+  wanted.group = kGroup;
+  wanted.resource = resource_of(key.type);
+  wanted.ns = key.ns;
+  wanted.name = key.name;
+  return policy.decide(user, wanted).allowed;
+}
+
+/// Of a label, an annotation or a finalizer: the control plane gives it a meaning.
+bool reserved(std::string_view name) {
+  const std::string_view domain = name.substr(0, name.find('/'));
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"karmada.io", "shiplog.io"}, [&](auto ours) {
+    return domain.ends_with(ours) && (domain.size() == ours.size() || domain[domain.size() - ours.size() - 1] == '.');
+  });
+}
+
+Value reserved_part(const Value& metadata, const char* field) {
+  if (metadata[field].is_array()) {
+    Value kept = Value::array();
+    for (const Value& one : metadata[field].items()) {
+      if (reserved(one.as_string())) kept.push_back(one);
+    }
+    return kept;
+  }
+  Value kept = Value::object();
+  for (const auto& member : metadata[field].members()) {
+    if (reserved(member.key())) kept.set(member.key(), member.value);
+  }
+  return kept;
+}
+
+bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
+
+/// The first member of `part` that differs, except those that anyone may write; empty: none.
+std::string changed_member(const Value& before, const Value& after, const std::string& part,
+                           std::initializer_list<std::string_view> free) {
+  for (const Value* side : {&before, &after}) {
+    for (const auto& member : (*side)[part].members()) {
+      if (std::ranges::find(free, member.key()) != free.end()) continue;
+      if (!same(before[part][member.key()], after[part][member.key()])) return part + "." + std::string{member.key()};
+    }
+  }
+  return {};
+}
+
+/// The first field of a binding that differs and that users do not write; empty: none.
+std::string changed_field(const Value& before, const Value& after) {
+  std::string field = changed_member(before, after, "spec", {"suspension", "gracefulEvictionTasks"});
+  if (!field.empty()) return field;
+  field = changed_member(before, after, "metadata",
+                         {"labels", "annotations", "finalizers", "resourceVersion", "managedFields", "generation"});
+  if (!field.empty()) return field;
+  for (const char* map : {"labels", "annotations", "finalizers"}) {
+    if (!same(reserved_part(before["metadata"], map), reserved_part(after["metadata"], map))) {
+      return "metadata." + std::string{map} + " of the domains karmada.io and shiplog.io";
+    }
+  }
+  return same(before["status"], after["status"]) ? "" : "status";
+}
+
+/// What the user would write that is the control plane's; empty: nothing.
+std::string owned_part(const ObjectKey& key, const Value& old, const Value& object) {
+  if (key.type == type::kWork) return "a Work";
+  if (!is_binding(key.type) || object.is_null()) return {};
+  return old.is_null() ? "a binding" : changed_field(old, object);
+}
+
+}  // namespace
+
+std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
+                                  const Value& object) {
+  const std::string part = owned_part(key, old, object);
+  if (part.empty() || manages(policy, user, key)) return std::nullopt;
+  const std::string resource = resource_of(key.type);
+  return forbidden(Subject{kGroup, "", resource, key.name},
+                   part + " is written by the control plane; users need the verb \"" + kManageVerb + "\" on " +
+                       resource + "." + kGroup + " to do so");
+}
+
+}  // namespace shiplog::api
