@@ -177,13 +177,17 @@ CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::str
   return command;
 }
 
+std::string words_of(const std::vector<std::string>& words, const std::string& between) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : between) + word;
+  return joined;
+}
+
 std::string check_roles(std::vector<std::string>& roles) {
   if (std::ranges::find(roles, "all") != roles.end()) roles = all_roles();
   for (const std::string& role : roles) {
     if (std::ranges::find(all_roles(), role) != all_roles().end()) continue;
-    std::string known;
-    for (const std::string& one : all_roles()) known += (known.empty() ? "" : ", ") + one;
-    return "--roles: there is no role \"" + role + "\"; there are: all, " + known;
+    return "--roles: there is no role \"" + role + "\"; there are: all, " + words_of(all_roles(), ", ");
   }
   return "";
 }
@@ -209,8 +213,7 @@ int run(std::vector<std::string> words) {
   add_common(*serve_command, serving.common, config);
   serve_command
       ->add_option("--roles", serving.roles,
-                   "Roles of this process, comma-separated: all, api, binder, scheduler, dispatcher, "
-                   "distributor, collector, taint, quota, rebalancer, scaler, recorder, lifecycle, control")
+                   "Roles of this process, comma-separated: all, " + words_of(all_roles(), ", "))
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")
@@ -271,6 +274,8 @@ int run(std::vector<std::string> words) {
   int64_t estimators_have = serving.estimators.timeout.value;
   add_estimators(*serve_command, serving.estimators, estimators_have);
 
+  auto* roles_command = app.add_subcommand("roles", "Print the roles that --roles knows, one a line");
+
   EstimatorServerOptions estimating;
   auto* estimator_command = add_estimator(app, estimating, config);
 
@@ -312,6 +317,10 @@ int run(std::vector<std::string> words) {
     return code == 0 ? 0 : 2;
   }
 
+  if (roles_command->parsed()) {
+    std::printf("%s\n", words_of(all_roles(), "\n").c_str());
+    return 0;
+  }
   block_signals();
   allow_open_files();
   if (serve_command->parsed()) {
