@@ -202,7 +202,11 @@ void Server::record_denial(const ContextPtr& context, const Error& error) {
   if (context->kind == nullptr) return;
   if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
   Entry entry = entry_for(*context, context->verb);
-  entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code), error.message}};
+  // What is wrong with an object that is to be sealed may be told with its data.
+  const std::string type = context->kind->type();
+  const bool may_quote = error.code == ErrorCode::kInvalid && (type == type::kSecret || type == type::kWork);
+  entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code),
+                                may_quote ? "not recorded, as it may quote data of a Secret" : error.message}};
   store(*context->kind).replica().append(std::move(entry), [](Result<Outcome>) {});
 }
 

@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "events/dispatch.h"
+#include "events/state/sealed.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/dispatcher/decide.h"
@@ -20,7 +21,13 @@ constexpr const char* kAppliedMessage = "Manifest has been successfully applied"
 
 bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
 
-Error refused(const MemberResponse& response) {
+/// What a member says about an object that is sealed here may quote what it was sent in clear text.
+Error refused(const MemberResponse& response, const Value& manifest) {
+  if (is_sealed(manifest)) {
+    return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid,
+            "HTTP status " + std::to_string(response.status) +
+                "; the member's message is not shown, as it may quote data of the " + manifest["kind"].str()};
+  }
   std::string message = response.body.is_string() ? response.body.str() : response.body["message"].str();
   if (message.empty()) message = "HTTP status " + std::to_string(response.status);
   return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, std::move(message)};
@@ -83,7 +90,8 @@ class Step : public std::enable_shared_from_this<Step> {
     }
     if (namespace_missing(state)) return task_->done(Millis{1000});
     hash_ = to_string(siphash128(to_json(manifest_)));
-    auto opened = open_ ? open_(manifest_) : Result<Value>{manifest_};
+    // Only there may anything sealed be: text that looks like it elsewhere was put there to be opened.
+    auto opened = open_ && is_sealed(manifest_) ? open_(manifest_) : Result<Value>{manifest_};
     if (!opened) return failed(opened.error());
     desired_ = stamped(std::move(opened.value()), revision_, hash_);
     // Nearly always the first write finds nothing: one request instead of two.
@@ -111,7 +119,7 @@ class Step : public std::enable_shared_from_this<Step> {
     send("POST", served_->collection(manifest_ns()), desired_, [this](const MemberResponse& response) {
       if (good(response)) return next();
       if (response.status == 409) return look();
-      failed(refused(response));
+      failed(refused(response, manifest_));
     });
   }
 
@@ -122,7 +130,7 @@ class Step : public std::enable_shared_from_this<Step> {
     if (++conflicts_ > kConflictTries) return failed({ErrorCode::kConflict, "the object keeps changing on the member"});
     send("GET", path(), {}, [this](const MemberResponse& response) {
       if (response.status == 404) return create();
-      if (!good(response)) return failed(refused(response));
+      if (!good(response)) return failed(refused(response, manifest_));
       update(response.body);
     });
   }
@@ -156,7 +164,7 @@ class Step : public std::enable_shared_from_this<Step> {
     send("PUT", path(), std::move(desired), [this](const MemberResponse& response) {
       if (good(response)) return next();
       if (response.status == 409 || response.status == 404) return look();
-      failed(refused(response));
+      failed(refused(response, manifest_));
     });
   }
 
@@ -209,7 +217,7 @@ class Step : public std::enable_shared_from_this<Step> {
     if (!served_) return delete_next();
     send("GET", path(), {}, [this](const MemberResponse& response) {
       if (response.status == 404) return delete_next();
-      if (!good(response)) return give_up(refused(response));
+      if (!good(response)) return give_up(refused(response, manifest_));
       take_away(response.body);
     });
   }
@@ -221,7 +229,7 @@ class Step : public std::enable_shared_from_this<Step> {
       return send("PUT", path(), preserved(observed), [this](const MemberResponse& response) {
         // Gone meanwhile: nothing is left to preserve. (Upstream never finishes then.)
         if (good(response) || response.status == 404) return delete_next();
-        give_up(refused(response));
+        give_up(refused(response, manifest_));
       });
     }
     Value options = Value::object({{"kind", "DeleteOptions"},
@@ -230,7 +238,7 @@ class Step : public std::enable_shared_from_this<Step> {
                                    {"preconditions", Value::object({{"uid", observed["metadata"]["uid"]}})}});
     send("DELETE", path(), std::move(options), [this](const MemberResponse& response) {
       if (good(response) || response.status == 404) return delete_next();
-      give_up(refused(response));
+      give_up(refused(response, manifest_));
     });
   }
 

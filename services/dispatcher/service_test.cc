@@ -510,10 +510,16 @@ TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {
     if (open["data"]["text"].as_string() == "sealed:x") open.edit("data").set("text", "x");
     return open;
   }));
-  place("configmaps", config_map("default", "settings", "sealed:x"), {{"m1", 0}});
-  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
-  const Value& work = stage.state().value_of(work_key("m1", map));
+  Value secret = config_map("default", "settings", "sealed:x");
+  secret.set("kind", "Secret");
+  place("secrets", secret, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", {"secrets", "default", "settings"})["data"]["text"], "x");
+  const Value& work = stage.state().value_of(work_key("m1", secret));
   EXPECT_EQ(to_json(work).find("\"x\""), std::string::npos);
+
+  place("configmaps", config_map("default", "settings", "sealed:x"), {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "sealed:x")
+      << "of a kind that is not sealed: somebody's own text";
 }
 
 TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {

@@ -17,6 +17,7 @@
 
 #include "events/base/base64.h"
 #include "events/base/freed.h"
+#include "events/state/sealed.h"
 #include "services/runtime/log.h"
 #include "services/runtime/vault/journal_key_store.h"
 #include "services/runtime/vault/key_store.h"
@@ -251,7 +252,22 @@ Result<std::unique_ptr<Vault>> Vault::open_log(const std::string& folder, std::s
   return std::unique_ptr<Vault>{new Vault{std::move(impl)}};
 }
 
+/// A Work carries objects of other kinds, as they are in members: those that are sealed are under the key of their
+/// template.
+Result<Value> Vault::seal_manifests(Value work) {
+  const Value manifests = work["spec"]["workload"]["manifests"];
+  for (size_t at = 0; at < manifests.size(); ++at) {
+    if (!is_sealed(manifests[at])) continue;
+    const Value& metadata = manifests[at]["metadata"];
+    SHIPLOG_TRY(Value sealed,
+                seal({type::kSecret, metadata["namespace"].str(), metadata["name"].str()}, manifests[at]));
+    work.edit("spec").edit("workload").edit("manifests").edit_items()[at] = std::move(sealed);
+  }
+  return work;
+}
+
 Result<Value> Vault::seal(const ObjectKey& key, Value object) {
+  if (key.type == type::kWork) return seal_manifests(std::move(object));
   if (key.type != type::kSecret) return object;
   const std::lock_guard lock{impl_->mutex};
   std::optional<std::pair<std::string, Key>> own;

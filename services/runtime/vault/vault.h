@@ -30,7 +30,8 @@ class Vault final : public Observer {
   static Result<std::unique_ptr<Vault>> open_log(const std::string& folder, std::shared_ptr<Journal> keys);
   ~Vault() override;
 
-  /// Before an object is appended: seals what is plain. Objects of other types pass unchanged.
+  /// Before an object is appended: seals what is plain in a Secret, and in the Secrets that a Work carries. Objects of
+  /// other types pass unchanged.
   Result<Value> seal(const ObjectKey& key, Value object);
   /// Before an object is served or used: opens what is sealed, at any depth (a Work carries Secrets as manifests).
   /// Text whose key is destroyed becomes empty.
@@ -50,6 +51,7 @@ class Vault final : public Observer {
  private:
   struct Impl;
   explicit Vault(std::unique_ptr<Impl> impl);
+  Result<Value> seal_manifests(Value work);
   void destroy_keys_in(const ObjectKey& object, const Value& state);
   std::unique_ptr<Impl> impl_;
 };

@@ -51,6 +51,23 @@ TEST(Vault, EqualTextsSealAlikeAndOthersDoNot) {
   EXPECT_EQ(vault->seal(kSecretKey, once).value(), once) << "sealing twice";
 }
 
+// A Work is read with its Secrets opened, so that is how it comes back.
+TEST(Vault, SecretsThatAWorkCarriesAreSealedUnderTheirOwnKeys) {
+  const TestDirectory folder{"vault"};
+  auto vault = Vault::open_folder(folder.path()).value();
+  Value whole = secret("YQ==");
+  whole.set("apiVersion", "v1");
+  whole.set("metadata", Value::object({{"namespace", "default"}, {"name", "password"}}));
+  const Value sealed = vault->seal(kSecretKey, whole).value();
+  const auto work_of = [](const Value& manifest) {
+    return Value::object(
+        {{"spec", Value::object({{"workload", Value::object({{"manifests", Value::array({manifest})}})}})}});
+  };
+  const ObjectKey key{type::kWork, "karmada-es-m1", "password-1"};
+  EXPECT_EQ(vault->seal(key, work_of(whole)).value(), work_of(sealed)) << "as its template is";
+  EXPECT_EQ(vault->seal(key, work_of(sealed)).value(), work_of(sealed)) << "sealing twice";
+}
+
 TEST(Vault, CopiesInsideOtherObjectsOpenToo) {
   const TestDirectory folder{"vault"};
   auto vault = Vault::open_folder(folder.path()).value();
