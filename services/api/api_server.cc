@@ -57,6 +57,11 @@ std::string verb_of(const HttpRequest& request, const ResourcePath& path, bool w
   return "";
 }
 
+/// No more requests are sent to a server that has not answered for so long; one that has not for much longer is
+/// restarted. Restoring a large state is one piece of work.
+constexpr Millis kStuck{5'000};
+constexpr Millis kStuckForGood{60'000};
+
 /// SUB-5. What only a node answers deserves a word about where the nodes are.
 Error no_subresource(const std::string& type, const std::string& subresource) {
   std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";
@@ -90,6 +95,9 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
 HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest& request) {
   std::vector<std::pair<std::string, std::string>> checks = {{"ping", ""}};
   const auto behind = [](Store& store) { return store.replica().caught_up() ? "" : "catching up with the journal"; };
+  if (server->options.stuck) {
+    checks.emplace_back("fold-thread", server->options.stuck(path == "/livez" ? kStuckForGood : kStuck));
+  }
   if (path != "/livez") {
     checks.emplace_back("journal", behind(*server->options.record));
     checks.emplace_back("ephemera", behind(*server->options.ephemera));

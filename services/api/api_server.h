@@ -47,6 +47,9 @@ class ApiServer {
     Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;
+    /// Why the thread that folds counts as stuck, when one thing may keep it busy for so long; empty: it does not.
+    /// Answered by /readyz and, for longer, /livez.
+    std::function<std::string(Millis longest)> stuck;
     /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
     std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
   };

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 
 #include "events/base/system.h"
 #include "services/runtime/http/kubeconfig.h"
+#include "services/runtime/log.h"
 
 namespace shiplog {
 namespace {
@@ -59,6 +61,30 @@ void stop_process() {
 }
 
 bool stopped_by_failure() { return failed; }
+
+StopDeadline::StopDeadline(Millis longest)
+    : thread_{[this, longest] {
+        std::unique_lock lock{mutex_};
+        if (changed_.wait_for(lock, std::chrono::milliseconds{longest.value}, [this] { return stopped_; })) return;
+        log::error("process.stop_forced",
+                   {log::kv("reason", "it has not stopped within " + std::to_string(longest.value) + " ms")});
+        ::_exit(1);
+      }} {}
+
+StopDeadline::~StopDeadline() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::string stuck(const ThreadLoop& loop, Millis longest) {
+  const Millis busy = loop.busy_for();
+  if (busy <= longest) return "";
+  return "the fold thread has been working on one thing for " + std::to_string(busy.value) + " ms";
+}
 
 Result<Identity> load_identity(const std::string& folder, const HostPort& listen,
                                const std::vector<std::string>& names) {

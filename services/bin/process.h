@@ -1,13 +1,17 @@
 #pragma once
 
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "events/base/result.h"
 #include "services/bin/options.h"
 #include "services/runtime/http/server.h"
 #include "services/runtime/http/tls.h"
+#include "services/runtime/thread_loop.h"
 
 namespace shiplog {
 
@@ -20,6 +24,25 @@ void wait_for_stop();
 /// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.
 void stop_process();
 bool stopped_by_failure();
+
+/// While it lives, an orderly stop may take so long; then the process ends at once, with exit code 1. Nothing is lost
+/// by that: what was acknowledged is on disk.
+class StopDeadline {
+ public:
+  explicit StopDeadline(Millis longest);
+  ~StopDeadline();
+  StopDeadline(const StopDeadline&) = delete;
+  StopDeadline& operator=(const StopDeadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+/// Why the loop counts as stuck: what runs on it has been running for longer. Empty: it does not.
+std::string stuck(const ThreadLoop& loop, Millis longest);
 
 /// What a TLS API server of ours needs: an authority that also signs clients, a server and an administrator
 /// certificate, all kept in `<folder>/pki`.

@@ -25,6 +25,7 @@
 #include "services/bin/ephemera.h"
 #include "services/bin/journals.h"
 #include "services/bin/process.h"
+#include "services/bin/quarantine.h"
 #include "services/bin/remedies.h"
 #include "services/bin/snapshots.h"
 #include "services/bin/stack.h"
@@ -44,6 +45,7 @@
 #include "services/runtime/log.h"
 #include "services/runtime/members/https_members.h"
 #include "services/runtime/roles.h"
+#include "services/runtime/sandbox/script_asker.h"
 #include "services/runtime/state_hasher.h"
 #include "services/runtime/thread_loop.h"
 #include "services/runtime/vault/vault.h"
@@ -123,6 +125,8 @@ class ControlPlane {
     };
     SHIPLOG_TRY(record_->start(
         [this](const State& state) {
+          interpreter::run_scripts_elsewhere(scripts_.get());
+          quarantine_->load(state);
           catalogue_.load(state);
           access_.load(state);
           webhooks_.load(state);
@@ -239,18 +243,26 @@ class ControlPlane {
                                                              .ephemera = &ephemera_->replica(),
                                                              .executor = &loop_,
                                                              .user_agent = kUserAgent});
+    quarantine_ = std::make_unique<Quarantine>(Quarantine::Options{
+        .record = &record_->replica(), .recorder = recorder_.get(), .clock = &loop_, .user_agent = kUserAgent});
+    record_->replica().add_observer(*quarantine_);
+    scripts_ = std::make_unique<ScriptAsker>(
+        ScriptAsker::Options{.executor = &loop_,
+                             .others = asker_.get(),
+                             .sandbox = {.clock = &loop_},
+                             .overran = [this](const auto&... overrun) { quarantine_->add(overrun...); }});
     const std::map<std::string, std::function<std::unique_ptr<Service>()>> makers = {
-        {"binder", [this] { return make_binder_service(asker_.get()); }},
+        {"binder", [this] { return make_binder_service(scripts_.get()); }},
         {"scheduler", [this] { return make_scheduler_service(estimators_.get(), options_.estimators.timeout); }},
         {"dispatcher",
          [this] {
            return make_dispatcher_service(
-               *members_, [this](const Value& manifest) { return open_sealed(manifest); }, asker_.get());
+               *members_, [this](const Value& manifest) { return open_sealed(manifest); }, scripts_.get());
          }},
-        {"distributor", [this] { return make_distributor_service(asker_.get()); }},
+        {"distributor", [this] { return make_distributor_service(scripts_.get()); }},
         {"collector",
          [this] {
-           return make_collector_service(*members_, asker_.get(), [this](const ObjectKey& work, const Error& error) {
+           return make_collector_service(*members_, scripts_.get(), [this](const ObjectKey& work, const Error& error) {
              tell_failure("collector", work, error);
            });
          }},
@@ -298,6 +310,7 @@ class ControlPlane {
     api.anonymous = options_.anonymous;
     api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;
+    api.stuck = [this](Millis longest) { return stuck(loop_, longest); };
     add_gauges();
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     std::string url = api_->url();
@@ -323,6 +336,17 @@ class ControlPlane {
                    [&replica, number] { return number(replica.next().value); });
     metrics_.gauge("shiplog_caught_up", "1 once everything that was in the journal at the start is folded.",
                    [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
+    const Quarantine& quarantine = *quarantine_;
+    metrics_.gauge("shiplog_interpreter_quarantined_functions",
+                   "Functions of ResourceInterpreterCustomizations that are not run because they exceeded a limit.",
+                   [&quarantine, number] { return number(quarantine.functions()); });
+    const ScriptAsker& scripts = *scripts_;
+    metrics_.gauge("shiplog_interpreter_calls", "Interpreter scripts run by this process since the start.",
+                   [&scripts, number] { return number(scripts.calls()); });
+    metrics_.gauge("shiplog_interpreter_killed", "Interpreter scripts whose process was killed since the start.",
+                   [&scripts, number] { return number(scripts.killed()); });
+    metrics_.gauge("shiplog_fold_thread_busy_seconds", "How long the fold thread has been working on one thing.",
+                   [this, number] { return number(loop_.busy_for().value) / 1000; });
     Recorder& recorder = *recorder_;
     metrics_.gauge("shiplog_events_recorded",
                    "Kubernetes Events written or counted up by this process since the start.",
@@ -397,6 +421,8 @@ class ControlPlane {
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<Asker> asker_, estimators_;
+  std::unique_ptr<Quarantine> quarantine_;
+  std::unique_ptr<ScriptAsker> scripts_;
   std::unique_ptr<Election> election_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;
@@ -412,6 +438,7 @@ int serve(const ServeOptions& options) {
   }
   wait_for_stop();
   log::info("process.stopping", {});
+  const StopDeadline deadline{Millis{2 * kStopDeadline.value}};
   plane.stop();
   return stopped_by_failure() ? 1 : 0;
 }

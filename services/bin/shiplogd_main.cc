@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "services/bin/fleet_options.h"
 #include "services/bin/options.h"
 #include "services/bin/process.h"
+#include "services/runtime/sandbox/child.h"
 
 namespace shiplog {
 namespace {
@@ -359,4 +361,8 @@ int run(std::vector<std::string> words) {
 }  // namespace
 }  // namespace shiplog
 
-int main(int argc, char** argv) { return shiplog::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  // Not for people: the process that a control plane starts for scripts. Before anything else is set up.
+  if (argc == 2 && std::string_view{argv[1]} == "interpret") return shiplog::sandbox::run_child();
+  return shiplog::run({argv + 1, argv + argc});
+}

@@ -115,6 +115,7 @@ class TrialMember {
     api.tokens = tokens_.get();
     api.authority_pem = identity_.authority.certificate_pem;
     api.version = SHIPLOG_VERSION;
+    api.stuck = [this](Millis longest) { return stuck(loop_, longest); };
     api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
       return switches->intercept(request, writer);
     };
@@ -223,6 +224,7 @@ int trial_member(const TrialMemberOptions& options) {
     return 1;
   }
   wait_for_stop();
+  const StopDeadline deadline{Millis{10'000}};
   member.stop();
   return stopped_by_failure() ? 1 : 0;
 }

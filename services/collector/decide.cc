@@ -5,6 +5,7 @@
 #include <set>
 
 #include "events/base/utf8.h"
+#include "events/state/answers.h"
 #include "events/state/binding.h"
 #include "events/state/bound_template.h"
 #include "events/state/work.h"
@@ -132,6 +133,10 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
     Result<std::optional<Value>> aggregated = std::optional<Value>{};
     if (!template_object.is_null()) {
       aggregated = interpreter::aggregate_status(state, template_object, event.aggregated_status, now);
+    }
+    // A result that is not known yet is no failure: that it is not is no part of the state.
+    if (!aggregated && std::ranges::any_of(aggregated.error().questions, [](const auto& one) { return one->script; })) {
+      return aggregated.error();
     }
     // The binding's own status does not wait for a script that fails.
     if (!aggregated) aggregation_error = aggregated.error();

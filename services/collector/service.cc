@@ -111,7 +111,9 @@ class CollectorService final : public Service {
     }
     awaited_.erase(task->key());
     auto decided = collector::decide(task->state(), task->key(), task->now());
-    if (!decided) return ask_and_append(collector::decide, task, decided.error(), asker_);
+    if (!decided) {
+      return ask_and_append(collector::decide, task, decided.error(), asker_, [this, task] { aggregate(task); });
+    }
     if (!decided.value()) return task->done();
     last_aggregated_[task->key()] = task->now();
     task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {

@@ -389,14 +389,16 @@ void Watches::take_in_answer(const State& state, const Answered& answered, UtcMi
   if (answered.status) {
     report(state, answered.place, answered.status.value(), answered.altered ? "Unknown" : health_of(answered.health));
   }
-  if (answered.status && answered.health) {
+  const ObjectKey& work = answered.place.first;
+  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error());
+  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error());
+  // A script that fails does so again with the same object.
+  const auto final = [](const auto& told) { return told || told.error().code == ErrorCode::kInvalid; };
+  if (final(answered.status) && final(answered.health)) {
     asking.failures = 0;
     if (asking.object.is_null()) asking_.erase(at);
     return;
   }
-  const ObjectKey& work = answered.place.first;
-  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error());
-  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error());
   const Error& error = answered.status ? answered.health.error() : answered.status.error();
   log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
              {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});

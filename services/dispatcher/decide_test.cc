@@ -4,6 +4,8 @@
 
 #include "events/state/work.h"
 #include "services/dispatcher/render.h"
+#include "services/runtime/interpreter/customizations.h"
+#include "services/runtime/interpreter/scripts.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -77,6 +79,53 @@ TEST_F(DispatcherDecide, RendersAWorkForEachTarget_B_4_B_23) {
   EXPECT_TRUE(made["metadata"]["ownerReferences"].is_null());
   EXPECT_EQ(made["spec"]["suspendDispatching"], Value{false});           // B-24: always written
   EXPECT_EQ(made["spec"]["preserveResourcesOnDeletion"], Value{false});  // B-24
+}
+
+/// Results of scripts as far as they are known in this process.
+class KnownResults final : public interpreter::ScriptResults {
+ public:
+  KnownResults() { interpreter::run_scripts_elsewhere(this); }
+  ~KnownResults() override { interpreter::run_scripts_elsewhere(nullptr); }
+  std::optional<Result<Value>> find(const std::string& basis, UtcMillis) override {
+    const auto known = known_.find(basis);
+    return known == known_.end() ? std::nullopt : std::optional<Result<Value>>{known->second};
+  }
+  void learn(const Question& question) {
+    known_.emplace(question.basis, interpreter::run_script(question.request, UtcMillis{}).results);
+  }
+
+ private:
+  std::map<std::string, Result<Value>> known_;
+};
+
+// Otherwise a replay, which knows them all, would come to another decision.
+TEST_F(DispatcherDecide, NothingIsDecidedBeforeAllResultsOfScriptsAreKnown) {
+  const Value web = deployment("default", "web", 5);
+  stage.put({interpreter::kCustomizationType, "", "c"},
+            Value::object(
+                {{"apiVersion", "config.karmada.io/v1alpha1"},
+                 {"kind", "ResourceInterpreterCustomization"},
+                 {"metadata", Value::object({{"name", "c"}})},
+                 {"spec",
+                  Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
+                                 {"customizations",
+                                  Value::object({{"replicaRevision",
+                                                  Value::object({{"luaScript",
+                                                                  "function ReviseReplica(o, n) o.spec.replicas = n + "
+                                                                  "10 return o end"}})}})}})}}));
+  const ObjectKey key = place(web, {{"m1", 2}, {"m2", 3}});
+  KnownResults results;
+  const auto first = dispatcher::decide(stage.state(), key, stage.now());
+  ASSERT_FALSE(first);
+  ASSERT_EQ(first.error().questions.size(), 2U) << "one for each number of replicas";
+  results.learn(*first.error().questions[0]);
+  const auto second = dispatcher::decide(stage.state(), key, stage.now());
+  ASSERT_FALSE(second) << "one target could be rendered";
+  ASSERT_EQ(second.error().questions.size(), 1U);
+  results.learn(*second.error().questions[0]);
+  decide(key);
+  EXPECT_EQ(manifest("m1", web)["spec"]["replicas"], Value{12});
+  EXPECT_EQ(manifest("m2", web)["spec"]["replicas"], Value{13});
 }
 
 TEST_F(DispatcherDecide, MarksTheManifest_B_12_B_13) {

@@ -56,6 +56,8 @@ void Outcome::report(const Object& object, Decision& decision) const {
 }
 
 Result<std::optional<Decision>> Outcome::concluded(Decision decision) const {
+  // Which results of scripts are known here and now is no part of the state, so no decision may follow from it.
+  if (std::ranges::any_of(waiting_.questions, [](const QuestionPtr& one) { return one->script; })) return waiting_;
   if (decision.events.empty() && !waiting_.questions.empty()) return waiting_;
   if (decision.events.empty()) return std::optional<Decision>{};
   decision.unfinished = !waiting_.questions.empty();

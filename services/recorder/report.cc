@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/state/answers.h"
 #include "events/state/claim.h"
 #include "events/state/work.h"
 #include "services/recorder/subjects.h"
@@ -391,12 +392,15 @@ class Telling {
   bool by_policy_ = false;
 };
 
-/// The step failed because this could not be told; where a webhook was asked, it is that which has failed.
+/// The step failed because this could not be told. Where a webhook or a script was asked, the error begins with its
+/// name.
 template <class T>
 bool failed_at(const Result<T>& told, const std::string& error) {
   if (told) return false;
   if (told.error().message == error) return true;
-  return !told.error().questions.empty() && error.starts_with("interpreter webhook ");
+  return std::ranges::any_of(told.error().questions, [&](const QuestionPtr& question) {
+    return error.starts_with(question->script ? question->asked : "interpreter webhook ");
+  });
 }
 
 std::vector<Report> template_failure(const State& state, const Value& object, const State::Name& policy,

@@ -24,6 +24,7 @@ bool same(const Question& a, const Question& b) {
 std::vector<Event> events_of(const Round& round, const std::vector<QuestionPtr>& still_asked) {
   std::map<std::tuple<ObjectKey, std::string, std::string>, QuestionAnswered> events;
   for (const auto& [question, answer] : round.answered) {
+    if (question->script) continue;
     const auto asked = std::ranges::find_if(still_asked, [&](const auto& one) { return same(*one, *question); });
     if (asked == still_asked.end()) continue;
     if (!answer && answer.error().message == (*asked)->failure) continue;
@@ -61,16 +62,23 @@ void record(const Decide& decide, const TaskPtr& task, const Round& round) {
   });
 }
 
+/// All that was needed were results of scripts, which are known now.
+bool only_scripts(const Round& round) {
+  return std::ranges::all_of(round.answered, [](const auto& one) { return one.first->script && one.second; });
+}
+
 }  // namespace
 
-void ask_and_append(const Decide& decide, const TaskPtr& task, const Error& waiting, Asker* asker) {
+void ask_and_append(const Decide& decide, const TaskPtr& task, const Error& waiting, Asker* asker,
+                    std::function<void()> decide_again) {
   if (asker == nullptr || waiting.questions.empty()) return task->retry(waiting);
   auto round = std::make_shared<Round>();
   round->asked = waiting.questions.size();
   for (const QuestionPtr& question : waiting.questions) {
-    asker->ask(task->state(), question, [decide, task, round, question](Result<Value> answer) {
+    asker->ask(task->state(), question, [decide, task, decide_again, round, question](Result<Value> answer) {
       round->answered.emplace_back(question, std::move(answer));
-      if (round->answered.size() == round->asked) record(decide, task, *round);
+      if (round->answered.size() < round->asked) return;
+      only_scripts(*round) ? decide_again() : record(decide, task, *round);
     });
   }
 }

@@ -21,7 +21,9 @@ class Asker {
 
 /// One step of a key that cannot be decided before `waiting.questions` are answered: asks them all at once, records
 /// what is still asked then (a failure only when it is another than before), and has the key looked at again: at once,
-/// or after a failure with backoff. Without an asker the step fails with `waiting`.
-void ask_and_append(const Decide& decide, const TaskPtr& task, const Error& waiting, Asker* asker);
+/// or after a failure with backoff. Results of scripts are not recorded: when only these were needed, `decide_again` is
+/// called as soon as they are known. Without an asker the step fails with `waiting`.
+void ask_and_append(const Decide& decide, const TaskPtr& task, const Error& waiting, Asker* asker,
+                    std::function<void()> decide_again);
 
 }  // namespace shiplog

@@ -293,9 +293,16 @@ void Roles::pump(Role& role) {
   arm(role);
 }
 
-void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how, Asker* asker) {
+/// Of results of scripts that one step waits for: a script may be needed because of what another has returned.
+constexpr int kMostRounds = 32;
+
+void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how, Asker* asker, int rounds) {
   auto decided = decide(task->state(), task->key(), task->now());
-  if (!decided) return ask_and_append(decide, task, decided.error(), asker);
+  if (!decided) {
+    if (rounds == kMostRounds) return task->retry(decided.error());
+    return ask_and_append(decide, task, decided.error(), asker,
+                          [=] { decide_and_append(decide, task, how, asker, rounds + 1); });
+  }
   if (!decided.value()) return task->done();
   const bool again = how == Decides::kStepByStep || decided.value()->unfinished;
   task->append_decision(std::move(*decided.value()), [task, again](Result<Revision> appended) {

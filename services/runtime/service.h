@@ -61,9 +61,10 @@ class Service {
 
 /// reconcile() for a service that only decides: appends what `decide` returns, decides again on kConflict. What is
 /// appended may be the first of several decisions, so the key is looked at once more; not when `decide` always says
-/// `kAllAtOnce`: then only a change wakes it. What has to be asked outside first is asked through `asker`.
+/// `kAllAtOnce`: then only a change wakes it. What has to be asked outside first is asked through `asker`;
+/// `rounds`: how often this step has waited for results of scripts.
 enum class Decides { kStepByStep, kAllAtOnce };
 void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how = Decides::kStepByStep,
-                       Asker* asker = nullptr);
+                       Asker* asker = nullptr, int rounds = 0);
 
 }  // namespace shiplog

@@ -1,5 +1,6 @@
 #include "services/runtime/thread_loop.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -12,6 +13,12 @@
 
 namespace shiplog {
 
+namespace {
+
+constexpr int64_t kIdle = -1;
+
+}  // namespace
+
 struct ThreadLoop::Impl {
   using Steady = std::chrono::steady_clock;
 
@@ -20,6 +27,7 @@ struct ThreadLoop::Impl {
   std::vector<std::function<void()>> ready;
   std::multimap<Steady::time_point, std::function<void()>> timers;
   bool stopping = false;
+  std::atomic<int64_t> since{kIdle};  // when what runs began, in ns of the steady clock
   SystemClock clock;
   std::thread thread;
 
@@ -42,7 +50,11 @@ struct ThreadLoop::Impl {
       }
       batch.swap(ready);
       lock.unlock();
-      for (auto& run_one : batch) run_one();
+      for (auto& run_one : batch) {
+        since.store(Steady::now().time_since_epoch().count(), std::memory_order_relaxed);
+        run_one();
+      }
+      since.store(kIdle, std::memory_order_relaxed);
       batch.clear();
       lock.lock();
     }
@@ -71,6 +83,13 @@ void ThreadLoop::post_after(Millis delay, std::function<void()> run) {
     impl_->timers.emplace(Impl::Steady::now() + std::chrono::milliseconds{delay.value}, std::move(run));
   }
   impl_->changed.notify_one();
+}
+
+Millis ThreadLoop::busy_for() const {
+  const int64_t since = impl_->since.load(std::memory_order_relaxed);
+  if (since == kIdle) return Millis{0};
+  const std::chrono::nanoseconds busy{Impl::Steady::now().time_since_epoch().count() - since};
+  return Millis{std::chrono::duration_cast<std::chrono::milliseconds>(busy).count()};
 }
 
 UtcMillis ThreadLoop::now() const { return impl_->clock.now(); }

@@ -17,6 +17,9 @@ class ThreadLoop final : public Executor {
   void post_after(Millis delay, std::function<void()> run) override;
   UtcMillis now() const override;
 
+  /// How long the function that runs now has been running; 0: none does. From any thread.
+  Millis busy_for() const;
+
   /// Runs `run` on the thread and waits for it. Not from the thread itself.
   void call(std::function<void()> run);
   /// Finishes what is running, forgets what is queued, and joins the thread.

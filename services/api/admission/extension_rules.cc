@@ -255,6 +255,11 @@ void check_multi_cluster_service(const Value& object, const Write& write, Causes
 // --- ResourceInterpreterCustomization
 
 void check_customization(const Value& object, const Write&, Causes& causes) {
+  const Value& target = object["spec"]["target"];
+  if (target["kind"].as_string() == "Secret" && target["apiVersion"].as_string() == "v1") {
+    causes.forbidden("spec.target.kind",
+                     "no script is run on Secrets: what it makes of their data would be stored in clear text");
+  }
   for (const auto& bad : interpreter::bad_scripts(object)) causes.invalid(bad.field, Value{"<script>"}, bad.why);
 }
 

@@ -41,7 +41,7 @@ std::optional<Script> built_in(const Value& object, Operation operation) {
   const std::string name = native::kind_of(object);
   const auto kind = kinds().find(name);
   if (kind == kinds().end() || !kind->second.offers[static_cast<size_t>(operation)]) return std::nullopt;
-  return Script{"built-in " + name + ", " + names_of(operation).field, kind->second.text};
+  return Script{"built-in " + name + ", " + names_of(operation).field, kind->second.text, {}};
 }
 
 std::vector<std::string> built_in_kinds() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/runtime/interpreter/lua/vm.h"
+#include "services/runtime/interpreter/quarantine.h"
 #include "services/runtime/interpreter/webhooks.h"
 
 namespace shiplog::interpreter {
@@ -43,7 +44,8 @@ std::vector<Script> customized(const State& state, const Value& object, Operatio
     if (!targets(customization.value, api_version, kind)) continue;
     const Value& text = script_of(customization.value, names);
     if (text.is_empty()) continue;
-    found.push_back({"ResourceInterpreterCustomization " + name.name + ", " + names.field, text});
+    if (quarantined(customization.value, names.name, object["metadata"]["namespace"].as_string())) continue;
+    found.push_back({"ResourceInterpreterCustomization " + name.name + ", " + names.field, text, customization.value});
     if (operation != Operation::kDependencies) break;
   }
   return found;
@@ -90,7 +92,10 @@ std::vector<Target> concerned(const State& state, const Change& change) {
       }
     }
   }
-  if (change.object.type != kCustomizationType || change.before["spec"] == change.after["spec"]) return found;
+  if (change.object.type != kCustomizationType) return found;
+  const bool same = change.before["spec"] == change.after["spec"] &&
+                    change.before["status"]["quarantine"] == change.after["status"]["quarantine"];
+  if (same) return found;
   for (const Value* customization : {&change.before, &change.after}) {
     const Value& target = (*customization)["spec"]["target"];
     Target one{target["apiVersion"].str(), target["kind"].str()};

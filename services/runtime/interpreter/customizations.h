@@ -30,10 +30,11 @@ const OperationNames& names_of(Operation operation);
 struct Script {
   std::string where;  ///< "ResourceInterpreterCustomization flux, healthInterpretation"
   Value text;
+  Value customization;  ///< whose it is; null for a built-in one
 };
 
 /// The state's scripts for this operation and kind, by the customizations' names: the first counts, of dependencies all
-/// (L-17).
+/// (L-17). Without those that are quarantined for objects like this one.
 std::vector<Script> customized(const State& state, const Value& object, Operation operation);
 
 /// A script of a customization that does not parse (L-17).

@@ -5,15 +5,19 @@
 #include <limits>
 #include <tuple>
 
+#include "events/base/hash.h"
+#include "events/base/json.h"
 #include "events/base/json_patch.h"
 #include "events/state/identity.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
+#include "events/state/sealed.h"
 #include "events/state/served.h"
 #include "services/runtime/interpreter/builtin.h"
 #include "services/runtime/interpreter/customizations.h"
 #include "services/runtime/interpreter/lua/vm.h"
 #include "services/runtime/interpreter/native/native.h"
+#include "services/runtime/interpreter/scripts.h"
 #include "services/runtime/interpreter/webhooks.h"
 
 namespace shiplog::interpreter {
@@ -49,6 +53,7 @@ struct Level {
 
 Level level_for(const State& state, const Value& object, Operation operation) {
   Level level;
+  if (is_sealed(object)) return level;  // what a script or webhook makes of it would not be
   level.scripts = customized(state, object, operation);
   if (!level.scripts.empty()) return level;
   level.webhook = webhook_for(state, object, operation);
@@ -71,37 +76,88 @@ Result<Value> answer_to(const State& state, const Webhook& webhook, Operation op
 }
 
 /// What a webhook says stands where a script's result would, and is read as that.
-Script as_script(const Webhook& webhook) { return {webhook.where(), Value{}}; }
+Script as_script(const Webhook& webhook) { return {webhook.where(), Value{}, Value{}}; }
 
-/// Errors end in conditions and logs, so in the journal: where nothing of a Secret may ever be.
-bool may_be_told(const Value& object) {
-  return object["kind"].as_string() != "Secret" || object["apiVersion"].as_string() != "v1";
+ScriptResults*& elsewhere() {
+  thread_local ScriptResults* results = nullptr;
+  return results;
 }
 
-Result<std::vector<Value>> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
-                               std::vector<Value> shapes = {}, size_t results = 1) {
-  const bool tell = may_be_told(arguments.front());
-  auto returned = lua::run(
-      {script.text.as_string(), names_of(operation).function, std::move(arguments), results, std::move(shapes), now});
-  if (returned) return returned;
-  return tell ? returned.error().context(script.where)
-              : wrong(script, "it failed on a Secret; its message is not shown, as it may hold parts of it");
+Value list_of(std::vector<Value> values) { return Value::array(Value::Array(values.begin(), values.end())); }
+
+/// The results of a script are not asked for twice about the same template; of a member's object each version is new.
+bool is_kept(Operation operation) {
+  return operation != Operation::kRetain && operation != Operation::kStatus && operation != Operation::kHealth;
 }
 
-/// The one result of a script that has to be an object. An empty list is an empty object (L-16).
+Error to_be_run(const Script& script, Operation operation, const Value& object, Value request, std::string basis) {
+  auto question = std::make_shared<Question>();
+  question->script = true;
+  question->operation = names_of(operation).name;
+  question->asked = script.where;
+  question->basis = std::move(basis);
+  question->qualifier = kNoQualifier;
+  question->request = std::move(request);
+  const Value& owner = script.customization["metadata"];
+  if (!owner.is_null()) {
+    question->address = Value::object({{"name", owner["name"]},
+                                       {"uid", owner["uid"]},
+                                       {"generation", owner["generation"].as_int()},
+                                       {"namespace", object["metadata"]["namespace"].as_string()}});
+  }
+  Error waiting{ErrorCode::kUnavailable, script.where + ": waiting for its result"};
+  waiting.questions.push_back(std::move(question));
+  return waiting;
+}
+
+/// What the script returns; `results` values, null what is missing.
+Result<Value> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
+                  std::vector<Value> shapes = {}, size_t results = 1) {
+  const Value object = arguments.front();
+  Value request = Value::object({{"script", script.text},
+                                 {"function", names_of(operation).function},
+                                 {"arguments", list_of(std::move(arguments))},
+                                 {"shapes", list_of(std::move(shapes))},
+                                 {"results", static_cast<int64_t>(results)}});
+  if (elsewhere() == nullptr) {
+    auto outcome = run_script(request, now);
+    return outcome.results ? std::move(outcome.results) : outcome.results.error().context(script.where);
+  }
+  if (!is_kept(operation)) return to_be_run(script, operation, object, std::move(request), "");
+  std::string basis = to_string(siphash128(to_json(request)));
+  if (auto known = elsewhere()->find(basis, now)) {
+    return *known ? std::move(*known) : known->error().context(script.where);
+  }
+  return to_be_run(script, operation, object, std::move(request), std::move(basis));
+}
+
+/// A result that has to be an object. An empty list is an empty object (L-16).
+Result<Value> object_from(const Script& script, const Value& results) {
+  if (!results[0].is_object()) {
+    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not an object");
+  }
+  return results[0];
+}
+
+Result<Value> bool_from(const Script& script, const Value& results) {
+  if (!results[0].is_bool()) {
+    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not a boolean");
+  }
+  return results[0];
+}
+
+/// The one result of a script that has to be an object.
 Result<Value> run_for_object(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
                              std::vector<Value> shapes = {}) {
-  SHIPLOG_TRY(auto results, run(script, operation, std::move(arguments), now, std::move(shapes)));
-  if (!results[0].is_object())
-    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not an object");
-  return std::move(results[0]);
+  SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, std::move(shapes)));
+  return object_from(script, results);
 }
 
 /// The one result that has to be a list; empty, Lua does not know it from an object.
 Result<Value> run_for_list(const Script& script, Operation operation, const Value& object, UtcMillis now) {
-  SHIPLOG_TRY(auto results, run(script, operation, {object}, now));
+  SHIPLOG_TRY(const Value results, run(script, operation, {object}, now));
   if (results[0].is_object() && results[0].size() == 0) return Value::array();
-  return std::move(results[0]);
+  return results[0];
 }
 
 /// A result that stands for the object it was made from: it must be that one (rule 11 of the design).
@@ -203,6 +259,31 @@ Result<Value> patched(const Webhook& webhook, const Value& object, const Value& 
 
 }  // namespace
 
+void run_scripts_elsewhere(ScriptResults* results) { elsewhere() = results; }
+
+ScriptOutcome run_script(const Value& request, UtcMillis now) {
+  lua::Call call;
+  const std::string function = request["function"].str();
+  call.script = request["script"].as_string();
+  call.function = function.c_str();
+  const auto values = [](const Value& list) { return std::vector<Value>{list.items().begin(), list.items().end()}; };
+  call.arguments = values(request["arguments"]);
+  call.shapes = values(request["shapes"]);
+  call.results = static_cast<size_t>(request["results"].as_int());
+  call.now = now;
+  bool asked_time = false;
+  call.asked_time = &asked_time;
+  auto returned = lua::run(call);
+  if (!returned) return {returned.error(), asked_time};
+  return {list_of(std::move(returned).value()), asked_time};
+}
+
+Result<Value> read_results(const Question& question, const Value& results) {
+  const Script script{question.asked, {}, {}};
+  if (question.operation == names_of(Operation::kHealth).name) return bool_from(script, results);
+  return object_from(script, results);
+}
+
 Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kReplicas);
   if (level.webhook) {
@@ -210,8 +291,8 @@ Result<std::optional<Replicas>> replicas(const State& state, const Value& object
     return replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]);
   }
   if (level.scripts.empty()) return native::replicas(object);
-  SHIPLOG_TRY(auto results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
-  return replicas_from(level.scripts.front(), results[0], std::move(results[1]));
+  SHIPLOG_TRY(const Value results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
+  return replicas_from(level.scripts.front(), results[0], results[1]);
 }
 
 Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
@@ -248,6 +329,7 @@ Result<std::optional<Value>> retain(const State& state, const Value& desired, co
     return still(level.webhook->where(), desired, std::move(kept));
   }
   if (level.scripts.empty()) return native::retain(desired, observed);
+  if (answer != nullptr) return still(level.scripts.front().where, desired, *answer);
   SHIPLOG_TRY(auto kept,
               run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
   return still(level.scripts.front().where, desired, std::move(kept));
@@ -278,6 +360,7 @@ Result<std::optional<Value>> aggregate_status(const State& state, const Value& o
 Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kStatus);
   if (level.webhook) return ask_about_member(*level.webhook, Operation::kStatus, object, {});
+  if (is_sealed(object)) return Value{};  // a member may have written anything there
   if (level.scripts.empty()) return native::reflect_status(object);
   return run_for_object(level.scripts.front(), Operation::kStatus, {object}, now);
 }
@@ -287,10 +370,9 @@ Result<std::optional<bool>> health(const State& state, const Value& object, UtcM
   if (level.webhook) return ask_about_member(*level.webhook, Operation::kHealth, object, {});
   if (level.scripts.empty()) return native::health(object);
   const Script& script = level.scripts.front();
-  SHIPLOG_TRY(const auto results, run(script, Operation::kHealth, {object}, now));
-  if (!results[0].is_bool())
-    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not a boolean");
-  return std::optional{results[0].as_bool()};
+  SHIPLOG_TRY(const Value results, run(script, Operation::kHealth, {object}, now));
+  SHIPLOG_TRY(const Value healthy, bool_from(script, results));
+  return std::optional{healthy.as_bool()};
 }
 
 Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now) {

@@ -106,16 +106,6 @@ TEST_F(Interpreter, AnErrorIsFinal_L_2) {
             "nil value)");
 }
 
-TEST_F(Interpreter, NothingOfASecretStandsInAnError) {
-  add(customization("loud", {{"retention", "function Retain(desired, observed) error(observed.data.token) end"}}, "v1",
-                    "Secret"));
-  const Value secret = yaml("{apiVersion: v1, kind: Secret, data: {token: aHVzaA==}}");
-  const auto kept = retain(state(), secret, secret, kNoon);
-  ASSERT_FALSE(kept);
-  EXPECT_EQ(kept.error().message.find("aHVzaA"), std::string::npos) << kept.error().message;
-  EXPECT_NE(kept.error().message.find("ResourceInterpreterCustomization loud, retention"), std::string::npos);
-}
-
 TEST_F(Interpreter, ResultsOfTheWrongKindAreErrors_L_12) {
   add(customization(
       "wrong", {{"replicaResource", "function GetReplicas() return 'x' end"},

@@ -35,6 +35,7 @@ struct Context {
   bool exhausted = false;         ///< the steps are used up: everything raises from here on
   bool out_of_memory = false;
   UtcMillis now;
+  bool asked_time = false;
   uint64_t random = 0x9e3779b97f4a7c15U;  ///< math.random's: the same in each call
   /// Numbers beyond 2^53 among the arguments: what they stood for; null when different integers did.
   std::map<double, Value> large;

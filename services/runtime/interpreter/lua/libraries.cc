@@ -338,7 +338,10 @@ std::string formatted(const Date& date, std::string_view format) {
   return out;
 }
 
-int64_t now_of(lua_State* state) { return context_of(state).now.value / 1000; }
+int64_t now_of(lua_State* state) {
+  context_of(state).asked_time = true;
+  return context_of(state).now.value / 1000;
+}
 
 int64_t field_of(lua_State* state, const char* name, int64_t fallback) {
   lua_getfield(state, 1, name);

@@ -249,7 +249,9 @@ Result<std::vector<Value>> run(const Call& call) {
   context.now = call.now;
   context.shapes = call.shapes;
   Job job{&call, known->second, {}};
-  SHIPLOG_TRY(guarded(context, run_protected, &job));
+  const auto ended = guarded(context, run_protected, &job);
+  if (call.asked_time != nullptr) *call.asked_time = context.asked_time;
+  if (!ended) return ended.error();
   return std::move(job.results);
 }
 

@@ -35,7 +35,8 @@ struct Call {
   /// Where an empty table is asked for its meaning (L-16): as it was at the same path in one of these. Without any, or
   /// where none of them has it, an empty table below the top is left out; at the top it is {}.
   std::vector<Value> shapes;
-  UtcMillis now;  ///< for os.time and os.date, which are in UTC
+  UtcMillis now;               ///< for os.time and os.date, which are in UTC
+  bool* asked_time = nullptr;  ///< set when the script calls one of these
 };
 
 /// The results. Numbers that are whole become integers. An integer too large for Lua's numbers (2^53) survives where
