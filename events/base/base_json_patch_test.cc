@@ -66,6 +66,79 @@ TEST(JsonPatch, WhatCannotBeReadIsABadRequest) {
   }
 }
 
+struct Deviation {
+  const char* patch;
+  const char* after;  // empty: cannot be applied
+};
+
+/// What gopkg.in/evanphx/json-patch.v4 (v4.12.0, which kube-apiserver uses) makes of an object.
+constexpr Deviation kDeviations[] = {
+    {R"([{"op":"replace","path":"/x","value":1}])", R"({"a":[1,2],"o":{"m":3},"x":1})"},
+    {R"([{"op":"replace","path":"/o/x","value":1}])", R"({"a":[1,2],"o":{"m":3,"x":1}})"},
+    {R"([{"op":"replace","path":"/x/y","value":1}])", ""},
+    {R"([{"op":"replace","path":"/a/2","value":1}])", ""},
+    {R"([{"op":"replace","path":"/a/-","value":1}])", ""},
+    {R"([{"op":"replace","path":"/a/-1","value":9}])", R"({"a":[1,9],"o":{"m":3}})"},
+    {R"([{"op":"replace","path":"/a/-2","value":9}])", R"({"a":[9,2],"o":{"m":3}})"},
+    {R"([{"op":"replace","path":"/a/-3","value":9}])", ""},
+    {R"([{"op":"replace","path":"/a/+1","value":9}])", R"({"a":[1,9],"o":{"m":3}})"},
+    {R"([{"op":"replace","path":"/a/01","value":9}])", R"({"a":[1,9],"o":{"m":3}})"},
+    {R"([{"op":"add","path":"/a/-1","value":9}])", R"({"a":[1,2,9],"o":{"m":3}})"},
+    {R"([{"op":"add","path":"/a/-3","value":9}])", R"({"a":[9,1,2],"o":{"m":3}})"},
+    {R"([{"op":"add","path":"/a/-4","value":9}])", ""},
+    {R"([{"op":"add","path":"/a/3","value":9}])", ""},
+    {R"([{"op":"add","path":"/x"}])", R"({"a":[1,2],"o":{"m":3},"x":null})"},
+    {R"([{"op":"add","path":"","value":{}}])", ""},
+    {R"([{"op":"remove","path":"/x"}])", ""},
+    {R"([{"op":"remove","path":"/a/-1"}])", R"({"a":[1],"o":{"m":3}})"},
+    {R"([{"op":"remove","path":"/a/-3"}])", ""},
+    {R"([{"op":"remove","path":"/a/2"}])", ""},
+    {R"([{"op":"remove","path":""}])", ""},
+    {R"([{"op":"test","path":"/x","value":null}])", R"({"a":[1,2],"o":{"m":3}})"},
+    {R"([{"op":"test","path":"/x","value":1}])", ""},
+    {R"([{"op":"test","path":"/a/-1","value":2}])", R"({"a":[1,2],"o":{"m":3}})"},
+    {R"([{"op":"test","path":"/a/5","value":null}])", ""},
+    {R"([{"op":"test","path":"","value":{"a":[1,2],"o":{"m":3}}}])", R"({"a":[1,2],"o":{"m":3}})"},
+    {R"([{"op":"copy","from":"/x","path":"/o/x"}])", R"({"a":[1,2],"o":{"m":3,"x":null}})"},
+    {R"([{"op":"copy","from":"/x/y","path":"/o/x"}])", ""},
+    {R"([{"op":"copy","from":"/a/-1","path":"/o/x"}])", R"({"a":[1,2],"o":{"m":3,"x":2}})"},
+    {R"([{"op":"copy","from":"","path":"/x"}])", ""},
+    {R"([{"op":"move","from":"/x","path":"/y"}])", ""},
+    {R"([{"op":"move","from":"/a/-1","path":"/a/0"}])", R"({"a":[2,1],"o":{"m":3}})"},
+    {R"([{"op":"move","from":"/o","path":"/o/m"}])", ""},
+    {R"([{"op":"add","path":"text/x","value":1}])", R"({"a":[1,2],"o":{"m":3},"x":1})"},
+    {R"([{"op":"add","path":"/~2","value":1}])", R"({"a":[1,2],"o":{"m":3},"~2":1})"},
+    {R"([{"op":"add","path":"x","value":1}])", ""},
+    {R"([{"op":"no","path":"/x","value":1}])", ""},
+    {"[{}]", ""},
+};
+
+TEST(JsonPatch, KubernetesRulesAreThoseOfItsLibrary) {
+  for (const auto& [patch, after] : kDeviations) {
+    const auto result = apply_json_patch(json(R"({"a":[1,2],"o":{"m":3}})"), json(patch), JsonPatchRules::kKubernetes);
+    EXPECT_TRUE(result || result.error().code == ErrorCode::kInvalid) << patch;
+    EXPECT_EQ(result ? to_json(result.value()) : "", after) << patch << (result ? "" : result.error().message);
+  }
+  for (const char* patch : {"{}", "1", "[1]"}) {
+    const auto result = apply_json_patch(json("{}"), json(patch), JsonPatchRules::kKubernetes);
+    ASSERT_FALSE(result.has_value()) << patch;
+    EXPECT_EQ(result.error().code, ErrorCode::kBadRequest) << patch;
+  }
+}
+
+TEST(JsonPatch, OperationsOnLongListsAreBounded) {
+  Value::Array items(50'000, Value{1});
+  const Value object = Value::object({{"a", Value::array(std::move(items))}});
+  Value in_front = Value::array();
+  Value behind = Value::array();
+  for (int i = 0; i < 10'000; ++i) {
+    in_front.push_back(json(R"({"op":"add","path":"/a/0","value":1})"));
+    behind.push_back(json(R"({"op":"add","path":"/a/-","value":1})"));
+  }
+  EXPECT_EQ(apply_json_patch(object, in_front).error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(apply_json_patch(object, behind).has_value()) << "these move nothing";
+}
+
 TEST(JsonPatch, BombsAreDefused) {  // HTTP-9
   Value many = Value::array();
   for (int i = 0; i <= 10'000; ++i) many.push_back(json(R"({"op":"test","path":"","value":{}})"));

@@ -10,9 +10,21 @@
 
 namespace shiplog {
 
+/// How a patch is read where RFC 6902 and kube-apiserver's library (gopkg.in/evanphx/json-patch.v4) differ.
+enum class JsonPatchRules {
+  kStandard,
+  /// `replace` of a missing member adds it; a missing member equals null in `test` and is copied as null; a negative
+  /// index counts from the end of the list, and "+1" and "01" are indices too; an operation without a value has the
+  /// value null; the text before the first slash of a path is ignored. Only `replace` and `test` may have an empty
+  /// path. What is wrong with a single operation is kInvalid.
+  kKubernetes,
+};
+
 /// RFC 6902. Errors: kBadRequest, the patch is malformed; kInvalid, an operation cannot be applied or a test fails;
-/// kTooLarge, more than 10,000 operations (HTTP-9).
-Result<Value> apply_json_patch(const Value& object, const Value& patch);
+/// kTooLarge, more than 10,000 operations (HTTP-9), copies of more than 3 MiB, or operations that together move more
+/// than 32 million elements of lists and objects.
+Result<Value> apply_json_patch(const Value& object, const Value& patch,
+                               JsonPatchRules rules = JsonPatchRules::kStandard);
 
 /// An RFC 6901 pointer, step by step, with ~0 and ~1 read; nullopt when it is none.
 using JsonPointer = std::vector<std::string>;

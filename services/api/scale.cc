@@ -143,8 +143,9 @@ void write_scale(const ServerPtr& server, const ContextPtr& context, const Write
                                              ") - accepted media types include: application/json-patch+json, "
                                              "application/merge-patch+json, application/apply-patch+yaml"});
     }
-    auto patched = type == "application/json-patch+json" ? apply_json_patch(before, patch.value())
-                                                         : apply_merge_patch(before, patch.value());
+    auto patched = type == "application/json-patch+json"
+                       ? apply_json_patch(before, patch.value(), JsonPatchRules::kKubernetes)
+                       : apply_merge_patch(before, patch.value());
     if (!patched) return server->fail(context, patched.error());
     wanted = std::move(patched).value();
   }

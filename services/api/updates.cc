@@ -62,7 +62,7 @@ void admit_and_store(const ServerPtr& server, const ContextPtr& context, Update 
 }
 
 Result<Value> patched(const Context& context, const Value& old, const std::string& type, const Value& patch) {
-  if (type == "application/json-patch+json") return apply_json_patch(old, patch);
+  if (type == "application/json-patch+json") return apply_json_patch(old, patch, JsonPatchRules::kKubernetes);
   if (type == "application/merge-patch+json") return apply_merge_patch(old, patch);
   if (context.kind->schema == nullptr) return Error{ErrorCode::kInternal, "the kind has no schema"};
   return apply_strategic_merge_patch(old, patch, *context.kind->schema);
@@ -129,7 +129,7 @@ void try_update(const ServerPtr& server, const ContextPtr& context, const WriteO
 /// write, so that the next manager who names them would be in conflict over nothing.
 Value without_nothing(const Schema& schema, Value patch, const Value& live) {
   const Value given = patch;
-  for (const auto& member : given.members()) {
+  for (const auto& member : given.members()) {  // of a kind's fields only, so few are erased
     const auto known = schema.properties.find(member.key());
     if (known == schema.properties.end()) continue;
     const Schema& below = *known->second;

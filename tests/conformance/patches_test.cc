@@ -45,6 +45,9 @@ TEST(Patches, PT_01_json_patch) {
     EXPECT_EQ(refused.status, 422) << impossible << refused;
   }
   EXPECT_EQ(api().get(map).json["data"], good.json["data"]);
+  const Answer added = json_patch(map, R"([{"op":"replace","path":"/data/new","value":"n"}])");
+  ASSERT_EQ(added.status, 200) << "as in the API server's library, replace adds what is missing: " << added;
+  EXPECT_EQ(added.json["data"]["new"].str(), "n");
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   ASSERT_EQ(api().post(deployments, deployment("web")).status, 201);
   const Answer listed =

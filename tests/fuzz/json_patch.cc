@@ -5,15 +5,13 @@
 
 namespace shiplog {
 
-// The object and the patch.
-SHIPLOG_FUZZ_TARGET(json_patch) {
-  const auto part = fuzz::parts(input, 2);
-  const Value object = fuzz::json_or_null(part[0]);
-  const Value patch = fuzz::json_or_null(part[1]);
+namespace {
+
+void check(const Value& object, const Value& patch, JsonPatchRules rules) {
   const std::string before = to_json(object);
-  const auto patched = api::apply_json_patch(object, patch);
+  const auto patched = apply_json_patch(object, patch, rules);
   SHIPLOG_CHECK(to_json(object) == before, "a patch leaves alone what it was given");
-  const auto again = api::apply_json_patch(object, patch);
+  const auto again = apply_json_patch(object, patch, rules);
   SHIPLOG_CHECK(again.has_value() == patched.has_value(), "a patch can be applied always or never");
   if (!patched) {
     SHIPLOG_CHECK(!patched.error().message.empty(), "a patch that cannot be applied is told why");
@@ -23,8 +21,19 @@ SHIPLOG_FUZZ_TARGET(json_patch) {
   const auto stored = parse_stored_json(to_json(patched.value()));
   SHIPLOG_CHECK(stored && stored.value() == patched.value(), "what a patch makes can be stored");
   const Value whole = Value::array({Value::object({{"op", "replace"}, {"path", ""}, {"value", patched.value()}})});
-  const auto replaced = api::apply_json_patch(object, whole);
+  const auto replaced = apply_json_patch(object, whole, rules);
   SHIPLOG_CHECK(replaced && replaced.value() == patched.value(), "the whole object can be replaced");
+}
+
+}  // namespace
+
+// The object and the patch.
+SHIPLOG_FUZZ_TARGET(json_patch) {
+  const auto part = fuzz::parts(input, 2);
+  const Value object = fuzz::json_or_null(part[0]);
+  const Value patch = fuzz::json_or_null(part[1]);
+  check(object, patch, JsonPatchRules::kStandard);
+  check(object, patch, JsonPatchRules::kKubernetes);
 }
 
 }  // namespace shiplog

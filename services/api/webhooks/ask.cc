@@ -135,7 +135,8 @@ class Mutation : public std::enable_shared_from_this<Mutation> {
       // The patch is for the version that the webhook was shown.
       const Kind* shown = asking_.action.form.is_null() ? matched_kind(hook, asking_.action) : nullptr;
       const Kind* own = asking_.action.kinds->find_kind(object["apiVersion"].as_string(), object["kind"].as_string());
-      auto patched = apply_json_patch(shown == nullptr ? object : in_version(*shown, object), verdict.patch);
+      auto patched = apply_json_patch(shown == nullptr ? object : in_version(*shown, object), verdict.patch,
+                                      JsonPatchRules::kKubernetes);
       if (!patched) {
         done_.denial = failed_call(hook, "its patch cannot be applied: " + patched.error().message);
         return then_(std::move(done_));
