@@ -4,13 +4,17 @@
 #include <memory>
 #include <mutex>
 
-#include <boost/regex.hpp>
+#include <re2/re2.h>
 
 namespace shiplog {
 namespace {
 
-// Boost's engine and not <regex>: libstdc++ recurses once a character, so that a long string would end the process.
-using Expression = std::shared_ptr<const boost::regex>;
+// RE2 takes time for each character, whatever the expression; engines that try one alternative after the other take as
+// much as a hostile author wants. It has the syntax of Go's own, which the API server uses.
+using Expression = std::shared_ptr<const RE2>;
+
+/// Of a compiled expression, in bytes: what each character of a text may cost.
+constexpr int64_t kMostMemory = 1 << 20;
 
 struct Cache {
   static constexpr size_t kMost = 1000;  // CustomResourceDefinitions come and go
@@ -28,11 +32,12 @@ Expression compiled(const std::string& pattern, std::string* why) {
   auto& known = cache().expressions;
   const auto found = known.find(pattern);
   if (found != known.end()) return found->second;
-  Expression made;
-  try {
-    made = std::make_shared<const boost::regex>(pattern, boost::regex::perl | boost::regex::no_mod_m);
-  } catch (const std::runtime_error& error) {
-    if (why != nullptr) *why = error.what();
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kMostMemory);
+  auto made = std::make_shared<const RE2>(pattern, options);
+  if (!made->ok()) {
+    if (why != nullptr) *why = made->error();
     return nullptr;
   }
   if (known.size() >= Cache::kMost) known.clear();
@@ -46,12 +51,7 @@ bool is_pattern(const std::string& pattern, std::string* why) { return compiled(
 
 bool pattern_matches(const std::string& pattern, std::string_view text) {
   const Expression expression = compiled(pattern, nullptr);
-  if (expression == nullptr) return false;
-  try {
-    return boost::regex_search(text.begin(), text.end(), *expression);
-  } catch (const std::runtime_error&) {
-    return false;  // the engine's bound on work
-  }
+  return expression != nullptr && RE2::PartialMatch(re2::StringPiece{text.data(), text.size()}, *expression);
 }
 
 }  // namespace shiplog

@@ -230,8 +230,17 @@ class Walk {
   }
 
  private:
+  // Of very many violations the first are enough; a wrong type is looked for by callers, so these are counted apart.
+  bool full(bool of_type) {
+    constexpr size_t kMost = 1000;
+    size_t& count = of_type ? wrong_types_ : others_;
+    if (count == kMost) return true;
+    ++count;
+    return false;
+  }
+
   void add(const Place& place, const char* reason, std::string message) {
-    causes.push_back({place.text(), reason, std::move(message)});
+    if (!full(false)) causes.push_back({place.text(), reason, std::move(message)});
   }
 
   // The value in front, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
@@ -240,10 +249,12 @@ class Walk {
   }
 
   void wrong_type(const Place& place, const std::string& wanted, std::string_view given) {
+    if (full(true)) return;
     std::string quoted;
     append_json_string(given, quoted);
-    add(place, "FieldValueTypeInvalid",
-        "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted);
+    causes.push_back(
+        {place.text(), "FieldValueTypeInvalid",
+         "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted});
   }
 
   void not_supported(const Schema& schema, const Value& value, const Place& place) {
@@ -364,6 +375,9 @@ class Walk {
       invalid(place, to_json(value), "must not validate the schema (not)");
     }
   }
+
+  size_t wrong_types_ = 0;
+  size_t others_ = 0;
 };
 
 }  // namespace

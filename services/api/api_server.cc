@@ -257,14 +257,6 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
     return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
   const bool watch = flag(context->request, "watch");
-  // HTTP-7. What bounds a watch is timeoutSeconds.
-  if (const std::string* timeout = context->request.query_value("timeout"); timeout != nullptr && !watch) {
-    if (!timeout->empty() && !is_duration(*timeout)) {
-      return server->fail(
-          context, Error{ErrorCode::kBadRequest, "invalid timeout specified in the request URL: " +
-                                                     quoted(printable(*timeout)) + " is no duration such as 1m30s"});
-    }
-  }
   context->verb = verb_of(context->request, *path, watch);
   const std::string& verb = context->verb;
   auto accept = negotiate(context->request.headers.get("Accept"), verb == "list" || verb == "deletecollection");
@@ -362,6 +354,7 @@ bool ApiServer::Impl::find_seat(const ContextPtr& context) {
 
 void ApiServer::Impl::route(const ContextPtr& context) {
   const std::string& path = context->request.path;
+  if (auto checked = check_request(context->request); !checked) return server->fail(context, checked.error());
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
   if (reading && (path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/"))) {
     return server->workers->post([self = shared_from_this(), context] { self->openapi(context); });

@@ -165,6 +165,29 @@ bool is_duration(std::string_view text) {
   return true;
 }
 
+Result<void> check_request(const HttpRequest& request) {
+  const std::string* timeout = request.query_value("timeout");
+  const bool watch = flag(request, "watch");  // timeoutSeconds limits a watch, and `timeout` is ignored
+  if (timeout != nullptr && !timeout->empty() && (watch ? timeout->starts_with('-') : !is_duration(*timeout))) {
+    return Error{ErrorCode::kBadRequest, "invalid timeout specified in the request URL: " +
+                                             quoted(printable(*timeout)) + " is no duration such as 1m30s"};
+  }
+  SHIPLOG_TRY(const auto seconds, number(request, "timeoutSeconds"));
+  if (seconds && *seconds < 0) {
+    return Error{ErrorCode::kBadRequest,
+                 "query parameter timeoutSeconds must not be negative: " + std::to_string(*seconds)};
+  }
+  for (const auto& [name, value] : request.headers.all()) {
+    if (!equal_ignoring_case(name, "Content-Encoding") || value.empty() || equal_ignoring_case(value, "identity")) {
+      continue;
+    }
+    return Error{ErrorCode::kUnsupportedMediaType,
+                 "the body of the request has the content encoding " + quoted(printable(value)) +
+                     ", but bodies are accepted without an encoding only: leave out the Content-Encoding header"};
+  }
+  return ok();
+}
+
 bool wants_pretty(const HttpRequest& request) {
   if (request.query_value("pretty") != nullptr) return flag(request, "pretty");
   const std::string_view agent = request.headers.get("User-Agent");

@@ -39,6 +39,9 @@ Result<Accept> negotiate(std::string_view accept_header, bool list);
 
 /// HTTP-7: "32s", "1m30s", "1.5h", "0": as Go writes durations. Negative ones are none here.
 bool is_duration(std::string_view text);
+/// What holds of every request, whatever it is about. Errors: kBadRequest for a `timeout` that is no duration and for a
+/// `timeoutSeconds` that is no whole number or negative; kUnsupportedMediaType for a body with a content encoding.
+Result<void> check_request(const HttpRequest& request);
 /// Indented JSON: on request, and for programs that people look through (NEG-3).
 bool wants_pretty(const HttpRequest& request);
 /// HTTP-8: absent, "0" and "false" are false, all else is true.

@@ -88,7 +88,13 @@ std::shared_ptr<ResponseWriter> stamped(std::shared_ptr<ResponseWriter> writer, 
 void Server::send(const ContextPtr& context, int status, std::string content_type, std::string body) {
   HttpResponse response{
       status, {{"Content-Type", std::move(content_type)}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
-  for (const std::string& warning : context->warnings) response.headers.add("Warning", quote_warning(warning));
+  constexpr size_t kMostWarningBytes = 4096;  // as kube-apiserver
+  size_t bytes = 0;
+  for (const std::string& warning : context->warnings) {
+    bytes += warning.size();
+    if (bytes > kMostWarningBytes) break;
+    response.headers.add("Warning", quote_warning(warning));
+  }
   context->writer->send(std::move(response));
 }
 

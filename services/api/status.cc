@@ -1,6 +1,7 @@
 #include "services/api/status.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -171,11 +172,10 @@ Error conflict(const Subject& subject, const std::string& why) {
 
 Error invalid(const Subject& subject, std::vector<FieldCause> causes) {
   std::vector<std::string> sentences;
+  std::set<std::string> known;
   for (const FieldCause& cause : causes) {
     std::string sentence = cause.field.empty() ? cause.message : cause.field + ": " + cause.message;
-    if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
-      sentences.push_back(std::move(sentence));
-    }
+    if (known.insert(sentence).second) sentences.push_back(std::move(sentence));
   }
   std::string message = group_kind(subject) + " " + quoted_name(subject) + " is invalid";
   if (sentences.size() == 1) message += ": " + sentences.front();

@@ -80,9 +80,10 @@ TEST(Http, HTTP_07_a_timeout_is_a_go_duration) {
     EXPECT_EQ(api().get(maps + "?timeout=" + good).status, 200) << good;
     EXPECT_EQ(api().get(std::string{"/api?timeout="} + good).status, 200) << good;
   }
-  for (const char* bad : {"soon", "12", "5x", "-", "s"}) {
+  for (const char* bad : {"soon", "12", "5x", "-", "s", "-5s"}) {
     expect_failure(api().get(maps + "?timeout=" + bad), 400, "BadRequest", "timeout");
   }
+  expect_failure(api().get(maps + "?watch=1&timeout=-5s"), 400, "BadRequest", "timeout");
   const auto watch = api().watch(maps + "?watch=1&timeout=1ms&timeoutSeconds=30");
   ASSERT_EQ(api().post(maps, config_map("a")).status, 201);
   EXPECT_TRUE(watch->wait_for(1));
@@ -107,7 +108,8 @@ TEST(Http, HTTP_08_flags_are_true_unless_0_or_false) {
                                   "&resourceVersionMatch=NotOlderThan");
   ASSERT_TRUE(marked->wait_for(2));
   EXPECT_EQ(marked->events()[1]["type"].str(), "BOOKMARK");
-  for (const char* wrong : {"limit=few", "watch=1&timeoutSeconds=1.5"}) {
+  for (const char* wrong :
+       {"limit=few", "watch=1&timeoutSeconds=1.5", "watch=1&timeoutSeconds=-1", "timeoutSeconds=-1"}) {
     EXPECT_EQ(api().get(maps + "?" + wrong).status, 400) << wrong;
   }
 }

@@ -1,5 +1,6 @@
 // What no well-behaved client sends: a clear answer each time, and a server that goes on (kubernetes-api sections 1, 2,
 // 7).
+#include "events/base/json.h"
 #include "tests/contract/contract.h"
 #include "tests/contract/raw_connection.h"
 
@@ -121,6 +122,84 @@ TEST(BadInput, RequestsThatAreNone) {
     EXPECT_TRUE(said.empty() || said.starts_with("HTTP/1.1 4") || said.starts_with("HTTP/1.1 505")) << text << said;
   }
   expect_well();
+}
+
+TEST(BadInput, ARequestWithTwoHosts) {
+  for (const char* second : {"x", "y", ""}) {
+    RawConnection raw{plane().kubeconfig("plane")};
+    raw.send(std::string{"GET /api HTTP/1.1\r\nHost: x\r\nhost: "} + second + "\r\n\r\n");
+    const std::string said = raw.read_until("BadRequest");
+    EXPECT_TRUE(said.starts_with("HTTP/1.1 400")) << said;
+    EXPECT_NE(said.find("more than one Host header"), std::string::npos) << said;
+  }
+  expect_well();
+}
+
+TEST(BadInput, ContentEncodingsOfBodies) {
+  const auto post_encoded = [](const std::string& name, const std::string& encoding) {
+    return api().call("POST", kConfigMaps, to_json(config_map(name)),
+                      {{"Content-Type", "application/json"}, {"Content-Encoding", encoding}});
+  };
+  for (const char* encoding : {"gzip", "br", "nonsense", "gzip, identity"}) {
+    expect_failure(post_encoded("encoded", encoding), 415, "UnsupportedMediaType", "content encoding");
+  }
+  EXPECT_EQ(post_encoded("unencoded", "identity").status, 201);
+}
+
+TEST(BadInput, NegativeReplicasOfEveryKindWithAScale) {
+  ASSERT_EQ(api()
+                .post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json(R"({
+      "metadata":{"name":"farms.example.com"},
+      "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"farms","singular":"farm","kind":"Farm"},
+        "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{},
+          "scale":{"specReplicasPath":".spec.size.replicas","statusReplicasPath":".status.replicas"}},
+          "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})"))
+                .status,
+            201);
+  const std::string farms = "/apis/example.com/v1/namespaces/default/farms";
+  const auto farm = [](const std::string& replicas) {
+    return json(R"({"apiVersion":"example.com/v1","kind":"Farm","metadata":{"name":"f"},"spec":{"size":{"replicas":)" +
+                replicas + "}}}");
+  };
+  ASSERT_TRUE(eventually([&] { return api().post(farms, farm("1")).status == 201; }));
+  const auto with = [](Value object, const char* replicas) {
+    object.edit("spec").set("replicas", json(replicas));
+    return object;
+  };
+  const std::string apps = "/apis/apps/v1/namespaces/default/";
+  Value set = deployment("negative");
+  set.edit("spec").erase("strategy");
+  const std::string patch = R"({"spec":{"replicas":-1}})";
+  ASSERT_EQ(api().post(kDeployments, deployment("scaled")).status, 201);
+  const Answer refused[] = {
+      api().post(kDeployments, with(deployment("negative"), "-1")),
+      api().post(apps + "replicasets", with(
+                                           [&] {
+                                             Value rs = set;
+                                             rs.set("kind", "ReplicaSet");
+                                             return rs;
+                                           }(),
+                                           "-1")),
+      api().post(apps + "statefulsets", with(
+                                            [&] {
+                                              Value ss = set;
+                                              ss.set("kind", "StatefulSet");
+                                              return ss;
+                                            }(),
+                                            "-1")),
+      api().post("/api/v1/namespaces/default/replicationcontrollers", json(R"({"metadata":{"name":"negative"},
+          "spec":{"replicas":-1,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
+          "spec":{"containers":[{"name":"c","image":"i"}]}}}})")),
+      api().patch(kDeployments + "/scaled", "merge", json(patch)),
+      api().patch(kDeployments + "/scaled/scale", "merge", json(patch)),
+      api().patch(farms + "/f/scale", "merge", json(patch)),
+      api().patch(farms + "/f", "merge", json(R"({"spec":{"size":{"replicas":-1}}})")),
+      api().patch(farms + "/f", "merge", json(R"({"spec":{"size":{"replicas":2147483648}}})")),
+      api().patch(farms + "/f/status", "merge", json(R"({"status":{"replicas":-1}})")),
+  };
+  for (const Answer& answer : refused) expect_failure(answer, 422, "Invalid", "replicas");
+  EXPECT_EQ(api().patch(farms + "/f", "merge", json(R"({"spec":{"size":{"replicas":7}}})")).status, 200);
+  ASSERT_EQ(api().remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/farms.example.com").status, 200);
 }
 
 TEST(BadInput, AFloodOfHeaders) {

@@ -1,6 +1,7 @@
 #include "services/api/admission/admission.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "events/base/json.h"
@@ -93,11 +94,13 @@ Result<void> drop_unknown(Admission& admission, Value& object) {
   object.set("metadata", std::move(metadata));
   for (const std::string& field : of_metadata) dropped.push_back("metadata." + field);
 
+  constexpr size_t kMostComplaints = 100;  // as Kubernetes' JSON decoder
   std::vector<std::string> complaints;
-  for (const std::string& field : dropped) complaints.push_back("unknown field \"" + printable(field, 512) + "\"");
-  for (const std::string& field : admission.duplicate_fields) {
-    complaints.push_back("duplicate field \"" + printable(field, 512) + "\"");
-  }
+  const auto complain = [&](const char* what, const std::string& field) {
+    if (complaints.size() < kMostComplaints) complaints.push_back(what + printable(field, 512) + "\"");
+  };
+  for (const std::string& field : dropped) complain("unknown field \"", field);
+  for (const std::string& field : admission.duplicate_fields) complain("duplicate field \"", field);
   if (complaints.empty() || admission.field_validation == FieldValidation::kIgnore) return ok();
   if (admission.field_validation == FieldValidation::kWarn) {
     admission.warnings.insert(admission.warnings.end(), complaints.begin(), complaints.end());
@@ -183,6 +186,27 @@ size_t most_bytes(const Value& value) {
   return bytes;
 }
 
+/// As the API server checks custom resources: the replicas that a scale subresource shows are counts.
+void check_scale(const Kind& kind, const Value& object, bool only_status, Causes& causes) {
+  if (!kind.scale || kind.builtin) return;
+  for (const std::string& json_path : {kind.scale->spec_replicas, kind.scale->status_replicas}) {
+    if (only_status && json_path != kind.scale->status_replicas) continue;
+    const std::string path = json_path.substr(json_path.starts_with('.') ? 1 : 0);
+    const Value* at = &object;
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find('.', begin), path.size());
+      at = &(*at)[std::string_view{path}.substr(begin, end - begin)];
+      begin = end + 1;
+    }
+    if (at->is_null()) continue;
+    if (!at->is_int() || at->as_int() < 0) {
+      causes.invalid(path, *at, "should be a non-negative integer");
+    } else if (at->as_int() > std::numeric_limits<int32_t>::max()) {
+      causes.invalid(path, *at, "should be less than or equal to 2147483647");
+    }
+  }
+}
+
 /// What nobody needs to write, as far as the schemas say it.
 Value with_schema_defaults(const Kind& kind, Value object) {
   // kubectl diff would show these: it compares what was sent with what upstream makes of it.
@@ -224,6 +248,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   object = with_schema_defaults(kind, std::move(object));
   SHIPLOG_TRY(auto causes, check_schema(kind, object));
 
+  check_scale(kind, object, false, causes);
   unite_owners(object.edit("metadata"), admission.warnings);
   check_metadata(kind, object["metadata"], causes);
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
@@ -234,9 +259,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
     if (rules->check != nullptr) rules->check(object, write, own);
-    if (rules->webhook.empty()) {
-      for (const FieldCause& cause : own.list()) causes.add(cause);
-    }
+    if (rules->webhook.empty()) causes.add(own);
   }
   if (old != nullptr && kind.has_status && (rules == nullptr || !rules->owns_status)) {
     keep_field(object, *old, "status");
@@ -245,11 +268,11 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
   if (!own.empty()) {
     // A webhook's denial is the joined text of the errors, without the object's name in front.
-    std::string message = invalid({"", "", "", ""}, own.list()).message;
+    const std::vector<FieldCause> denied = own.take();
+    std::string message = invalid({"", "", "", ""}, denied).message;
     message.erase(0, message.find("is invalid: ") + 12);
     return Error{ErrorCode::kForbidden,
-                 "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + message,
-                 own.take()};
+                 "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + message, denied};
   }
   // Hardly any object comes near the limit: those that cannot reach it are not written out to be measured.
   const size_t bytes = most_bytes(object) > kMostBytes ? to_json(object).size() : 0;
@@ -401,12 +424,15 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   SHIPLOG_TRY(Value merged, begin_status_update(admission, old, std::move(object)));
   const Rules* rules = rules_of(kind);
   const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user};
-  SHIPLOG_TRY(auto schema_causes, check_schema(kind, merged));
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
+  Value written = Value::object();
+  for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);
+  SHIPLOG_TRY(auto schema_causes, check_schema(kind, written));
   Causes causes;
   for (const FieldCause& cause : schema_causes.list()) {
     if (cause.field.starts_with("status")) causes.add(cause);
   }
+  check_scale(kind, merged, true, causes);
   if (rules != nullptr && rules->fill_status != nullptr) rules->fill_status(merged, write);
   if (rules != nullptr && rules->check_status != nullptr) rules->check_status(merged, write, causes);
   if (kind.builtin) check_metadata(kind, merged["metadata"], causes);

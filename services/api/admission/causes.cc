@@ -20,11 +20,28 @@ std::string shown(const Value& value) {
 }  // namespace
 
 void Causes::add(FieldCause cause) {
+  if (list_.size() == kMost) {
+    left_out_ = true;
+    return;
+  }
   const bool known = std::any_of(list_.begin(), list_.end(), [&](const FieldCause& each) {
     // That a field is missing need be said once, whoever found it first.
     return each == cause || (each.field == cause.field && each.reason == cause.reason && each.reason == kRequired);
   });
-  if (!known) list_.push_back(std::move(cause));
+  if (known) return;
+  if (cause.message.size() > kLongestMessage) cause.message = printable(cause.message, kLongestMessage);
+  list_.push_back(std::move(cause));
+}
+
+void Causes::add(const Causes& others) {
+  for (const FieldCause& cause : others.list_) add(cause);
+  left_out_ = left_out_ || others.left_out_;
+}
+
+std::vector<FieldCause> Causes::take() {
+  if (left_out_) list_.push_back({"", "FieldValueInvalid", "further errors are not shown"});
+  left_out_ = false;
+  return std::move(list_);
 }
 
 void Causes::required(std::string field, std::string_view detail) {

@@ -10,9 +10,13 @@
 
 namespace shiplog::api {
 
-/// Gathers what is wrong with an object, in Kubernetes' words, so that all of it is reported at once.
+/// Gathers what is wrong with an object, in Kubernetes' words, so that all of it is reported at once. Of very many
+/// errors the first kMost are kept: a request must not make an answer far larger than itself.
 class Causes {
  public:
+  static constexpr size_t kMost = 100;
+  static constexpr size_t kLongestMessage = 4096;  ///< bytes of one message; longer ones are cut
+
   void required(std::string field, std::string_view detail = "");
   void invalid(std::string field, const Value& value, std::string_view detail);
   void not_supported(std::string field, const Value& value, std::initializer_list<std::string_view> supported);
@@ -22,13 +26,16 @@ class Causes {
   void too_many(std::string field, size_t items, size_t most);
   /// One that is there already is not repeated.
   void add(FieldCause cause);
+  void add(const Causes& others);
 
   bool empty() const { return list_.empty(); }
   const std::vector<FieldCause>& list() const { return list_; }
-  std::vector<FieldCause> take() { return std::move(list_); }
+  /// The last one tells when some were left out.
+  std::vector<FieldCause> take();
 
  private:
   std::vector<FieldCause> list_;
+  bool left_out_ = false;
 };
 
 /// "spec.ports[2]"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "events/base/base64.h"
 #include "services/api/admission/field_checks.h"
@@ -59,6 +60,7 @@ void check_request_status(const Value& object, const Write& write, Causes& cause
   const Value& status = object["status"];
   const Value& old = *write.old;
   const Value& conditions = status["conditions"];
+  std::set<std::string> types;
   for (size_t i = 0; i < conditions.size(); ++i) {
     const std::string field = at("status.conditions", i);
     const Value& type = conditions[i]["type"];
@@ -71,9 +73,7 @@ void check_request_status(const Value& object, const Write& write, Causes& cause
     } else {
       check_one_of(state, field + ".status", {"False", "True", "Unknown"}, causes);
     }
-    for (size_t before = 0; before < i; ++before) {
-      if (conditions[before]["type"] == type) causes.duplicate(field + ".type", type);
-    }
+    if (!types.insert(type.str()).second) causes.duplicate(field + ".type", type);
     const bool decides = type.as_string() == "Approved" || type.as_string() == "Denied";
     if (decides && write.subresource != "approval" && condition_of(old, type.as_string()) == nullptr) {
       causes.forbidden("status.conditions", "updates may not add a condition of type \"" + type.str() + "\"");
@@ -153,14 +153,13 @@ void check_request(const Value& object, const Write& write, Causes& causes) {
   }
   const Value& usages = spec["usages"];
   if (usages.size() == 0) causes.required("spec.usages");
+  std::set<std::string> known;
   for (size_t i = 0; i < usages.size(); ++i) {
     if (std::find(std::begin(kUsages), std::end(kUsages), usages[i].as_string()) == std::end(kUsages)) {
       causes.invalid(at("spec.usages", i), usages[i],
                      "is no key usage, such as \"client auth\" or \"digital signature\"");
     }
-    for (size_t before = 0; before < i; ++before) {
-      if (usages[before] == usages[i]) causes.duplicate(at("spec.usages", i), usages[i]);
-    }
+    if (!known.insert(usages[i].str()).second) causes.duplicate(at("spec.usages", i), usages[i]);
   }
   check_range(spec["expirationSeconds"], "spec.expirationSeconds", kLeastSeconds, INT32_MAX,
               "may not specify a duration less than 600 seconds (10 minutes)", causes);

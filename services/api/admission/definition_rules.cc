@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
@@ -92,11 +93,10 @@ void fill_definition(Value& object, const Write& write) {
   }
   status.set("acceptedNames", std::move(accepted));
   Value stored = status["storedVersions"].is_array() ? status["storedVersions"] : Value::array();
+  std::set<std::string> known;
+  for (const Value& version : stored.items()) known.insert(version.str());
   for (const Value& version : object["spec"]["versions"].items()) {
-    const auto known = stored.items();
-    if (version["storage"].as_bool() && std::find(known.begin(), known.end(), version["name"]) == known.end()) {
-      stored.push_back(version["name"]);
-    }
+    if (version["storage"].as_bool() && known.insert(version["name"].str()).second) stored.push_back(version["name"]);
   }
   status.set("storedVersions", std::move(stored));
   // The kind is served as soon as this is folded, so it is established here and now; unless others have its names
@@ -150,11 +150,10 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
     }
   }
   const Value& stored = (*write.old)["status"]["storedVersions"];
+  std::set<std::string_view> versions;
+  for (const Value& version : spec["versions"].items()) versions.insert(version["name"].as_string());
   for (size_t i = 0; i < stored.size(); ++i) {
-    const auto versions = spec["versions"].items();
-    const bool there = std::any_of(versions.begin(), versions.end(),
-                                   [&](const Value& version) { return version["name"] == stored[i]; });
-    if (!there) {  // CRD-11
+    if (!versions.contains(stored[i].as_string())) {  // CRD-11
       causes.invalid(at("status.storedVersions", i), stored[i],
                      "missing from spec.versions; " + stored[i].str() +
                          " was previously a storage version, and must remain "

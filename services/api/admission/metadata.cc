@@ -1,6 +1,7 @@
 #include "services/api/admission/metadata.h"
 
 #include <algorithm>
+#include <set>
 
 #include "events/base/utf8.h"
 #include "events/state/object.h"
@@ -80,15 +81,16 @@ void check_owners(const Value& owners, Causes& causes) {
 void unite_owners(Value& metadata, std::vector<std::string>& warnings) {
   const Value* owners = metadata.find("ownerReferences");
   if (owners == nullptr) return;
+  constexpr size_t kMostWarnings = 10;
   Value::Array kept;
+  std::set<std::string_view> uids;
   for (const Value& owner : owners->items()) {
     const Value& uid = owner["uid"];
-    const bool again =
-        !uid.is_empty() && std::any_of(kept.begin(), kept.end(), [&](const Value& each) { return each["uid"] == uid; });
-    if (!again) {
+    if (uid.is_empty() || uids.insert(uid.as_string()).second) {
       kept.push_back(owner);
       continue;
     }
+    if (warnings.size() >= kMostWarnings) continue;
     warnings.push_back(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references, and "
         "may reject such requests in the future; UID " +
@@ -122,9 +124,11 @@ void check_metadata(const Kind& kind, const Value& metadata, Causes& causes) {
 
 void check_new_finalizers(const Value& old, const Value& metadata, Causes& causes) {
   if (!deleting(old)) return;
+  std::set<std::string_view> there;
+  for (const Value& finalizer : old["metadata"]["finalizers"].items()) there.insert(finalizer.as_string());
   std::string added;
   for (const Value& finalizer : metadata["finalizers"].items()) {
-    if (has_finalizer(old, finalizer.as_string())) continue;
+    if (there.contains(finalizer.as_string()) || added.size() > Causes::kLongestMessage) continue;
     added += (added.empty() ? "" : ", ") + quoted(finalizer.as_string());
   }
   if (added.empty()) return;

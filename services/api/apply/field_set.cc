@@ -23,7 +23,18 @@ bool kept(Keep keep, bool a, bool b) {
 
 const FieldSet kNothing;
 
+/// The same as combined() for a few fields against very many: each is looked up, so that the many are not walked
+/// through. Of `few` are kept those that `keep` keeps; kEither would need the many as well.
+FieldSet looked_up(const FieldSet& few, const FieldSet& many, Keep keep);
+
+bool far_fewer(const FieldSet& a, const FieldSet& b) {
+  constexpr size_t kTimes = 8;
+  return a.children.size() < b.children.size() / kTimes;
+}
+
 FieldSet combined(const FieldSet& a, const FieldSet& b, Keep keep) {
+  if (keep != Keep::kEither && far_fewer(a, b)) return looked_up(a, b, keep);
+  if (keep == Keep::kBoth && far_fewer(b, a)) return looked_up(b, a, keep);
   FieldSet result;
   result.owned = kept(keep, a.owned, b.owned);
   auto left = a.children.begin();
@@ -36,6 +47,17 @@ FieldSet combined(const FieldSet& a, const FieldSet& b, Keep keep) {
     if (!child.empty()) result.children.push_back({key, std::move(child)});
     if (from_left) ++left;
     if (from_right) ++right;
+  }
+  return result;
+}
+
+FieldSet looked_up(const FieldSet& few, const FieldSet& many, Keep keep) {
+  FieldSet result;
+  result.owned = kept(keep, few.owned, many.owned);
+  for (const auto& [key, set] : few.children) {
+    const FieldSet* other = many.find(key);
+    FieldSet child = combined(set, other == nullptr ? kNothing : *other, keep);
+    if (!child.empty()) result.children.push_back({key, std::move(child)});
   }
   return result;
 }
@@ -99,6 +121,14 @@ void FieldSet::put(std::string_view key, FieldSet child) {
 FieldSet unite(const FieldSet& a, const FieldSet& b) {
   if (a.empty()) return b;
   return b.empty() ? a : combined(a, b, Keep::kEither);
+}
+FieldSet unite(std::vector<FieldSet> sets) {
+  while (sets.size() > 1) {  // in pairs, so that each field is copied once for each halving of their number
+    const size_t half = (sets.size() + 1) / 2;
+    for (size_t i = half; i < sets.size(); ++i) sets[i - half] = unite(sets[i - half], sets[i]);
+    sets.resize(half);
+  }
+  return sets.empty() ? FieldSet{} : std::move(sets.front());
 }
 FieldSet intersect(const FieldSet& a, const FieldSet& b) { return combined(a, b, Keep::kBoth); }
 FieldSet subtract(const FieldSet& a, const FieldSet& b) {

@@ -36,6 +36,7 @@ struct FieldSet::Child {
 };
 
 FieldSet unite(const FieldSet& a, const FieldSet& b);
+FieldSet unite(std::vector<FieldSet> sets);
 FieldSet intersect(const FieldSet& a, const FieldSet& b);
 FieldSet subtract(const FieldSet& a, const FieldSet& b);
 

@@ -1,10 +1,13 @@
 #include "services/api/apply/fields.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/base/merged_members.h"
 
 namespace shiplog::api {
 namespace {
@@ -44,23 +47,40 @@ std::optional<std::string> element_step(const Value& element, Shape shape, const
   return "k:" + to_json(keys);
 }
 
-/// The elements by step. What has no step, or stands there twice, is left out: lists that were stored before there was
-/// such a rule are compared as far as possible.
-std::vector<std::pair<std::string, const Value*>> elements_of(const Value& list, Shape shape, const Schema& schema) {
-  std::vector<std::pair<std::string, const Value*>> elements;
-  for (const Value& element : list.items()) {
-    auto step = element_step(element, shape, schema);
-    if (!step) continue;
-    const bool twice = std::ranges::any_of(elements, [&](const auto& other) { return other.first == *step; });
-    if (!twice) elements.emplace_back(*std::move(step), &element);
-  }
-  return elements;
-}
+/// The elements of a list in their order, and by step. What has no step, or stands there twice, is left out: lists that
+/// were stored before there was such a rule are compared as far as possible.
+class Elements {
+ public:
+  struct Element {
+    std::string step;
+    const Value* value;
+  };
 
-const Value* element_with(const std::vector<std::pair<std::string, const Value*>>& elements, const std::string& step) {
-  const auto at = std::ranges::find(elements, step, &std::pair<std::string, const Value*>::first);
-  return at == elements.end() ? nullptr : at->second;
-}
+  Elements(const Value& list, Shape shape, const Schema& schema) {
+    all_.reserve(list.size());  // the index refers to the steps
+    for (const Value& element : list.items()) {
+      auto step = element_step(element, shape, schema);
+      if (!step) continue;
+      all_.push_back({*std::move(step), &element});
+      if (!by_step_.emplace(all_.back().step, all_.size() - 1).second) all_.pop_back();
+    }
+  }
+
+  const std::vector<Element>& all() const { return all_; }
+  std::optional<size_t> position(const std::string& step) const {
+    const auto at = by_step_.find(step);
+    return at == by_step_.end() ? std::nullopt : std::optional{at->second};
+  }
+  /// nullptr: there is none.
+  const Value* find(const std::string& step) const {
+    const auto at = position(step);
+    return at ? all_[*at].value : nullptr;
+  }
+
+ private:
+  std::vector<Element> all_;
+  std::map<std::string_view, size_t> by_step_;
+};
 
 /// A member that counts as a field of its own although it has, or could have, fields below.
 bool stands_for_itself(const Value& value, const Schema* parent, std::string_view key) {
@@ -97,21 +117,24 @@ Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& pa
     return set;
   }
   for (const Value& element : value.items()) {
-    const auto step = element_step(element, shape, *schema);
+    auto step = element_step(element, shape, *schema);
     if (!step) {
       std::string keys;
       for (const std::string& key : schema->list_keys) keys += (keys.empty() ? "" : ", ") + key;
       return Error{ErrorCode::kBadRequest, path.text() + ": an element of the list has no " + keys};
-    }
-    if (set.find(*step) != nullptr) {
-      return Error{ErrorCode::kBadRequest, path.text() + ": duplicate entries for key [" + step->substr(2) + "]"};
     }
     FieldSet child;
     if (shape == Shape::kKeyed) {
       SHIPLOG_TRY(child, gather(element, items_of(schema), Path{&path, std::string_view{*step}.substr(2), true}));
     }
     child.owned = true;
-    set.put(*step, std::move(child));
+    set.children.push_back({*std::move(step), std::move(child)});
+  }
+  // Sorted once: putting each in its place would move all behind it.
+  std::ranges::sort(set.children, {}, &FieldSet::Child::key);
+  const auto twice = std::ranges::adjacent_find(set.children, {}, &FieldSet::Child::key);
+  if (twice != set.children.end()) {
+    return Error{ErrorCode::kBadRequest, path.text() + ": duplicate entries for key [" + twice->key.substr(2) + "]"};
   }
   return set;
 }
@@ -140,8 +163,17 @@ void compare_child(const Value* before, const Value* after, const Schema* schema
     child.removed = all_of(*before, schema);
     child.removed.owned = true;
   }
-  changes.changed.put(step, std::move(child.changed));
-  changes.removed.put(step, std::move(child.removed));
+  if (!child.changed.empty()) changes.changed.children.push_back({step, std::move(child.changed)});
+  if (!child.removed.empty()) changes.removed.children.push_back({step, std::move(child.removed)});
+}
+
+/// compare_child() leaves the children in the order in which they come.
+void sort(FieldChanges& changes) {
+  for (FieldSet* set : {&changes.changed, &changes.removed}) {
+    if (!std::ranges::is_sorted(set->children, {}, &FieldSet::Child::key)) {
+      std::ranges::sort(set->children, {}, &FieldSet::Child::key);
+    }
+  }
 }
 
 void compare(const Value& before, const Value& after, const Schema* schema, FieldChanges& changes) {
@@ -162,50 +194,45 @@ void compare(const Value& before, const Value& after, const Schema* schema, Fiel
       compare_child(&member.value, nullptr, below(schema, member.key()), false, field_step(member.key()), false,
                     changes);
     }
-    return;
+    return sort(changes);
   }
-  const auto old_elements = elements_of(before, shape, *schema);
-  const auto new_elements = elements_of(after, shape, *schema);
-  for (const auto& [step, element] : new_elements) {
-    compare_child(element_with(old_elements, step), element, items_of(schema), true, step, true, changes);
+  const Elements old_elements{before, shape, *schema};
+  const Elements new_elements{after, shape, *schema};
+  for (const auto& [step, element] : new_elements.all()) {
+    compare_child(old_elements.find(step), element, items_of(schema), true, step, true, changes);
   }
-  for (const auto& [step, element] : old_elements) {
-    if (element_with(new_elements, step) == nullptr) {
+  for (const auto& [step, element] : old_elements.all()) {
+    if (new_elements.find(step) == nullptr) {
       compare_child(element, nullptr, items_of(schema), true, step, true, changes);
     }
   }
+  sort(changes);
 }
 
 Value merge(const Value& live, const Value& wanted, const Schema* schema) {
   const Shape shape = shape_of(wanted, schema);
   if (shape == Shape::kLeaf || shape != shape_of(live, schema)) return wanted;
   if (shape == Shape::kObject) {
-    Value result = live;
-    for (const auto& member : wanted.members()) {
-      const Value* old = live.find(member.key());
-      result.set(member.key(), old == nullptr ? member.value : merge(*old, member.value, below(schema, member.key())));
-    }
-    return result;
+    return merged_members(live, wanted, [&](std::string_view key, const Value* old, const Value& value) {
+      return std::optional{old == nullptr ? value : merge(*old, value, below(schema, key))};
+    });
   }
-  const auto old_elements = elements_of(live, shape, *schema);
-  const auto new_elements = elements_of(wanted, shape, *schema);
+  const Elements old_elements{live, shape, *schema};
+  const Elements new_elements{wanted, shape, *schema};
+  const auto& all = new_elements.all();
   Value::Array result;
   size_t next = 0;
-  const auto take_wanted = [&](const Value* old) {
-    const Value& element = *new_elements[next++].second;
-    result.push_back(old == nullptr || shape == Shape::kSet ? element : merge(*old, element, items_of(schema)));
+  const auto take_wanted = [&] {
+    const auto& [step, element] = all[next++];
+    const Value* old = old_elements.find(step);
+    result.push_back(old == nullptr || shape == Shape::kSet ? *element : merge(*old, *element, items_of(schema)));
   };
-  for (const auto& [step, element] : old_elements) {
-    const auto at = std::ranges::find(new_elements, step, &std::pair<std::string, const Value*>::first);
-    if (at == new_elements.end()) {
-      result.push_back(*element);
-      continue;
-    }
-    while (next <= static_cast<size_t>(at - new_elements.begin())) {
-      take_wanted(element_with(old_elements, new_elements[next].first));
-    }
+  for (const auto& [step, element] : old_elements.all()) {
+    const auto at = new_elements.position(step);
+    if (!at) result.push_back(*element);
+    while (at && next <= *at) take_wanted();
   }
-  while (next < new_elements.size()) take_wanted(element_with(old_elements, new_elements[next].first));
+  while (next < all.size()) take_wanted();
   return Value::array(std::move(result));
 }
 
@@ -216,21 +243,19 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
   const Shape shape = shape_of(value, schema);
   if (shape == Shape::kLeaf || fields.children.empty()) return value;
   const auto kept_below = [&](std::string_view step) { return kept == nullptr ? nullptr : kept->find(step); };
-  Value result = value;
   if (shape == Shape::kObject) {
+    Value::Object members;
     for (const auto& member : value.members()) {
       const std::string step = field_step(member.key());
       const FieldSet* gone = fields.find(step);
-      if (gone == nullptr) continue;
-      auto left = reduced(member.value, *gone, kept_below(step), below(schema, member.key()));
-      if (left) {
-        result.set(member.key(), *std::move(left));
-      } else {
-        result.erase(member.key());
+      if (gone == nullptr) {
+        members.push_back(member);
+      } else if (auto left = reduced(member.value, *gone, kept_below(step), below(schema, member.key()))) {
+        members.push_back({member.key_text, *std::move(left)});
       }
     }
-    const bool emptied = result.size() == 0 && value.size() > 0 && !holds;
-    return emptied ? std::nullopt : std::optional{std::move(result)};
+    const bool emptied = members.empty() && value.size() > 0 && !holds;
+    return emptied ? std::nullopt : std::optional{Value::object(std::move(members))};
   }
   Value::Array list;
   for (const Value& element : value.items()) {

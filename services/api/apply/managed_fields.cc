@@ -18,6 +18,7 @@ constexpr const char* kUpdate = "Update";
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 /// SSA-7: more entries of updates than this are folded into one.
 constexpr size_t kMostUpdates = 10;
+constexpr const char* kAncient = "ancient-changes";
 
 struct Manager {
   std::string name;
@@ -134,29 +135,36 @@ FieldSet ownable(FieldSet fields, const Kind& kind, const std::string& subresour
   return result;
 }
 
+/// The oldest updates of each version and subresource become one entry.
 void fold_oldest(Managers& managers) {
-  auto updates = std::ranges::count(managers, std::string{kUpdate}, &Manager::operation);
-  while (updates-- > static_cast<std::ptrdiff_t>(kMostUpdates)) {
-    auto oldest = managers.end();
-    for (auto each = managers.begin(); each != managers.end(); ++each) {
-      if (each->operation != kUpdate || each->name == "ancient-changes") continue;
-      if (oldest == managers.end() || each->time < oldest->time) oldest = each;
-    }
-    if (oldest == managers.end()) return;
-    Manager old = std::move(*oldest);
-    managers.erase(oldest);
-    auto ancient = std::ranges::find_if(managers, [&](const Manager& each) {
-      return each.name == "ancient-changes" && each.api_version == old.api_version &&
-             each.subresource == old.subresource;
-    });
-    if (ancient == managers.end()) {
-      old.name = "ancient-changes";
-      managers.push_back(std::move(old));
+  const auto updates = static_cast<size_t>(std::ranges::count(managers, std::string{kUpdate}, &Manager::operation));
+  if (updates <= kMostUpdates) return;
+  // Folding the first one of a version and subresource makes an entry, folding another one removes one.
+  std::vector<Manager*> oldest_first;
+  std::map<std::pair<std::string, std::string>, std::vector<Manager*>> ancient;
+  for (Manager& each : managers) {
+    if (each.operation != kUpdate) continue;
+    if (each.name == kAncient) {
+      ancient[{each.api_version, each.subresource}].push_back(&each);
     } else {
-      ancient->fields = unite(ancient->fields, old.fields);
-      ancient->time = std::max(ancient->time, old.time);
+      oldest_first.push_back(&each);
     }
   }
+  std::ranges::stable_sort(oldest_first, {}, &Manager::time);
+  const size_t folds = std::min(updates - kMostUpdates, oldest_first.size());
+  for (size_t i = 0; i < folds; ++i) {
+    ancient[{oldest_first[i]->api_version, oldest_first[i]->subresource}].push_back(oldest_first[i]);
+  }
+  for (auto& [about, entries] : ancient) {
+    std::vector<FieldSet> fields;
+    for (Manager* each : entries) {
+      fields.push_back(std::exchange(each->fields, FieldSet{}));
+      entries.front()->time = std::max(entries.front()->time, each->time);
+    }
+    entries.front()->name = kAncient;
+    entries.front()->fields = unite(std::move(fields));
+  }
+  std::erase_if(managers, [](const Manager& manager) { return manager.fields.empty(); });
 }
 
 /// What kubectl applied on the client's side and is still so: those fields were kubectl's (SSA-12).
@@ -226,10 +234,11 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
   }
 
   const auto mine = [&](const Manager& manager) { return manager.is(writer, kApply); };
-  FieldSet of_others;
+  std::vector<FieldSet> owned_by_others;
   for (const Manager& manager : managers) {
-    if (!mine(manager)) of_others = unite(of_others, manager.fields);
+    if (!mine(manager)) owned_by_others.push_back(manager.fields);
   }
+  const FieldSet of_others = unite(std::move(owned_by_others));
   auto own = std::ranges::find_if(managers, mine);
   Applied applied;
   applied.object = live.is_null() ? patch : merge_fields(live, patch, schema);

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/json.h"
@@ -34,10 +37,6 @@ const Schema* below(const Schema* schema, std::string_view key) {
   return known != schema->properties.end() ? known->second.get() : schema->additional.get();
 }
 
-bool contains(std::span<const Value> list, const Value& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 /// What a patch puts where nothing was: without directives, and without the nulls that would have deleted (SMP-9).
 Value plain(const Value& patch) {
   if (patch.is_object()) {
@@ -61,36 +60,91 @@ Value plain(const Value& patch) {
 /// Identifies an element of a list: its merge key's value, or itself.
 const Value& identity(const Value& element, const std::string& key) { return key.empty() ? element : element[key]; }
 
-std::optional<size_t> position(std::span<const Value> list, const Value& element, const std::string& key) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (identity(list[i], key) == identity(element, key)) return i;
+/// The elements of a list by their identity.
+class Index {
+ public:
+  explicit Index(std::string key) : key_{std::move(key)} {}
+  Index(const Value& list, std::string key) : Index{std::move(key)} {
+    for (const Value& element : list.items()) add(element);
   }
-  return std::nullopt;
-}
+
+  /// As the last one. False: there is one like it, which stays the one that is found.
+  bool add(const Value& element) { return positions_.emplace(name_of(element), size_++).second; }
+  std::optional<size_t> position(const Value& element) const {
+    const auto at = positions_.find(name_of(element));
+    return at == positions_.end() ? std::nullopt : std::optional{at->second};
+  }
+  bool contains(const Value& element) const { return positions_.contains(name_of(element)); }
+
+ private:
+  std::string name_of(const Value& element) const { return to_json(identity(element, key_)); }
+
+  std::string key_;  // empty: elements are identified by themselves
+  size_t size_ = 0;
+  std::map<std::string, size_t> positions_;
+};
 
 /// SMP-7. Elements that `wanted` names come in its order; the others stay where they were among what was there before.
 Value ordered(const Value& merged, const Value& before, const Value& wanted, const std::string& key) {
-  Value::Array named, others;
+  const Index places{wanted, key};
+  const Index old_places{before, key};
+  std::vector<std::pair<size_t, const Value*>> named;
+  Value::Array others;
   for (const Value& element : merged.items()) {
-    (position(wanted.items(), element, key) ? named : others).push_back(element);
+    if (const auto at = places.position(element)) {
+      named.emplace_back(*at, &element);
+    } else {
+      others.push_back(element);
+    }
   }
-  std::stable_sort(named.begin(), named.end(), [&](const Value& a, const Value& b) {
-    return *position(wanted.items(), a, key) < *position(wanted.items(), b, key);
-  });
+  std::ranges::stable_sort(named, {}, &std::pair<size_t, const Value*>::first);
   Value::Array result;
   auto next = others.begin();
-  for (const Value& element : named) {
-    const auto at = position(before.items(), element, key);
+  for (const auto& [place, element] : named) {
+    const auto at = old_places.position(*element);
     while (at && next != others.end()) {
-      const auto other = position(before.items(), *next, key);
+      const auto other = old_places.position(*next);
       if (!other || *other > *at) break;
       result.push_back(*next++);
     }
-    result.push_back(element);
+    result.push_back(*element);
   }
   result.insert(result.end(), next, others.end());
   return Value::array(std::move(result));
 }
+
+/// An object while a patch changes its members, in any order. They are put in their places at the end: setting them one
+/// by one would move all members behind each.
+class Members {
+ public:
+  explicit Members(Value base) : base_{std::move(base)} {}
+  /// nullptr: there is none.
+  const Value* find(std::string_view key) const {
+    const auto changed = changes_.find(key);
+    if (changed == changes_.end()) return base_.find(key);
+    return changed->second ? &*changed->second : nullptr;
+  }
+  void set(std::string_view key, Value value) { changes_.insert_or_assign(std::string{key}, std::move(value)); }
+  void erase(std::string_view key) { changes_.insert_or_assign(std::string{key}, std::nullopt); }
+  Value take() {
+    if (changes_.empty()) return std::move(base_);
+    Value::Object all;
+    all.reserve(base_.size() + changes_.size());
+    auto old = base_.members().begin();
+    const auto end = base_.members().end();
+    for (auto& [key, value] : changes_) {
+      while (old != end && old->key() < key) all.push_back(*old++);
+      if (old != end && old->key() == key) ++old;
+      if (value) all.push_back({Value{key}, *std::move(value)});
+    }
+    all.insert(all.end(), old, end);
+    return Value::object(std::move(all));
+  }
+
+ private:
+  Value base_;
+  std::map<std::string, std::optional<Value>, std::less<>> changes_;
+};
 
 class Merger {
  public:
@@ -100,8 +154,8 @@ class Merger {
       if (directive->as_string() == "replace") return plain(patch);
       return unknown_directive(*directive, place);
     }
-    Value result = original;
-    SHIPLOG_TRY(retain_keys(result, patch, place));
+    SHIPLOG_TRY(Value retained, retain_keys(original, patch, place));
+    Members result{std::move(retained)};
     for (const auto& member : patch.members()) {
       const std::string_view key = member.key();
       if (key == kPatch || key == kRetainKeys) continue;
@@ -117,7 +171,7 @@ class Merger {
       }
       SHIPLOG_TRY(field_of(result, key, member.value, patch, below(schema, key), Place{place, key}));
     }
-    return result;
+    return result.take();
   }
 
  private:
@@ -126,33 +180,40 @@ class Merger {
                  "unknown $patch directive " + quoted(directive.is_string() ? directive.str() : to_json(directive)));
   }
 
-  static Result<void> retain_keys(Value& object, const Value& patch, const Place& place) {
+  static Result<Value> retain_keys(const Value& object, const Value& patch, const Place& place) {
     const Value* retained = patch.find(kRetainKeys);
-    if (retained == nullptr) return ok();
+    if (retained == nullptr) return object;
     if (!retained->is_array()) return fails(place, "$retainKeys must be a list");
+    std::set<std::string_view> keys;
+    for (const Value& key : retained->items()) keys.insert(key.as_string());
     for (const auto& member : patch.members()) {
-      if (is_directive(member.key()) || contains(retained->items(), Value{member.key()})) continue;
+      if (is_directive(member.key()) || keys.contains(member.key())) continue;
       if (member.value.is_null()) continue;
       return fails(place, "$retainKeys does not name " + quoted(member.key()) + ", which the patch sets");
     }
-    const Value before = object;
-    for (const auto& member : before.members()) {
-      if (!contains(retained->items(), Value{member.key()})) object.erase(member.key());
+    Value::Object left;
+    for (const auto& member : object.members()) {
+      if (keys.contains(member.key())) left.push_back(member);
     }
-    return ok();
+    return Value::object(std::move(left));
   }
 
-  static Result<void> delete_primitives(Value& object, const std::string& field, const Value& values,
+  static Result<void> delete_primitives(Members& object, const std::string& field, const Value& values,
                                         const Place& place) {
     if (!values.is_array()) return fails(Place{place, field}, "$deleteFromPrimitiveList must be a list");
     const Value* list = object.find(field);
     if (list == nullptr || !list->is_array()) return ok();
-    std::erase_if(object.edit(field).edit_items(), [&](const Value& item) { return contains(values.items(), item); });
+    const Index deleted{values, ""};
+    Value::Array left;
+    for (const Value& item : list->items()) {
+      if (!deleted.contains(item)) left.push_back(item);
+    }
+    object.set(field, Value::array(std::move(left)));
     return ok();
   }
 
   /// `patch`: the map that `value` is a member of, and that may carry the field's element order.
-  Result<void> field_of(Value& object, std::string_view key, const Value& value, const Value& patch,
+  Result<void> field_of(Members& object, std::string_view key, const Value& value, const Value& patch,
                         const Schema* schema, const Place& place) {
     if (value.is_null()) {
       object.erase(key);
@@ -183,17 +244,18 @@ class Merger {
 
   static Result<Value> primitives(const Value& original, const Value& patch, const Place& place) {
     Value merged = original;
+    Index known{original, ""};
     for (const Value& item : patch.items()) {
       if (item.is_object() || item.is_array()) return fails(place, "the list holds plain values only");
-      if (!contains(merged.items(), item)) merged.push_back(item);
+      if (known.add(item)) merged.push_back(item);
     }
     return merged;
   }
 
   Result<Value> list(const Value& original, const Value& patch, const Schema& schema, const Place& place) {
     const std::string& key = schema.patch_key;
-    Value merged = original;
     Value additions = Value::array();
+    Index deleted{key};
     bool replaces = false;
     for (size_t i = 0; i < patch.size(); ++i) {
       const Value& element = patch[i];
@@ -209,31 +271,39 @@ class Merger {
       if (!directive.is_null() && what != "delete") return unknown_directive(directive, at);
       if (element[key].is_null()) return fails(at, "does not contain declared merge key: " + key);
       if (what == "delete") {
-        std::erase_if(merged.edit_items(), [&](const Value& item) { return item[key] == element[key]; });
+        deleted.add(element);
       } else {
         additions.push_back(element);
       }
     }
     if (replaces) return plain(additions);
+    Value::Array merged;
+    Index known{key};
+    for (const Value& item : original.items()) {
+      if (deleted.contains(item)) continue;
+      known.add(item);
+      merged.push_back(item);
+    }
     for (size_t i = 0; i < additions.size(); ++i) {
       const Value& element = additions[i];
-      if (const auto at = position(merged.items(), element, key)) {
-        SHIPLOG_TRY(auto one, object(merged[*at], element, schema.items.get(), Place{place, i}));
-        merged.edit_items()[*at] = std::move(one);
+      if (const auto at = known.position(element)) {
+        SHIPLOG_TRY(merged[*at], object(merged[*at], element, schema.items.get(), Place{place, i}));
       } else {
         SHIPLOG_TRY(check_directives(element, Place{place, i}));
+        known.add(element);
         merged.push_back(plain(element));
       }
     }
-    return merged;
+    return Value::array(std::move(merged));
   }
 
   /// Every element that the patch sets stands in the order, and in that order.
   static Result<void> check_order(const Value& patch, const Value& order, const std::string& key, const Place& place) {
     size_t after = 0;
+    const Index places{order, key};
     for (const Value& element : patch.items()) {
       if (element[kPatch].is_string()) continue;
-      const auto at = position(order.items(), element, key);
+      const auto at = places.position(element);
       if (!at) return fails(place, "$setElementOrder does not name an element that the patch sets");
       if (*at < after) return fails(place, "$setElementOrder has another order than the patch");
       after = *at;

@@ -198,6 +198,12 @@ bool Connection::header_received() {
     refuse(400, "the request has no Host header");
     return false;
   }
+  const auto hosts = std::ranges::count_if(
+      headers.all(), [](const HttpHeaders::Field& field) { return equal_ignoring_case(field.first, "Host"); });
+  if (hosts > 1) {  // a proxy in front may go by the other one
+    refuse(400, "the request has more than one Host header");
+    return false;
+  }
   const std::string* expect = headers.find("Expect");
   if (expect == nullptr) return true;
   if (!equal_ignoring_case(*expect, "100-continue")) {

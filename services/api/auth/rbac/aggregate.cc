@@ -1,7 +1,10 @@
 #include "services/api/auth/rbac/aggregate.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "events/base/json.h"
 #include "events/state/policy.h"
 #include "services/api/auth/rbac/policy.h"
 
@@ -13,13 +16,14 @@ Value aggregated_rules(const Value& cluster_role, const State::Objects& cluster_
     selectors.push_back(label_selector_from(selector));
   }
   Value::Array rules;
+  std::set<std::string> known;
   const Value& own_name = cluster_role["metadata"]["name"];
   for (const auto& [name, role] : cluster_roles) {
     if (name.name == own_name.as_string()) continue;
     const Value& labels = role.value["metadata"]["labels"];
     if (!std::ranges::any_of(selectors, [&](const LabelSelector& one) { return one.matches(labels); })) continue;
     for (const Value& rule : role.value["rules"].items()) {
-      if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+      if (known.insert(to_json(rule)).second) rules.push_back(rule);
     }
   }
   return Value::array(std::move(rules));

@@ -1,5 +1,6 @@
 #include "services/api/auth/rbac/escalation.h"
 
+#include <algorithm>
 #include <string>
 
 #include "events/base/json.h"
@@ -25,13 +26,24 @@ bool may(const RbacPolicy& policy, const User& user, const char* verb, std::stri
 /// Why not; empty: the user holds all of `rules` in the namespace.
 std::string granting_too_much(const RbacPolicy& policy, const User& user, const std::string& ns, const Rules& rules) {
   const RbacPolicy::Held held = policy.held(user, ns);
+  // A rule with 100 verbs, 100 groups and 100 resources is short, but has a million combinations.
+  constexpr size_t kMostCombinations = 50'000;
+  constexpr size_t kMostComparisons = 20'000'000;
+  const size_t wanted = combinations(rules);
+  if (wanted > std::min(kMostCombinations, kMostComparisons / std::max<size_t>(1, held.rules.size()))) {
+    return "the rules name " + std::to_string(wanted) +
+           " combinations of verbs, API groups, resources and names, too many to compare with those that user " +
+           to_json(Value{user.name}) + " holds: grant them in several roles, or with *";
+  }
   const Rules missing = not_held(held.rules, rules);
   if (missing.empty()) return {};
   std::string groups;
   for (const std::string& group : user.groups) groups += (groups.empty() ? "" : " ") + to_json(Value{group});
   std::string why = "user " + to_json(Value{user.name}) + " (groups=[" + groups +
                     "]) is attempting to grant RBAC permissions not currently held:";
-  for (const Rule& rule : missing) why += "\n" + to_string(rule);
+  constexpr size_t kMostShown = 100;
+  for (size_t i = 0; i < std::min(kMostShown, missing.size()); ++i) why += "\n" + to_string(missing[i]);
+  if (missing.size() > kMostShown) why += "\nand " + std::to_string(missing.size() - kMostShown) + " more rules";
   if (!held.missing.empty()) {
     why += "; resolution errors: [";
     for (size_t i = 0; i < held.missing.size(); ++i) why += (i == 0 ? "" : ", ") + held.missing[i];

@@ -1,6 +1,7 @@
 #include "services/api/auth/rbac/policy.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "events/base/json.h"
@@ -131,6 +132,7 @@ RbacPolicy::Held RbacPolicy::held(const User& user, const std::string& ns) const
     held.rules = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
     return held;
   }
+  std::set<Rule> known;
   visit(user, ns, [&](const Binding& binding, const std::string&, const Rules* rules) {
     if (rules == nullptr) {
       held.missing.push_back(not_found(binding.role_kind, binding.role_name));
@@ -139,7 +141,7 @@ RbacPolicy::Held RbacPolicy::held(const User& user, const std::string& ns) const
     for (const Rule& rule : *rules) {
       // A RoleBinding grants nothing outside its namespace.
       if (!binding.ns.empty() && !rule.non_resource_urls.empty()) continue;
-      if (std::ranges::find(held.rules, rule) == held.rules.end()) held.rules.push_back(rule);
+      if (known.insert(rule).second) held.rules.push_back(rule);
     }
     return true;
   });

@@ -137,6 +137,15 @@ bool allows(const Rule& rule, const Attributes& wanted) {
   });
 }
 
+size_t combinations(const Rules& rules) {
+  size_t all = 0;
+  for (const Rule& rule : rules) {
+    const size_t named = std::max<size_t>(1, rule.resource_names.size());
+    all += rule.verbs.size() * (rule.non_resource_urls.size() + rule.api_groups.size() * rule.resources.size() * named);
+  }
+  return all;
+}
+
 Rules not_held(const Rules& held, const Rules& wanted) {
   // Verbs of what differs in nothing else are printed together.
   std::map<std::pair<std::pair<Texts, Texts>, std::pair<Texts, Texts>>, std::set<std::string>> missing;
