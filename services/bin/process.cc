@@ -1,5 +1,6 @@
 #include "services/bin/process.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,6 +17,12 @@
 #include "services/runtime/http/kubeconfig.h"
 #include "services/runtime/log.h"
 
+// Of tcmalloc, which is linked into the programs. Weak: builds with a sanitizer have its allocator instead.
+extern "C" {
+int MallocExtension_GetNumericProperty(const char* property, size_t* value) __attribute__((weak));
+void MallocExtension_ReleaseToSystem(size_t bytes) __attribute__((weak));
+}
+
 namespace shiplog {
 namespace {
 
@@ -31,6 +38,17 @@ sigset_t stop_signals() {
 
 bool is_address(const std::string& host) {
   return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
+}
+
+/// After a burst of requests or connections the allocator keeps what they took, for the next one. Most of it goes back
+/// to the system, in pieces that take a few milliseconds each.
+void release_free_memory() {
+  constexpr size_t kKept = 32U << 20U;
+  constexpr size_t kAtOnce = 64U << 20U;
+  if (MallocExtension_GetNumericProperty == nullptr || MallocExtension_ReleaseToSystem == nullptr) return;
+  size_t free_bytes = 0;
+  MallocExtension_GetNumericProperty("tcmalloc.pageheap_free_bytes", &free_bytes);
+  if (free_bytes > kKept) MallocExtension_ReleaseToSystem(std::min(free_bytes - kKept, kAtOnce));
 }
 
 }  // namespace
@@ -51,8 +69,8 @@ void allow_open_files() {
 
 void wait_for_stop() {
   const sigset_t set = stop_signals();
-  int signal = 0;
-  sigwait(&set, &signal);
+  const timespec interval{.tv_sec = 5, .tv_nsec = 0};
+  while (::sigtimedwait(&set, nullptr, &interval) < 0) release_free_memory();
 }
 
 void stop_process() {

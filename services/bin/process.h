@@ -19,7 +19,7 @@ namespace shiplog {
 void block_signals();
 /// Lets this process have as many files and connections open as it may: what shells grant is often 1024.
 void allow_open_files();
-/// Waits for SIGTERM or SIGINT; or for stop_process().
+/// Waits for SIGTERM or SIGINT; or for stop_process(). Gives free memory back to the system meanwhile.
 void wait_for_stop();
 /// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.
 void stop_process();

@@ -104,6 +104,15 @@ void Connection::start() {
   read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
   tick();
   if (!server_->tls) return next_request();
+  // The buffers of a TLS connection take 90 KB: a client that says nothing does not get them.
+  transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
+    if (self->phase_ == Phase::kClosed) return;
+    if (!readable) return self->lose(readable.error());
+    self->handshake();
+  });
+}
+
+void Connection::handshake() {
   transport_->handshake_as_server(server_->tls, [self = shared_from_this()](const Result<void>& done) {
     if (self->phase_ == Phase::kClosed) return;
     if (!done) return self->lose(done.error().context("TLS handshake failed"));

@@ -50,6 +50,7 @@ struct ServerState {
 ///       │          │                     │         │                    │              └─no keep-alive─▶ closed
 ///       (gently) └──────────┴── timeout, EOF ─────┴─────────┴── refused ──▶ refusing ──▶ closed (gently)
 ///
+/// A handshake begins with the client's first byte; the time for it runs from the start.
 /// One read is always under way (but for a full buffer): while handling it notices that the client went away, and keeps
 /// pipelined requests. Everything runs on the connection's strand.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -81,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ResponseWriter::Done done;
   };
 
+  void handshake();
   void next_request();
   void read();
   void received(const Result<size_t>& count);

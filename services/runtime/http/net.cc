@@ -1,7 +1,6 @@
 #include "services/runtime/http/net.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -242,6 +241,8 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
   }
 
   void drain() {
+    constexpr size_t kRest = 4096;
+    rest.resize(kRest);
     socket.async_read_some(asio::buffer(rest), [self = shared_from_this()](const error_code& ec, size_t) {
       if (ec) return self->close_now();
       self->drain();
@@ -264,8 +265,8 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
   SteadyTimer linger;
   bool closing_gently = false;
   bool ended = false;
-  std::string problem;               // with the server's certificate
-  std::array<char, 4096> rest = {};  // what a peer sends after our last word
+  std::string problem;     // with the server's certificate
+  std::vector<char> rest;  // what a peer sends after our last word
 };
 
 Transport::Transport(const Strand& strand) : impl_{std::make_shared<Impl>(strand.impl().executor)} {}
@@ -282,6 +283,13 @@ void Transport::connect(const std::string& host, const std::string& port, Done d
         if (ec) return done(Error{ErrorCode::kUnavailable, "cannot resolve the name " + host + ": " + ec.message()});
         impl->connect_to(endpoints, done);
       });
+}
+
+void Transport::when_readable(Done done) {
+  impl_->socket.async_wait(Socket::wait_read, [impl = impl_, done = std::move(done)](const error_code& ec) {
+    if (ec) return done(error_of(ec));
+    done(ok());
+  });
 }
 
 void Transport::handshake_as_server(const TlsContext& tls, Done done) {

@@ -65,6 +65,8 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
 
   void connect(const std::string& host, const std::string& port, Done done);
+  /// Once the peer has sent something, or has closed the connection. Needs no memory until then.
+  void when_readable(Done done);
   void handshake_as_server(const TlsContext& tls, Done done);
   /// Verifies the server's certificate for `name` (DNS name or IP address) unless `insecure`.
   void handshake_as_client(const TlsContext& tls, const std::string& name, bool insecure, Done done);
