@@ -370,7 +370,9 @@ void ApiServer::Impl::route(const ContextPtr& context) {
       self->server->fail(context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
     });
   }
-  resource(context);
+  if (context->request.body.size() <= LargeRequests::kLargeBytes) return resource(context);
+  if (!server->admit_bytes(context, context->request.body.size())) return;
+  server->large->post([self = shared_from_this(), context] { self->resource(context); });
 }
 
 ApiServer::ApiServer(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -383,6 +385,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->metrics = own.metrics;
   impl->seats = std::make_unique<Seats>(own.limits);
   impl->server->workers = std::make_unique<Workers>(2);
+  impl->server->large = std::make_unique<LargeRequests>();
   impl->watches = std::make_unique<Watches>(impl->server);
   impl->server->watches = impl->watches.get();
 
@@ -437,6 +440,7 @@ uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 void ApiServer::stop(Millis deadline) {
   impl_->watches->stop();
   impl_->http->stop(deadline);
+  impl_->server->large->stop();
   impl_->server->workers->stop();
 }
 

@@ -7,6 +7,7 @@
 #include "events/entry.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/rbac/rule.h"
+#include "services/api/large_requests.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
 #include "services/runtime/workers.h"
@@ -24,6 +25,7 @@ struct Context {
   std::string verb;            ///< Kubernetes verb; empty before the kind is found
   Accept accept;
   std::vector<std::string> warnings;
+  LargeRequests::Place large;  ///< of a large request; nullptr: it is none
 
   ObjectKey key() const { return {kind->type(), path.ns, path.name}; }
   Subject subject() const { return {kind->group, kind->kind, kind->plural, path.name}; }
@@ -37,6 +39,7 @@ class Watches;
 struct Server {
   ApiServer::Options options;
   std::unique_ptr<Workers> workers;
+  std::unique_ptr<LargeRequests> large;
   Watches* watches = nullptr;
 
   Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
@@ -54,12 +57,21 @@ struct Server {
 
   /// Parses a stored row and opens what is sealed.
   Result<Value> load(std::string_view json);
+  /// load(); of a kind that a user defined, in the version of the request.
+  Result<Value> loaded(const Context& context, std::string_view json);
 
+  /// Runs `work` where it may block: on the workers, or, of a large request, where these run.
+  void post(const ContextPtr& context, std::function<void()> work);
+  /// Makes the request a large one when it is about so many bytes. False: there is no room for it, which is answered.
+  bool admit_bytes(const ContextPtr& context, size_t bytes);
   /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
   void when_current(const ContextPtr& context, std::function<void()> then);
   /// The object as stored and opened; of a kind that a user defined, in the version of the request. Errors: kNotFound,
   /// in kubectl's words; kMethodNotAllowed, it is a read-only view (views/views.h).
   Result<Value> current(const Context& context, const ObjectKey& key);
+  /// current(), of what the path names, for a request that changes it: once the store is current, and, as the object
+  /// may be large, where large requests run.
+  void when_read(const ContextPtr& context, std::function<void(Result<Value>)> then);
 
   /// An entry by this request's user, for this request.
   Entry entry_for(const Context& context, const std::string& verb) const;

@@ -23,7 +23,7 @@ void in_namespace(const ServerPtr& server, const ContextPtr& context, const std:
   const Kind* namespaces = context->kinds->find_type(type::kNamespace);
   server->options.record->when_current([=](Result<void> current) mutable {
     if (!current) return server->fail(context, current.error());
-    server->workers->post([=]() mutable {
+    server->post(context, [=]() mutable {
       auto ns = server->options.record->read([&](const View& view) {
         return ObjectQuery{view}.get({namespaces->type(), "", name});
       });
@@ -97,7 +97,7 @@ void admit_and_create(const ServerPtr& server, const ContextPtr& context, Creati
   if (!must_ask(*server, *context, false, "CREATE", "")) {
     return store_new(server, context, creation, std::move(object));
   }
-  server->workers->post([server, context, creation = std::move(creation), key, object = std::move(object)] {
+  server->post(context, [server, context, creation = std::move(creation), key, object = std::move(object)] {
     context->path.name = key.name;
     HookedAction action = action_of(*context, "CREATE", creation.options.dry_run);
     action.object = object;
@@ -142,8 +142,8 @@ void create_from(const ServerPtr& server, const ContextPtr& context, Creation cr
     creation.object = std::move(stored).value();
   }
   if (!must_ask(*server, *context, true, "CREATE", "")) return admit_and_create(server, context, std::move(creation));
-  server->workers->post(
-      [server, context, creation = std::move(creation)] { create_past_webhooks(server, context, creation); });
+  server->post(context,
+               [server, context, creation = std::move(creation)] { create_past_webhooks(server, context, creation); });
 }
 
 void create_object(const ServerPtr& server, const ContextPtr& context) {

@@ -177,8 +177,40 @@ void Server::when_current(const ContextPtr& context, std::function<void()> then)
   Store& store = context->kind == nullptr ? *options.record : this->store(*context->kind);
   store.when_current([this, context, then = std::move(then)](Result<void> current) mutable {
     if (!current) return fail(context, current.error());
-    workers->post(std::move(then));
+    post(context, std::move(then));
   });
+}
+
+void Server::post(const ContextPtr& context, std::function<void()> work) {
+  if (context->large != nullptr) return large->post(std::move(work));
+  workers->post(std::move(work));
+}
+
+bool Server::admit_bytes(const ContextPtr& context, size_t bytes) {
+  if (context->large != nullptr || bytes <= LargeRequests::kLargeBytes) return true;
+  context->large = large->take(context->user.name);
+  if (context->large != nullptr) return true;
+  fail(context, Error{ErrorCode::kTooManyRequests, "too many large requests are under way, please try again later"});
+  return false;
+}
+
+void Server::when_read(const ContextPtr& context, std::function<void(Result<Value>)> then) {
+  when_current(context, [this, context, then = std::move(then)] {
+    const ObjectKey key = context->key();
+    auto row = store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key); });
+    if (!row) return then(row.error());
+    if (!row.value()) return then(not_found(context->subject(key.name)));
+    const bool was_large = context->large != nullptr;
+    if (!admit_bytes(context, row.value()->json.size())) return;
+    const auto read = [this, context, then, json = std::move(row.value()->json)] { then(loaded(*context, json)); };
+    if (was_large || context->large == nullptr) return read();
+    large->post(read);
+  });
+}
+
+Result<Value> Server::loaded(const Context& context, std::string_view json) {
+  SHIPLOG_TRY(Value object, load(json));
+  return context.kind->builtin ? object : in_version(*context.kind, std::move(object));
 }
 
 Result<Value> Server::current(const Context& context, const ObjectKey& key) {
@@ -188,8 +220,7 @@ Result<Value> Server::current(const Context& context, const ObjectKey& key) {
     if (!view.is_null()) return view_is_read_only(context.subject(key.name), view);
   }
   if (!row) return not_found(context.subject(key.name));
-  SHIPLOG_TRY(Value object, load(row->json));
-  return context.kind->builtin ? object : in_version(*context.kind, std::move(object));
+  return loaded(context, row->json);
 }
 
 Entry Server::entry_for(const Context& context, const std::string& verb) const {

@@ -70,8 +70,7 @@ Result<Value> patched(const Context& context, const Value& old, const std::strin
 
 void try_patch(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const std::string& type,
                const Value& patch, int tries) {
-  server->when_current(context, [=] {
-    auto old = server->current(*context, context->key());
+  server->when_read(context, [=](const Result<Value>& old) {
     if (!old) return server->fail(context, old.error());
     auto object = patched(*context, in_version(*context->kind, old.value()), type, patch);
     if (!object) return server->fail(context, object.error());
@@ -105,8 +104,7 @@ bool creates_on_update(const Context& context, const Value& object) {
 
 void try_update(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& object,
                 const std::vector<std::string>& duplicates, int tries) {
-  server->when_current(context, [=] {
-    auto old = server->current(*context, context->key());
+  server->when_read(context, [=](const Result<Value>& old) {
     if (!old && old.error().code == ErrorCode::kNotFound && creates_on_update(*context, object)) {
       Write write{.verb = "create", .success = 201, .status = false, .on_conflict = {}};
       if (tries > 1) {
@@ -148,9 +146,8 @@ Value without_nothing(const Schema& schema, Value patch, const Value& live) {
 /// Server-side apply: what the patch names is put onto what is there, as far as nobody else owns it (SSA-1 to SSA-12).
 void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& patch,
                const std::vector<std::string>& duplicates, int tries) {
-  server->when_current(context, [=] {
+  server->when_read(context, [=](const Result<Value>& old) {
     const bool status = is_status_write(context->path);
-    auto old = server->current(*context, context->key());
     const bool missing = !old && old.error().code == ErrorCode::kNotFound;
     if (!old && (!missing || status)) return server->fail(context, old.error());
     if (missing && !patch["metadata"]["uid"].is_empty()) {  // SSA-3

@@ -248,13 +248,19 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   }
   Store& store = server->store(*context->kind);
   auto sent_write = std::make_shared<const Sent>(Sent{server, context, write, key, sent});
-  store.replica().append(std::move(entry), [sent_write = std::move(sent_write)](Result<Outcome> outcome) {
-    if (const Change* stored = shown_as_stored(*sent_write, outcome)) {
-      return sent_write->server->answer_json(sent_write->context, sent_write->write.success, *stored->json);
-    }
-    // Rendering may take its time: not on the fold thread.
-    sent_write->server->workers->post([sent_write, outcome = std::move(outcome)] { answer(*sent_write, outcome); });
-  });
+  const auto send = [&store, sent_write = std::move(sent_write)](Entry to_send, LargeRequests::Place turn) {
+    store.replica().append(std::move(to_send), [sent_write, turn = std::move(turn)](Result<Outcome> outcome) {
+      const bool large = sent_write->context->large != nullptr;
+      if (const Change* stored = large ? nullptr : shown_as_stored(*sent_write, outcome)) {
+        return sent_write->server->answer_json(sent_write->context, sent_write->write.success, *stored->json);
+      }
+      // Rendering may take its time: not on the fold thread.
+      sent_write->server->post(sent_write->context,
+                               [sent_write, outcome = std::move(outcome)] { answer(*sent_write, outcome); });
+    });
+  };
+  if (context->large == nullptr) return send(std::move(entry), nullptr);
+  server->large->append([send, entry = std::move(entry)](LargeRequests::Place turn) { send(entry, std::move(turn)); });
 }
 
 Result<Value> stored_form(Server& server, const Context& context, const WriteOptions& options,

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+
 namespace shiplog {
 
 struct Workers::Impl {
@@ -30,8 +32,14 @@ struct Workers::Impl {
   }
 };
 
-Workers::Workers(size_t threads) : impl_{std::make_unique<Impl>()} {
-  for (size_t index = 0; index < threads; ++index) impl_->threads.emplace_back([this] { impl_->run(); });
+Workers::Workers(size_t threads, int niceness) : impl_{std::make_unique<Impl>()} {
+  for (size_t index = 0; index < threads; ++index) {
+    impl_->threads.emplace_back([this, niceness] {
+      // Linux keeps a priority for each thread; 0 is the calling one.
+      if (niceness > 0) ::setpriority(PRIO_PROCESS, 0, niceness);
+      impl_->run();
+    });
+  }
 }
 
 Workers::~Workers() { stop(); }

@@ -9,7 +9,8 @@ namespace shiplog {
 /// thread nor the network's threads wait for it. Threads: any may post.
 class Workers {
  public:
-  explicit Workers(size_t threads);
+  /// `niceness` above 0: other threads of the process, and other processes, go first.
+  explicit Workers(size_t threads, int niceness = 0);
   ~Workers();
   void post(std::function<void()> work);
   /// Finishes what is running, forgets what is queued.

@@ -29,7 +29,12 @@ void Causes::add(FieldCause cause) {
     return each == cause || (each.field == cause.field && each.reason == cause.reason && each.reason == kRequired);
   });
   if (known) return;
-  if (cause.message.size() > kLongestMessage) cause.message = printable(cause.message, kLongestMessage);
+  if (const size_t size = cause.message.size(); size > kLongestMessage) {
+    // A value at the beginning is cut, what is wrong with it stands at the end.
+    const std::string_view message = cause.message;
+    cause.message = printable(message, kLongestMessage / 2) + " ... " +
+                    printable(message.substr(size - kLongestMessage / 2), kLongestMessage / 2);
+  }
   list_.push_back(std::move(cause));
 }
 

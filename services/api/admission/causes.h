@@ -15,7 +15,7 @@ namespace shiplog::api {
 class Causes {
  public:
   static constexpr size_t kMost = 100;
-  static constexpr size_t kLongestMessage = 4096;  ///< bytes of one message; longer ones are cut
+  static constexpr size_t kLongestMessage = 4096;  ///< bytes of one message; longer ones lose their middle
 
   void required(std::string field, std::string_view detail = "");
   void invalid(std::string field, const Value& value, std::string_view detail);
