@@ -73,6 +73,14 @@ void wait_for_stop() {
   while (::sigtimedwait(&set, nullptr, &interval) < 0) release_free_memory();
 }
 
+size_t heap_bytes() {
+  size_t bytes = 0;
+  if (MallocExtension_GetNumericProperty != nullptr) {
+    MallocExtension_GetNumericProperty("generic.current_allocated_bytes", &bytes);
+  }
+  return bytes;
+}
+
 void stop_process() {
   failed = true;
   ::kill(::getpid(), SIGTERM);

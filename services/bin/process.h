@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ void block_signals();
 void allow_open_files();
 /// Waits for SIGTERM or SIGINT; or for stop_process(). Gives free memory back to the system meanwhile.
 void wait_for_stop();
+/// What the process has allocated and not freed; 0 where the allocator does not tell.
+size_t heap_bytes();
 /// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.
 void stop_process();
 bool stopped_by_failure();

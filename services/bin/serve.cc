@@ -336,6 +336,8 @@ class ControlPlane {
                    [&replica, number] { return number(replica.next().value); });
     metrics_.gauge("shiplog_caught_up", "1 once everything that was in the journal at the start is folded.",
                    [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
+    metrics_.gauge("shiplog_heap_bytes", "Bytes that the process has allocated and not freed.",
+                   [number] { return number(heap_bytes()); });
     const Quarantine& quarantine = *quarantine_;
     metrics_.gauge("shiplog_interpreter_quarantined_functions",
                    "Functions of ResourceInterpreterCustomizations that are not run because they exceeded a limit.",

@@ -62,7 +62,8 @@ void Client::send(const std::string& method, const std::string& target, std::str
   HttpRequest request;
   request.method = method;
   request.target = target;
-  if (!body.empty()) request.headers.set("Content-Type", "application/json");
+  const bool patch = method == "PATCH";
+  if (!body.empty()) request.headers.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
   request.body = std::move(body);
   http_->request(std::move(request), Millis{30'000}, std::move(done));
 }
