@@ -388,6 +388,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   Options& own = impl->server->options;
   if (own.ephemera == nullptr) own.ephemera = own.record;
   impl->metrics = own.metrics;
+  impl->server->denials = std::make_shared<Denials>(own.record->replica());
   impl->seats = std::make_unique<Seats>(own.limits);
   impl->server->workers = std::make_unique<Workers>(2);
   impl->watches = std::make_unique<Watches>(impl->server);
@@ -424,6 +425,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
                          const auto self = weak.lock();
                          return self ? static_cast<double>(self->http->stats().refused) : 0;
                        });
+    own.metrics->gauge("shiplog_requests_denied_counted",
+                       "Refused requests that were summed up instead of recorded one by one, since the start.",
+                       [denials = impl->server->denials] { return static_cast<double>(denials->counted()); });
     own.metrics->gauge("shiplog_watches", "Running watches.", [weak] {
       const auto self = weak.lock();
       return self ? static_cast<double>(self->watches->count()) : 0;
@@ -444,6 +448,7 @@ uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 void ApiServer::stop(Millis deadline) {
   impl_->watches->stop();
   impl_->http->stop(deadline);
+  impl_->server->denials->flush();
   impl_->server->workers->stop();
 }
 

@@ -7,6 +7,7 @@
 #include "events/entry.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/rbac/rule.h"
+#include "services/api/denials/denials.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
 #include "services/runtime/workers.h"
@@ -38,6 +39,7 @@ struct Server {
   ApiServer::Options options;
   std::unique_ptr<Workers> workers;
   Watches* watches = nullptr;
+  std::shared_ptr<Denials> denials;
 
   Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
 
@@ -63,8 +65,13 @@ struct Server {
 
   /// An entry by this request's user, for this request.
   Entry entry_for(const Context& context, const std::string& verb) const;
-  /// Leaves a trace of a refused mutation in the audit trail; nobody waits for it.
+  /// Appends an entry of a client: see Denials::append().
+  void append(Store& store, Entry entry, std::function<void(Result<Outcome>)> done);
+  /// Leaves a trace of a refused mutation in the audit trail, without waiting for it.
   void record_denial(const ContextPtr& context, const Error& error);
+  /// The same of any refused request, about `object` as far as it is known.
+  void record_denial(const Context& context, Store& store, const std::string& verb, const ObjectKey& object,
+                     const Error& error);
 };
 
 using ServerPtr = std::shared_ptr<Server>;

@@ -45,7 +45,7 @@ void answer_created(const ServerPtr& server, const ContextPtr& context) {
 }
 
 void append_and_answer(const ServerPtr& server, const ContextPtr& context, Entry entry) {
-  server->options.record->replica().append(std::move(entry), [server, context](const Result<Outcome>& outcome) {
+  server->append(*server->options.record, std::move(entry), [server, context](const Result<Outcome>& outcome) {
     server->workers->post([server, context, outcome] {
       if (!outcome) return server->fail(context, outcome.error());
       if (const auto& refusal = outcome.value().refusal) {

@@ -106,6 +106,31 @@ std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   return found;
 }
 
+Result<void> check_lengths(std::string_view path) {
+  constexpr size_t kLongestPath = 2048;
+  constexpr size_t kLongestName = 253;
+  constexpr size_t kLongestLabel = 63;
+  const auto check = [](std::string_view what, size_t size, size_t longest) -> Result<void> {
+    if (size <= longest) return ok();
+    return Error{ErrorCode::kBadRequest, "the " + std::string{what} + " in the path of the request has " +
+                                             std::to_string(size) + " bytes, more than the " + std::to_string(longest) +
+                                             " that are allowed"};
+  };
+  if (path.size() > kLongestPath) {
+    return Error{ErrorCode::kBadRequest, "the path of the request has " + std::to_string(path.size()) +
+                                             " bytes, more than the " + std::to_string(kLongestPath) +
+                                             " that are allowed"};
+  }
+  const auto found = parse_resource_path(path);
+  if (!found) return ok();
+  SHIPLOG_TRY(check("API group", found->group.size(), kLongestName));
+  SHIPLOG_TRY(check("version", found->version.size(), kLongestLabel));
+  SHIPLOG_TRY(check("namespace", found->ns.size(), kLongestLabel));
+  SHIPLOG_TRY(check("resource", found->resource.size(), kLongestLabel));
+  SHIPLOG_TRY(check("name", found->name.size(), found->resource == "namespaces" ? kLongestLabel : kLongestName));
+  return check("subresource", found->subresource.size(), kLongestName);
+}
+
 Result<Accept> negotiate(std::string_view accept_header, bool list) {
   std::vector<Clause> clauses;
   for (const std::string_view part : split(accept_header, ',')) clauses.push_back(parse_clause(trim(part)));

@@ -37,6 +37,10 @@ struct Accept {
 /// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. Error: kNotAcceptable.
 Result<Accept> negotiate(std::string_view accept_header, bool list);
 
+/// Whether something that exists can have this path: Kubernetes' limits for names (253), namespaces and resources (63)
+/// and groups (253), and 2048 bytes in all. Error: kBadRequest, naming the part.
+Result<void> check_lengths(std::string_view path);
+
 /// HTTP-7: "32s", "1m30s", "1.5h", "0": as Go writes durations. Negative ones are none here.
 bool is_duration(std::string_view text);
 /// Indented JSON: on request, and for programs that people look through (NEG-3).

@@ -18,6 +18,9 @@ IncludeObject include_object(const HttpRequest& request) {
   return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
 }
 
+/// Of what a client says about itself, as much is stored with every change it makes.
+constexpr size_t kLongestUserAgent = 1024;
+
 class StampedWriter final : public ResponseWriter {
  public:
   StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id, bool takes_gzip)
@@ -193,7 +196,7 @@ Entry Server::entry_for(const Context& context, const std::string& verb) const {
                  .groups = context.user.groups,
                  .service = "api",
                  .source_ip = context.request.peer.address,
-                 .user_agent = std::string{context.request.headers.get("User-Agent")}};
+                 .user_agent = clipped(context.request.headers.get("User-Agent"), kLongestUserAgent)};
   entry.request = {verb, context.request.path};
   return entry;
 }
@@ -201,13 +204,25 @@ Entry Server::entry_for(const Context& context, const std::string& verb) const {
 void Server::record_denial(const ContextPtr& context, const Error& error) {
   if (context->kind == nullptr) return;
   if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
-  Entry entry = entry_for(*context, context->verb);
+  Error recorded = error;
   // What is wrong with an object that is to be sealed may be told with its data.
   const std::string type = context->kind->type();
   const bool may_quote = error.code == ErrorCode::kInvalid && (type == type::kSecret || type == type::kWork);
-  entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code),
-                                may_quote ? "not recorded, as it may quote data of a Secret" : error.message}};
-  store(*context->kind).replica().append(std::move(entry), [](Result<Outcome>) {});
+  if (may_quote) recorded.message = "not recorded, as it may quote data of a Secret";
+  record_denial(*context, store(*context->kind), context->verb, context->key(), recorded);
+}
+
+void Server::record_denial(const Context& context, Store& store, const std::string& verb, const ObjectKey& object,
+                           const Error& error) {
+  Entry entry = entry_for(context, verb);
+  denials->record(store.replica(), {std::move(entry.actor),
+                                    std::move(entry.request.verb),
+                                    std::move(entry.request.path),
+                                    {object, http_status(error.code), reason_of(error.code), error.message}});
+}
+
+void Server::append(Store& store, Entry entry, std::function<void(Result<Outcome>)> done) {
+  denials->append(store, std::move(entry), std::move(done));
 }
 
 }  // namespace shiplog::api

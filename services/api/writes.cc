@@ -248,7 +248,7 @@ void append_object(const ServerPtr& server, const ContextPtr& context, const Wri
   }
   Store& store = server->store(*context->kind);
   auto sent_write = std::make_shared<const Sent>(Sent{server, context, write, key, sent});
-  store.replica().append(std::move(entry), [sent_write = std::move(sent_write)](Result<Outcome> outcome) {
+  server->append(store, std::move(entry), [sent_write = std::move(sent_write)](Result<Outcome> outcome) {
     if (const Change* stored = shown_as_stored(*sent_write, outcome)) {
       return sent_write->server->answer_json(sent_write->context, sent_write->write.success, *stored->json);
     }
