@@ -214,7 +214,8 @@ class ControlPlane {
     const std::string identity =
         std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
     if (!beats) {
-      election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
+      election_ = std::make_unique<FileElection>(
+          FileElection::Options{.folder = shared + "/leases", .identity = identity, .executor = &loop_});
       return ok();
     }
     election_ = std::make_unique<JournalElection>(
