@@ -112,6 +112,12 @@ class SqliteJournal final : public Journal {
 
   Result<Offset> head() override {
     if (end_) return *end_;  // where it ends now is not where it ended
+    // Another file under this name has a future of its own, which this process does not see.
+    if (const auto now = embedded::identity_of(path_); now && now != file_) {
+      return Error{ErrorCode::kCorrupt, "journal " + path_ +
+                                            " was replaced by another file while this process had it open: stop this "
+                                            "process, and restore the file that it was reading"};
+    }
     const std::lock_guard lock(reader_mutex_);
     SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
     return Offset{bounds.next};
@@ -247,6 +253,7 @@ class SqliteJournal final : public Journal {
   std::deque<PendingTrim> trims_;
   bool closing_ = false;
 
+  const embedded::FileIdentity file_ = embedded::identity_of(path_);
   Result<FileWriter> writer_;  // the writer thread's
   HeadMark mark_;              // the same
   const std::optional<Error> end_;
