@@ -389,6 +389,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   if (own.ephemera == nullptr) own.ephemera = own.record;
   impl->metrics = own.metrics;
   impl->server->denials = std::make_shared<Denials>(own.record->replica());
+  impl->server->deadlines = std::make_shared<Deadlines>(own.record->replica().executor());
   impl->seats = std::make_unique<Seats>(own.limits);
   impl->server->workers = std::make_unique<Workers>(2);
   impl->watches = std::make_unique<Watches>(impl->server);

@@ -7,6 +7,7 @@
 #include "events/entry.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/rbac/rule.h"
+#include "services/api/deadlines.h"
 #include "services/api/denials/denials.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
@@ -40,6 +41,7 @@ struct Server {
   std::unique_ptr<Workers> workers;
   Watches* watches = nullptr;
   std::shared_ptr<Denials> denials;
+  std::shared_ptr<Deadlines> deadlines;
 
   Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
 
@@ -54,19 +56,25 @@ struct Server {
   void answer_status(const ContextPtr& context, int http_status, const Value& status);
   void send(const ContextPtr& context, int status, std::string content_type, std::string body);
 
-  /// Parses a stored row and opens what is sealed.
+  /// Parses the stored row of an object that exists and opens what is sealed. Errors: Vault::open().
   Result<Value> load(std::string_view json);
+  /// The same of a version from the past: Vault::open_version().
+  Result<Value> load_version(std::string_view json);
+  Result<Value> open_version(Value stored);
 
   /// Runs `then` where it may block, once the store is current (reads are linearizable). Trouble is answered here.
   void when_current(const ContextPtr& context, std::function<void()> then);
   /// The object as stored and opened; of a kind that a user defined, in the version of the request. Errors: kNotFound,
   /// in kubectl's words; kMethodNotAllowed, it is a read-only view (views/views.h).
   Result<Value> current(const Context& context, const ObjectKey& key);
+  /// The object as stored, with sealed text in it: for what must work when its key is lost.
+  Result<Value> current_unopened(const Context& context, const ObjectKey& key);
 
   /// An entry by this request's user, for this request.
   Entry entry_for(const Context& context, const std::string& verb) const;
-  /// Appends an entry of a client: see Denials::append().
-  void append(Store& store, Entry entry, std::function<void(Result<Outcome>)> done);
+  /// Appends an entry of a client: see Denials::append(). Error: kTimeout, the journal took longer than the request
+  /// may.
+  void append(const Context& context, Store& store, Entry entry, std::function<void(Result<Outcome>)> done);
   /// Leaves a trace of a refused mutation in the audit trail, without waiting for it.
   void record_denial(const ContextPtr& context, const Error& error);
   /// The same of any refused request, about `object` as far as it is known.

@@ -170,7 +170,7 @@ void append_deletion(const ServerPtr& server, const ContextPtr& context, const D
   }
   const int64_t grace = context->kind->type() == "pods" ? grace_of_pod(old, options.grace_seconds) : 0;
   entry.events.emplace_back(DeletionRequested{key, grace, options.propagation});
-  server->append(server->store(*context->kind), std::move(entry),
+  server->append(*context, server->store(*context->kind), std::move(entry),
                  [context, key, old, deleted = std::move(deleted)](Result<Outcome> outcome) {
                    if (!outcome) return deleted(outcome.error().context("deleting " + to_string(key)), false);
                    if (const auto& refusal = outcome.value().refusal) {
@@ -243,6 +243,8 @@ void delete_object(const ServerPtr& server, const ContextPtr& context) {
   server->when_current(context, [server, context, options = std::move(options).value()] {
     const ObjectKey key = context->key();
     auto old = server->current(*context, key);
+    // What can no longer be read can still be deleted.
+    if (!old && old.error().code == ErrorCode::kCorrupt) old = server->current_unopened(*context, key);
     if (!old) return server->fail(context, old.error());
     const auto denied = [server, context](const Denial& denial) {
       server->record_denial(context, Error{ErrorCode::kForbidden, denial.message()});

@@ -43,6 +43,8 @@ Result<void> check_lengths(std::string_view path);
 
 /// HTTP-7: "32s", "1m30s", "1.5h", "0": as Go writes durations. Negative ones are none here.
 bool is_duration(std::string_view text);
+/// In milliseconds, at most a day; nullopt: it is none.
+std::optional<Millis> duration_of(std::string_view text);
 /// Indented JSON: on request, and for programs that people look through (NEG-3).
 bool wants_pretty(const HttpRequest& request);
 /// HTTP-8: absent, "0" and "false" are false, all else is true.

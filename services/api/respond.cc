@@ -21,6 +21,10 @@ IncludeObject include_object(const HttpRequest& request) {
 /// Of what a client says about itself, as much is stored with every change it makes.
 constexpr size_t kLongestUserAgent = 1024;
 
+bool is_secret(const Value& object) {
+  return object["kind"].as_string() == "Secret" && object["apiVersion"].as_string() == "v1";
+}
+
 class StampedWriter final : public ResponseWriter {
  public:
   StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id, bool takes_gzip)
@@ -167,7 +171,18 @@ void Server::fail(const ContextPtr& context, const Error& error, const Subject& 
 Result<Value> Server::load(std::string_view json) {
   SHIPLOG_TRY(auto value, parse_stored_json(json));
   if (options.vault == nullptr) return value;
-  return options.vault->open(std::move(value));
+  return is_secret(value) ? options.vault->open(std::move(value)) : options.vault->open_partly(std::move(value));
+}
+
+Result<Value> Server::load_version(std::string_view json) {
+  SHIPLOG_TRY(auto value, parse_stored_json(json));
+  return open_version(std::move(value));
+}
+
+Result<Value> Server::open_version(Value value) {
+  if (options.vault == nullptr) return value;
+  return is_secret(value) ? options.vault->open_version(std::move(value))
+                          : options.vault->open_partly(std::move(value));
 }
 
 void Server::when_current(const ContextPtr& context, std::function<void()> then) {
@@ -185,8 +200,19 @@ Result<Value> Server::current(const Context& context, const ObjectKey& key) {
     if (!view.is_null()) return view_is_read_only(context.subject(key.name), view);
   }
   if (!row) return not_found(context.subject(key.name));
-  SHIPLOG_TRY(Value object, load(row->json));
-  return context.kind->builtin ? object : in_version(*context.kind, std::move(object));
+  auto object = load(row->json);
+  if (!object) {
+    // Its removal is in the journal, though not in the projection yet.
+    if (object.error().code == ErrorCode::kGone) return not_found(context.subject(key.name));
+    return object.error();
+  }
+  return context.kind->builtin ? std::move(object).value() : in_version(*context.kind, std::move(object).value());
+}
+
+Result<Value> Server::current_unopened(const Context& context, const ObjectKey& key) {
+  SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
+  if (!row) return not_found(context.subject(key.name));
+  return parse_stored_json(row->json);
 }
 
 Entry Server::entry_for(const Context& context, const std::string& verb) const {
@@ -221,8 +247,11 @@ void Server::record_denial(const Context& context, Store& store, const std::stri
                                     {object, http_status(error.code), reason_of(error.code), error.message}});
 }
 
-void Server::append(Store& store, Entry entry, std::function<void(Result<Outcome>)> done) {
-  denials->append(store, std::move(entry), std::move(done));
+void Server::append(const Context& context, Store& store, Entry entry, std::function<void(Result<Outcome>)> done) {
+  constexpr Millis kLongest{60'000};  // as kube-apiserver's --request-timeout
+  const Millis asked = duration_of(text(context.request, "timeout")).value_or(kLongest);
+  const Millis timeout = asked.value == 0 ? kLongest : std::min(asked, kLongest);
+  denials->append(store, std::move(entry), deadlines->guard(timeout, std::move(done)));
 }
 
 }  // namespace shiplog::api
