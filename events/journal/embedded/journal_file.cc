@@ -234,8 +234,9 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
   return records;
 }
 
-Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout) {
+Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed) {
   SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kWrite, busy_timeout));
+  connection.kill_frozen_writers(std::move(killed));
   std::vector<Statement> statements;
   for (const char* sql :
        {"BEGIN IMMEDIATE", "COMMIT", kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",

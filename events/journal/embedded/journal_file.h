@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,7 +61,8 @@ class FileReader {
 /// Adds and forgets records. Threads: one at a time.
 class FileWriter {
  public:
-  static Result<FileWriter> open(const std::string& path, Millis busy_timeout);
+  /// `killed`: see Connection::kill_frozen_writers().
+  static Result<FileWriter> open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed);
 
   /// Stores all of them in one transaction, in order, on disk when this returns. The offset of the first; the others
   /// follow without gaps. Errors: kUnknownOutcome, only when all of them or none may be stored; any other: none is.

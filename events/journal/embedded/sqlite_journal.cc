@@ -291,7 +291,7 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, Sq
     end = shorter(path, bounds.next, *marked);
     writer = *end;
   } else {
-    writer = FileWriter::open(path, options.busy_timeout);
+    writer = FileWriter::open(path, options.busy_timeout, options.killed_frozen_writer);
     if (!writer && writer.error().code != ErrorCode::kCorrupt) return writer.error();
   }
   return std::unique_ptr<Journal>(std::make_unique<SqliteJournal>(path, options, std::move(reader), std::move(writer),
