@@ -5,6 +5,7 @@
 #include <string>
 
 #include "events/base/ids.h"
+#include "events/base/time.h"
 #include "events/base/value.h"
 
 namespace shiplog {
@@ -56,6 +57,20 @@ struct RequestDenied {
   std::string reason;  ///< "Forbidden", "Invalid", ...
   std::string message;
   bool operator==(const RequestDenied&) const = default;
+};
+
+/// Refused requests of one client that were counted instead of recorded one by one: audit only, changes nothing. The
+/// client is the entry's actor.
+struct RequestsDenied {
+  ObjectKey object;  ///< type and namespace they have in common; empty: several
+  std::string verb;  ///< "create"; empty: several
+  int32_t status = 403;
+  std::string reason;   ///< "Forbidden", ...; empty: several
+  std::string message;  ///< of the last one
+  int64_t count = 0;
+  UtcMillis first;  ///< when the first of them was refused
+  UtcMillis last;
+  bool operator==(const RequestsDenied&) const = default;
 };
 
 }  // namespace shiplog

@@ -4,6 +4,8 @@
 #include <array>
 #include <type_traits>
 
+#include "events/base/time.h"
+
 namespace shiplog {
 namespace {
 
@@ -19,6 +21,7 @@ constexpr Facts facts(const StatusUpdated&) { return {Family::kApi, "StatusUpdat
 constexpr Facts facts(const DeletionRequested&) { return {Family::kApi, "DeletionRequested"}; }
 constexpr Facts facts(const ObjectRemoved&) { return {Family::kApi, "ObjectRemoved"}; }
 constexpr Facts facts(const RequestDenied&) { return {Family::kApi, "RequestDenied"}; }
+constexpr Facts facts(const RequestsDenied&) { return {Family::kApi, "RequestsDenied"}; }
 constexpr Facts facts(const BindingPut&) { return {Family::kScheduling, "BindingPut"}; }
 constexpr Facts facts(const PlacementDecided&) { return {Family::kScheduling, "PlacementDecided"}; }
 constexpr Facts facts(const PlacementRefused&) { return {Family::kScheduling, "PlacementRefused"}; }
@@ -94,6 +97,13 @@ std::string summary(const ObjectRemoved&) { return {}; }
 
 std::string summary(const RequestDenied& event) {
   return joined(std::to_string(event.status) + " " + event.reason, event.message);
+}
+
+std::string summary(const RequestsDenied& event) {
+  const std::string what =
+      joined(std::to_string(event.status) + (event.reason.empty() ? "" : " ") + event.reason, event.message);
+  return std::to_string(event.count) + " requests" + (event.verb.empty() ? "" : " to " + event.verb) + " from " +
+         rfc3339(event.first) + " to " + rfc3339(event.last) + ", the last: " + what;
 }
 
 std::string summary(const BindingPut& event) {
@@ -275,6 +285,7 @@ template Event::Event(StatusUpdated);
 template Event::Event(DeletionRequested);
 template Event::Event(ObjectRemoved);
 template Event::Event(RequestDenied);
+template Event::Event(RequestsDenied);
 template Event::Event(BindingPut);
 template Event::Event(PlacementDecided);
 template Event::Event(PlacementRefused);

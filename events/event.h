@@ -17,7 +17,7 @@ namespace shiplog {
 /// The alternatives of Event.
 using EventVariant = std::variant<
     // api
-    ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied,
+    ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied, RequestsDenied,
     // scheduling
     BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered, DependenciesResolved, AttachedBindingPut,
     QuestionAnswered,

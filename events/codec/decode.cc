@@ -219,6 +219,17 @@ class Reader {
             .message = text(from->mutable_message())};
   }
 
+  static RequestsDenied read(pb::RequestsDenied* from) {
+    return {.object = read(from->mutable_object()),
+            .verb = text(from->mutable_verb()),
+            .status = from->status(),
+            .reason = text(from->mutable_reason()),
+            .message = text(from->mutable_message()),
+            .count = from->count(),
+            .first = UtcMillis{from->first_ms()},
+            .last = UtcMillis{from->last_ms()}};
+  }
+
   BindingPut read(pb::BindingPut* from) {
     return {.binding = read(from->mutable_binding()),
             .value = value(from->value(), "value"),
@@ -427,6 +438,8 @@ class Reader {
         return read(from.mutable_object_removed());
       case pb::Event::kRequestDenied:
         return read(from.mutable_request_denied());
+      case pb::Event::kRequestsDenied:
+        return read(from.mutable_requests_denied());
       case pb::Event::kBindingPut:
         return read(from.mutable_binding_put());
       case pb::Event::kPlacementDecided:

@@ -221,6 +221,18 @@ void put(const RequestDenied& event, pb::Event* out) {
   put(event.message, to->mutable_message());
 }
 
+void put(const RequestsDenied& event, pb::Event* out) {
+  pb::RequestsDenied* to = out->mutable_requests_denied();
+  put(event.object, to->mutable_object());
+  put(event.verb, to->mutable_verb());
+  to->set_status(event.status);
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+  to->set_count(event.count);
+  to->set_first_ms(event.first.value);
+  to->set_last_ms(event.last.value);
+}
+
 // scheduling
 
 void put(const BindingPut& event, pb::Event* out) {

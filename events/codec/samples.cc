@@ -58,6 +58,16 @@ Event sample(Of<ObjectRemoved>, int) { return ObjectRemoved{kDeployment}; }
 Event sample(Of<RequestDenied>, int) {
   return RequestDenied{.object = kDeployment, .status = 422, .reason = "Invalid", .message = "spec.replicas: negative"};
 }
+Event sample(Of<RequestsDenied>, int) {
+  return RequestsDenied{.object = {"configmaps", "default", ""},
+                        .verb = "create",
+                        .status = 403,
+                        .reason = "Forbidden",
+                        .message = "eve cannot create configmaps",
+                        .count = 2990,
+                        .first = UtcMillis{1'700'000'000'000},
+                        .last = UtcMillis{1'700'000'060'000}};
+}
 
 Event sample(Of<BindingPut>, int) {
   return BindingPut{.binding = kBinding,

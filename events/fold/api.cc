@@ -57,4 +57,6 @@ Applied apply(Staged& staged, const ObjectRemoved& event) { return staged.remove
 
 Applied apply(Staged&, const RequestDenied&) { return std::nullopt; }
 
+Applied apply(Staged&, const RequestsDenied&) { return std::nullopt; }
+
 }  // namespace shiplog

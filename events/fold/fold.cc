@@ -17,9 +17,18 @@ std::string unknown_version(uint32_t version) {
 /// Folds one entry; a friend of State, so that control events can reach what is not an object.
 class Folder {
  public:
-  Folder(State& state, const Entry& entry) : state_{state}, staged_{state, entry.id, entry.time}, entry_{entry} {}
+  Folder(const State& state, const Entry& entry) : state_{state}, staged_{state, entry.id, entry.time}, entry_{entry} {}
 
-  Folded run() {
+  std::optional<Refusal> refusal() {
+    std::optional<Refusal> refusal =
+        state_.seen(entry_.id) ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
+    if (!refusal) refusal = apply_all();
+    if (!refusal) refusal = staged_.check_quotas();
+    return refusal;
+  }
+
+  /// `state` is the one this was made of.
+  Folded run(State& state) {
     Folded folded;
     if (entry_.fold_version > kFoldVersion) {
       folded.stop = unknown_version(entry_.fold_version);
@@ -27,19 +36,17 @@ class Folder {
       return folded;
     }
     folded.duplicate = state_.seen(entry_.id);
-    folded.refusal = folded.duplicate ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
-    if (!folded.refusal) folded.refusal = apply_all();
-    if (!folded.refusal) folded.refusal = staged_.check_quotas();
-    state_.seen_.insert(entry_.id);
-    if (entry_.time > state_.meta_.time) state_.meta_.time = entry_.time;
+    folded.refusal = refusal();
+    state.seen_.insert(entry_.id);
+    if (entry_.time > state.meta_.time) state.meta_.time = entry_.time;
     if (!folded.refusal) {
-      for (const LeaseTaken* taken : leases_) state_.meta_.leases[taken->service] = {taken->holder, taken->epoch};
-      folded.changes = staged_.commit(state_);
-      if (version_ != 0) state_.meta_.fold_version = version_;  // from the next entry on
+      for (const LeaseTaken* taken : leases_) state.meta_.leases[taken->service] = {taken->holder, taken->epoch};
+      folded.changes = staged_.commit(state);
+      if (version_ != 0) state.meta_.fold_version = version_;  // from the next entry on
       folded.stop = std::move(stop_);
     }
-    folded.revision = state_.revision();
-    if (!folded.changes.empty()) state_.remember_hash();
+    folded.revision = state.revision();
+    if (!folded.changes.empty()) state.remember_hash();
     return folded;
   }
 
@@ -125,7 +132,7 @@ class Folder {
     return apply(staged_, event);
   }
 
-  State& state_;
+  const State& state_;
   Staged staged_;
   const Entry& entry_;
   std::vector<const LeaseTaken*> leases_;
@@ -133,6 +140,8 @@ class Folder {
   std::optional<std::string> stop_;
 };
 
-Folded fold(State& state, const Entry& entry) { return Folder{state, entry}.run(); }
+Folded fold(State& state, const Entry& entry) { return Folder{state, entry}.run(state); }
+
+std::optional<Refusal> would_refuse(const State& state, const Entry& entry) { return Folder{state, entry}.refusal(); }
 
 }  // namespace shiplog

@@ -44,4 +44,7 @@ struct Folded {
 /// an event that cannot be applied (object missing, namespace missing or terminating, quota exceeded).
 Folded fold(State& state, const Entry& entry);
 
+/// What fold() would refuse the entry for now; nullopt: it would be accepted. Changes nothing.
+std::optional<Refusal> would_refuse(const State& state, const Entry& entry);
+
 }  // namespace shiplog

@@ -94,7 +94,8 @@ void append_objects(const AuditFilter& filter, std::string& sql) {
 }  // namespace
 
 bool AuditRow::denied() const {
-  return std::ranges::any_of(events, [](const AuditEvent& event) { return event.kind == "RequestDenied"; });
+  return std::ranges::any_of(
+      events, [](const AuditEvent& event) { return event.kind == "RequestDenied" || event.kind == "RequestsDenied"; });
 }
 
 Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const {
@@ -109,7 +110,9 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
   if (filter.since) sql += " AND e.time >= :since";
   if (filter.until) sql += " AND e.time < :until";
   if (filter.only_refused) {
-    sql += " AND (e.refusal IS NOT NULL OR instr(e.events, '[\"RequestDenied\",') > 0)";
+    sql +=
+        " AND (e.refusal IS NOT NULL OR instr(e.events, '[\"RequestDenied\",') > 0 "
+        "OR instr(e.events, '[\"RequestsDenied\",') > 0)";
   }
   if (filter.after) sql += filter.newest_first ? " AND e.offset < :after" : " AND e.offset > :after";
   sql += filter.newest_first ? " ORDER BY e.offset DESC" : " ORDER BY e.offset";

@@ -58,9 +58,9 @@ std::optional<Value> explanation_of(const E& event) {
   } else {
     using Facts =
         std::variant<ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied,
-                     QuestionAnswered, WorkApplied, WorkApplyFailed, WorkStatusObserved, QuotaUsageChanged,
-                     ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft, LeaseTaken,
-                     FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
+                     RequestsDenied, QuestionAnswered, WorkApplied, WorkApplyFailed, WorkStatusObserved,
+                     QuotaUsageChanged, ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
+                     LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
     static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "a decision, or a fact that is none?");
     return std::nullopt;
   }

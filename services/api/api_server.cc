@@ -383,6 +383,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   Options& own = impl->server->options;
   if (own.ephemera == nullptr) own.ephemera = own.record;
   impl->metrics = own.metrics;
+  impl->server->denials = std::make_shared<Denials>(own.record->replica());
+  impl->server->deadlines = std::make_shared<Deadlines>(own.record->replica().executor());
   impl->seats = std::make_unique<Seats>(own.limits);
   impl->server->workers = std::make_unique<Workers>(2);
   impl->server->large = std::make_unique<LargeRequests>();
@@ -420,6 +422,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
                          const auto self = weak.lock();
                          return self ? static_cast<double>(self->http->stats().refused) : 0;
                        });
+    own.metrics->gauge("shiplog_requests_denied_counted",
+                       "Refused requests that were summed up instead of recorded one by one, since the start.",
+                       [denials = impl->server->denials] { return static_cast<double>(denials->counted()); });
     own.metrics->gauge("shiplog_watches", "Running watches.", [weak] {
       const auto self = weak.lock();
       return self ? static_cast<double>(self->watches->count()) : 0;
@@ -441,6 +446,7 @@ void ApiServer::stop(Millis deadline) {
   impl_->watches->stop();
   impl_->http->stop(deadline);
   impl_->server->large->stop();
+  impl_->server->denials->flush();
   impl_->server->workers->stop();
 }
 

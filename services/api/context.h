@@ -7,6 +7,8 @@
 #include "events/entry.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/rbac/rule.h"
+#include "services/api/deadlines.h"
+#include "services/api/denials/denials.h"
 #include "services/api/large_requests.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
@@ -41,6 +43,8 @@ struct Server {
   std::unique_ptr<Workers> workers;
   std::unique_ptr<LargeRequests> large;
   Watches* watches = nullptr;
+  std::shared_ptr<Denials> denials;
+  std::shared_ptr<Deadlines> deadlines;
 
   Store& store(const Kind& kind) { return kind.ephemeral ? *options.ephemera : *options.record; }
 
@@ -55,10 +59,17 @@ struct Server {
   void answer_status(const ContextPtr& context, int http_status, const Value& status);
   void send(const ContextPtr& context, int status, std::string content_type, std::string body);
 
-  /// Parses a stored row and opens what is sealed.
+  /// Parses the stored row of an object that exists and opens what is sealed. Errors: Vault::open().
   Result<Value> load(std::string_view json);
-  /// load(); of a kind that a user defined, in the version of the request.
-  Result<Value> loaded(const Context& context, std::string_view json);
+  /// The same of a version from the past: Vault::open_version().
+  Result<Value> load_version(std::string_view json);
+  Result<Value> open_version(Value stored);
+  /// load(); of a kind that a user defined, in the version of the request. Error: also kNotFound, it has just been
+  /// removed.
+  Result<Value> loaded(const Context& context, const ObjectKey& key, std::string_view json);
+  /// Why no stored object has that key: kNotFound, in kubectl's words; kMethodNotAllowed, it is a read-only view
+  /// (views/views.h).
+  Error absent(const Context& context, const ObjectKey& key);
 
   /// Runs `work` where it may block: on the workers, or, of a large request, where these run.
   void post(const ContextPtr& context, std::function<void()> work);
@@ -69,14 +80,22 @@ struct Server {
   /// The object as stored and opened; of a kind that a user defined, in the version of the request. Errors: kNotFound,
   /// in kubectl's words; kMethodNotAllowed, it is a read-only view (views/views.h).
   Result<Value> current(const Context& context, const ObjectKey& key);
+  /// The object as stored, with sealed text in it: for what must work when its key is lost.
+  Result<Value> current_unopened(const Context& context, const ObjectKey& key);
   /// current(), of what the path names, for a request that changes it: once the store is current, and, as the object
   /// may be large, where large requests run.
   void when_read(const ContextPtr& context, std::function<void(Result<Value>)> then);
 
   /// An entry by this request's user, for this request.
   Entry entry_for(const Context& context, const std::string& verb) const;
-  /// Leaves a trace of a refused mutation in the audit trail; nobody waits for it.
+  /// Appends an entry of a client: see Denials::append(). Error: kTimeout, the journal took longer than the request
+  /// may.
+  void append(const Context& context, Store& store, Entry entry, std::function<void(Result<Outcome>)> done);
+  /// Leaves a trace of a refused mutation in the audit trail, without waiting for it.
   void record_denial(const ContextPtr& context, const Error& error);
+  /// The same of any refused request, about `object` as far as it is known.
+  void record_denial(const Context& context, Store& store, const std::string& verb, const ObjectKey& object,
+                     const Error& error);
 };
 
 using ServerPtr = std::shared_ptr<Server>;

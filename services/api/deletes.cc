@@ -170,20 +170,21 @@ void append_deletion(const ServerPtr& server, const ContextPtr& context, const D
   }
   const int64_t grace = context->kind->type() == "pods" ? grace_of_pod(old, options.grace_seconds) : 0;
   entry.events.emplace_back(DeletionRequested{key, grace, options.propagation});
-  server->store(*context->kind)
-      .replica()
-      .append(std::move(entry), [context, key, old, deleted = std::move(deleted)](Result<Outcome> outcome) {
-        if (!outcome) return deleted(outcome.error().context("deleting " + to_string(key)), false);
-        if (const auto& refusal = outcome.value().refusal) {
-          if (refusal->code == ErrorCode::kNotFound) return deleted(not_found(context->subject(key.name)), false);
-          if (refusal->code == ErrorCode::kConflict) return deleted(conflict(context->subject(key.name)), false);
-          return deleted(Error{refusal->code, refusal->reason}, false);
-        }
-        for (const auto& change : outcome.value().changes) {
-          if (change->object == key) return deleted(change->latest(), change->removed());
-        }
-        deleted(old, false);  // it was being deleted already
-      });
+  server->append(*context, server->store(*context->kind), std::move(entry),
+                 [context, key, old, deleted = std::move(deleted)](Result<Outcome> outcome) {
+                   if (!outcome) return deleted(outcome.error().context("deleting " + to_string(key)), false);
+                   if (const auto& refusal = outcome.value().refusal) {
+                     if (refusal->code == ErrorCode::kNotFound)
+                       return deleted(not_found(context->subject(key.name)), false);
+                     if (refusal->code == ErrorCode::kConflict)
+                       return deleted(conflict(context->subject(key.name)), false);
+                     return deleted(Error{refusal->code, refusal->reason}, false);
+                   }
+                   for (const auto& change : outcome.value().changes) {
+                     if (change->object == key) return deleted(change->latest(), change->removed());
+                   }
+                   deleted(old, false);  // it was being deleted already
+                 });
 }
 
 /// Mutating webhooks are asked about a deletion too, though there is nothing that they could change.
@@ -242,6 +243,8 @@ void delete_object(const ServerPtr& server, const ContextPtr& context) {
   server->when_current(context, [server, context, options = std::move(options).value()] {
     const ObjectKey key = context->key();
     auto old = server->current(*context, key);
+    // What can no longer be read can still be deleted.
+    if (!old && old.error().code == ErrorCode::kCorrupt) old = server->current_unopened(*context, key);
     if (!old) return server->fail(context, old.error());
     const auto denied = [server, context](const Denial& denial) {
       server->record_denial(context, Error{ErrorCode::kForbidden, denial.message()});

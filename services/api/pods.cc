@@ -45,16 +45,17 @@ void answer_created(const ServerPtr& server, const ContextPtr& context) {
 }
 
 void append_and_answer(const ServerPtr& server, const ContextPtr& context, Entry entry) {
-  server->options.record->replica().append(std::move(entry), [server, context](const Result<Outcome>& outcome) {
-    server->workers->post([server, context, outcome] {
-      if (!outcome) return server->fail(context, outcome.error());
-      if (const auto& refusal = outcome.value().refusal) {
-        return server->fail(context, refusal->code == ErrorCode::kConflict ? conflict(context->subject())
-                                                                           : Error{refusal->code, refusal->reason});
-      }
-      answer_created(server, context);
-    });
-  });
+  server->append(
+      *context, *server->options.record, std::move(entry), [server, context](const Result<Outcome>& outcome) {
+        server->workers->post([server, context, outcome] {
+          if (!outcome) return server->fail(context, outcome.error());
+          if (const auto& refusal = outcome.value().refusal) {
+            return server->fail(context, refusal->code == ErrorCode::kConflict ? conflict(context->subject())
+                                                                               : Error{refusal->code, refusal->reason});
+          }
+          answer_created(server, context);
+        });
+      });
 }
 
 /// The budgets that speak for the pod.

@@ -53,8 +53,9 @@ Result<Listed> list_collection(Server& server, const Context& context, const Rea
         more = true;
         return false;
       }
-      auto value = server.load(row.json);
+      auto value = which.at ? server.load_version(row.json) : server.load(row.json);
       if (!value) {
+        if (value.error().code == ErrorCode::kGone) return true;  // removed meanwhile
         failed = value.error();
         return false;
       }
@@ -121,7 +122,8 @@ void get_object(const ServerPtr& server, const ContextPtr& context) {
       if (!view.value().is_null()) return server->answer(context, 200, view.value());
     }
     if (!row.value()) return server->fail(context, not_found(context->subject()));
-    auto object = server->load(row.value()->json);
+    auto object = at ? server->load_version(row.value()->json) : server->load(row.value()->json);
+    if (!object && object.error().code == ErrorCode::kGone) return server->fail(context, not_found(context->subject()));
     if (!object) return server->fail(context, object.error());
     server->answer(context, 200, object.value());
   });

@@ -106,6 +106,31 @@ std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   return found;
 }
 
+Result<void> check_lengths(std::string_view path) {
+  constexpr size_t kLongestPath = 2048;
+  constexpr size_t kLongestName = 253;
+  constexpr size_t kLongestLabel = 63;
+  const auto check = [](std::string_view what, size_t size, size_t longest) -> Result<void> {
+    if (size <= longest) return ok();
+    return Error{ErrorCode::kBadRequest, "the " + std::string{what} + " in the path of the request has " +
+                                             std::to_string(size) + " bytes, more than the " + std::to_string(longest) +
+                                             " that are allowed"};
+  };
+  if (path.size() > kLongestPath) {
+    return Error{ErrorCode::kBadRequest, "the path of the request has " + std::to_string(path.size()) +
+                                             " bytes, more than the " + std::to_string(kLongestPath) +
+                                             " that are allowed"};
+  }
+  const auto found = parse_resource_path(path);
+  if (!found) return ok();
+  SHIPLOG_TRY(check("API group", found->group.size(), kLongestName));
+  SHIPLOG_TRY(check("version", found->version.size(), kLongestLabel));
+  SHIPLOG_TRY(check("namespace", found->ns.size(), kLongestLabel));
+  SHIPLOG_TRY(check("resource", found->resource.size(), kLongestLabel));
+  SHIPLOG_TRY(check("name", found->name.size(), found->resource == "namespaces" ? kLongestLabel : kLongestName));
+  return check("subresource", found->subresource.size(), kLongestName);
+}
+
 Result<Accept> negotiate(std::string_view accept_header, bool list) {
   std::vector<Clause> clauses;
   for (const std::string_view part : split(accept_header, ',')) clauses.push_back(parse_clause(trim(part)));
@@ -137,9 +162,13 @@ Result<Accept> negotiate(std::string_view accept_header, bool list) {
                    std::string{list ? "PartialObjectMetadataList" : "PartialObjectMetadata"} + ";v=v1;g=meta.k8s.io"};
 }
 
-bool is_duration(std::string_view text) {
-  if (text == "0") return true;
-  if (text.empty()) return false;
+bool is_duration(std::string_view text) { return duration_of(text).has_value(); }
+
+std::optional<Millis> duration_of(std::string_view text) {
+  constexpr double kMost = 24.0 * 3600 * 1000;
+  if (text == "0") return Millis{0};
+  if (text.empty()) return std::nullopt;
+  double sum = 0;
   while (!text.empty()) {
     size_t digits = 0;
     size_t dots = 0;
@@ -153,16 +182,25 @@ bool is_duration(std::string_view text) {
         break;
       }
     }
-    if (digits == 0) return false;
+    if (digits == 0) return std::nullopt;
+    double number = 0;
+    std::from_chars(text.data(), text.data() + digits + dots, number);
     text.remove_prefix(digits + dots);
-    size_t unit = 0;
-    for (const std::string_view known : {"ns", "us", "\u00b5s", "ms", "s", "m", "h"}) {
-      if (text.starts_with(known)) unit = std::max(unit, known.size());
+    struct Unit {
+      std::string_view name;
+      double millis;
+    };
+    static constexpr Unit kUnits[] = {{"ns", 1e-6}, {"us", 1e-3}, {"\u00b5s", 1e-3}, {"ms", 1},
+                                      {"s", 1e3},   {"m", 60e3},  {"h", 3600e3}};
+    const Unit* unit = nullptr;
+    for (const Unit& known : kUnits) {
+      if (text.starts_with(known.name) && (unit == nullptr || known.name.size() > unit->name.size())) unit = &known;
     }
-    if (unit == 0) return false;
-    text.remove_prefix(unit);
+    if (unit == nullptr) return std::nullopt;
+    text.remove_prefix(unit->name.size());
+    sum += number * unit->millis;
   }
-  return true;
+  return Millis{static_cast<int64_t>(std::min(sum, kMost))};
 }
 
 Result<void> check_request(const HttpRequest& request) {

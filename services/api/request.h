@@ -37,8 +37,14 @@ struct Accept {
 /// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. Error: kNotAcceptable.
 Result<Accept> negotiate(std::string_view accept_header, bool list);
 
+/// Whether something that exists can have this path: Kubernetes' limits for names (253), namespaces and resources (63)
+/// and groups (253), and 2048 bytes in all. Error: kBadRequest, naming the part.
+Result<void> check_lengths(std::string_view path);
+
 /// HTTP-7: "32s", "1m30s", "1.5h", "0": as Go writes durations. Negative ones are none here.
 bool is_duration(std::string_view text);
+/// In milliseconds, at most a day; nullopt: it is none.
+std::optional<Millis> duration_of(std::string_view text);
 /// What holds of every request, whatever it is about. Errors: kBadRequest for a `timeout` that is no duration and for a
 /// `timeoutSeconds` that is no whole number or negative; kUnsupportedMediaType for a body with a content encoding.
 Result<void> check_request(const HttpRequest& request);

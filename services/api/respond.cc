@@ -18,6 +18,13 @@ IncludeObject include_object(const HttpRequest& request) {
   return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
 }
 
+/// Of what a client says about itself, as much is stored with every change it makes.
+constexpr size_t kLongestUserAgent = 1024;
+
+bool is_secret(const Value& object) {
+  return object["kind"].as_string() == "Secret" && object["apiVersion"].as_string() == "v1";
+}
+
 class StampedWriter final : public ResponseWriter {
  public:
   StampedWriter(std::shared_ptr<ResponseWriter> writer, std::string audit_id, bool takes_gzip)
@@ -170,7 +177,18 @@ void Server::fail(const ContextPtr& context, const Error& error, const Subject& 
 Result<Value> Server::load(std::string_view json) {
   SHIPLOG_TRY(auto value, parse_stored_json(json));
   if (options.vault == nullptr) return value;
-  return options.vault->open(std::move(value));
+  return is_secret(value) ? options.vault->open(std::move(value)) : options.vault->open_partly(std::move(value));
+}
+
+Result<Value> Server::load_version(std::string_view json) {
+  SHIPLOG_TRY(auto value, parse_stored_json(json));
+  return open_version(std::move(value));
+}
+
+Result<Value> Server::open_version(Value value) {
+  if (options.vault == nullptr) return value;
+  return is_secret(value) ? options.vault->open_version(std::move(value))
+                          : options.vault->open_partly(std::move(value));
 }
 
 void Server::when_current(const ContextPtr& context, std::function<void()> then) {
@@ -199,28 +217,46 @@ void Server::when_read(const ContextPtr& context, std::function<void(Result<Valu
     const ObjectKey key = context->key();
     auto row = store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key); });
     if (!row) return then(row.error());
-    if (!row.value()) return then(not_found(context->subject(key.name)));
+    if (!row.value()) return then(absent(*context, key));
     const bool was_large = context->large != nullptr;
     if (!admit_bytes(context, row.value()->json.size())) return;
-    const auto read = [this, context, then, json = std::move(row.value()->json)] { then(loaded(*context, json)); };
+    const auto read = [this, context, key, then, json = std::move(row.value()->json)] {
+      then(loaded(*context, key, json));
+    };
     if (was_large || context->large == nullptr) return read();
     large->post(read);
   });
 }
 
-Result<Value> Server::loaded(const Context& context, std::string_view json) {
-  SHIPLOG_TRY(Value object, load(json));
-  return context.kind->builtin ? object : in_version(*context.kind, std::move(object));
+Result<Value> Server::loaded(const Context& context, const ObjectKey& key, std::string_view json) {
+  auto object = load(json);
+  if (!object) {
+    // Its removal is in the journal, though not in the projection yet.
+    if (object.error().code == ErrorCode::kGone) return not_found(context.subject(key.name));
+    return object.error();
+  }
+  return context.kind->builtin ? std::move(object).value() : in_version(*context.kind, std::move(object).value());
+}
+
+Error Server::absent(const Context& context, const ObjectKey& key) {
+  if (has_views(*this, *context.kind)) {
+    const auto view = view_of(*this, *context.kind, key);
+    if (!view) return view.error();
+    if (!view.value().is_null()) return view_is_read_only(context.subject(key.name), view.value());
+  }
+  return not_found(context.subject(key.name));
 }
 
 Result<Value> Server::current(const Context& context, const ObjectKey& key) {
   SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
-  if (!row && has_views(*this, *context.kind)) {
-    SHIPLOG_TRY(const Value view, view_of(*this, *context.kind, key));
-    if (!view.is_null()) return view_is_read_only(context.subject(key.name), view);
-  }
+  if (!row) return absent(context, key);
+  return loaded(context, key, row->json);
+}
+
+Result<Value> Server::current_unopened(const Context& context, const ObjectKey& key) {
+  SHIPLOG_TRY(auto row, store(*context.kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
   if (!row) return not_found(context.subject(key.name));
-  return loaded(context, row->json);
+  return parse_stored_json(row->json);
 }
 
 Entry Server::entry_for(const Context& context, const std::string& verb) const {
@@ -230,7 +266,7 @@ Entry Server::entry_for(const Context& context, const std::string& verb) const {
                  .groups = context.user.groups,
                  .service = "api",
                  .source_ip = context.request.peer.address,
-                 .user_agent = std::string{context.request.headers.get("User-Agent")}};
+                 .user_agent = clipped(context.request.headers.get("User-Agent"), kLongestUserAgent)};
   entry.request = {verb, context.request.path};
   return entry;
 }
@@ -238,13 +274,28 @@ Entry Server::entry_for(const Context& context, const std::string& verb) const {
 void Server::record_denial(const ContextPtr& context, const Error& error) {
   if (context->kind == nullptr) return;
   if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
-  Entry entry = entry_for(*context, context->verb);
+  Error recorded = error;
   // What is wrong with an object that is to be sealed may be told with its data.
   const std::string type = context->kind->type();
   const bool may_quote = error.code == ErrorCode::kInvalid && (type == type::kSecret || type == type::kWork);
-  entry.events = {RequestDenied{context->key(), http_status(error.code), reason_of(error.code),
-                                may_quote ? "not recorded, as it may quote data of a Secret" : error.message}};
-  store(*context->kind).replica().append(std::move(entry), [](Result<Outcome>) {});
+  if (may_quote) recorded.message = "not recorded, as it may quote data of a Secret";
+  record_denial(*context, store(*context->kind), context->verb, context->key(), recorded);
+}
+
+void Server::record_denial(const Context& context, Store& store, const std::string& verb, const ObjectKey& object,
+                           const Error& error) {
+  Entry entry = entry_for(context, verb);
+  denials->record(store.replica(), {std::move(entry.actor),
+                                    std::move(entry.request.verb),
+                                    std::move(entry.request.path),
+                                    {object, http_status(error.code), reason_of(error.code), error.message}});
+}
+
+void Server::append(const Context& context, Store& store, Entry entry, std::function<void(Result<Outcome>)> done) {
+  constexpr Millis kLongest{60'000};  // as kube-apiserver's --request-timeout
+  const Millis asked = duration_of(text(context.request, "timeout")).value_or(kLongest);
+  const Millis timeout = asked.value == 0 ? kLongest : std::min(asked, kLongest);
+  denials->append(store, std::move(entry), deadlines->guard(timeout, std::move(done)));
 }
 
 }  // namespace shiplog::api

@@ -104,7 +104,7 @@ void store_scale(const ServerPtr& server, const ContextPtr& context, const Write
   const Value sent = object;
   entry.events = {ObjectUpdated{key, std::move(object)}};
   const bool conditional = !stated.is_empty() && context->request.method == "PUT";
-  server->store(*context->kind).replica().append(std::move(entry), [=](Result<Outcome> outcome) {
+  server->append(*context, server->store(*context->kind), std::move(entry), [=](Result<Outcome> outcome) {
     server->workers->post([=] {
       if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
       if (const auto& refusal = outcome.value().refusal) {

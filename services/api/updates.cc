@@ -113,6 +113,10 @@ void try_update(const ServerPtr& server, const ContextPtr& context, const WriteO
       return create_from(server, context,
                          {.options = options, .object = object, .write = write, .duplicates = duplicates});
     }
+    // The content is lost, and this replaces all of it.
+    if (!old && old.error().code == ErrorCode::kCorrupt && context->path.subresource.empty()) {
+      old = server->current_unopened(*context, context->key());
+    }
     if (!old) return server->fail(context, old.error());
     Write write{.verb = "update", .success = 200, .status = is_status_write(context->path), .on_conflict = {}};
     if (tries > 1 && object["metadata"]["resourceVersion"].is_empty()) {

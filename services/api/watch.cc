@@ -150,6 +150,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
         auto object = server_.load(row.json);
         if (!object) {
+          if (object.error().code == ErrorCode::kGone) return true;  // removed meanwhile
           failed = object.error();
           return false;
         }
@@ -174,7 +175,12 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (!batch.complete) return from_history(out);
     for (const Feed::ChangePtr& change : batch.changes) {
       if (!context_->path.ns.empty() && change->object.ns != context_->path.ns) continue;
-      step(change->revision, change->before, change->after, change->json ? *change->json : std::string_view{}, out);
+      const auto told =
+          step(change->revision, change->before, change->after, change->json ? *change->json : std::string_view{}, out);
+      if (!told) {
+        fail(told.error(), out);
+        return false;
+      }
     }
     at_ = batch.upto;
     return true;
@@ -194,7 +200,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         if (row.operation != Operation::kRemoved) {
           SHIPLOG_TRY(after, parse_stored_json(row.json));
         }
-        step(row.revision, before, after, row.json, out);
+        SHIPLOG_TRY(step(row.revision, before, after, row.json, out));
         at_ = row.revision;
       }
       if (rows.size() < which.limit) at_ = view.revision();
@@ -220,23 +226,25 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
   /// W-7: what the selectors make of one change. `json`: of what it left, or of what it removed with its revision.
-  void step(Revision revision, Value before, Value after, std::string_view json, std::string& out) {
-    if (revision <= skipped_) return;
+  /// Error: the object still exists, and its key is lost.
+  Result<void> step(Revision revision, Value before, Value after, std::string_view json, std::string& out) {
+    if (revision <= skipped_) return ok();
     if (server_.options.vault != nullptr) {
       for (Value* value : {&before, &after}) {
         if (value->is_null()) continue;
-        auto opened = server_.options.vault->open(*value);
-        if (!opened || opened.value() != *value) json = {};  // it was sealed
-        *value = opened ? std::move(opened).value() : Value{};
+        SHIPLOG_TRY(Value opened, server_.open_version(*value));
+        if (opened != *value) json = {};  // it was sealed
+        *value = std::move(opened);
       }
     }
     const bool matched = !before.is_null() && matches(before);
     const bool match = !after.is_null() && matches(after);
-    if (match) return event(matched ? "MODIFIED" : "ADDED", after, json, out);
-    if (!matched) return;
+    if (match) event(matched ? "MODIFIED" : "ADDED", after, json, out);
+    if (match || !matched) return ok();
     const bool removed = after.is_null();
     before.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     event("DELETED", before, removed ? json : std::string_view{}, out);
+    return ok();
   }
 
   /// `json`: the object's, where it is known: a thousand watches of one change do not write it out a thousand times.

@@ -96,8 +96,15 @@ Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const J
     }
     std::string folder = std::filesystem::path{address.sqlite_file}.parent_path().string();
     if (folder.empty()) folder = ".";
-    SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file));
-    SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db"));
+    SqliteJournalOptions sqlite;
+    sqlite.killed_frozen_writer = [](pid_t process) {
+      log::error("journal.killed_frozen_writer",
+                 {log::kv("process", process), log::kv("reason",
+                                                       "it was stopped in the middle of a commit, so that no other "
+                                                       "process could write")});
+    };
+    SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file, sqlite));
+    SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db", sqlite));
     journals.record = std::move(record);
     journals.ephemera = std::move(ephemera);
     return journals;

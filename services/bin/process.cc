@@ -169,6 +169,18 @@ Result<void> make_folder(const std::string& path) {
   return ok();
 }
 
+void make_private(const std::string& folder) {
+  std::error_code trouble;
+  const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  for (const char* below : {"", "snapshots", "pki", "leases"}) {
+    for (const auto& file : std::filesystem::directory_iterator{std::filesystem::path{folder} / below, trouble}) {
+      if (!file.is_regular_file(trouble)) continue;
+      if ((file.status(trouble).permissions() & others) == std::filesystem::perms::none) continue;
+      std::filesystem::permissions(file.path(), others, std::filesystem::perm_options::remove, trouble);
+    }
+  }
+}
+
 Result<int> lock_folder(const std::string& folder) {
   const std::string path = folder + "/lock";
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

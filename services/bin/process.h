@@ -65,6 +65,8 @@ Result<void> write_admin_kubeconfig(const std::string& path, const std::string& 
 
 /// Makes a folder with mode 0700, and its parents. Error: kIo, naming it.
 Result<void> make_folder(const std::string& path);
+/// Takes all rights from others to the files of a data folder, which an older build may have made readable for all.
+void make_private(const std::string& folder);
 /// One process for one data folder: two would write the same projection. Holds until the process ends, however it does.
 /// Error: kUnavailable, another one has it.
 Result<int> lock_folder(const std::string& folder);

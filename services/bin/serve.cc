@@ -60,6 +60,7 @@ namespace {
 
 constexpr const char* kUserAgent = "shiplogd/" SHIPLOG_VERSION;
 constexpr Millis kStopDeadline{5'000};
+constexpr Millis kLookForKeysEvery{2'000};
 
 /// The namespaces every control plane has (as upstream).
 std::vector<std::string> system_namespaces() {
@@ -77,6 +78,7 @@ class ControlPlane {
     SHIPLOG_TRY(listen_, parse_host_port(options_.common.listen));  // before anything is made
     SHIPLOG_TRY(make_folder(options_.common.data_dir));
     SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
+    make_private(options_.common.data_dir);
     // What all processes of a fleet share lies beside the journal; what is this one's own, in its data folder.
     std::string shared = options_.common.data_dir;
     if (!address.on_kafka()) {
@@ -130,6 +132,7 @@ class ControlPlane {
           catalogue_.load(state);
           access_.load(state);
           webhooks_.load(state);
+          if (vault_) vault_->load(state);
         },
         failed));
     SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
@@ -140,7 +143,12 @@ class ControlPlane {
       roles_->start();
       record_->replica().when_caught_up([this] {
         log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
-        if (vault_) vault_->look_after([this](const ObjectKey& object) { return last_states(object); });
+        if (vault_) {
+          vault_->look_after([this](const ObjectKey& object) { return last_states(object); });
+          vault_->watch_keys(kLookForKeysEvery, [this](const std::vector<ObjectKey>& lost) {
+            loop_.post([this, lost] { tell_lost_keys(lost); });
+          });
+        }
         make_system_namespaces();
       });
       sweep_->begin();
@@ -154,6 +162,7 @@ class ControlPlane {
     if (api_) api_->stop(kStopDeadline);
     if (record_) record_->stop();
     if (ephemera_) ephemera_->stop();
+    if (vault_) vault_->stop();
     loop_.call([this] {
       if (roles_) roles_->stop();
     });
@@ -214,7 +223,8 @@ class ControlPlane {
     const std::string identity =
         std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
     if (!beats) {
-      election_ = std::make_unique<FileElection>(shared + "/leases", identity, loop_);
+      election_ = std::make_unique<FileElection>(
+          FileElection::Options{.folder = shared + "/leases", .identity = identity, .executor = &loop_});
       return ok();
     }
     election_ = std::make_unique<JournalElection>(
@@ -287,6 +297,18 @@ class ControlPlane {
     recorder_->tell(recorder::reports_of_failure(state, role, key, policy, error.message), loop_.now());
   }
 
+  void tell_lost_keys(const std::vector<ObjectKey>& lost) {
+    std::vector<recorder::Report> reports;
+    for (const ObjectKey& key : lost) {
+      const Object* object = record_->replica().state().find(key);
+      if (object == nullptr) continue;
+      reports.push_back({object->value, "shiplog-vault", true, "KeyLost",
+                         "The key of this object is missing: it cannot be read and is not propagated. Restore the keys "
+                         "from a backup, or replace or delete the object."});
+    }
+    if (!reports.empty()) recorder_->tell(std::move(reports), loop_.now());
+  }
+
   Result<void> start_api(const std::string& keys) {
     const HostPort& listen = listen_;
     SHIPLOG_TRY(const Identity identity, load_identity(keys, listen, options_.names));
@@ -349,6 +371,10 @@ class ControlPlane {
                    [&scripts, number] { return number(scripts.killed()); });
     metrics_.gauge("shiplog_fold_thread_busy_seconds", "How long the fold thread has been working on one thing.",
                    [this, number] { return number(loop_.busy_for().value) / 1000; });
+    if (vault_) {
+      metrics_.gauge("shiplog_objects_without_key", "Existing Secrets that cannot be read, as their keys are lost.",
+                     [this, number] { return number(vault_->lost()); });
+    }
     Recorder& recorder = *recorder_;
     metrics_.gauge("shiplog_events_recorded",
                    "Kubernetes Events written or counted up by this process since the start.",

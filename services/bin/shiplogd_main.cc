@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <sys/stat.h>
 
 #include "events/base/quantity.h"
 #include "services/bin/advertise.h"
@@ -362,6 +363,7 @@ int run(std::vector<std::string> words) {
 }  // namespace shiplog
 
 int main(int argc, char** argv) {
+  ::umask(0077);  // whatever is written here is for this user alone
   // Not for people: the process that a control plane starts for scripts. Before anything else is set up.
   if (argc == 2 && std::string_view{argv[1]} == "interpret") return shiplog::sandbox::run_child();
   return shiplog::run({argv + 1, argv + argc});

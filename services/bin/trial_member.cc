@@ -23,6 +23,7 @@
 #include "services/runtime/log.h"
 #include "services/runtime/roles.h"
 #include "services/runtime/thread_loop.h"
+#include "services/runtime/vault/vault.h"
 
 namespace shiplog {
 namespace {
@@ -66,6 +67,14 @@ class TrialMember {
     const std::string& data_dir = options_.common.data_dir;
     SHIPLOG_TRY(identity_, load_identity(data_dir.empty() ? folder : data_dir, listen, {}));
 
+    // The projection is a file: Secrets are sealed in it. Their keys last as long as what outlives the process
+    // (Accounts).
+    if (data_dir.empty()) {
+      vault_ = Vault::in_memory();
+    } else {
+      SHIPLOG_TRY(vault_, Vault::open_folder(data_dir));
+    }
+
     MemoryJournalOptions journal;
     journal.max_records = 50'000;
     SHIPLOG_TRY(stack_, Stack::open({.name = "member",
@@ -81,6 +90,7 @@ class TrialMember {
       SHIPLOG_TRY(logged_in_, accounts_->restored());
       stack_->replica().add_observer(*accounts_);
     }
+    stack_->replica().add_observer(*vault_);
     roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
                                                     .executor = &loop_,
                                                     .random = &random_,
@@ -96,7 +106,7 @@ class TrialMember {
     member.switches = switches_;
     for (auto& service : make_member_services(member)) roles_->add(std::move(service));
     roles_->add(make_lifecycle_service());
-    SHIPLOG_TRY(stack_->start([](const State&) {},
+    SHIPLOG_TRY(stack_->start([this](const State& state) { vault_->load(state); },
                               [](const Error& error) {
                                 log::error("process.stopping", {log::kv("reason", error.message)});
                                 stop_process();
@@ -109,6 +119,7 @@ class TrialMember {
     api.catalogue = &catalogue_;
     api.clock = &loop_;
     api.random = &random_;
+    api.vault = vault_.get();
     api.metrics = &metrics_;
     SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity_.tokens.key_pem));
     api.access = &access_;
@@ -207,6 +218,7 @@ class TrialMember {
   std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them
   std::vector<Event> logged_in_;        ///< of the life before
   std::unique_ptr<api::TokenSigner> tokens_;
+  std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::shared_ptr<Switches> switches_;
   Alone election_{"member", loop_};

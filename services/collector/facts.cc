@@ -116,7 +116,9 @@ Health health_from(int http_status) {
 // The condition is where a user looks first, so it says the cause as well: a name not found, a connection refused, a
 // certificate not trusted.
 Health health_from(const Error& error) {
-  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid) {
+  const bool no_client = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kInvalid ||
+                         error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kGone;
+  if (!no_client) {
     return {"False", "ClusterNotReachable", "cluster is not reachable: " + error.message};
   }
   return {"False", "StatusCollectionFailed", "failed to create a ClusterClient: " + error.message};

@@ -1,11 +1,22 @@
 #include "services/runtime/file_election.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "services/runtime/log.h"
@@ -13,62 +24,194 @@
 namespace shiplog {
 namespace {
 
-constexpr Millis kLookEvery{100};
+/// The N of `<service>.N`; 0 of `<service>`; nullopt: it is another service's.
+std::optional<int64_t> generation_in(std::string_view name, std::string_view service) {
+  if (!name.starts_with(service)) return std::nullopt;
+  name.remove_prefix(service.size());
+  if (name.empty()) return 0;
+  if (name.front() != '.') return std::nullopt;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  return error == std::errc{} && end == name.data() + name.size() ? std::optional{number} : std::nullopt;
+}
 
 }  // namespace
 
-struct FileElection::Lock {
-  std::string service;
-  std::function<void(bool)> changed;
-  int fd = -1;
-  bool held = false;
-  bool complained = false;
-  ~Lock() {
-    if (fd >= 0) ::close(fd);  // releases the lock
+struct FileElection::Impl {
+  struct Lease {
+    std::string service;
+    std::function<void(bool)> changed;
+    int64_t generation = 0;
+    int fd = -1;
+    bool leading = false;
+    int64_t beats = 0;  // while leading: counted up in the file
+    int64_t seen = -1;  // while not: the holder's at the last look
+    int silence = 0;    // looks since it changed
+    bool complained = false;
+  };
+
+  Options options;
+  std::mutex mutex;  // guards what follows
+  std::vector<std::shared_ptr<Lease>> leases;
+  bool closing = false;
+  std::condition_variable wake;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
+  std::thread thread;
+
+  explicit Impl(Options given) : options{std::move(given)} {
+    std::error_code failed;
+    std::filesystem::create_directories(options.folder, failed);  // a failure shows when the first lease is opened
+  }
+
+  std::string path_of(const Lease& lease, int64_t generation) const {
+    const std::string plain = options.folder + "/" + lease.service;
+    return generation == 0 ? plain : plain + "." + std::to_string(generation);
+  }
+
+  int64_t newest(const Lease& lease) const {
+    int64_t found = 0;
+    std::error_code trouble;
+    for (const auto& file : std::filesystem::directory_iterator{options.folder, trouble}) {
+      if (const auto one = generation_in(file.path().filename().string(), lease.service)) found = std::max(found, *one);
+    }
+    return found;
+  }
+
+  void complain(Lease& lease, const char* doing) const {
+    const int cause = errno;
+    if (std::exchange(lease.complained, true)) return;
+    log::error("election.failed", {log::kv("file", path_of(lease, lease.generation)),
+                                   log::kv("reason", std::string{doing} + ": " + std::strerror(cause))});
+  }
+
+  /// The file is still the newest one of its service.
+  bool current(const Lease& lease) const {
+    struct stat status = {};
+    if (::fstat(lease.fd, &status) != 0 || status.st_nlink == 0) return false;
+    return ::access(path_of(lease, lease.generation + 1).c_str(), F_OK) != 0;
+  }
+
+  static void let_go(Lease& lease) {
+    if (lease.fd >= 0) ::close(lease.fd);  // releases the lock
+    lease.fd = -1;
+    lease.seen = -1;
+    lease.silence = 0;
+  }
+
+  /// 0: there is no beat, as of a holder that is about to write its first one, or of an older build.
+  static int64_t beat_in(const Lease& lease) {
+    int64_t beats = 0;
+    return ::pread(lease.fd, &beats, sizeof beats, 0) == sizeof beats ? beats : 0;
+  }
+
+  void write_beat(Lease& lease) const {
+    ++lease.beats;
+    if (::pwrite(lease.fd, &lease.beats, sizeof lease.beats, 0) != sizeof lease.beats) complain(lease, "cannot write");
+  }
+
+  bool try_lock(Lease& lease) const {
+    if (::flock(lease.fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) complain(lease, "cannot lock");
+      return false;
+    }
+    if (!current(lease)) {  // replaced while its holder was frozen, and that has ended now
+      let_go(lease);
+      return false;
+    }
+    lease.leading = true;
+    lease.beats = std::max<int64_t>(beat_in(lease), 0);
+    write_beat(lease);
+    for (int64_t older = lease.generation - 1; older >= 0; --older) {
+      if (::unlink(path_of(lease, older).c_str()) != 0) break;
+    }
+    tell(lease);
+    return true;
+  }
+
+  void open(Lease& lease) const {
+    lease.generation = newest(lease);
+    lease.fd = ::open(path_of(lease, lease.generation).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lease.fd < 0) complain(lease, "cannot open");
+  }
+
+  /// Its holder is frozen: the first process to make the next file is the one to replace it.
+  void replace_holder(Lease& lease) const {
+    const std::string next = path_of(lease, lease.generation + 1);
+    const int made = ::open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (made < 0 && errno != EEXIST) return complain(lease, "cannot make the next one");
+    if (made < 0) return let_go(lease);
+    log::warn("election.holder_silent",
+              {log::kv("service", lease.service), log::kv("looks", lease.silence), log::kv("file", next)});
+    let_go(lease);
+    ++lease.generation;
+    lease.fd = made;
+    try_lock(lease);
+  }
+
+  void look(Lease& lease) const {
+    if (lease.fd >= 0 && !current(lease)) {
+      const bool led = std::exchange(lease.leading, false);
+      let_go(lease);
+      if (led) tell(lease);
+    }
+    if (lease.leading) return write_beat(lease);
+    if (lease.fd < 0) open(lease);
+    if (lease.fd < 0 || try_lock(lease) || lease.fd < 0) return;
+    const int64_t beats = beat_in(lease);
+    lease.silence = beats == 0 || beats != lease.seen ? 0 : lease.silence + 1;
+    lease.seen = beats;
+    if (lease.silence >= options.patience) replace_holder(lease);
+  }
+
+  void tell(const Lease& lease) const {
+    options.executor->post([alive_then = alive, changed = lease.changed, leading = lease.leading] {
+      if (*alive_then) changed(leading);
+    });
+  }
+
+  void run() {
+    std::unique_lock lock{mutex};
+    while (!closing) {
+      for (const auto& lease : leases) look(*lease);
+      wake.wait_for(lock, std::chrono::milliseconds{options.look_every.value}, [this] { return closing; });
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock{mutex};
+      closing = true;
+    }
+    wake.notify_all();
+    if (thread.joinable()) thread.join();
+    for (const auto& lease : leases) let_go(*lease);
+    leases.clear();
   }
 };
 
-FileElection::FileElection(std::string folder, std::string identity, Executor& executor)
-    : folder_{std::move(folder)}, identity_{std::move(identity)}, executor_{executor} {
-  std::error_code failed;
-  std::filesystem::create_directories(folder_, failed);  // a failure shows when the first lock is opened
+FileElection::FileElection(Options options) : impl_{std::make_unique<Impl>(std::move(options))} {
+  impl_->thread = std::thread{[impl = impl_.get()] { impl->run(); }};
 }
 
-FileElection::~FileElection() { *alive_ = false; }
+FileElection::~FileElection() {
+  impl_->stop();
+  *impl_->alive = false;
+}
+
+const std::string& FileElection::identity() const { return impl_->options.identity; }
 
 void FileElection::campaign(const std::string& service, std::function<void(bool leading)> changed) {
-  auto lock = std::make_shared<Lock>();
-  lock->service = service;
-  lock->changed = std::move(changed);
-  locks_.push_back(lock);
-  look(lock);
-}
-
-void FileElection::look(const std::shared_ptr<Lock>& lock) {
-  if (lock->fd < 0) lock->fd = ::open((folder_ + "/" + lock->service).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock->fd >= 0 && ::flock(lock->fd, LOCK_EX | LOCK_NB) == 0) {
-    lock->held = true;
-    lock->changed(true);
-    return;
-  }
-  if (errno != EWOULDBLOCK && !lock->complained) {
-    lock->complained = true;
-    log::error("election.failed",
-               {log::kv("file", folder_ + "/" + lock->service), log::kv("reason", std::strerror(errno))});
-  }
-  executor_.post_after(kLookEvery, [this, alive = alive_, lock] {
-    if (*alive && lock->changed) look(lock);
-  });
+  auto lease = std::make_shared<Impl::Lease>();
+  lease->service = service;
+  lease->changed = std::move(changed);
+  const std::lock_guard lock{impl_->mutex};
+  impl_->leases.push_back(lease);
+  impl_->look(*lease);
 }
 
 void FileElection::resign() {
-  for (const auto& lock : locks_) {
-    if (lock->fd >= 0) ::close(lock->fd);
-    lock->fd = -1;
-    lock->held = false;
-    lock->changed = nullptr;
-  }
-  locks_.clear();
+  *impl_->alive = false;
+  impl_->stop();
 }
 
 }  // namespace shiplog

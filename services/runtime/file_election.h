@@ -2,35 +2,40 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "events/base/time.h"
 #include "services/runtime/election.h"
 #include "services/runtime/executor.h"
 
 namespace shiplog {
 
-/// Election among the processes of one machine: who holds the advisory lock on `<folder>/<service>` leads. The kernel
-/// releases the lock when a process dies, however it dies, so a takeover waits for no timeout; others look every 100
-/// ms. Threads: the executor.
+/// Election among the processes of one machine. The process that holds the advisory lock on the newest lease file of a
+/// service, `<folder>/<service>` or `<folder>/<service>.N`, leads. The kernel releases the lock when a process ends,
+/// however it ends, and another one takes it at its next look. A process that is frozen keeps its lock; but a leader
+/// also counts up a number in its lease file at every look, and one that stops doing so for `patience` looks of another
+/// process is replaced: that process makes the next lease file and locks it. A leader that finds a newer file than its
+/// own no longer leads. Looks happen on a thread of its own, so only a frozen process falls silent, not a busy one.
+/// Threads: campaign() and resign() on the executor, which `changed` is called on.
 class FileElection final : public Election {
  public:
-  /// Makes the folder when missing.
-  FileElection(std::string folder, std::string identity, Executor& executor);
+  struct Options {
+    std::string folder;  ///< made when missing
+    std::string identity;
+    Executor* executor = nullptr;
+    Millis look_every{100};
+    int patience = 5;
+  };
+
+  explicit FileElection(Options options);
   ~FileElection() override;
 
-  const std::string& identity() const override { return identity_; }
+  const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
   void resign() override;
 
  private:
-  struct Lock;
-  void look(const std::shared_ptr<Lock>& lock);
-
-  std::string folder_;
-  std::string identity_;
-  Executor& executor_;
-  std::vector<std::shared_ptr<Lock>> locks_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace shiplog

@@ -126,8 +126,8 @@ Result<void> Replica::projected(Batch& batch, Result<void> written) {
     if (folded.duplicate) continue;
     auto waiting = take_waiting(batch.records[index].entry.id);
     if (waiting == nullptr) continue;
-    answered.emplace_back(std::move(waiting),
-                          Outcome{batch.records[index].offset, folded.revision, folded.refusal, std::move(changes)});
+    answered.emplace_back(std::move(waiting), Outcome{batch.records[index].offset, folded.revision, folded.refusal,
+                                                      std::move(changes), true});
   }
   if (!batch.records.empty()) next_.store(batch.records.back().offset.value + 1, std::memory_order_release);
   entries_folded_.fetch_add(batch.records.size(), std::memory_order_relaxed);
@@ -157,6 +157,18 @@ void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
   }
   // Sent from here, not from the executor: while that folds one batch, the journal stores the next.
   send(waiting);
+}
+
+void Replica::append_unless_refused(Entry entry, std::function<void(Result<Outcome>)> done) {
+  if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
+  if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
+  options_.executor->post([this, alive = alive_, entry = std::move(entry), done = std::move(done)]() mutable {
+    if (!*alive) return;
+    if (auto refusal = would_refuse(state_, entry)) {
+      return done(Outcome{next(), state_.revision(), std::move(refusal), {}, false});
+    }
+    append(std::move(entry), std::move(done));
+  });
 }
 
 std::optional<Entry> Replica::take_own(std::string_view bytes) {

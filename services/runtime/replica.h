@@ -32,6 +32,7 @@ struct Outcome {
   Revision revision;               ///< of the state after the entry
   std::optional<Refusal> refusal;  ///< it changed nothing
   std::vector<Feed::ChangePtr> changes;
+  bool stored = true;  ///< false: refused without having been appended (append_unless_refused)
 };
 
 /// One journal record, decoded.
@@ -49,8 +50,8 @@ class Observer {
 
 /// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
 /// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
-/// Threads: append(), take_own(), when_folded(), next(), caught_up() and feed() from any; everything else on the
-/// executor.
+/// Threads: append(), append_unless_refused(), executor(), take_own(), when_folded(), next(), caught_up() and feed()
+/// from any; everything else on the executor.
 class Replica {
  public:
   struct Options {
@@ -83,6 +84,10 @@ class Replica {
   /// says no. Errors: kTooLarge, kIo, kUnavailable: certainly not stored.
   void append(Entry entry, std::function<void(Result<Outcome>)> done);
 
+  /// The same, but what the state here refuses already is answered with that refusal without being stored: for clients
+  /// that have had too many refused to have each of them recorded.
+  void append_unless_refused(Entry entry, std::function<void(Result<Outcome>)> done);
+
   /// The entry that append() was given, if these are its bytes and nobody took it yet: it needs no decoding, and its
   /// values go on sharing their content with those they were made from. Threads: any.
   std::optional<Entry> take_own(std::string_view bytes);
@@ -93,6 +98,7 @@ class Replica {
   void when_caught_up(std::function<void()> then);
 
   const State& state() const { return state_; }
+  Executor& executor() const { return *options_.executor; }
   Feed& feed() { return feed_; }
   /// Every record before this offset is folded and visible.
   Offset next() const { return Offset{next_.load(std::memory_order_acquire)}; }

@@ -241,7 +241,8 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
       log::warn("lease.lost", {log::kv("service", taken->service), log::kv("holder", taken->holder)});
       end(*role);
       if (role->leading) {
-        options_.executor->post_after(Millis{100}, [this, alive = alive_, role = role.get()] {
+        // Later than the election needs to notice that this process was replaced while it was frozen.
+        options_.executor->post_after(Millis{500}, [this, alive = alive_, role = role.get()] {
           if (*alive && role->leading && role->phase == Role::Phase::kFollowing) take_lease(*role);
         });
       }

@@ -212,10 +212,22 @@ TEST_F(RolesTest, WhoStillBelievesToLeadTakesTheLeaseBack) {
   two.election.say(true);
   settle();
   two.election.say(false);
-  settle(Millis{100});
+  settle(Millis{500});
   settle();
   EXPECT_TRUE(one.roles.acting("watcher"));
   EXPECT_EQ(one.replica.state().lease("watcher").epoch, 3U);
+}
+
+TEST_F(RolesTest, WhoWasReplacedWhileItWasFrozenHasTimeToHearIt) {
+  Process one{journal, executor, random, "one"};
+  Process two{journal, executor, random, "two"};
+  lead(one, two);
+  two.election.say(true);
+  settle(Millis{200});
+  one.election.say(false);  // said by the election a moment after the journal
+  settle(Millis{2000});
+  EXPECT_TRUE(two.roles.acting("watcher"));
+  EXPECT_EQ(two.replica.state().lease("watcher").epoch, 2U) << "the lease did not go back and forth";
 }
 
 TEST_F(RolesTest, OfTwoWhoTakeTheLeaseAtOnceOneActs) {

@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "events/journal/embedded/frozen_writer.h"
 #include "events/sqlite/wal_mover.h"
 
 namespace shiplog::embedded {
@@ -25,6 +26,7 @@ struct Handle {
   std::chrono::milliseconds busy_timeout{0};
   std::chrono::steady_clock::time_point busy_since;
   std::optional<WalMover> mover;
+  std::optional<FrozenWriter> frozen;
 };
 
 namespace {
@@ -71,7 +73,9 @@ int wait_while_busy(void* user, int count) {
   auto& handle = *static_cast<Handle*>(user);
   const auto now = std::chrono::steady_clock::now();
   if (count == 0) handle.busy_since = now;
-  if (now - handle.busy_since >= handle.busy_timeout) return 0;
+  const auto waited = now - handle.busy_since;
+  if (waited >= handle.busy_timeout) return 0;
+  if (handle.frozen) handle.frozen->look(std::chrono::duration_cast<std::chrono::milliseconds>(waited));
   std::this_thread::sleep_for(std::chrono::microseconds(count < 200 ? 200 : 1000));
   return 1;
 }
@@ -138,6 +142,10 @@ Result<Connection> Connection::open(const std::string& path, Purpose purpose, Mi
     sqlite3_db_config(connection.handle_->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   return connection;
+}
+
+void Connection::kill_frozen_writers(std::function<void(pid_t)> killed) {
+  handle_->frozen.emplace(handle_->path, std::move(killed));
 }
 
 Result<Statement> Connection::prepare(const char* sql) const {

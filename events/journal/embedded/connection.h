@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <sys/types.h>
 
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -53,6 +56,9 @@ class Connection {
  public:
   /// Errors: see Statement::step; the message names the file.
   static Result<Connection> open(const std::string& path, Purpose purpose, Millis busy_timeout);
+  /// While this connection waits for another process to finish writing, and that process is stopped, it is killed
+  /// (FrozenWriter), and `killed` called.
+  void kill_frozen_writers(std::function<void(pid_t)> killed);
 
   Result<Statement> prepare(const char* sql) const;
   /// Runs statements that give no rows.

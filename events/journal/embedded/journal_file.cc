@@ -127,6 +127,12 @@ Result<void> create_file(const std::string& path) {
 
 }  // namespace
 
+FileIdentity identity_of(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair<uint64_t, uint64_t>{status.st_dev, status.st_ino};
+}
+
 Result<void> prepare_file(const std::string& path, bool create) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -228,8 +234,9 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
   return records;
 }
 
-Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout) {
+Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed) {
   SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kWrite, busy_timeout));
+  connection.kill_frozen_writers(std::move(killed));
   std::vector<Statement> statements;
   for (const char* sql :
        {"BEGIN IMMEDIATE", "COMMIT", kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",
@@ -244,6 +251,7 @@ Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout
 
 FileWriter::FileWriter(std::string path, Connection connection, std::vector<Statement> statements)
     : path_(std::move(path)),
+      file_(identity_of(path_)),
       connection_(std::move(connection)),
       begin_(std::move(statements[0])),
       commit_(std::move(statements[1])),
@@ -271,10 +279,45 @@ Result<void> FileWriter::commit() {
   if (committed) return ok();
   const int code = connection_.last_code();
   // A frame that could not be written is no commit. After a failed fsync (and whatever else may go wrong after the last
-  // frame) the commit may be on the disk: then it comes to light in a recovery, unless the next one overwrites it.
+  // frame) a whole commit may stand in the write-ahead log, where a recovery after a crash would find it.
   const bool certainly_not = (code & 0xFF) == SQLITE_FULL || (code & 0xFF) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
   if (certainly_not) return committed.error();
+  if (overwrite_failed_commit()) {
+    return Error{ErrorCode::kIo, committed.error().message + "; nothing was stored: check the disk"};
+  }
   return Error{ErrorCode::kUnknownOutcome, committed.error().message + "; it may or may not be stored"};
+}
+
+// The next commit is written over the failed one. This one changes nothing, and it counts as soon as it is written,
+// synced or not: the process may crash, and a recovery then finds nothing of the failed commit. (A later fsync covers
+// these frames too, as they are written anew.)
+Result<void> FileWriter::overwrite_failed_commit() {
+  connection_.roll_back();
+  SHIPLOG_TRY(const Bounds bounds, begin());
+  // Removed and added again: SQLite writes no page for a row that is overwritten with the same values.
+  SHIPLOG_TRY(connection_.run("DELETE FROM bounds"));
+  SHIPLOG_TRY(set_bounds(bounds));
+  const auto committed = commit_.step();
+  const bool written = committed.has_value() || connection_.last_code() == SQLITE_IOERR_FSYNC;
+  connection_.roll_back();
+  if (!written) return committed.error();
+  return ok();
+}
+
+// Checked with the write lock held, before anything is written: what goes into a file without a name is lost.
+Result<void> FileWriter::check_in_place() {
+  const std::string wal = path_ + "-wal";
+  if (!wal_) wal_ = identity_of(wal);
+  for (const auto& [path, opened] : {std::pair{path_, file_}, std::pair{wal, wal_}}) {
+    const auto now = identity_of(path);
+    if (now == opened) continue;
+    return Error{ErrorCode::kCorrupt,
+                 "journal " + path_ + ": " + path + " was " + (now ? "replaced" : "removed") +
+                     " while this process was writing to it, so nothing more is stored. Before this process ends, its "
+                     "content can be copied from /proc/" +
+                     std::to_string(::getpid()) + "/fd; then restore the journal from that copy or from a backup"};
+  }
+  return ok();
 }
 
 Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) {
@@ -285,6 +328,7 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
 
 Result<int64_t> FileWriter::store_in_transaction(const std::vector<std::string_view>& entries) {
   SHIPLOG_TRY(const Bounds bounds, begin());
+  SHIPLOG_TRY(check_in_place());
   SHIPLOG_TRY(newest_.step());
   const int64_t newest = newest_.integer(0);
   newest_.reset();

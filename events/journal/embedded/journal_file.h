@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/journal/embedded/connection.h"
@@ -19,6 +22,10 @@ struct Bounds {
 /// an empty file is never a journal just begun but always one that was cut.
 /// Errors: kIo, kCorrupt: a sentence for the operator.
 Result<void> prepare_file(const std::string& path, bool create);
+
+/// Which file a name stands for: device and inode; nullopt: none.
+using FileIdentity = std::optional<std::pair<uint64_t, uint64_t>>;
+FileIdentity identity_of(const std::string& path);
 
 /// Reads records and verifies them.
 class FileReader {
@@ -54,10 +61,13 @@ class FileReader {
 /// Adds and forgets records. Threads: one at a time.
 class FileWriter {
  public:
-  static Result<FileWriter> open(const std::string& path, Millis busy_timeout);
+  /// `killed`: see Connection::kill_frozen_writers().
+  static Result<FileWriter> open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed);
 
   /// Stores all of them in one transaction, in order, on disk when this returns. The offset of the first; the others
   /// follow without gaps. Errors: kUnknownOutcome, only when all of them or none may be stored; any other: none is.
+  /// After a failed sync none is, even when the process crashes; only a power cut before the next successful sync may
+  /// still bring them back. kCorrupt: the file was removed or replaced while this process had it open.
   Result<int64_t> store(const std::vector<std::string_view>& entries);
 
   /// Forgets records before `before`, but only for some milliseconds. True: there is more to forget, call again.
@@ -73,8 +83,11 @@ class FileWriter {
   Result<int64_t> store_in_transaction(const std::vector<std::string_view>& entries);
   Result<bool> trim_in_transaction(int64_t before);
   Result<void> commit();
+  Result<void> overwrite_failed_commit();
+  Result<void> check_in_place();
 
   std::string path_;
+  FileIdentity file_, wal_;  // which files were opened; none: not known yet
   Connection connection_;
   Statement begin_;
   Statement commit_;

@@ -112,6 +112,12 @@ class SqliteJournal final : public Journal {
 
   Result<Offset> head() override {
     if (end_) return *end_;  // where it ends now is not where it ended
+    // Another file under this name has a future of its own, which this process does not see.
+    if (const auto now = embedded::identity_of(path_); now && now != file_) {
+      return Error{ErrorCode::kCorrupt, "journal " + path_ +
+                                            " was replaced by another file while this process had it open: stop this "
+                                            "process, and restore the file that it was reading"};
+    }
     const std::lock_guard lock(reader_mutex_);
     SHIPLOG_TRY(const Bounds bounds, reader_.bounds());
     return Offset{bounds.next};
@@ -247,6 +253,7 @@ class SqliteJournal final : public Journal {
   std::deque<PendingTrim> trims_;
   bool closing_ = false;
 
+  const embedded::FileIdentity file_ = embedded::identity_of(path_);
   Result<FileWriter> writer_;  // the writer thread's
   HeadMark mark_;              // the same
   const std::optional<Error> end_;
@@ -284,7 +291,7 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, Sq
     end = shorter(path, bounds.next, *marked);
     writer = *end;
   } else {
-    writer = FileWriter::open(path, options.busy_timeout);
+    writer = FileWriter::open(path, options.busy_timeout, options.killed_frozen_writer);
     if (!writer && writer.error().code != ErrorCode::kCorrupt) return writer.error();
   }
   return std::unique_ptr<Journal>(std::make_unique<SqliteJournal>(path, options, std::move(reader), std::move(writer),

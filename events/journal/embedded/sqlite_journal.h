@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+
+#include <sys/types.h>
 
 #include "events/journal/journal.h"
 
@@ -14,6 +17,9 @@ struct SqliteJournalOptions {
   Millis busy_timeout{10'000};
   /// Appends are refused with kUnavailable while so many bytes wait to be written.
   size_t max_waiting_bytes = 256 * 1024 * 1024;
+  /// Called, on the journal's thread, when a process had to be killed that was stopped (SIGSTOP) in the middle of a
+  /// commit and so kept all others from writing.
+  std::function<void(pid_t process)> killed_frozen_writer = {};
 };
 
 /// The embedded journal: one SQLite file (with its "-wal" and "-shm" beside it), which any number of processes of one

@@ -20,6 +20,7 @@ namespace {
 
 std::atomic<int> wal_write_error{0};  // errno, 0 for none
 std::atomic<int> wal_sync_error{0};
+std::atomic<int> write_error_after_sync_error{0};
 std::atomic<bool> wal_unsynced{false};
 
 bool is_wal(int fd) {
@@ -37,6 +38,7 @@ Function* in_c_library(const char* name) {
 int sync_or_fail(int fd, const char* name) {
   const bool wal = is_wal(fd);
   if (wal && wal_sync_error != 0) {
+    if (write_error_after_sync_error != 0) wal_write_error = write_error_after_sync_error.load();
     errno = wal_sync_error;
     return -1;
   }
@@ -119,19 +121,57 @@ TEST_F(SqliteJournalFaults, AfterAFailedWriteCertainlyNothingIsStored) {
   EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{1});
 }
 
-TEST_F(SqliteJournalFaults, AfterAFailedSyncTheOutcomeIsUnknownAndARetryIsStored) {
+TEST_F(SqliteJournalFaults, AfterAFailedSyncNothingIsStoredNotEvenAfterACrash) {
   ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
   wal_sync_error = EIO;
+  for (int i = 0; i < 3; ++i) {
+    const auto refused = append_and_wait(*journal_, "entry of some length " + std::string(10'000, 'x'));
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kIo) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("nothing was stored"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(stored(*journal_), Strings{"before"});
+    EXPECT_EQ(journal_->head().value(), Offset{1});
+    wal_sync_error = 0;
+    EXPECT_EQ(stored_after_crash(), Strings{"before"}) << "a refused write must not come back";
+    wal_sync_error = EIO;
+  }
+  wal_sync_error = 0;
+  EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{1});
+  EXPECT_EQ(stored(*journal_), (Strings{"before", "after"}));
+  EXPECT_EQ(stored_after_crash(), (Strings{"before", "after"}));
+}
+
+TEST_F(SqliteJournalFaults, WhenNeitherASyncNorAWriteSucceedsTheOutcomeIsUnknownAndARetryIsStored) {
+  ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
+  wal_sync_error = EIO;
+  write_error_after_sync_error = EIO;
   const auto unknown = append_and_wait(*journal_, "entry");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnknownOutcome) << unknown.error().message;
   EXPECT_EQ(stored(*journal_), Strings{"before"}) << "a tail delivers only what is durable";
-  EXPECT_EQ(journal_->head().value(), Offset{1});
   wal_sync_error = 0;
+  wal_write_error = 0;
+  write_error_after_sync_error = 0;
   EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"})) << "then it was not unknown but certainly not stored";
   EXPECT_TRUE(append_and_wait(*journal_, "entry").has_value());
-  EXPECT_EQ(stored(*journal_), (Strings{"before", "entry"}));
   EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"}));
+}
+
+TEST_F(SqliteJournalFaults, AFileThatWasRemovedOrReplacedTakesNothingMore) {
+  for (const char* suffix : {"", "-wal"}) {
+    ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
+    std::filesystem::rename(path_ + suffix, path_ + ".moved");
+    const auto removed = append_and_wait(*journal_, "lost");
+    ASSERT_FALSE(removed.has_value()) << suffix;
+    EXPECT_EQ(removed.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(removed.error().message.find("was removed while"), std::string::npos) << removed.error().message;
+    std::filesystem::copy_file(path_ + ".moved", path_ + suffix);
+    const auto replaced = append_and_wait(*journal_, "lost");
+    ASSERT_FALSE(replaced.has_value()) << suffix;
+    EXPECT_NE(replaced.error().message.find("was replaced while"), std::string::npos) << replaced.error().message;
+    std::filesystem::rename(path_ + ".moved", path_ + suffix);  // the very file
+    EXPECT_TRUE(append_and_wait(*journal_, "after").has_value());
+  }
 }
 
 TEST_F(SqliteJournalFaults, ARefusedGroupIsRefusedWhole) {

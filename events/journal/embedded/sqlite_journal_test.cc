@@ -1,5 +1,6 @@
 #include "events/journal/embedded/sqlite_journal.h"
 
+#include <csignal>
 #include <fstream>
 #include <future>
 #include <thread>
@@ -213,6 +214,49 @@ TEST_F(SqliteJournal, TheWriteAheadLogDoesNotGrowForEver) {
   std::vector<std::future<Result<Offset>>> answers;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(append_and_wait(*journal, std::string(1'000'000, 'x')).has_value());
   EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), 40'000'000U);
+}
+
+TEST_F(SqliteJournal, AProcessStoppedInTheMiddleOfACommitDoesNotKeepOthersFromWriting) {
+  open();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sqlite3* db = nullptr;
+    if (sqlite3_open(path_.c_str(), &db) != SQLITE_OK) ::_exit(1);
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) ::_exit(2);
+    ::raise(SIGSTOP);
+    ::_exit(3);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status)) << status;
+  pid_t killed = 0;
+  const auto journal = open({.killed_frozen_writer = [&](pid_t process) { killed = process; }});
+  EXPECT_TRUE(append_and_wait(*journal, "entry").has_value());
+  EXPECT_EQ(killed, child);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(SqliteJournal, AProcessThatIsOnlySlowIsNotKilled) {
+  open();
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sqlite3* db = nullptr;
+    if (sqlite3_open(path_.c_str(), &db) != SQLITE_OK) ::_exit(1);
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) ::_exit(2);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(3);
+    ::usleep(1'500'000);
+    ::_exit(sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK ? 0 : 4);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto journal = open();
+  EXPECT_TRUE(append_and_wait(*journal, "entry").has_value());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -36,18 +36,16 @@ void unauthorized(const ServerPtr& server, const ContextPtr& context) {
 /// Answers 403 and leaves it in the audit trail.
 void refuse(const ServerPtr& server, const ContextPtr& context, const Attributes& wanted, const std::string& reason) {
   const Error error = forbidden(context->user, wanted, reason);
-  Entry entry = server->entry_for(*context, wanted.verb);
   ObjectKey key;
   if (wanted.is_resource) {
     key.type = wanted.group.empty() ? wanted.resource : wanted.resource + "." + wanted.group;
     key.ns = wanted.resource == "namespaces" && wanted.group.empty() ? "" : wanted.ns;
     key.name = wanted.name;
   }
-  entry.events = {RequestDenied{key, http_status(error.code), reason_of(error.code), error.message}};
   const auto kinds = server->options.catalogue->current();
   const Kind* kind = kinds->find_type(key.type);
   Store& store = kind == nullptr ? *server->options.record : server->store(*kind);
-  store.replica().append(std::move(entry), [](Result<Outcome>) {});
+  server->record_denial(*context, store, wanted.verb, key, error);
   server->answer_status(context, http_status(error.code),
                         failure_status(error, {wanted.group, "", wanted.resource, wanted.name}));
 }
@@ -79,6 +77,8 @@ bool impersonate(const ServerPtr& server, const ContextPtr& context) {
 /// The user is known: may they?
 void authorize(const ServerPtr& server, const ContextPtr& context, const std::function<void()>& then) {
   context->request.headers.erase("Authorization");  // AUTHN-9: it is nobody's business from here on
+  // First of all: a refusal is recorded, and must not be longer than the longest thing that could exist.
+  if (auto fits = check_lengths(context->request.path); !fits) return server->fail(context, fits.error());
   if (!impersonate(server, context)) return;
   if (in_group(context->user, kMastersGroup)) return then();
   const HttpRequest& request = context->request;

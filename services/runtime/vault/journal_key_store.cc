@@ -82,6 +82,24 @@ Result<std::optional<std::string>> JournalKeyStore::find(std::string_view id) {
   return wrapped;
 }
 
+Result<bool> JournalKeyStore::destroyed(std::string_view id) {
+  const std::lock_guard lock{mutex_};
+  return condemned_.contains(id) || buried_.contains(id);
+}
+
+Result<bool> JournalKeyStore::changed() {
+  const std::lock_guard lock{mutex_};
+  SHIPLOG_TRY(refresh());
+  return std::exchange(looked_at_, read_to_) != read_to_;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> JournalKeyStore::all() {
+  const std::lock_guard lock{mutex_};
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [id, key] : keys_) all.emplace_back(id, key.wrapped);
+  return all;
+}
+
 Result<std::string> JournalKeyStore::newest_of(const ObjectKey& object) {
   const std::lock_guard lock{mutex_};
   const std::string name = to_string(object);
@@ -142,7 +160,14 @@ void JournalKeyStore::erase(const std::string& id) {
 
 // Counting the head first makes the tail wait for all that is stored before it.
 Result<void> JournalKeyStore::refresh() {
-  SHIPLOG_TRY([[maybe_unused]] const Offset head, log_->head());
+  SHIPLOG_TRY(const Offset head, log_->head());
+  if (head.value < read_to_) {
+    return Error{ErrorCode::kCorrupt, log_->describe() + " ends at offset " + std::to_string(head.value) +
+                                          ", but this process has read it up to " + std::to_string(read_to_) +
+                                          ": the topic was deleted and made anew, and the keys of all Secrets with it. "
+                                          "Restore the topic, or restart this process and replace the Secrets that it "
+                                          "names"};
+  }
   while (true) {
     SHIPLOG_TRY(const auto records, tail_->next(1000, Millis{0}));
     if (records.empty()) return ok();
@@ -153,6 +178,7 @@ Result<void> JournalKeyStore::refresh() {
 }
 
 Result<void> JournalKeyStore::fold(const JournalRecord& record) {
+  read_to_ = record.offset.value + 1;
   const std::string_view bytes = record.bytes;
   const size_t key_ends = bytes.find('\n');
   const bool tombstone = key_ends == std::string_view::npos;
@@ -180,6 +206,8 @@ Result<void> JournalKeyStore::fold(const JournalRecord& record) {
     unseen_.erase(id);
     if (absent_.size() >= kMostAbsent) absent_.clear();
     absent_.insert(id);
+    if (buried_.size() >= kMostAbsent) buried_.clear();
+    buried_.insert(id);
     tombstones_ = true;
     return ok();
   }

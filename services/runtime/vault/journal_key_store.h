@@ -38,9 +38,13 @@ class JournalKeyStore final : public KeyStore {
   Result<void> claim(const std::string& fingerprint);
 
   Result<std::optional<std::string>> find(std::string_view id) override;
+  Result<bool> destroyed(std::string_view id) override;
   Result<std::string> newest_of(const ObjectKey& object) override;
   Result<void> add(const std::string& id, const ObjectKey& object, const std::string& wrapped) override;
   Result<void> destroy(const std::vector<std::string>& ids) override;
+  /// Error: kCorrupt, the log is shorter than it was: it was made anew, and the keys are gone.
+  Result<bool> changed() override;
+  Result<std::vector<std::pair<std::string, std::string>>> all() override;
   std::vector<ObjectKey> to_look_after() override;
   std::string describe() const override { return log_->describe(); }
 
@@ -73,6 +77,9 @@ class JournalKeyStore final : public KeyStore {
   std::map<std::string, std::map<int64_t, std::string>> by_object_;  // offset, id
   std::map<int64_t, std::string> fleets_;                            // offset, fingerprint
   std::set<std::string, std::less<>> absent_;     // read up to the end and not found: for ever, as ids are random
+  std::set<std::string, std::less<>> buried_;     // of these: a tombstone was read
+  int64_t read_to_ = 0;                           // the offset after the last record read
+  int64_t looked_at_ = -1;                        // read_to_ at the last changed()
   std::set<std::string, std::less<>> condemned_;  // destroyed here; the log may not say so yet
   std::deque<std::string> to_bury_;               // of the condemned: want a tombstone
   std::set<std::string> unseen_;                  // of the condemned: not read yet, or destroyed long ago

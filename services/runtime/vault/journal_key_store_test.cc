@@ -118,11 +118,11 @@ TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneAndForEverybody) {
   const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
   EXPECT_EQ(dispatcher->open(sealed).value(), secret(kPlain));
   remove(*api, sealed);
-  EXPECT_EQ(api->open(sealed).value(), secret("")) << "at once where the removal is folded";
+  EXPECT_EQ(api->open_version(sealed).value(), secret("")) << "at once where the removal is folded";
   remove(*dispatcher, sealed);
-  EXPECT_EQ(dispatcher->open(sealed).value(), secret(""));
+  EXPECT_EQ(dispatcher->open_version(sealed).value(), secret(""));
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
-  EXPECT_EQ(open(here_)->open(sealed).value(), secret("")) << "and after a start";
+  EXPECT_EQ(open(here_)->open_version(sealed).value(), secret("")) << "and after a start";
   const Value again = api->seal(kSecretKey, secret(kPlain)).value();
   EXPECT_NE(id_in(again), id_in(sealed)) << "one of that name that comes later has another key";
   EXPECT_EQ(dispatcher->open(again).value(), secret(kPlain));
@@ -167,7 +167,7 @@ TEST_F(JournalKeys, ATombstoneThatCannotBeWrittenIsTriedUntilItIs) {
   const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
   log_->away = true;
   remove(*api, sealed);
-  EXPECT_EQ(api->open(sealed).value(), secret(""));
+  EXPECT_EQ(api->open_version(sealed).value(), secret(""));
   log_->away = false;
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
 }
@@ -184,7 +184,7 @@ TEST_F(JournalKeys, WhatAKilledProcessDidNotDestroyTheNextOneDoes) {
     return object == kSecretKey ? std::vector{sealed} : std::vector<Value>{};
   });
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
-  EXPECT_EQ(next->open(sealed).value(), secret(""));
+  EXPECT_EQ(next->open_version(sealed).value(), secret(""));
   EXPECT_EQ(next->open(present).value(), secret(kPlain));
 }
 
@@ -203,9 +203,9 @@ TEST_F(JournalKeys, KeysThatAreGoneAreAskedForOnce) {
   remove(*api, sealed);
   ASSERT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
   const auto next = open(here_);
-  EXPECT_EQ(next->open(sealed).value(), secret(""));
+  EXPECT_EQ(next->open_version(sealed).value(), secret(""));
   const int before = log_->asked;
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(next->open(sealed).value(), secret(""));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(next->open_version(sealed).value(), secret(""));
   EXPECT_EQ(log_->asked, before);
 }
 

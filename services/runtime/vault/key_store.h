@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -17,15 +18,23 @@ class KeyStore {
  public:
   virtual ~KeyStore() = default;
 
-  /// The wrapped key; nullopt: destroyed. (An id is only asked for once a text that names it is there, and the key was
-  /// there before.) Error: kUnavailable, nobody can tell now.
+  /// The wrapped key; nullopt: it is not there. (An id is only asked for once a text that names it exists, and the key
+  /// was stored before that.) Error: kUnavailable, this cannot be told now.
   virtual Result<std::optional<std::string>> find(std::string_view id) = 0;
+  /// The key was destroyed on purpose, by any process. Remembered for an hour at least: long enough for processes that
+  /// have yet to fold the removal of its object.
+  virtual Result<bool> destroyed(std::string_view id) = 0;
   /// The id of an object's newest key; empty: it has none.
   virtual Result<std::string> newest_of(const ObjectKey& object) = 0;
-  /// Durable on return.
+  /// Durable on return. A key that is there already stays.
   virtual Result<void> add(const std::string& id, const ObjectKey& object, const std::string& wrapped) = 0;
   /// Not to be found by this process from now on, and destroyed for good as soon as the store can.
   virtual Result<void> destroy(const std::vector<std::string>& ids) = 0;
+
+  /// Someone else may have changed the store since the last call, or it was replaced; true for the first call.
+  virtual Result<bool> changed() = 0;
+  /// All keys, id and wrapped.
+  virtual Result<std::vector<std::pair<std::string, std::string>>> all() = 0;
 
   /// Objects whose keys may have outlived them, as a process was killed between a removal and destroy().
   virtual std::vector<ObjectKey> to_look_after() = 0;
@@ -35,6 +44,13 @@ class KeyStore {
 
 /// A small SQLite file, which processes on one machine share. What is destroyed is overwritten before destroy()
 /// returns.
-Result<std::unique_ptr<KeyStore>> open_sqlite_key_store(const std::string& file);
+class SqliteKeyStore : public KeyStore {
+ public:
+  /// Of the fleet's key that wrapped the keys; empty: none is recorded yet.
+  virtual Result<std::string> fingerprint() = 0;
+  /// Records it, unless there are keys that another one has wrapped; the one that is recorded then.
+  virtual Result<std::string> claim(const std::string& fingerprint) = 0;
+};
+Result<std::unique_ptr<SqliteKeyStore>> open_sqlite_key_store(const std::string& file);
 
 }  // namespace shiplog

@@ -1,0 +1,120 @@
+#include "services/runtime/file_election.h"
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "events/base/test_directory.h"
+#include "services/runtime/thread_loop.h"
+
+namespace shiplog {
+namespace {
+
+/// A candidate for "scheduler" with a fold thread of its own.
+class Candidate {
+ public:
+  Candidate(const TestDirectory& folder, const std::string& name) {
+    election_ = std::make_unique<FileElection>(FileElection::Options{
+        .folder = folder.path(), .identity = name, .executor = &loop_, .look_every = Millis{10}, .patience = 20});
+    loop_.call([this] { election_->campaign("scheduler", [this](bool leading) { leading_ = leading; }); });
+  }
+  ~Candidate() {
+    loop_.call([this] { election_->resign(); });
+    loop_.stop();
+  }
+  bool leads() const { return leading_; }
+  bool comes_to(bool lead) const {
+    for (int tries = 0; tries < 6000 && leading_ != lead; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    return leading_ == lead;
+  }
+
+ private:
+  ThreadLoop loop_;
+  std::atomic<bool> leading_{false};
+  std::unique_ptr<FileElection> election_;
+};
+
+/// What is left of a leader that does nothing any more: its lock and its last beat.
+class Frozen {
+ public:
+  Frozen(const TestDirectory& folder, int64_t beats)
+      : fd_{::open(folder.file("scheduler").c_str(), O_RDWR | O_CREAT, 0600)} {
+    EXPECT_EQ(::flock(fd_, LOCK_EX | LOCK_NB), 0);
+    if (beats == 0) return;
+    EXPECT_EQ(::pwrite(fd_, &beats, sizeof beats, 0), static_cast<ssize_t>(sizeof beats));
+  }
+  ~Frozen() { ::close(fd_); }
+
+ private:
+  int fd_;
+};
+
+TEST(FileElection, OneOfSeveralLeadsAndTheNextOneFollowsWhenItEnds) {
+  const TestDirectory folder{"election"};
+  auto first = std::make_unique<Candidate>(folder, "first");
+  ASSERT_TRUE(first->comes_to(true));
+  const Candidate second{folder, "second"};
+  std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  EXPECT_TRUE(first->leads()) << "it is not frozen";
+  EXPECT_FALSE(second.leads());
+  first.reset();
+  EXPECT_TRUE(second.comes_to(true));
+}
+
+TEST(FileElection, AFrozenLeaderIsReplacedAndTheNextOneStays) {
+  const TestDirectory folder{"election"};
+  auto frozen = std::make_unique<Frozen>(folder, 41);
+  const Candidate next{folder, "next"};
+  EXPECT_TRUE(next.comes_to(true));
+  const Candidate another{folder, "another"};
+  frozen.reset();  // killed at last: its lock is free, but on a file that no longer counts
+  std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  EXPECT_TRUE(next.leads());
+  EXPECT_FALSE(another.leads());
+}
+
+TEST(FileElection, OfSeveralThatReplaceAFrozenLeaderOneLeads) {
+  const TestDirectory folder{"election"};
+  const Frozen frozen{folder, 41};
+  const Candidate a{folder, "a"};
+  const Candidate b{folder, "b"};
+  const Candidate c{folder, "c"};
+  for (int tries = 0; tries < 6000 && !(a.leads() || b.leads() || c.leads()); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  EXPECT_EQ(int{a.leads()} + int{b.leads()} + int{c.leads()}, 1);
+}
+
+TEST(FileElection, AResumedLeaderFindsThatItWasReplaced) {
+  const TestDirectory folder{"election"};
+  const Candidate resumed{folder, "resumed"};
+  ASSERT_TRUE(resumed.comes_to(true));
+  // As a process does that found it silent.
+  const int made = ::open(folder.file("scheduler.1").c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  ASSERT_EQ(::flock(made, LOCK_EX | LOCK_NB), 0);
+  EXPECT_TRUE(resumed.comes_to(false));
+  ::close(made);
+  EXPECT_TRUE(resumed.comes_to(true)) << "it goes on as a candidate";
+  EXPECT_FALSE(std::filesystem::exists(folder.file("scheduler"))) << "older files are cleared away";
+}
+
+TEST(FileElection, AHolderThatNeverBeatIsOfAnOlderBuildAndStays) {
+  const TestDirectory folder{"election"};
+  const Frozen older{folder, 0};
+  const Candidate candidate{folder, "new"};
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  EXPECT_FALSE(candidate.leads());
+}
+
+}  // namespace
+}  // namespace shiplog
