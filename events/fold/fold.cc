@@ -30,6 +30,7 @@ class Folder {
     folded.refusal = folded.duplicate ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
     if (!folded.refusal) folded.refusal = apply_all();
     if (!folded.refusal) folded.refusal = staged_.check_quotas();
+    if (!folded.refusal) folded.refusal = staged_.check_services();
     state_.seen_.insert(entry_.id);
     if (entry_.time > state_.meta_.time) state_.meta_.time = entry_.time;
     if (!folded.refusal) {
