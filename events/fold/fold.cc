@@ -24,6 +24,7 @@ class Folder {
         state_.seen(entry_.id) ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
     if (!refusal) refusal = apply_all();
     if (!refusal) refusal = staged_.check_quotas();
+    if (!refusal) refusal = staged_.check_services();
     return refusal;
   }
 

@@ -19,7 +19,8 @@ namespace shiplog {
 ///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids say that they are random (META-1)
 ///   3  a placement that puts a binding beside one that it is to stay apart from, or away from those that it is to stay
 ///      with, is refused (M-11, M-12)
-///   4  a template's status has conditions, and a StatefulSet's its generation and revisions
+///   4  a template's status has conditions, and a StatefulSet's its generation and revisions; a Service that asks for a
+///      cluster IP or node port of another one is refused
 inline constexpr uint32_t kFoldVersion = 4;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
@@ -28,6 +29,10 @@ struct Refusal {
   std::string reason;
   bool operator==(const Refusal&) const = default;
 };
+
+/// A cluster IP or node port that a Service asks for belongs to another one.
+Refusal address_taken(const std::string& address);
+bool is_address_taken(const Refusal& refusal);
 
 /// What folding one entry came to.
 struct Folded {

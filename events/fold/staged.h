@@ -40,6 +40,8 @@ class Staged {
 
   /// Checks the FederatedResourceQuotas of the namespaces whose bindings were touched. Refuses with kForbidden.
   Applied check_quotas() const;
+  /// Checks that addresses which Services ask for are free (fold version 4). Refuses with kConflict.
+  Applied check_services() const;
 
   /// Finishes metadata, gives revisions, writes the state and returns the changes.
   std::vector<Change> commit(State& state);

@@ -14,9 +14,11 @@ struct Option {
 };
 
 // Sorted by name.
-constexpr std::array<Option, 5> kOptions = {{{"controllers", &FleetOptions::controllers},
+constexpr std::array<Option, 7> kOptions = {{{"controllers", &FleetOptions::controllers},
                                              {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
                                              {"plugins", &FleetOptions::plugins},
+                                             {"service-cluster-ip-range", &FleetOptions::service_networks},
+                                             {"service-node-port-range", &FleetOptions::service_node_ports},
                                              {"skipped-propagating-apis", &FleetOptions::skipped_apis},
                                              {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
 

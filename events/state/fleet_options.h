@@ -7,6 +7,7 @@
 #include "events/base/ids.h"
 #include "events/base/value.h"
 #include "events/control.h"
+#include "events/state/service_ranges.h"
 
 namespace shiplog {
 
@@ -14,10 +15,12 @@ namespace shiplog {
 /// decides, now or in a replay, decides by what was said as of that revision. The values are the options' own words.
 struct FleetOptions {
   std::vector<std::string> controllers = {"*"};
-  std::vector<std::string> empty_workloads = {"false"};       ///< --enable-empty-workload-propagation (S-46)
-  std::vector<std::string> plugins = {"*"};                   ///< the scheduler's (S-23)
-  std::vector<std::string> skipped_apis;                      ///< --skipped-propagating-apis (D-3)
-  std::vector<std::string> skipped_namespaces = {"kube-.*"};  ///< regular expressions, of whole names (D-4)
+  std::vector<std::string> empty_workloads = {"false"};          ///< --enable-empty-workload-propagation (S-46)
+  std::vector<std::string> plugins = {"*"};                      ///< the scheduler's (S-23)
+  std::vector<std::string> service_networks = {"10.96.0.0/12"};  ///< --service-cluster-ip-range; as Karmada installs it
+  std::vector<std::string> service_node_ports = {"30000-32767"};  ///< --service-node-port-range
+  std::vector<std::string> skipped_apis;                          ///< --skipped-propagating-apis (D-3)
+  std::vector<std::string> skipped_namespaces = {"kube-.*"};      ///< regular expressions, of whole names (D-4)
   bool operator==(const FleetOptions&) const = default;
 
   /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
@@ -26,6 +29,7 @@ struct FleetOptions {
   /// words the first counts.
   bool controller_on(std::string_view name) const;
   bool propagates_empty_workloads() const;
+  ServiceRanges service_ranges() const { return service_ranges_from(service_networks, service_node_ports); }
 };
 
 /// Where the options in force are kept: the control plane's own, served to nobody.

@@ -190,6 +190,7 @@ void State::reindex_views(const ObjectKey& key, const Value& before, const Value
   if (!viewed) {
     if (key.type == kFeatureGatesType) set_gates(feature_gates_from(after));
     if (key.type == kFleetOptionsType) options_ = fleet_options_from(after);
+    if (key.type == type::kService) services_.update(key, before, after);
     return;
   }
   const Name name{key.ns, key.name};

@@ -27,6 +27,7 @@
 #include "events/state/policy.h"
 #include "events/state/policy_index.h"
 #include "events/state/quota.h"
+#include "events/state/service_index.h"
 #include "events/state/unsettled_index.h"
 
 namespace shiplog {
@@ -122,6 +123,8 @@ class State {
   const FeatureGates& gates() const { return gates_; }
   /// What options of the control plane say that decisions read.
   const FleetOptions& options() const { return options_; }
+  /// Which Services hold which addresses.
+  const ServiceIndex& services() const { return services_; }
   const std::map<State::Name, Quota>& quotas() const { return quotas_; }
   const Cluster* cluster(std::string_view name) const;
   /// What the bindings of a namespace use; empty when the namespace has no FederatedResourceQuota.
@@ -175,6 +178,7 @@ class State {
   UnsettledIndex unsettled_;
   FeatureGates gates_;
   FleetOptions options_;
+  ServiceIndex services_;
   std::map<Name, Quota> quotas_;
   std::map<std::string, ResourceList, std::less<>> quota_usage_;
   NewestIds seen_{kSeenWindow};

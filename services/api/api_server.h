@@ -18,6 +18,7 @@
 namespace shiplog::api {
 
 class Access;
+class ServiceAllocator;
 class TokenSigner;
 class Webhooks;
 
@@ -44,6 +45,8 @@ class ApiServer {
     /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
     /// whose controllers make real ReplicaSets and ControllerRevisions.
     bool revision_views = false;
+    /// May be nullptr: Services get no addresses from this server (a trial member's controller gives them).
+    ServiceAllocator* addresses = nullptr;
     Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;

@@ -74,6 +74,13 @@ void store_new(const ServerPtr& server, const ContextPtr& context, const Creatio
 }
 
 void admit_and_create(const ServerPtr& server, const ContextPtr& context, Creation creation) {
+  if (context->kind->type() == type::kService && creation.tries > 1) {
+    creation.write.on_address_taken = [server, context, again = creation] {
+      Creation next = again;
+      --next.tries;
+      admit_and_create(server, context, std::move(next));
+    };
+  }
   const WriteOptions& options = creation.options;
   Admission admission = admission_for(*server, *context, options);
   if (context->request.method == "POST") admission.name.clear();  // the path has none
@@ -94,6 +101,9 @@ void admit_and_create(const ServerPtr& server, const ContextPtr& context, Creati
   } else {
     object = tracked(*server, *context, options, Value{}, std::move(object), creation.managed);
   }
+  auto with_addresses = addressed(*server, *context, Value{}, std::move(object));
+  if (!with_addresses) return refuse(server, context, with_addresses.error());
+  object = std::move(with_addresses).value();
   if (!must_ask(*server, *context, false, "CREATE", "")) {
     return store_new(server, context, creation, std::move(object));
   }

@@ -12,22 +12,20 @@ const ObjectKey kService{"services", "default", "kubernetes"};
 const ObjectKey kEndpoints{"endpoints", "default", "kubernetes"};
 const ObjectKey kSlice{"endpointslices.discovery.k8s.io", "default", "kubernetes"};
 
-/// Nothing routes to it here: the first address of the range that kubeadm and Karmada give to Services.
-constexpr const char* kClusterIp = "10.96.0.1";
-
 Value metadata(Value labels) {
   return Value::object({{"name", "kubernetes"}, {"namespace", "default"}, {"labels", std::move(labels)}});
 }
 
-Value service(uint16_t port) {
+/// Nothing routes to `ip` here.
+Value service(uint16_t port, const std::string& ip) {
   Value https = Value::object(
       {{"name", "https"}, {"protocol", "TCP"}, {"port", 443}, {"targetPort", static_cast<int64_t>(port)}});
   Value spec = Value::object({{"ports", Value::array({std::move(https)})},
-                              {"clusterIP", kClusterIp},
-                              {"clusterIPs", Value::array({kClusterIp})},
+                              {"clusterIP", ip},
+                              {"clusterIPs", Value::array({ip})},
                               {"type", "ClusterIP"},
                               {"sessionAffinity", "None"},
-                              {"ipFamilies", Value::array({"IPv4"})},
+                              {"ipFamilies", Value::array({ip.find(':') == std::string::npos ? "IPv4" : "IPv6"})},
                               {"ipFamilyPolicy", "SingleStack"},
                               {"internalTrafficPolicy", "Cluster"}});
   return Value::object({{"apiVersion", "v1"},
@@ -78,10 +76,10 @@ Value moved(Value there, const Value& wanted) {
 std::vector<Event> OwnService::outdated(const State& state, bool starting) const {
   std::vector<Event> events;
   const Object* own = state.find(kService);
+  const Value wanted_service = service(address_.port, own_service_ip(state.options().service_ranges()));
   if (own == nullptr) {
-    events.emplace_back(ObjectCreated{kService, service(address_.port)});
-  } else if (const Value ports = service(address_.port)["spec"]["ports"];
-             starting && own->value["spec"]["ports"] != ports) {
+    events.emplace_back(ObjectCreated{kService, wanted_service});
+  } else if (const Value ports = wanted_service["spec"]["ports"]; starting && own->value["spec"]["ports"] != ports) {
     Value update = own->value;
     update.edit("spec").set("ports", ports);
     events.emplace_back(ObjectUpdated{kService, std::move(update)});

@@ -48,6 +48,11 @@ void admit_and_store(const ServerPtr& server, const ContextPtr& context, Update 
   } else {
     wanted = tracked(*server, *context, options, old, std::move(wanted), update.managed);
   }
+  if (!update.write.status) {
+    auto with_addresses = addressed(*server, *context, old, std::move(wanted));
+    if (!with_addresses) return refuse(server, context, with_addresses.error());
+    wanted = std::move(with_addresses).value();
+  }
   if (!must_ask(*server, *context, false, "UPDATE", context->path.subresource)) {
     return store_update(server, context, update, std::move(wanted));
   }
@@ -75,9 +80,11 @@ void try_patch(const ServerPtr& server, const ContextPtr& context, const WriteOp
     auto object = patched(*context, in_version(*context->kind, old.value()), type, patch);
     if (!object) return server->fail(context, object.error());
     Write write{.verb = "patch", .success = 200, .status = is_status_write(context->path), .on_conflict = {}};
+    const auto again = [=] { try_patch(server, context, options, type, patch, tries - 1); };
+    if (tries > 1) write.on_address_taken = again;
     // A patch that names a version means that version: its author, not we, tries again.
     if (tries > 1 && patch["metadata"]["resourceVersion"].is_empty()) {
-      write.on_conflict = [=](const Error&) { try_patch(server, context, options, type, patch, tries - 1); };
+      write.on_conflict = [=](const Error&) { again(); };
     }
     update_from(server, context,
                 {.options = options, .old = old.value(), .object = std::move(object).value(), .write = write});
@@ -104,11 +111,12 @@ bool creates_on_update(const Context& context, const Value& object) {
 
 void try_update(const ServerPtr& server, const ContextPtr& context, const WriteOptions& options, const Value& object,
                 const std::vector<std::string>& duplicates, int tries) {
-  server->when_read(context, [=](const Result<Value>& old) {
+  server->when_read(context, [=](Result<Value> old) {
+    const auto again = [=] { try_update(server, context, options, object, duplicates, tries - 1); };
     if (!old && old.error().code == ErrorCode::kNotFound && creates_on_update(*context, object)) {
       Write write{.verb = "create", .success = 201, .status = false, .on_conflict = {}};
       if (tries > 1) {
-        write.on_conflict = [=](const Error&) { try_update(server, context, options, object, duplicates, tries - 1); };
+        write.on_conflict = [=](const Error&) { again(); };
       }
       return create_from(server, context,
                          {.options = options, .object = object, .write = write, .duplicates = duplicates});
@@ -119,8 +127,9 @@ void try_update(const ServerPtr& server, const ContextPtr& context, const WriteO
     }
     if (!old) return server->fail(context, old.error());
     Write write{.verb = "update", .success = 200, .status = is_status_write(context->path), .on_conflict = {}};
+    if (tries > 1) write.on_address_taken = again;
     if (tries > 1 && object["metadata"]["resourceVersion"].is_empty()) {
-      write.on_conflict = [=](const Error&) { try_update(server, context, options, object, duplicates, tries - 1); };
+      write.on_conflict = [=](const Error&) { again(); };
     }
     update_from(server, context,
                 {.options = options, .old = old.value(), .object = object, .write = write, .duplicates = duplicates});
@@ -167,9 +176,11 @@ void try_apply(const ServerPtr& server, const ContextPtr& context, const WriteOp
     if (!applied) return server->fail(context, applied.error());
     if (!applied.value().conflicts.empty()) return server->fail(context, conflict_error(applied.value().conflicts));
     Write write{.verb = "patch", .success = missing ? 201 : 200, .status = status, .on_conflict = {}};
+    const auto again = [=] { try_apply(server, context, options, patch, duplicates, tries - 1); };
+    if (tries > 1) write.on_address_taken = again;
     // Whoever names a version means that version.
     if (tries > 1 && patch["metadata"]["resourceVersion"].is_empty()) {
-      write.on_conflict = [=](const Error&) { try_apply(server, context, options, patch, duplicates, tries - 1); };
+      write.on_conflict = [=](const Error&) { again(); };
     }
     Value object = std::move(applied).value().object;
     if (missing) {

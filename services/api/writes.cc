@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "services/api/addresses/service_allocator.h"
 #include "services/api/auth/claims.h"
 #include "services/api/certificates.h"
 #include "services/api/versions/versions.h"
@@ -62,6 +63,11 @@ void answer(const Sent& sent, const Result<Outcome>& outcome) {
   const auto& [server, context, write, key, object] = sent;
   if (!outcome) return server->fail(context, outcome.error().context("storing " + to_string(key)));
   if (const auto& refusal = outcome.value().refusal) {
+    if (is_address_taken(*refusal)) {
+      if (write.on_address_taken) return write.on_address_taken();
+      return refuse(server, context,
+                    invalid(context->subject(key.name), {{"spec", "FieldValueInvalid", refusal->reason}}));
+    }
     Error error = refused(*context, *refusal, key);
     const bool faster = error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists;
     if (faster && write.on_conflict) return write.on_conflict(error);
@@ -112,6 +118,16 @@ Value tracked(const Server& server, const Context& context, const WriteOptions& 
               Value object, const Value& given) {
   if (!given.is_null()) object.edit("metadata").set("managedFields", given);
   return track_update(field_writer_for(server, context, options), written_kind(context), before, std::move(object));
+}
+
+Result<Value> addressed(Server& server, const Context& context, const Value& before, Value object) {
+  if (server.options.addresses == nullptr || context.kind->type() != type::kService) return object;
+  const ObjectKey key{type::kService, context.path.ns, object["metadata"]["name"].str()};
+  auto given = server.options.addresses->propose(key, before, std::move(object), *server.options.random);
+  if (!given && given.error().code == ErrorCode::kInvalid) {
+    return invalid(context.subject(key.name), given.error().causes);
+  }
+  return given;
 }
 
 void refuse(const ServerPtr& server, const ContextPtr& context, const Error& error) {

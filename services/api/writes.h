@@ -22,6 +22,7 @@ struct Write {
   int success = 200;
   bool status = false;                            // through the status subresource
   std::function<void(const Error&)> on_conflict;  // somebody was faster
+  std::function<void()> on_address_taken = {};    // another Service got the address that was proposed for this one
 };
 
 /// A replacement on its way to the journal. `applied`: the object already says who owns what.
@@ -45,6 +46,7 @@ struct Creation {
   bool applied = false;
   Value managed = {};                      // metadata.managedFields as the client sent it
   std::vector<std::string> warnings = {};  // from before it was admitted
+  int tries = kTries;                      // at addresses that are still free
 };
 
 /// Both where they may block; they answer.
@@ -63,6 +65,10 @@ Value tracked(const Server& server, const Context& context, const WriteOptions& 
 Result<Value> stored_form(Server& server, const Context& context, const WriteOptions& options,
                           std::vector<std::string>& duplicates, Value object, std::vector<std::string>& warnings,
                           bool creating);
+
+/// The object with the addresses that it lacks, if it is a Service and this server gives them. `before`: null when it
+/// is created. Errors: those of the Allocator, in kubectl's words.
+Result<Value> addressed(Server& server, const Context& context, const Value& before, Value object);
 
 /// Answers and leaves a trace of what was not allowed.
 void refuse(const ServerPtr& server, const ContextPtr& context, const Error& error);

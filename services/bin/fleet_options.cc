@@ -69,6 +69,14 @@ Result<void> check(const std::string& option, const Words& words) {
   if (option == "skipped-propagating-apis") return check_apis(option, words);
   if (option == "plugins") return check_plugins(option, words);
   if (option == "controllers") return check_controllers(option, words);
+  if (option == "service-cluster-ip-range") {
+    if (auto parsed = parse_service_networks(words); !parsed) return wrong(option, parsed.error().message);
+    return ok();
+  }
+  if (option == "service-node-port-range") {
+    if (auto parsed = parse_node_ports(words); !parsed) return wrong(option, parsed.error().message);
+    return ok();
+  }
   if (words == Words{"true"} || words == Words{"false"}) return ok();
   return wrong(option, "true or false is expected, not \"" + listed(words) + "\"");
 }

@@ -13,6 +13,7 @@
 #include "events/base/system.h"
 #include "events/state/new_namespace.h"
 #include "projections/history/history_query.h"
+#include "services/api/addresses/service_allocator.h"
 #include "services/api/api_server.h"
 #include "services/api/api_services.h"
 #include "services/api/auth/access.h"
@@ -106,6 +107,7 @@ class ControlPlane {
                                         .random = &random_}));
     record_->replica().add_observer(catalogue_);
     record_->replica().add_observer(access_);
+    record_->replica().add_observer(addresses_);
     record_->replica().add_observer(webhooks_);
     record_->replica().add_observer(api_services_);
     record_->replica().add_observer(own_service_);
@@ -131,6 +133,7 @@ class ControlPlane {
           quarantine_->load(state);
           catalogue_.load(state);
           access_.load(state);
+          addresses_.load(state);
           webhooks_.load(state);
           if (vault_) vault_->load(state);
         },
@@ -329,6 +332,7 @@ class ControlPlane {
     api.webhooks = &webhooks_;
     api.remedies = placement_remedies;
     api.revision_views = true;
+    api.addresses = &addresses_;
     api.anonymous = options_.anonymous;
     api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;
@@ -418,6 +422,7 @@ class ControlPlane {
     }
     if (!serves_api()) return;
     access_.begin(record_->replica(), kUserAgent, [all] {});
+    addresses_.begin(record_->replica(), random_, kUserAgent);
     token_secrets_.begin(record_->replica(), kUserAgent);
     api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
     const std::string& chosen = options_.advertise_address;
@@ -434,6 +439,7 @@ class ControlPlane {
   Metrics metrics_;
   api::Catalogue catalogue_{Kinds::compiled()};
   api::Access access_;
+  api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
   api::ApiServices api_services_{catalogue_};
   api::OwnService own_service_;

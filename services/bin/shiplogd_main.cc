@@ -113,12 +113,17 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
 }
 
 /// Options that decisions read, called as upstream's are: what is not given stays as the journal has it.
-constexpr std::array<std::pair<const char*, const char*>, 4> kFleetOptions = {
+constexpr std::array<std::pair<const char*, const char*>, 6> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
       "[kube-.*]"},
      {"skipped-propagating-apis",
       "What is not propagated, between semicolons: GROUP, GROUP/VERSION, GROUP/VERSION/KIND,KIND, v1/KIND,KIND [none]"},
+     {"service-cluster-ip-range",
+      "Where Services get their cluster IPs from: a network, or one of IPv4 and one of IPv6, that of most Services "
+      "first "
+      "[10.96.0.0/12]"},
+     {"service-node-port-range", "Where Services get their node ports from [30000-32767]"},
      {"plugins", "The scheduler's plugins: * for all, NAME for one, -NAME to leave one out [*]"},
      {"controllers",
       "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets what the tests of clients run, into .cache/clients: Debian's kubectl, the newest one (with SHIPLOG_KUBECTLS=all one
-# of each release, see README.md), the session of the Go libraries, and @kubernetes/client-node. python3-kubernetes, node,
-# npm and go are there before (./dev test installs Debian's).
+# of each release, see README.md), the session of the Go libraries, helm, Argo CD's health checks, and
+# @kubernetes/client-node. python3-kubernetes, node, npm and go are there before (./dev test installs Debian's).
 # Goes on when one cannot be had, says which, and ends with 1 then.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ kubectl() {
 
 # A Go that is new enough for today's libraries: the one on the PATH, else (Debian's is of 2022) one that it gets itself,
 # as the module that Go's toolchains are published as.
-wanted_go=1.26.0
+wanted_go=1.26.1
 go_of_today() {
   command -v go >/dev/null || { echo "there is no go on the PATH" >&2; return 1; }
   local version
@@ -44,9 +44,16 @@ go_of_today() {
   export PATH="$made/bin:$PATH"
 }
 
-go_session() { (cd "$here/go" && CGO_ENABLED=0 GOTOOLCHAIN=local go build -o "$installed/go/session" .); }
+# The same flags as kubectl's (kubectl/build.sh): Go compiles what they have in common once.
+go_build() { CGO_ENABLED=0 GOTOOLCHAIN=local nice -n 10 go build -buildvcs=false -trimpath -ldflags "-s -w" "$@"; }
+go_session() { (cd "$here/go" && go_build -o "$installed/go/session" .); }
 go_session_earlier() {
   (cd "$here/go" && CGO_ENABLED=0 GOTOOLCHAIN=local go build -modfile=earlier.mod -tags=earlier -o "$installed/go/session-earlier" .)
+}
+
+helm() {
+  mkdir -p "$installed/helm"
+  (cd "$here/helm" && go_build -o "$installed/helm/helm" helm.sh/helm/v3/cmd/helm && go_build -o "$installed/helm/health" .)
 }
 
 # $SHIPLOG_KUBECTLS: "newest" (if it is not set), "all", or releases of kubectl/releases.txt.
@@ -76,8 +83,9 @@ kubectl >&2 || missing+=("Debian's kubectl (kubernetes-client)")
 if go_of_today >&2; then
   go_session >&2 || missing+=("the session of client-go and controller-runtime")
   if [ "${SHIPLOG_KUBECTLS:-}" = all ]; then go_session_earlier >&2 || missing+=("the session of client-go 0.26"); fi
+  helm >&2 || missing+=("helm and Argo CD's health checks")
   kubectls >&2 || missing+=("kubectls of other releases")
-else missing+=("Go, for client-go, controller-runtime and the newest kubectl")
+else missing+=("Go, for client-go, controller-runtime, helm and the newest kubectl")
 fi
 node_modules >&2 || missing+=("@kubernetes/client-node")
 [ ${#missing[@]} -eq 0 ] && exit

@@ -120,99 +120,6 @@ void check_secret(const Value& object, const Write& write, Causes& causes) {
   check_frozen(object, write, {"data"}, causes);
 }
 
-// --- Service
-
-void fill_service(Value& object, const Write& write) {
-  if (!object["spec"].is_object()) return;
-  Value& spec = object.edit("spec");
-  const bool external = spec["type"].as_string() == "ExternalName";
-  if (!external && spec["internalTrafficPolicy"].is_empty()) spec.set("internalTrafficPolicy", "Cluster");
-  const std::string_view type = spec["type"].as_string();
-  if (type == "NodePort" || type == "LoadBalancer") {
-    if (spec["externalTrafficPolicy"].is_empty()) spec.set("externalTrafficPolicy", "Cluster");
-  }
-  if (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].is_null()) {
-    spec.set("allocateLoadBalancerNodePorts", true);
-  }
-  if (spec["ports"].size() > 0) {
-    for (Value& port : spec.edit("ports").edit_items()) {
-      if (port["targetPort"].is_empty()) port.set("targetPort", port["port"]);
-    }
-  }
-  // An address that a replacement leaves out stays (only a change of it is a change).
-  if (!external && spec["clusterIP"].is_empty()) {
-    for (const char* field : {"clusterIP", "clusterIPs"}) {
-      if (const Value* kept = old_of(write)["spec"].find(field)) spec.set(field, *kept);
-    }
-  }
-  if (!spec["clusterIP"].is_empty() && spec["clusterIPs"].size() == 0) {
-    spec.set("clusterIPs", Value::array({spec["clusterIP"]}));
-  }
-  if (write.old == nullptr) object.set("status", Value::object({{"loadBalancer", Value::object()}}));
-}
-
-void check_service_port(const Value& port, const std::string& field, bool named, Causes& causes) {
-  if (port["name"].is_empty()) {
-    if (named) causes.required(field + ".name");
-  } else if (const auto problem = label_problem(port["name"].as_string())) {
-    causes.invalid(field + ".name", port["name"], *problem);
-  }
-  const auto in_range = [](const Value& number) { return number.as_int() >= 1 && number.as_int() <= 65535; };
-  if (!in_range(port["port"])) causes.invalid(field + ".port", port["port"], "must be between 1 and 65535, inclusive");
-  const Value& target = port["targetPort"];
-  if (target.is_number() && !in_range(target)) {
-    causes.invalid(field + ".targetPort", target, "must be between 1 and 65535, inclusive");
-  }
-  const Value& node = port["nodePort"];
-  if (node.as_int() != 0 && !in_range(node)) {
-    causes.invalid(field + ".nodePort", node, "must be between 1 and 65535, inclusive");
-  }
-  const std::string_view protocol = port["protocol"].as_string();
-  if (protocol != "TCP" && protocol != "UDP" && protocol != "SCTP") {
-    causes.not_supported(field + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
-  }
-}
-
-void check_service(const Value& object, const Write& write, Causes& causes) {
-  const Value& spec = object["spec"];
-  const std::string_view type = spec["type"].as_string();
-  if (type != "ClusterIP" && type != "ExternalName" && type != "LoadBalancer" && type != "NodePort") {
-    causes.not_supported("spec.type", spec["type"], {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
-  }
-  const bool headless = spec["clusterIP"].as_string() == "None";
-  const Value& ports = spec["ports"];
-  if (ports.size() == 0 && !headless && type != "ExternalName") causes.required("spec.ports");
-  if (type == "ExternalName") {
-    if (spec["externalName"].is_empty()) causes.required("spec.externalName");
-    if (!spec["clusterIP"].is_empty())
-      causes.forbidden("spec.clusterIP", "may not be set when `type` is 'ExternalName'");
-  }
-  if (type == "LoadBalancer" && headless) {
-    causes.invalid("spec.clusterIPs", spec["clusterIPs"], "may not be set to 'None' for LoadBalancer services");
-  }
-  std::set<std::string> names, uses;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const std::string field = at("spec.ports", i);
-    check_service_port(ports[i], field, ports.size() > 1, causes);
-    if (!ports[i]["name"].is_empty() && !names.insert(ports[i]["name"].str()).second) {
-      causes.duplicate(field + ".name", ports[i]["name"]);
-    }
-    if (!uses.insert(ports[i]["protocol"].str() + "/" + std::to_string(ports[i]["port"].as_int())).second) {
-      causes.duplicate(field, Value::object({{"port", ports[i]["port"]}, {"protocol", ports[i]["protocol"]}}));
-    }
-  }
-  const std::string_view affinity = spec["sessionAffinity"].as_string();
-  if (affinity != "None" && affinity != "ClientIP") {
-    causes.not_supported("spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
-  }
-  check_labels(spec["selector"], "spec.selector", causes);
-  const Value& before = old_of(write)["spec"];
-  if (!before["clusterIP"].is_empty() && before["type"].as_string() != "ExternalName" && type != "ExternalName" &&
-      before["clusterIP"] != spec["clusterIP"]) {
-    causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not change once set");
-  }
-}
-
 // --- RBAC
 
 void fill_role_binding(Value& object, const Write&) {
@@ -431,7 +338,6 @@ const std::vector<Rules>& core_rules() {
       {.type = "namespaces", .fill = fill_namespace},
       {.type = "configmaps", .check = check_config_map},
       {.type = "secrets", .fill = fill_secret, .check = check_secret},
-      {.type = "services", .fill = fill_service, .check = check_service},
       {.type = "rolebindings.rbac.authorization.k8s.io", .fill = fill_role_binding, .check = check_role_binding},
       {.type = "clusterrolebindings.rbac.authorization.k8s.io", .fill = fill_role_binding, .check = check_role_binding},
       {.type = "roles.rbac.authorization.k8s.io", .check = check_role},

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include <arpa/inet.h>
-
 #include "services/api/admission/metadata.h"
 
 namespace shiplog::api {
@@ -89,44 +87,6 @@ Problem port_name_problem(std::string_view text) {
   if (text.find("--") != std::string_view::npos) return "must not contain consecutive hyphens";
   if (label_problem(text)) return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
   return std::nullopt;
-}
-
-bool IpRange::contains(const IpRange& other) const {
-  if (size != other.size || prefix > other.prefix) return false;
-  for (unsigned bit = 0; bit < prefix; ++bit) {
-    const auto mask = static_cast<uint8_t>(0x80U >> (bit % 8));
-    if ((bytes[bit / 8] & mask) != (other.bytes[bit / 8] & mask)) return false;
-  }
-  return true;
-}
-
-std::optional<IpRange> parse_ip(std::string_view text) {
-  IpRange range;
-  const std::string copy{text};
-  if (copy.find('\0') != std::string::npos) return std::nullopt;
-  if (inet_pton(AF_INET, copy.c_str(), range.bytes.data()) == 1) {
-    range.size = 4;
-  } else if (inet_pton(AF_INET6, copy.c_str(), range.bytes.data()) == 1) {
-    range.size = 16;
-  } else {
-    return std::nullopt;
-  }
-  range.prefix = static_cast<unsigned>(range.size * 8);
-  return range;
-}
-
-std::optional<IpRange> parse_cidr(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  auto range = parse_ip(text.substr(0, slash));
-  const std::string_view digits = text.substr(slash + 1);
-  unsigned prefix = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
-  if (!range || error != std::errc{} || end != digits.data() + digits.size() || prefix > range->prefix) {
-    return std::nullopt;
-  }
-  range->prefix = prefix;
-  return range;
 }
 
 }  // namespace shiplog::api

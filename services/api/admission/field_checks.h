@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "events/base/ip_range.h"
 #include "events/base/value.h"
 #include "services/api/admission/causes.h"
 #include "services/api/admission/names.h"
@@ -36,16 +36,5 @@ void check_range(const Value& number, const std::string& field, int64_t least, i
 
 /// A port's name: at most 15 characters, as in the service names of IANA.
 Problem port_name_problem(std::string_view text);
-
-/// An address or a network, as bytes: four or sixteen.
-struct IpRange {
-  std::array<uint8_t, 16> bytes{};
-  size_t size = 0;  ///< 4 or 16
-  unsigned prefix = 0;
-
-  bool contains(const IpRange& other) const;
-};
-std::optional<IpRange> parse_ip(std::string_view text);
-std::optional<IpRange> parse_cidr(std::string_view text);
 
 }  // namespace shiplog::api

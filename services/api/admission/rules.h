@@ -55,5 +55,6 @@ const std::vector<Rules>& network_rules();
 const std::vector<Rules>& storage_rules();
 const std::vector<Rules>& certificate_rules();
 const std::vector<Rules>& server_rules();
+const std::vector<Rules>& service_rules();
 
 }  // namespace shiplog::api

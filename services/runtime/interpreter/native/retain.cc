@@ -41,6 +41,13 @@ void retain_pod(Value& pod, const Value& observed) {
 
 void retain_service(Value& service, const Value& observed) {
   keep(service, observed, "clusterIP");
+  // The first family of a Service never changes, and the control plane's may be another one than the member's.
+  if (!observed["spec"]["clusterIP"].is_empty() && observed["spec"]["ipFamilies"].size() > 0 &&
+      service["spec"]["ipFamilies"].size() > 0 &&
+      observed["spec"]["ipFamilies"][0] != service["spec"]["ipFamilies"][0]) {
+    keep(service, observed, "ipFamilies");
+    keep(service, observed, "ipFamilyPolicy");
+  }
   if (service["spec"]["type"].as_string() == observed["spec"]["type"].as_string()) {
     keep(service, observed, "healthCheckNodePort");
   }

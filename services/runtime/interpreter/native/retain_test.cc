@@ -45,6 +45,16 @@ TEST(InterpreterRetain, ServiceKeepsItsAddressAndPorts_4_4) {
       yaml("{}"));
 }
 
+TEST(InterpreterRetain, ServiceKeepsTheFamilyOfItsAddress) {
+  const std::string desired =
+      "{apiVersion: v1, kind: Service, spec: {ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack}}";
+  const Value other = kept(desired, "{spec: {clusterIP: 'fd00::5', ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}");
+  EXPECT_EQ(other["spec"]["ipFamilies"], yaml("[IPv6]")) << "it could not be changed";
+  EXPECT_EQ(other["spec"]["ipFamilyPolicy"].str(), "SingleStack");
+  const Value same = kept(desired, "{spec: {clusterIP: 10.0.0.5, ipFamilies: [IPv4], ipFamilyPolicy: SingleStack}}");
+  EXPECT_EQ(same["spec"]["ipFamilies"], yaml("[IPv4, IPv6]")) << "a second family can be added";
+}
+
 TEST(InterpreterRetain, ServiceAccountKeepsOtherSecrets_4_4) {
   const Value account = kept("{apiVersion: v1, kind: ServiceAccount, secrets: [{name: b}]}",
                              "{secrets: [{name: a}, {name: b}], imagePullSecrets: [{name: p}]}");
