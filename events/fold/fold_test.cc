@@ -45,7 +45,7 @@ struct History {
     put({BindingPut{
         kBindingKey,
         Value::object(
-            {{"metadata", json(R"({"name":"web-deployment"})")},
+            {{"metadata", json(R"({"name":"web-deployment","namespace":"default"})")},
              {"spec", Value::object({{"replicaRequirements",
                                       Value::object({{"resourceRequest", Value::object({{"cpu", cpu}})}})}})}}),
         {}}});
