@@ -115,7 +115,9 @@ class ControlPlane {
     record_->replica().add_observer(*sweep_);
     SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
     if (options_.estimators.enabled) {
-      SHIPLOG_TRY(estimators_, EstimatorAsker::make(options_.estimators, loop_));
+      EstimatorOptions estimators = options_.estimators;
+      estimators.denied_networks = options_.denied_networks;
+      SHIPLOG_TRY(estimators_, EstimatorAsker::make(std::move(estimators), loop_));
     }
     make_roles();
 
@@ -229,9 +231,10 @@ class ControlPlane {
                               .executor = &loop_,
                               .io = members_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
-                              .user_agent = kUserAgent});
-    asker_ = std::make_unique<WebhookAsker>(
-        WebhookAsker::Options{.executor = &loop_, .random = &random_, .user_agent = kUserAgent});
+                              .user_agent = kUserAgent,
+                              .denied_networks = options_.denied_networks});
+    asker_ = std::make_unique<WebhookAsker>(WebhookAsker::Options{
+        .executor = &loop_, .random = &random_, .user_agent = kUserAgent, .denied_networks = options_.denied_networks});
     roles_ =
         std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
                                                .executor = &loop_,
@@ -304,7 +307,9 @@ class ControlPlane {
     api.access = &access_;
     api.tokens = tokens_.get();
     api.authority_pem = identity.authority.certificate_pem;
+    webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
+    api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.anonymous = options_.anonymous;
@@ -347,6 +352,9 @@ class ControlPlane {
                    [&scripts, number] { return number(scripts.killed()); });
     metrics_.gauge("shiplog_fold_thread_busy_seconds", "How long the fold thread has been working on one thing.",
                    [this, number] { return number(loop_.busy_for().value) / 1000; });
+    metrics_.gauge("shiplog_member_limit_exceeded_total",
+                   "Answers and watches of members that were dropped, for being larger than they may be.",
+                   [this, number] { return number(members_->excesses()); });
     Recorder& recorder = *recorder_;
     metrics_.gauge("shiplog_events_recorded",
                    "Kubernetes Events written or counted up by this process since the start.",
