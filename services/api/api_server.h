@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "events/base/networks.h"
 #include "events/base/random.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -39,8 +40,10 @@ class ApiServer {
     TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
     std::string authority_pem;      ///< the certificate that clients trust this server by; empty: nobody is told
     Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
-    bool anonymous = false;         ///< requests without credentials are system:anonymous's; else they get 401
-    Seats::Limits limits;           ///< do not bind system:masters, who must get in when others flood
+    /// Refused where an object names an address in them; nullptr: none.
+    std::shared_ptr<const Networks> denied_networks;
+    bool anonymous = false;  ///< requests without credentials are system:anonymous's; else they get 401
+    Seats::Limits limits;    ///< do not bind system:masters, who must get in when others flood
     std::string version = "0.1.0";
     /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
     /// whose controllers make real ReplicaSets and ControllerRevisions.

@@ -105,6 +105,7 @@ Admission admission_for(Server& server, const Context& context, const WriteOptio
   admission.name = context.path.name;
   admission.now = server.options.clock->now();
   admission.subresource = context.path.subresource;
+  admission.denied_networks = server.options.denied_networks.get();
   if (context.kind->type() == kCertificateRequests) admission.user = user_info(context.user);
   return admission;
 }

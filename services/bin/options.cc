@@ -110,4 +110,15 @@ Result<std::vector<std::string>> read_config(const std::string& path) {
   return words;
 }
 
+Result<std::shared_ptr<const Networks>> parse_networks(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  SHIPLOG_TRY(auto networks, Networks::parse(words));
+  return std::make_shared<const Networks>(std::move(networks));
+}
+
 }  // namespace shiplog

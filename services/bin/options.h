@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "events/base/networks.h"
 #include "events/base/result.h"
 #include "events/control.h"
 #include "services/api/seats.h"
@@ -43,6 +45,7 @@ struct ServeOptions {
   uint64_t hash_every = 1000;  ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
   EstimatorOptions estimators;
+  std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
 
 struct TrialMemberOptions {
@@ -64,6 +67,9 @@ struct EstimatorServerOptions {
 
 /// All roles, in the order of --help.
 const std::vector<std::string>& all_roles();
+
+/// "169.254.0.0/16,fe80::/10". Error: kInvalid, naming the word.
+Result<std::shared_ptr<const Networks>> parse_networks(const std::string& list);
 
 /// "HOST:PORT", "[::1]:7443", ":7443". Error: kInvalid.
 struct HostPort {

@@ -119,7 +119,9 @@ class ControlPlane {
     record_->replica().add_observer(*sweep_);
     SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
     if (options_.estimators.enabled) {
-      SHIPLOG_TRY(estimators_, EstimatorAsker::make(options_.estimators, loop_));
+      EstimatorOptions estimators = options_.estimators;
+      estimators.denied_networks = options_.denied_networks;
+      SHIPLOG_TRY(estimators_, EstimatorAsker::make(std::move(estimators), loop_));
     }
     make_roles();
 
@@ -242,9 +244,10 @@ class ControlPlane {
                               .executor = &loop_,
                               .io = members_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
-                              .user_agent = kUserAgent});
-    asker_ = std::make_unique<WebhookAsker>(
-        WebhookAsker::Options{.executor = &loop_, .random = &random_, .user_agent = kUserAgent});
+                              .user_agent = kUserAgent,
+                              .denied_networks = options_.denied_networks});
+    asker_ = std::make_unique<WebhookAsker>(WebhookAsker::Options{
+        .executor = &loop_, .random = &random_, .user_agent = kUserAgent, .denied_networks = options_.denied_networks});
     roles_ =
         std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
                                                .executor = &loop_,
@@ -329,7 +332,9 @@ class ControlPlane {
     api.access = &access_;
     api.tokens = tokens_.get();
     api.authority_pem = identity.authority.certificate_pem;
+    webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
+    api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.addresses = &addresses_;
@@ -379,6 +384,9 @@ class ControlPlane {
       metrics_.gauge("shiplog_objects_without_key", "Existing Secrets that cannot be read, as their keys are lost.",
                      [this, number] { return number(vault_->lost()); });
     }
+    metrics_.gauge("shiplog_member_limit_exceeded_total",
+                   "Answers and watches of members that were dropped, for being larger than they may be.",
+                   [this, number] { return number(members_->excesses()); });
     Recorder& recorder = *recorder_;
     metrics_.gauge("shiplog_events_recorded",
                    "Kubernetes Events written or counted up by this process since the start.",

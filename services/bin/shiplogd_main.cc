@@ -269,6 +269,13 @@ int run(std::vector<std::string> words) {
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME=true|false,...");
+  std::string denied_networks = kLinkLocalNetworks;
+  serve_command
+      ->add_option("--denied-networks", denied_networks,
+                   "Networks that webhooks, members and estimators are never called in, whatever name leads there; "
+                   "an empty value allows all")
+      ->type_name("CIDR,...")
+      ->capture_default_str();
   serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -348,6 +355,12 @@ int run(std::vector<std::string> words) {
       return 2;
     }
     serving.fleet_options = std::move(said).value();
+    auto denied = parse_networks(denied_networks);
+    if (!denied) {
+      std::fprintf(stderr, "shiplogd: --denied-networks: %s\n", denied.error().message.c_str());
+      return 2;
+    }
+    serving.denied_networks = std::move(denied).value();
     if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
     log::configure(serving.common.log_format, serving.common.log_level);
     serving.estimators.timeout = Millis{estimators_have};

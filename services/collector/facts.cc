@@ -9,6 +9,25 @@
 namespace shiplog::collector {
 namespace {
 
+constexpr size_t kLongestName = 253;
+constexpr size_t kMostResources = 64;  // different ones of one node or pod
+
+/// Without names that no server would take, and not more of them than a node has in earnest.
+ResourceList plausible(const ResourceList& list) {
+  ResourceList known;
+  for (const auto& [name, amount] : list) {
+    if (name.size() <= kLongestName && known.size() < kMostResources) known.emplace(name, amount);
+  }
+  return known;
+}
+
+/// sum += more, without growing for ever by names that are made up anew each time.
+void add_known(ResourceList& sum, const ResourceList& more) {
+  for (const auto& [name, amount] : more) {
+    if (sum.size() < kMostResources || sum.contains(name)) add_resources(sum, {{name, amount}});
+  }
+}
+
 bool finished(const Value& pod) {
   const auto phase = pod["status"]["phase"].as_string();
   return phase == "Succeeded" || phase == "Failed";
@@ -33,15 +52,13 @@ std::optional<size_t> grade_of(const ResourceList& free, const Value& models) {
 }
 
 /// S-69.
-Value modelings(const Value& nodes, const Value& pods, const Value& models) {
-  std::map<std::string, ResourceList> used;
-  for (const Value& pod : pods.items()) {
-    if (!finished(pod)) add_resources(used[pod["spec"]["nodeName"].str()], pod_requests(pod));
-  }
+Value modelings(const Value& nodes, const Usage& usage, const Value& models) {
   std::vector<int64_t> counts(models.size());
   for (const Value& node : nodes.items()) {
     ResourceList free = resource_list_from(node["status"]["allocatable"]);
-    for (const auto& [name, amount] : used[node["metadata"]["name"].str()]) free[name] = free[name] - amount;
+    if (const auto used = usage.by_node.find(node["metadata"]["name"].str()); used != usage.by_node.end()) {
+      for (const auto& [name, amount] : used->second) free[name] = free[name] - amount;
+    }
     if (free["pods"].negative() || free["pods"].is_zero()) continue;
     if (const auto grade = grade_of(free, models)) ++counts[*grade];
   }
@@ -68,22 +85,56 @@ Value node_summary(const Value& nodes) {
   return Value::object({{"totalNum", nodes.size()}, {"readyNum", ready}});
 }
 
-Value resource_summary(const Value& nodes, const Value& pods, const Value& models) {
-  ResourceList allocatable;
-  ResourceList allocated;
-  ResourceList allocating;
-  for (const Value& node : nodes.items()) add_resources(allocatable, resource_list_from(node["status"]["allocatable"]));
-  for (const Value& pod : pods.items()) {
-    if (finished(pod)) continue;
-    add_resources(pod["spec"]["nodeName"].is_empty() ? allocating : allocated, pod_requests(pod));
+Usage::Usage(const Value& nodes) {
+  for (const Value& node : nodes.items()) by_node.emplace(node["metadata"]["name"].str(), ResourceList{});
+}
+
+void Usage::add(const Value& pod) {
+  if (finished(pod)) return;
+  const ResourceList requests = plausible(pod_requests(pod));
+  const std::string node = pod["spec"]["nodeName"].str();
+  add_known(node.empty() ? allocating : allocated, requests);
+  if (const auto used = by_node.find(node); used != by_node.end()) add_known(used->second, requests);
+}
+
+Value slim_node(const Value& node) {
+  const ResourceList allocatable = plausible(resource_list_from(node["status"]["allocatable"]));
+  const Value ready = Value::object({{"type", "Ready"}, {"status", condition_of(node, "Ready")["status"]}});
+  return Value::object(
+      {{"metadata", Value::object({{"name", node["metadata"]["name"].str().substr(0, kLongestName)}})},
+       {"status", Value::object({{"allocatable", to_value(allocatable)}, {"conditions", Value::array({ready})}})}});
+}
+
+Value slim_resources(const Value& list, size_t most) {
+  Value resources = Value::array();
+  for (const Value& resource : list["resources"].items()) {
+    const auto name = resource["name"].as_string();
+    const auto kind = resource["kind"].as_string();
+    if (name.find('/') != std::string_view::npos || name.size() > kLongestName || kind.size() > kLongestName) continue;
+    if (resources.size() == most) break;
+    resources.push_back(Value::object({{"name", name}, {"kind", kind}}));
   }
+  return Value::object(
+      {{"groupVersion", list["groupVersion"].str().substr(0, 2 * kLongestName)}, {"resources", std::move(resources)}});
+}
+
+Value resource_summary(const Value& nodes, const Value& pods, const Value& models) {
+  Usage usage{nodes};
+  for (const Value& pod : pods.items()) usage.add(pod);
+  return resource_summary(nodes, usage, models);
+}
+
+Value resource_summary(const Value& nodes, const Usage& usage, const Value& models) {
+  ResourceList allocatable;
+  for (const Value& node : nodes.items()) add_resources(allocatable, resource_list_from(node["status"]["allocatable"]));
   Value summary = Value::object();
-  for (const auto& [name, list] : {std::pair{"allocatable", &allocatable}, std::pair{"allocated", &allocated},
-                                   std::pair{"allocating", &allocating}}) {
+  for (const auto& [name, list] : {std::pair<const char*, const ResourceList*>{"allocatable", &allocatable},
+                                   std::pair<const char*, const ResourceList*>{"allocated", &usage.allocated},
+                                   std::pair<const char*, const ResourceList*>{"allocating", &usage.allocating}}) {
     Value value = positive(*list);
     if (!value.is_empty()) summary.set(name, std::move(value));
   }
-  if (models.size() > 0) summary.set("allocatableModelings", modelings(nodes, pods, models));
+  if (models.size() > 0) summary.set("allocatableModelings", modelings(nodes, usage, models));
   return summary;
 }
 

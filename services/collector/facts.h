@@ -7,6 +7,7 @@
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/state/cluster.h"
+#include "events/state/quota.h"
 
 namespace shiplog::collector {
 
@@ -19,6 +20,21 @@ Value node_summary(const Value& nodes);
 /// (1.14.10): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
 /// then leaves out all nodes that are listed behind it, too (1.14.11).
 Value resource_summary(const Value& nodes, const Value& pods, const Value& models);
+
+/// What the pods of a member request, added up pod by pod: a member may have very many.
+struct Usage {
+  explicit Usage(const Value& nodes);
+  void add(const Value& pod);
+
+  ResourceList allocated, allocating;
+  std::map<std::string, ResourceList> by_node;  ///< of these nodes only
+};
+Value resource_summary(const Value& nodes, const Usage& usage, const Value& models);
+
+/// A Node with no more than what is summed up.
+Value slim_node(const Value& node);
+/// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
+Value slim_resources(const Value& list, size_t most);
 
 /// 1.14.6: apiEnablements from APIResourceLists, sorted, without subresources.
 Value api_enablements(const Value& resource_lists);

@@ -69,6 +69,59 @@ TEST_F(Collector, TakesAReadyMemberIn_1_14) {
   EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
 }
 
+TEST_F(Collector, EditsWithoutEndInAMemberAreRevertedMoreAndMoreRarely) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  const auto edit = [&](int number) {
+    Value edited = member("m1").find(map_key);
+    edited.edit("data").set("text", "edit " + std::to_string(number));
+    member("m1").put(map_key, edited);
+  };
+  const auto minute_of_edits = [&] {
+    const size_t before = stage.history().size();
+    for (int number = 0; number < 60 * 24; ++number) {
+      edit(number);
+      stage.run(Millis{41});
+    }
+    return stage.history().size() - before;
+  };
+  EXPECT_LE(minute_of_edits(), 30U) << "entries in the first minute";
+  EXPECT_LE(minute_of_edits(), 10U);
+  EXPECT_LE(minute_of_edits(), 10U);
+  const auto limited = [&] { return condition_of(stage.state().value_of(work_key("m1", map)), "RevertsLimited"); };
+  EXPECT_EQ(limited()["status"], "True");
+  EXPECT_EQ(limited()["reason"], "ChangedRepeatedly");
+
+  // Left alone, it is put right once more, and then told to be well.
+  stage.run(Millis{300'000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x");
+  EXPECT_EQ(limited()["status"], "True");
+  stage.run(Millis{600'000});
+  EXPECT_EQ(limited()["status"], "False");
+  edit(0);
+  stage.run(Millis{1000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x") << "at once again";
+}
+
+TEST_F(Collector, ATemplatesChangeDoesNotWaitForTheEndOfEdits) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  for (int number = 0; number < 100; ++number) {
+    Value edited = member("m1").find(map_key);
+    edited.edit("data").set("text", "edit " + std::to_string(number));
+    member("m1").put(map_key, edited);
+    stage.run(Millis{500});
+  }
+  EXPECT_NE(member("m1").find(map_key)["data"]["text"], "x");
+  const Value newer = config_map("default", "settings", "newer");
+  stage.put(map_key, newer);
+  Value touched = binding(newer, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "newer");
+}
+
 TEST_F(Collector, SaysNothingWhenNothingChanges) {
   join("m1");
   const Revision before = stage.state().revision();

@@ -23,6 +23,14 @@ constexpr Millis kListAgain{600'000};
 /// How far this replica may be behind the one that dispatches.
 constexpr Millis kLongestLag{60'000};
 constexpr size_t kMostAtOnce = 128;
+/// Objects of one type in one member that a control plane has put there.
+constexpr size_t kMostListed = 200'000;
+constexpr int kMostPages = 50'000;
+/// Of what is reported of one Work; a binding holds that of all its members.
+constexpr size_t kMostStatus = size_t{512} << 10U;
+/// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
+constexpr double kStatusBurst = 32.0 * 1024 * 1024;
+constexpr double kStatusPerSecond = 1024.0 * 1024;
 /// Between two attempts to ask a webhook that fails.
 constexpr Millis kLongestPause{30'000};
 /// So long after Applied an object must have been seen; before that its first event may still be on its way.
@@ -59,6 +67,8 @@ struct Watches::Listing {
   Served served;
   std::set<std::pair<std::string, std::string>> names;
   std::string resource_version, token;
+  int limit = kPageLimit;
+  int pages = 0;
 };
 
 void Watches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
@@ -90,6 +100,7 @@ void Watches::list_again(const std::string& type, std::vector<ObjectKey>& wake) 
 void Watches::forget_cluster(const std::string& cluster) {
   std::erase_if(wanted_, [&](const auto& item) { return item.first.name == cluster; });
   std::erase_if(watches_, [&](const auto& item) { return item.first.name == cluster; });
+  status_budgets_.erase(cluster);
 }
 
 void Watches::forget_work(const ObjectKey& work) {
@@ -130,14 +141,20 @@ void Watches::reconcile_watch(const TaskPtr& task) {
 
 void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
   MemberRequest request;
-  request.path = listing->served.collection("") + "?limit=500&" + kSelector;
+  request.path = listing->served.collection("") + "?limit=" + std::to_string(listing->limit) + "&" + kSelector;
   if (!listing->token.empty()) request.path += "&continue=" + listing->token;
   request.timeout = Millis{30'000};
+  request.max_response_bytes = kMostPageBytes;
+  request.asks_for_less = listing->limit > kSmallPageLimit;
   members_.request(
       listing->cluster, std::move(request),
       [this, task, listing, alive = std::weak_ptr{inbox_}](Result<MemberResponse> response) {
         // Cleared meanwhile, or the service is gone; then there is no `this` either.
         if (const auto inbox = alive.lock(); inbox == nullptr || inbox != inbox_) return;
+        if (!response && response.error().code == ErrorCode::kTooLarge && listing->limit > kSmallPageLimit) {
+          listing->limit = kSmallPageLimit;
+          return list(task, listing);
+        }
         if (!response) return task->retry(response.error());
         const Value& body = response.value().body;
         if (response.value().status == 404) return task->done(kKindMissing);
@@ -145,6 +162,11 @@ void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
           return task->retry({ErrorCode::kUnavailable, "cluster " + listing->cluster + ": listing " +
                                                            listing->served.type() + ": HTTP status " +
                                                            std::to_string(response.value().status)});
+        }
+        if (listing->names.size() + body["items"].size() > kMostListed || ++listing->pages > kMostPages) {
+          return task->retry({ErrorCode::kTooLarge, "cluster " + listing->cluster + ": listing " +
+                                                        listing->served.type() + ": there are more than " +
+                                                        std::to_string(kMostListed) + " objects"});
         }
         for (const Value& item : body["items"].items()) {
           // Items of a list do not say what they are.
@@ -214,7 +236,18 @@ void Watches::flush(const TaskPtr& task) {
       at = pending_.erase(at);
       continue;
     }
-    seen.events.push_back(WorkStatusObserved{at->first, at->second});
+    const size_t size = to_json(at->second).size();
+    if (size > kMostStatus) {
+      log::warn("collector.status_too_large",
+                {log::kv("work", to_string(at->first)), log::kv("bytes", static_cast<int64_t>(size))});
+      at = pending_.erase(at);
+      continue;
+    }
+    auto& budget =
+        status_budgets_.try_emplace(cluster_of_space(at->first.ns), kStatusBurst, kStatusPerSecond).first->second;
+    if (budget.take(static_cast<double>(size), task->now())) {
+      seen.events.push_back(WorkStatusObserved{at->first, at->second});
+    }
     ++at;
   }
   if (seen.events.empty()) return task->done(kFlushEvery);

@@ -12,6 +12,7 @@
 #include "services/runtime/asker.h"
 #include "services/runtime/members.h"
 #include "services/runtime/service.h"
+#include "services/runtime/token_bucket.h"
 
 namespace shiplog::collector {
 
@@ -117,6 +118,7 @@ class Watches {
   std::map<Place, Asking> asking_;
   std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();
   uint64_t askings_ = 0;
+  std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes
 };
 
 }  // namespace shiplog::collector

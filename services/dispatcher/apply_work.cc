@@ -6,6 +6,8 @@
 
 #include "events/base/json.h"
 #include "events/dispatch.h"
+#include "events/fold/staged.h"
+#include "events/state/drift.h"
 #include "events/state/sealed.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
@@ -17,6 +19,7 @@ namespace shiplog::dispatcher {
 namespace {
 
 constexpr int kConflictTries = 5;  // E-7
+constexpr Millis kLookAfterRestoring{1'000};
 constexpr const char* kAppliedMessage = "Manifest has been successfully applied";
 
 bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
@@ -51,11 +54,12 @@ std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
 
 class Step : public std::enable_shared_from_this<Step> {
  public:
-  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, Asker* asker)
+  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, RevertsPtr reverts, Asker* asker)
       : task_{std::move(task)},
         members_{members},
         open_{open},
         reports_{std::move(reports)},
+        reverts_{std::move(reverts)},
         asker_{asker},
         key_{task_->key()},
         cluster_{cluster_of_space(key_.ns)},
@@ -72,6 +76,16 @@ class Step : public std::enable_shared_from_this<Step> {
     const Value& dispatching = condition_of(work_, "Dispatching");
     if (suspended != (dispatching["status"].as_string() == "False")) return note_dispatching(suspended);
     if (suspended || !cluster->ready()) return task_->done();  // a change of either wakes the Work
+    if (doubtful(work_)) {
+      const Millis pause = reverts_->pause(key_, cluster_, task_->now());
+      if (pause.value > 0 && !reverts_limited(work_)) return note_limited(true);
+      if (pause.value > 0) return task_->done(pause);
+    } else if (reverts_limited(work_) && applied(work_)) {
+      const Millis calm = reverts_->calm_in(key_, task_->now());
+      return calm.value > 0 ? task_->done(calm) : note_limited(false);
+    } else if (!wants_dispatch(work_)) {
+      return task_->done();
+    }
     apply_next();
   }
 
@@ -169,6 +183,7 @@ class Step : public std::enable_shared_from_this<Step> {
   }
 
   void next() {
+    if (doubtful(work_)) reverts_->restored(key_, task_->now());
     ++succeeded_;
     ++index_;
     apply_next();
@@ -185,7 +200,11 @@ class Step : public std::enable_shared_from_this<Step> {
     const int64_t generation = work_["metadata"]["generation"].as_int();
     const Value& condition = condition_of(task_->state().value_of(key_), "Applied");
     if (errors_.empty()) {
-      if (applied(task_->state().value_of(key_))) return task_->done();
+      if (applied(task_->state().value_of(key_))) {
+        if (!doubtful(work_)) return task_->done();
+        // Changed again before the collector has seen it restored, nothing would wake it.
+        return task_->done(std::max(kLookAfterRestoring, reverts_->due_in(key_, task_->now())));
+      }
       return reports_->add(task_, WorkApplied{key_, generation, kAppliedMessage});
     }
     const std::string message = "Failed to apply all manifests (" + std::to_string(succeeded_) + "/" +
@@ -288,6 +307,21 @@ class Step : public std::enable_shared_from_this<Step> {
     });
   }
 
+  void note_limited(bool limited) {
+    Value noted = work_;
+    set_condition(noted, kRevertsLimited, limited ? "True" : "False", limited ? "ChangedRepeatedly" : "LeftAlone",
+                  limited ? "the object is changed or deleted in cluster " + cluster_ +
+                                " by others again and again; it is restored after growing pauses of up to " +
+                                std::to_string(Reverts::kLongestPause.value / 60'000) + " minutes while that lasts"
+                          : "the object has been left alone in cluster " + cluster_ + " for " +
+                                std::to_string(Reverts::kCalm.value / 60'000) + " minutes",
+                  task_->now());
+    Decision seen{{StatusUpdated{key_, std::move(noted)}}, {{key_, revision_}}};
+    task_->append_observation(std::move(seen), [task = task_](Result<Revision> appended) {
+      appended ? task->done(Millis{1}) : task->retry(appended.error());
+    });
+  }
+
   void observe(std::vector<Event> events) {
     // Refused as outdated: the change that made it so has woken the key, and retry() looks again at once.
     task_->append_observation({std::move(events), {}}, [task = task_](Result<Revision> appended) {
@@ -299,6 +333,7 @@ class Step : public std::enable_shared_from_this<Step> {
   Members& members_;
   const Open open_;  // a copy: an answer may come when the service is gone
   const ReportsPtr reports_;
+  const RevertsPtr reverts_;
   Asker* const asker_;
   const ObjectKey key_;
   const std::string cluster_;
@@ -328,8 +363,9 @@ bool doubtful(const Value& work) {
 
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
-void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports, Asker* asker) {
-  std::make_shared<Step>(task, members, open, reports, asker)->start();
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
+                const RevertsPtr& reverts, Asker* asker) {
+  std::make_shared<Step>(task, members, open, reports, reverts, asker)->start();
 }
 
 }  // namespace shiplog::dispatcher

@@ -1,5 +1,6 @@
 #include "services/dispatcher/service.h"
 
+#include "events/state/drift.h"
 #include "events/state/work.h"
 #include "services/dispatcher/apply_work.h"
 #include "services/dispatcher/decide.h"
@@ -67,15 +68,19 @@ class DispatcherService final : public Service {
     wake_all(state, type::kResourceBinding, wake);
     wake_all(state, type::kClusterResourceBinding, wake);
     for (const auto& [name, work] : state.objects(type::kWork)) {
-      if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
+      if (wants_dispatch(work.value) || reverts_limited(work.value)) wake.push_back({type::kWork, name.ns, name.name});
     }
   }
 
   /// Answers of members that still arrive go to the old ones, whose tasks are void.
-  void on_stop() override { reports_ = std::make_shared<dispatcher::Reports>(); }
+  void on_stop() override {
+    reports_ = std::make_shared<dispatcher::Reports>();
+    reverts_ = std::make_shared<dispatcher::Reverts>();
+  }
 
   void reconcile(TaskPtr task) override {
-    if (task->key().type == type::kWork) return dispatcher::apply_work(task, members_, open_, reports_, asker_);
+    if (task->key().type == type::kWork)
+      return dispatcher::apply_work(task, members_, open_, reports_, reverts_, asker_);
     decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce, asker_);
   }
 
@@ -93,7 +98,7 @@ class DispatcherService final : public Service {
     }
   }
 
-  static void on_work(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+  void on_work(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     const Value& before = change.before;
     const Value& after = change.after;
     if (change.removed() || before["spec"] != after["spec"]) {
@@ -107,12 +112,16 @@ class DispatcherService final : public Service {
       }
     }
     if (change.removed()) {
+      reverts_->forget(change.object);
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
     }
     // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
     const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
-    if (began || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) wake.push_back(change.object);
+    const bool limited_again = reverts_limited(after) && applied(after) && !applied(before);
+    if (began || limited_again || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) {
+      wake.push_back(change.object);
+    }
     // Whatever the member's answer: those that waited for it go next.
     const auto answer = [](const Value& work) { return condition_of(work, "Applied")["status"].as_string(); };
     if (dispatcher_namespace(after) && answer(after) != answer(before)) wake_tenants(state, change, wake);
@@ -154,6 +163,7 @@ class DispatcherService final : public Service {
   const dispatcher::Open open_;
   Asker* const asker_;
   dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
+  dispatcher::RevertsPtr reverts_ = std::make_shared<dispatcher::Reverts>();
 };
 
 }  // namespace

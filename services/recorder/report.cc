@@ -9,6 +9,7 @@
 #include "events/base/json.h"
 #include "events/state/answers.h"
 #include "events/state/claim.h"
+#include "events/state/drift.h"
 #include "events/state/work.h"
 #include "services/recorder/subjects.h"
 #include "services/runtime/interpreter/interpreter.h"
@@ -261,6 +262,11 @@ class Telling {
     }
   }
 
+  void on(const ClusterConditionChanged& changed) {
+    if (changed.type != "WithinLimits" || changed.status != "False") return;
+    warn(state_.value_of(changed.cluster), "cluster-status-controller", "LimitExceeded", changed.message);
+  }
+
   // E-6.
   void on(const WorkApplied& applied) {
     const Value& work = state_.value_of(applied.work);
@@ -356,6 +362,11 @@ class Telling {
   }
   void on_work(const Change& change) {  // E-3
     if (change.removed()) return;
+    if (reverts_limited(change.after) && !reverts_limited(change.before)) {
+      const std::string message = condition_of(change.after, kRevertsLimited)["message"].str();
+      warn(change.after, kExecution, kRevertsLimited, message);
+      warn(template_of_work(state_, change.after), kExecution, kRevertsLimited, message);
+    }
     const Value& condition = condition_of(change.after, "Dispatching");
     if (condition.is_null() || condition["status"] == condition_of(change.before, "Dispatching")["status"]) return;
     tell(change.after, kExecution, "WorkDispatching", condition["message"].str());

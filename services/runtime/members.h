@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,15 @@
 
 namespace shiplog {
 
+/// What answers of members may come to. An object is at most 1.5 MiB in etcd and 3 MiB in a request to a Kubernetes API
+/// server; JSON of a page is as long as its objects.
+inline constexpr size_t kMostObjectBytes = size_t{4} << 20U;
+inline constexpr size_t kMostPageBytes = size_t{8} << 20U;
+inline constexpr size_t kMostStatusBytes = size_t{64} << 10U;  ///< /readyz and the like
+/// Objects asked for at once, and when a page of these is too large.
+inline constexpr int kPageLimit = 100;
+inline constexpr int kSmallPageLimit = 5;
+
 /// A request to a member cluster's Kubernetes API.
 struct MemberRequest {
   std::string method = "GET";
@@ -18,6 +29,14 @@ struct MemberRequest {
   Value body;        ///< null: none
   std::string content_type = "application/json";
   Millis timeout = {10'000};
+  size_t max_response_bytes = kMostObjectBytes;
+  bool asks_for_less = false;  ///< after kTooLarge with a smaller page: that one was too large is no excess yet
+};
+
+/// The last time that a member sent more than it may: the answer was dropped with its connection.
+struct Excess {
+  UtcMillis at;
+  std::string what;  ///< "GET /api/v1/pods: the answer: the body is larger than 8388608 bytes"
 };
 
 struct MemberResponse {
@@ -42,9 +61,12 @@ class Members {
   virtual ~Members() = default;
 
   /// Error: kNotFound, no such cluster or no credentials; kUnavailable, kTimeout: could not be reached, the message
-  /// names cluster and cause. Any HTTP status is a response.
+  /// names cluster and cause; kTooLarge: it sent more than it may. Any HTTP status is a response.
   virtual void request(const std::string& cluster, MemberRequest request,
                        std::function<void(Result<MemberResponse>)> done) = 0;
+
+  /// nullopt: it never did since this process started.
+  virtual std::optional<Excess> excess(const std::string& /*cluster*/) const { return std::nullopt; }
 
   /// Watches `path` (a collection, with query). `on_event` gets each watch event ({"type": ..., "object": ...});
   /// `on_end` once, when the stream ends for any reason but destruction.

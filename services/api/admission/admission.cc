@@ -12,6 +12,7 @@
 #include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/protection.h"
+#include "services/api/admission/addresses.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 #include "services/api/status.h"
@@ -260,6 +261,9 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
     if (rules->fill != nullptr) rules->fill(object, write);
     if (rules->check != nullptr) rules->check(object, write, own);
     if (rules->webhook.empty()) causes.add(own);
+  }
+  if (admission.denied_networks != nullptr) {
+    check_addresses(kind.type(), object, old == nullptr ? Value{} : *old, *admission.denied_networks, causes);
   }
   if (old != nullptr && kind.has_status && (rules == nullptr || !rules->owns_status)) {
     keep_field(object, *old, "status");

@@ -8,6 +8,10 @@
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
 
+namespace shiplog {
+class Networks;
+}
+
 namespace shiplog::api {
 
 /// What to do with fields the schema does not know (fieldValidation parameter).
@@ -27,6 +31,8 @@ struct Admission {
   UtcMillis now;            ///< the time the entry will carry
   std::string subresource;  ///< of the request path
   Value user;               ///< who asks: authentication.k8s.io UserInfo
+  /// Addresses in them may not be named as the control plane's to call; nullptr: none.
+  const Networks* denied_networks = nullptr;
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;
 };

@@ -79,6 +79,7 @@ Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& 
   HttpClient::Options options;
   options.max_response_bytes = kMostAnswerBytes;
   options.user_agent = "kube-apiserver-admission";
+  options.denied_networks = denied_networks_;
   SHIPLOG_TRY(std::shared_ptr<HttpClient> client, HttpClient::create(io_, endpoint.target, options));
   clients_.emplace(key, client);
   return client;

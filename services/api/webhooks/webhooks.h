@@ -26,6 +26,9 @@ class Webhooks final : public Observer {
   Webhooks();
   ~Webhooks() override;
 
+  /// Networks that are never called; before the first call.
+  void deny(std::shared_ptr<const Networks> networks) { denied_networks_ = std::move(networks); }
+
   /// Takes in what a restored state holds.
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
@@ -48,6 +51,7 @@ class Webhooks final : public Observer {
   Configurations mutating_, validating_;
   Hooks mutating_hooks_, validating_hooks_;
   std::atomic<bool> no_mutating_{true}, no_validating_{true};
+  std::shared_ptr<const Networks> denied_networks_;
   std::shared_ptr<IoThreads> io_;                                                       // made for the first call
   std::map<std::pair<std::string, std::string>, std::shared_ptr<HttpClient>> clients_;  // by address and authority
 };

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "events/base/networks.h"
 #include "events/base/time.h"
 
 namespace shiplog {
@@ -18,7 +20,8 @@ struct EstimatorOptions {
   bool not_in_pull_mode = false;                               ///< --disable-scheduler-estimator-in-pull-mode
   /// Files. With an authority, or with the check left out, TLS is spoken; a certificate and its key say who asks.
   std::string ca_file, certificate_file, key_file;
-  bool skip_verify = false;  ///< --insecure-skip-estimator-verify
+  bool skip_verify = false;                                   ///< --insecure-skip-estimator-verify
+  std::shared_ptr<const Networks> denied_networks = nullptr;  ///< --denied-networks
 };
 
 }  // namespace shiplog

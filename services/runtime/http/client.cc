@@ -207,8 +207,7 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
   void open(const Call& call) {
     (call->streaming ? streams_ : connections_) += 1;
     ++opened;
-    const auto connection = std::make_shared<ClientConnection>(strand, endpoint_, weak_from_this(),
-                                                               options_.max_response_bytes, call->streaming);
+    const auto connection = std::make_shared<ClientConnection>(strand, endpoint_, weak_from_this(), call->streaming);
     busy_.push_back(connection);
     connection->open(call, options_.connect_timeout);
   }
@@ -240,6 +239,7 @@ Result<std::unique_ptr<HttpClient>> HttpClient::create(std::shared_ptr<IoThreads
   SHIPLOG_TRY(auto endpoint, parse_url(target));
   if (!one_line(target.bearer_token))
     return Error{ErrorCode::kBadRequest, endpoint.name + ": the token has a line break"};
+  endpoint.denied_networks = options.denied_networks;
   auto pool = std::make_shared<Pool>(*io, std::move(endpoint), target.bearer_token, options);
   return std::unique_ptr<HttpClient>{new HttpClient{std::move(io), std::move(pool)}};
 }
@@ -249,7 +249,14 @@ const std::string& HttpClient::name() const { return pool_->name(); }
 uint64_t HttpClient::connections_opened() const { return pool_->opened.load(); }
 
 void HttpClient::request(HttpRequest request, Millis timeout, OnResponse done) {
+  this->request(std::move(request), timeout, std::move(done), Expected{});
+}
+
+void HttpClient::request(HttpRequest request, Millis timeout, OnResponse done, Expected expected) {
   auto call = std::make_shared<ClientCall>(pool_->strand);
+  call->max_response_bytes =
+      expected.max_response_bytes == 0 ? pool_->options().max_response_bytes : expected.max_response_bytes;
+  call->lease = std::move(expected.lease);
   call->on_response = std::move(done);
   call->head_request = request.method == "HEAD";
   call->repeatable = request.method == "GET" || request.method == "HEAD";
@@ -275,6 +282,7 @@ std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, OnHe
     std::weak_ptr<ClientCall> call;
   };
   auto call = std::make_shared<ClientCall>(pool_->strand);
+  call->max_response_bytes = pool_->options().max_response_bytes;
   call->streaming = true;
   call->on_head = std::move(on_head);
   call->on_data = std::move(on_data);

@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "events/base/networks.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "services/runtime/http/byte_budget.h"
 #include "services/runtime/http/client_target.h"
 #include "services/runtime/http/http.h"
 #include "services/runtime/http/io_threads.h"
@@ -16,9 +18,9 @@ namespace shiplog {
 /// A client of one API server, with a pool of kept-alive connections. Any HTTP status is an answer and no error.
 /// Errors of all functions: kUnavailable, naming the server and the cause (refused, name not found, certificate not
 /// trusted or for another name, cut off), kTimeout, kTooLarge (the answer), kBadRequest (a request that cannot be
-/// written). After kUnavailable or kTimeout a change may or may not have happened. Only GET and HEAD are sent again,
-/// once, when a kept connection turns out to be dead. Threads: all functions from any thread. Callbacks come on an I/O
-/// thread, must not block, and come exactly once.
+/// written), kForbidden (a denied network). After kUnavailable or kTimeout a change may or may not have happened. Only
+/// GET and HEAD are sent again, once, when a kept connection turns out to be dead. Threads: all functions from any
+/// thread. Callbacks come on an I/O thread, must not block, and come exactly once.
 class HttpClient {
  public:
   struct Options {
@@ -29,6 +31,9 @@ class HttpClient {
     Millis stream_head_timeout{30'000};             ///< from stream() to the answer's header
     Millis idle_timeout{60'000};  ///< a connection kept this long without use is closed; keep it below the servers' own
     std::string user_agent = "shiplog";
+    /// Never connected to, whatever name leads there: checked for each connection, after the name is resolved. nullptr:
+    /// none. The error is kForbidden and names the network.
+    std::shared_ptr<const Networks> denied_networks = nullptr;
   };
 
   /// A streamed answer that is under way. Dropping it does not end the stream.
@@ -54,7 +59,13 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// The target's path prefix, Host, Authorization, User-Agent and Content-Length are added.
+  /// What one answer may come to.
+  struct Expected {
+    size_t max_response_bytes = 0;               ///< 0: the option's
+    std::shared_ptr<ByteLease> lease = nullptr;  ///< grows with the body, beyond its budget kTooLarge; nullptr: none
+  };
   void request(HttpRequest request, Millis timeout, OnResponse done);
+  void request(HttpRequest request, Millis timeout, OnResponse done, Expected expected);
   std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);
 
   /// "https://10.0.0.1:6443", as it stands in front of every error's message.

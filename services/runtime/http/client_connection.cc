@@ -35,11 +35,10 @@ void ClientCall::succeed(HttpResponse answer) {
 }
 
 ClientConnection::ClientConnection(net::Strand strand, std::shared_ptr<const ClientEndpoint> endpoint,
-                                   std::weak_ptr<Owner> owner, size_t max_response_bytes, bool for_stream)
+                                   std::weak_ptr<Owner> owner, bool for_stream)
     : strand_{std::move(strand)},
       endpoint_{std::move(endpoint)},
       owner_{std::move(owner)},
-      max_response_bytes_{max_response_bytes},
       for_stream_{for_stream},
       transport_{strand_},
       timer_{strand_},
@@ -54,17 +53,19 @@ void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_tim
     self->lost(
         Error{ErrorCode::kTimeout, "connecting took longer than " + std::to_string(connect_timeout.value) + " ms"});
   });
-  transport_.connect(endpoint_->host, endpoint_->port, [self = shared_from_this()](const Result<void>& done) {
-    if (self->closed_) return;
-    if (!done) return self->lost(done.error());
-    if (!self->endpoint_->tls) return self->connected();
-    self->transport_.handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name, self->endpoint_->insecure,
-                                         [self](const Result<void>& shaken) {
-                                           if (self->closed_) return;
-                                           if (!shaken) return self->lost(shaken.error());
-                                           self->connected();
-                                         });
-  });
+  transport_.connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
+                     [self = shared_from_this()](const Result<void>& done) {
+                       if (self->closed_) return;
+                       if (!done) return self->lost(done.error());
+                       if (!self->endpoint_->tls) return self->connected();
+                       self->transport_.handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name,
+                                                            self->endpoint_->insecure,
+                                                            [self](const Result<void>& shaken) {
+                                                              if (self->closed_) return;
+                                                              if (!shaken) return self->lost(shaken.error());
+                                                              self->connected();
+                                                            });
+                     });
 }
 
 void ClientConnection::connected() {
@@ -79,7 +80,9 @@ void ClientConnection::carry(std::shared_ptr<ClientCall> call) {
   call_ = std::move(call);
   call_->waiting_for = "the answer";
   head_given_ = false;
-  parser_ = std::make_unique<ResponseParser>(call_->head_request, ParseLimits{kMaxHeaderBytes, 0, max_response_bytes_});
+  parser_ =
+      std::make_unique<ResponseParser>(call_->head_request, ParseLimits{kMaxHeaderBytes, 0, call_->max_response_bytes});
+  leased_ = 0;
   written_ = 0;
   writing_ = true;
   write_on();
@@ -153,6 +156,9 @@ void ClientConnection::parse() {
     begin_ += used;
     deliver();
     if (closed_) return;  // a callback may have ended it
+    if (!within_budget()) {
+      return lost(Error{ErrorCode::kTooLarge, "the answers under way hold more bytes than allowed together"});
+    }
     switch (step) {
       case ParseStep::kNeedMore:
         return read();
@@ -161,7 +167,7 @@ void ClientConnection::parse() {
       case ParseStep::kDone:
         if (parser_->response().status / 100 == 1 && parser_->response().status != 101) {
           parser_ = std::make_unique<ResponseParser>(call_->head_request,
-                                                     ParseLimits{kMaxHeaderBytes, 0, max_response_bytes_});
+                                                     ParseLimits{kMaxHeaderBytes, 0, call_->max_response_bytes});
           if (begin_ == end_) return read();
           break;
         }
@@ -171,6 +177,15 @@ void ClientConnection::parse() {
                           parser_->too_large() ? "the answer: " + parser_->problem() : parser_->problem()});
     }
   }
+}
+
+bool ClientConnection::within_budget() {
+  if (call_->lease == nullptr) return true;
+  const size_t gathered = parser_->response().body.size();
+  if (gathered <= leased_) return true;
+  if (!call_->lease->grow(gathered - leased_)) return false;
+  leased_ = gathered;
+  return true;
 }
 
 /// A stream's head and bytes go to its owner as they come.

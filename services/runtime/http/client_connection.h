@@ -23,6 +23,7 @@ struct ClientEndpoint {
   std::string server_name;  ///< expected in the certificate
   bool insecure = false;
   net::TlsContext tls;  ///< nullptr: plain
+  std::shared_ptr<const Networks> denied_networks;
 };
 
 /// One request on its way, from the call to its one answer.
@@ -34,6 +35,8 @@ struct ClientCall {
   bool repeatable = false;  ///< may be sent again after a kept connection turned out to be dead
   bool streaming = false;
   bool finished = false;
+  size_t max_response_bytes = 0;       ///< of what gathers of a body
+  std::shared_ptr<ByteLease> lease;    ///< grows with it; nullptr: none
   HttpClient::OnResponse on_response;  ///< request()
   HttpClient::OnHead on_head;          ///< stream()
   HttpClient::OnData on_data;
@@ -57,7 +60,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   };
 
   ClientConnection(net::Strand strand, std::shared_ptr<const ClientEndpoint> endpoint, std::weak_ptr<Owner> owner,
-                   size_t max_response_bytes, bool for_stream);
+                   bool for_stream);
 
   /// Connects, then carries `call`.
   void open(std::shared_ptr<ClientCall> call, Millis connect_timeout);
@@ -78,6 +81,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void received(const Result<size_t>& count);
   void parse();
   void deliver();
+  bool within_budget();
   void answered();
   void ready();
   void lost(const Error& error);
@@ -86,7 +90,6 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   net::Strand strand_;
   std::shared_ptr<const ClientEndpoint> endpoint_;
   std::weak_ptr<Owner> owner_;
-  size_t max_response_bytes_;
   bool for_stream_;
   net::Transport transport_;
   net::Timer timer_;  // connecting, then resting
@@ -98,6 +101,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool writing_ = false;
   bool head_given_ = false;
   std::unique_ptr<ResponseParser> parser_;
+  size_t leased_ = 0;  // of the answer that is being read
   std::vector<char> input_;
   size_t begin_ = 0;
   size_t end_ = 0;

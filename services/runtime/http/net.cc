@@ -249,10 +249,11 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
     });
   }
 
-  void connect_to(const Resolver::results_type& endpoints, Done done) {
+  void connect_to(std::vector<tcp::endpoint> endpoints, Done done) {
+    const auto kept = std::make_shared<std::vector<tcp::endpoint>>(std::move(endpoints));
     asio::async_connect(
-        socket, endpoints,
-        [self = shared_from_this(), done = std::move(done)](const error_code& ec, const tcp::endpoint&) {
+        socket, *kept,
+        [self = shared_from_this(), kept, done = std::move(done)](const error_code& ec, const tcp::endpoint&) {
           if (ec) return done(error_of(ec));
           tune(self->socket);
           done(ok());
@@ -275,13 +276,29 @@ Transport::~Transport() {
   if (!impl_->closing_gently) impl_->close_now();
 }
 
-void Transport::connect(const std::string& host, const std::string& port, Done done) {
+void Transport::connect(const std::string& host, const std::string& port, std::shared_ptr<const Networks> denied,
+                        Done done) {
   impl_->resolver.async_resolve(
       host, port, Resolver::numeric_service,
-      [impl = impl_, host, done = std::move(done)](const error_code& ec, const Resolver::results_type& endpoints) {
+      [impl = impl_, host, denied = std::move(denied), done = std::move(done)](
+          const error_code& ec, const Resolver::results_type& endpoints) {
         if (ec == asio::error::operation_aborted) return done(error_of(ec));
         if (ec) return done(Error{ErrorCode::kUnavailable, "cannot resolve the name " + host + ": " + ec.message()});
-        impl->connect_to(endpoints, done);
+        std::vector<tcp::endpoint> allowed;
+        std::string refused;
+        for (const auto& entry : endpoints) {
+          const std::string address = entry.endpoint().address().to_string();
+          const std::string network = denied == nullptr ? "" : denied->holding(address);
+          if (network.empty()) {
+            allowed.push_back(entry.endpoint());
+          } else {
+            refused = address + ", in the denied network " + network;
+          }
+        }
+        if (allowed.empty()) {
+          return done(Error{ErrorCode::kForbidden, "not called: " + host + " leads to " + refused});
+        }
+        impl->connect_to(std::move(allowed), done);
       });
 }
 

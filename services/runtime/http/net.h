@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "events/base/networks.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "services/runtime/http/http.h"
@@ -64,7 +65,8 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  void connect(const std::string& host, const std::string& port, Done done);
+  /// Error: also kForbidden, the host is in one of these networks. Of several addresses those are left out.
+  void connect(const std::string& host, const std::string& port, std::shared_ptr<const Networks> denied, Done done);
   /// Once the peer has sent something, or has closed the connection. Needs no memory until then.
   void when_readable(Done done);
   void handshake_as_server(const TlsContext& tls, Done done);

@@ -75,6 +75,7 @@ Result<WebhookAsker::LinePtr> WebhookAsker::line_for(const WebhookEndpoint& endp
   options.max_connections = options_.at_once;
   options.max_response_bytes = options_.most_answer_bytes;
   options.user_agent = options_.user_agent;
+  options.denied_networks = options_.denied_networks;
   auto line = std::make_shared<Line>();
   SHIPLOG_TRY(line->client, HttpClient::create(io_, endpoint.target, options));
   // Whom nobody asks any more: configurations come and go.
