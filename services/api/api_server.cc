@@ -15,6 +15,7 @@
 #include "services/api/discovery.h"
 #include "services/api/insight/insight.h"
 #include "services/api/openapi_documents.h"
+#include "services/api/pods.h"
 #include "services/api/selector/selector.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
@@ -62,11 +63,14 @@ std::string verb_of(const HttpRequest& request, const ResourcePath& path, bool w
 constexpr Millis kStuck{5'000};
 constexpr Millis kStuckForGood{60'000};
 
-/// SUB-5. What only a node answers deserves a word about where the nodes are.
-Error no_subresource(const std::string& type, const std::string& subresource) {
+/// SUB-5. The answer to what only a node can do tells where the nodes are. `templates`: this server has templates,
+/// which run elsewhere; otherwise its pods are simulated.
+Error no_subresource(const std::string& type, const std::string& subresource, bool templates) {
   std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";
-  if (type == "pods") {
+  if (type == "pods" && templates) {
     message += ": pods run in member clusters, and this server has no nodes; ask the member cluster that runs the pod";
+  } else if (type == "pods") {
+    message += ": the pods of a trial member are simulated, nothing runs in them";
   }
   return {ErrorCode::kNotFound, std::move(message)};
 }
@@ -283,7 +287,7 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
     const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
     const bool approval = path->subresource == "approval" && kind.type() == kCertificateRequests;
     if (!status && !finalize && !approval) {
-      return server->fail(context, no_subresource(kind.type(), path->subresource));
+      return server->fail(context, no_subresource(kind.type(), path->subresource, server->options.revision_views));
     }
     if (verb == "create" || verb == "delete" || watch) {
       return server->fail(context, method_not_allowed(context->subject(), context->request.method));
@@ -303,7 +307,9 @@ void ApiServer::Impl::resource(const ContextPtr& context) {
       if (!wanted.field_selector.empty()) wanted.field_selector += ',';
       wanted.field_selector += "metadata.name=" + path->name;
     }
-    return watches->start(context, wanted);
+    const auto serve = [server = server, context, wanted] { server->watches->start(context, wanted); };
+    if (answer_wait_for_pods(server, context, wanted, serve)) return;
+    return serve();
   }
   if (verb == "get") return get_object(server, context);
   if (verb == "list") return list_objects(server, context);

@@ -1,7 +1,12 @@
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "services/bin/decides.h"
 #include "services/bin/journals.h"
@@ -14,10 +19,22 @@ shiplog::Result<std::shared_ptr<shiplog::Journal>> open_journal(const std::strin
   return shiplog::open_record({.journal = name, .kafka = kafka});
 }
 
+/// Colours only on a terminal that has them, unless NO_COLOR is set (https://no-color.org).
+shiplog::ctl::Terminal terminal_of(int fd) {
+  if (::isatty(fd) == 0) return {};
+  winsize size{};
+  const bool known = ::ioctl(fd, TIOCGWINSZ, &size) == 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view{term} == "dumb";
+  return {known ? size.ws_col : size_t{0}, !dumb && (no_colour == nullptr || *no_colour == '\0')};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // `| head` ends us through a failed write
-  const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION};
+  const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
+                                      terminal_of(STDOUT_FILENO)};
   return shiplog::ctl::run_ctl(argc, argv, backing, std::cout, std::cerr);
 }

@@ -12,8 +12,6 @@
 namespace shiplog::ctl {
 namespace {
 
-constexpr Millis kPatience{60'000};
-
 /// What another thread delivers, once.
 template <class T>
 class Awaited {
@@ -92,19 +90,26 @@ struct Connection::Impl {
   std::unique_ptr<HttpClient> client;
 };
 
-Connection::Connection(std::string what, ClientTarget target, std::unique_ptr<Impl> impl)
-    : what_{std::move(what)}, target_{std::move(target)}, impl_{std::move(impl)} {}
+Connection::Connection(std::string what, ClientTarget target, Impersonation as, std::unique_ptr<Impl> impl)
+    : what_{std::move(what)}, target_{std::move(target)}, as_{std::move(as)}, impl_{std::move(impl)} {}
 Connection::Connection(Connection&&) noexcept = default;
 Connection::~Connection() = default;
 
-Result<Connection> Connection::open(std::string what, const ClientTarget& target) {
+Result<Connection> Connection::open(std::string what, const ClientTarget& target, Impersonation as) {
   auto impl = std::make_unique<Impl>();
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
   auto client = HttpClient::create(impl->io, target, options);
   if (!client) return client.error().context("cannot talk to " + what);
   impl->client = std::move(client).value();
-  return Connection{std::move(what), target, std::move(impl)};
+  return Connection{std::move(what), target, std::move(as), std::move(impl)};
+}
+
+void Connection::impersonate(HttpRequest& request) const {
+  if (as_.user.empty()) return;
+  request.headers.set("Impersonate-User", as_.user);
+  for (const std::string& group : as_.groups) request.headers.add("Impersonate-Group", group);
+  if (!as_.uid.empty()) request.headers.set("Impersonate-Uid", as_.uid);
 }
 
 Error Connection::unreachable(const Error& error) const {
@@ -136,8 +141,9 @@ Error Connection::refused(const HttpResponse& response) const {
 
 Result<Value> Connection::call(HttpRequest request) {
   const std::string path = request.path;
+  impersonate(request);
   const auto answer = std::make_shared<Awaited<Result<HttpResponse>>>();
-  impl_->client->request(std::move(request), kPatience,
+  impl_->client->request(std::move(request), patience_,
                          [answer](Result<HttpResponse> response) { answer->set(std::move(response)); });
   const auto response = answer->get();
   if (!response) return unreachable(response.error());
@@ -184,6 +190,7 @@ Result<void> Connection::lines(const std::string& path, const HttpRequest::Query
   request.path = path;
   request.query = query;
   request.headers.set("Accept", "application/json");
+  impersonate(request);
   const auto streamed = std::make_shared<Streamed>();
   const auto stream = impl_->client->stream(
       std::move(request),

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -13,11 +14,18 @@
 
 namespace shiplog::ctl {
 
+/// Whom requests are made as, besides who the credentials are; an empty user: nobody else.
+struct Impersonation {
+  std::string user = {};
+  std::vector<std::string> groups = {};
+  std::string uid = {};
+};
+
 /// One API server, asked one thing at a time; every function waits for its answer. Threads: one.
 class Connection {
  public:
   /// `what` names it in errors: "the control plane", "member cluster m1".
-  static Result<Connection> open(std::string what, const ClientTarget& target);
+  static Result<Connection> open(std::string what, const ClientTarget& target, Impersonation as = {});
   Connection(Connection&&) noexcept;
   ~Connection();
 
@@ -34,16 +42,21 @@ class Connection {
                      const std::function<bool(std::string_view)>& on_line);
 
   const ClientTarget& target() const { return target_; }
+  /// How long an answer may take; a minute unless this is called.
+  void set_patience(Millis patience) { patience_ = patience; }
 
  private:
   struct Impl;
-  Connection(std::string what, ClientTarget target, std::unique_ptr<Impl> impl);
+  Connection(std::string what, ClientTarget target, Impersonation as, std::unique_ptr<Impl> impl);
+  void impersonate(HttpRequest& request) const;
   Result<Value> call(HttpRequest request);
   Error unreachable(const Error& error) const;
   Error refused(const HttpResponse& response) const;
 
   std::string what_;
   ClientTarget target_;
+  Impersonation as_;
+  Millis patience_{60'000};
   std::unique_ptr<Impl> impl_;
 };
 

@@ -9,6 +9,7 @@
 #include "events/base/result.h"
 #include "events/journal/journal.h"
 #include "services/ctl/replay.h"
+#include "services/ctl/terminal.h"
 
 namespace shiplog::ctl {
 
@@ -18,7 +19,8 @@ struct Backing {
   std::function<Result<std::shared_ptr<Journal>>(const std::string& name, const std::vector<std::string>& kafka)>
       open_journal;
   Decides decides;
-  std::string version;
+  std::string version;     ///< "shiplogctl 0.1.0"
+  Terminal terminal = {};  ///< of standard output
 };
 
 /// Runs shiplogctl. 0: done; 1: it failed, and one sentence on `err` says why and what to do; 2: wrong usage.

@@ -70,7 +70,9 @@ TEST(Ctl, WrongUsageEndsWith2AndSaysWhereHelpIs) {
                                              {"shiplogctl", "history"},
                                              {"shiplogctl", "history", "nginx"},
                                              {"shiplogctl", "history", "a/b/c"},
-                                             {"shiplogctl", "audit", "-o", "yaml"},
+                                             {"shiplogctl", "audit", "-o", "wide"},
+                                             {"shiplogctl", "get", "workloads", "web"},
+                                             {"shiplogctl", "completion", "csh"},
                                              {"shiplogctl", "events"},
                                              {"shiplogctl", "replay"},
                                              {"shiplogctl", "replay", "--journal=sqlite:j", "--to", "x"}}) {
@@ -84,10 +86,47 @@ TEST(Ctl, WrongUsageEndsWith2AndSaysWhereHelpIs) {
 TEST(Ctl, HelpNamesEveryCommandAndTheWayItWasCalled) {
   const Ran ran = run({"/usr/bin/kubectl-shiplog", "--help"}, with(make_memory_journal()));
   EXPECT_EQ(ran.code, 0);
-  for (const char* word : {"kubectl shiplog", "join", "unjoin", "get", "history", "audit", "events", "replay"}) {
+  for (const char* word :
+       {"kubectl shiplog", "join", "unjoin", "get", "history", "audit", "events", "replay", "status", "completion"}) {
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(run({"shiplogctl", "--version"}, with(make_memory_journal())).out, "shiplogctl 1\n");
+}
+
+TEST(Ctl, AMistypedCommandOrOptionIsAnsweredWithTheOneThatWasProbablyMeant) {
+  const Backing backing = with(make_memory_journal());
+  for (const auto& [words, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"shiplogctl", "hstory", "deployment/web"}, "\"history\""},
+           {{"shiplogctl", "evnets", "tail"}, "\"events\""},
+           {{"shiplogctl", "events", "tial"}, "\"tail\""},
+           {{"shiplogctl", "--kubeconfig=x", "sta"}, "\"status\""},
+           {{"shiplogctl", "audit", "--sicne=1h"}, "\"--since\""},
+           {{"shiplogctl", "get", "workload-s"}, "\"workloads\""}}) {
+    const Ran ran = run(words, backing);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find("did you mean " + meant), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(run({"shiplogctl", "fly"}, backing).err.find("did you mean"), std::string::npos);
+}
+
+TEST(Ctl, CompletionKnowsCommandsOptionsAndTheirValues) {
+  const Backing backing = with(make_memory_journal());
+  const auto candidates = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"shiplogctl", "--kubeconfig=/nonexistent", "__complete"});
+    std::rotate(words.begin() + 1, words.begin() + 2, words.begin() + 3);
+    const Ran ran = run(words, backing);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  };
+  EXPECT_EQ(candidates({"une"}), ":4\n");
+  EXPECT_EQ(candidates({"get", "w"}), "workloads\twhat runs where\n:4\n");
+  EXPECT_EQ(candidates({"audit", "-o", ""}), "json\nyaml\n:4\n");
+  EXPECT_EQ(candidates({"audit", "--output=y"}), "--output=yaml\n:4\n");
+  EXPECT_EQ(candidates({"audit", "--family", "sch"}), "scheduling\n:4\n");
+  EXPECT_EQ(candidates({"events", "tail", "--no-f"}), "--no-follow\tPrint the entries that exist, then exit\n:4\n");
+  EXPECT_EQ(candidates({"join", "m1", "--cluster-kubeconfig", ""}), ":0\n") << "file names";
+  EXPECT_EQ(candidates({"unjoin", ""}), ":4\n") << "no control plane, no names";
 }
 
 TEST(Ctl, FailureIsOneSentenceAndEndsWith1) {

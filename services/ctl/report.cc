@@ -80,16 +80,16 @@ std::string who_words(const Value& entry) {
   return service.empty() || service == "api" ? entry["user"].str() : service;
 }
 
-std::string history_table(const Value& history) {
+std::string history_table(const Value& history, const Terminal& terminal) {
   Table table{{"REVISION", "TIME", "WHO", "WHY", "CHANGED"}};
   for (const Value& version : history["items"].items()) {
     table.add({number(version["revision"]), seconds(version["time"]), who_words(version["who"]), why_words(version),
                changes_words(version)});
   }
-  return table.text();
+  return table.text(true, terminal);
 }
 
-std::string chain_table(const Value& chain) {
+std::string chain_table(const Value& chain, const Terminal& terminal) {
   Table table{{"OFFSET", "REVISION", "TIME", "WHO", "EVENT", "OBJECT", "SUMMARY"}};
   for (const Value& entry : chain["items"].items()) {
     bool first = true;
@@ -100,10 +100,10 @@ std::string chain_table(const Value& chain) {
       first = false;
     }
   }
-  return table.text();
+  return table.text(true, terminal);
 }
 
-std::string audit_table(const Value& audit) {
+std::string audit_table(const Value& audit, const Terminal& terminal) {
   Table table{{"OFFSET", "REVISION", "TIME", "WHO", "VERB", "EVENT", "OBJECT", "RESULT"}};
   for (const Value& entry : audit["items"].items()) {
     std::string result = entry["result"].str();
@@ -119,19 +119,31 @@ std::string audit_table(const Value& audit) {
     table.add({number(entry["offset"]), number(entry["revision"]), seconds(entry["time"]), who_words(entry),
                entry["verb"].str(), events, objects, result});
   }
-  return table.text();
+  return table.text(true, terminal);
 }
 
-std::string event_lines(const Value& entry, const std::string& family) {
+std::string event_lines(const Value& entry, const EventFilter& filter, const Terminal& terminal) {
+  const auto of_family = [&](const Value& event) {
+    return filter.family.empty() || event["family"].as_string() == filter.family;
+  };
+  const auto about = [&](const Value& event) {
+    const Value& object = event["object"];
+    return (filter.ns.empty() || object["namespace"].as_string() == filter.ns) &&
+           (filter.name.empty() || object["name"].as_string() == filter.name);
+  };
+  const auto events = entry["events"].items();
+  const bool some = std::ranges::any_of(events, [&](const Value& event) { return of_family(event) && about(event); });
   std::string text;
-  for (const Value& event : entry["events"].items()) {
-    if (!family.empty() && event["family"].as_string() != family) continue;
+  for (const Value& event : events) {
+    if (!of_family(event) || (some && !about(event))) continue;
     std::string line = entry["time"].str() + "  r" + number(entry["revision"]) + "  " + event["family"].str() + "  " +
                        who_words(entry) + "  " + event["kind"].str();
     line = joined(line, object_words(event["object"]));
     if (const std::string summary = event["summary"].str(); !summary.empty()) line += ": " + summary;
-    if (entry["result"].as_string() == "refused") line += "  REFUSED: " + entry["refusal"]["reason"].str();
+    const bool refused = entry["result"].as_string() == "refused";
+    if (refused) line += "  REFUSED: " + entry["refusal"]["reason"].str();
     if (entry["result"].as_string() == "duplicate") line += "  (duplicate)";
+    if (refused && terminal.colour) line = "\033[31m" + line + "\033[0m";
     text += line + "\n";
   }
   return text;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "events/base/value.h"
+#include "services/ctl/terminal.h"
 
 // What the control plane's read endpoints answer (services/api/insight), as text for people.
 namespace shiplog::ctl {
@@ -13,15 +14,21 @@ std::string object_words(const Value& object);
 std::string who_words(const Value& entry);
 
 /// Every version: revision, time, who, why and what changed.
-std::string history_table(const Value& history);
+std::string history_table(const Value& history, const Terminal& terminal = {});
 /// The entries that led to an object, one event a row.
-std::string chain_table(const Value& chain);
+std::string chain_table(const Value& chain, const Terminal& terminal = {});
 /// Which policy, which clusters and why, what would have let the others in, what each member got.
 std::string why_text(const Value& why);
 /// Who asked what, and what came of it.
-std::string audit_table(const Value& audit);
+std::string audit_table(const Value& audit, const Terminal& terminal = {});
 
-/// One entry as `events tail` prints it: a line for every event (of `family`, unless empty), each with a newline.
-std::string event_lines(const Value& entry, const std::string& family);
+/// Which events of an entry are printed; what is empty does not count.
+struct EventFilter {
+  std::string family = {}, ns = {}, name = {};
+};
+/// One entry as `events tail` prints it: a line for every event that the filter lets through, each with a newline.
+/// Where none is about the namespace and name asked for, since the entry changed that object besides, all of the family
+/// are printed.
+std::string event_lines(const Value& entry, const EventFilter& filter, const Terminal& terminal = {});
 
 }  // namespace shiplog::ctl

@@ -99,10 +99,10 @@ TEST(CtlReport, EventLinesKeepToTheFamilyAskedFor) {
   const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
     "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},
                {"kind": "ObjectUpdated", "family": "api", "object": {"type": "t", "name": "o"}}]})");
-  EXPECT_EQ(event_lines(entry, "scheduling"), "T  r5  scheduling  binder  BindingPut t/n: s\n");
-  EXPECT_EQ(event_lines(entry, ""),
+  EXPECT_EQ(event_lines(entry, {.family = "scheduling"}), "T  r5  scheduling  binder  BindingPut t/n: s\n");
+  EXPECT_EQ(event_lines(entry, {}),
             "T  r5  scheduling  binder  BindingPut t/n: s\nT  r5  api  binder  ObjectUpdated t/o\n");
-  EXPECT_EQ(event_lines(entry, "quota"), "");
+  EXPECT_EQ(event_lines(entry, {.family = "quota"}), "");
 }
 
 }  // namespace

@@ -3,17 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "services/ctl/terminal.h"
+
 namespace shiplog::ctl {
 
-/// A table as kubectl prints them: columns aligned, three spaces between, no lines. A cell may have several lines.
+/// A table as kubectl prints it: columns aligned, three spaces between, no lines. A cell may have several lines.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_{std::move(header)} {}
   /// Missing cells are empty; those beyond the header are left out.
   void add(std::vector<std::string> cells);
   size_t size() const { return rows_.size(); }
-  /// Ends in a newline; `with_header` false: rows only.
-  std::string text(bool with_header = true) const;
+  /// Ends in a newline; `with_header` false: rows only. On a terminal the widest columns are wrapped until the table
+  /// fits, so that nothing is lost, and states (True, Unhealthy, refused) are coloured.
+  std::string text(bool with_header = true, const Terminal& terminal = {}) const;
 
  private:
   std::vector<std::string> header_;

@@ -33,5 +33,27 @@ TEST(CtlTable, CountsCharactersAndNotBytes) {
   EXPECT_EQ(cut("abcde", 5), "abcde");
 }
 
+TEST(CtlTable, OnATerminalTheWidestColumnsAreWrappedAndNothingIsLost) {
+  Table table{{"NAME", "REASON"}};
+  table.add({"web", "no cluster has room for four more replicas"});
+  table.add({"a", "https://example.com/without-any-space"});
+  EXPECT_EQ(table.text(true, {.columns = 30}),
+            "NAME   REASON\n"
+            "web    no cluster has room for\n"
+            "       four more replicas\n"
+            "a      https://example.com/wit\n"
+            "       hout-any-space\n");
+  EXPECT_EQ(table.text(true, {.columns = 200}), table.text()) << "what fits is not touched";
+}
+
+TEST(CtlTable, StatesHaveColoursThatTakeNoRoom) {
+  Table table{{"APPLIED", "NAME"}};
+  table.add({"True", "web"});
+  table.add({"refused: why", "Truely"});
+  EXPECT_EQ(table.text(false, {.colour = true}),
+            "\033[32mTrue\033[0m           web\n"
+            "\033[31mrefused: why\033[0m   Truely\n");
+}
+
 }  // namespace
 }  // namespace shiplog::ctl

@@ -195,7 +195,8 @@ Result<AuditFilter> filter_of(const Question& question) {
   filter.event_kind = question.text("event");
   bool namespaced = true;
   SHIPLOG_TRY(filter.type, question.type(namespaced));
-  if (const std::string ns = question.text("namespace"); !ns.empty()) filter.ns = ns;
+  // A kind without namespaces has none to filter by, though clients add the one of their context.
+  if (const std::string ns = question.text("namespace"); namespaced && !ns.empty()) filter.ns = ns;
   filter.name = question.text("name");
   SHIPLOG_TRY(filter.since, question.time("since"));
   SHIPLOG_TRY(filter.until, question.time("until"));

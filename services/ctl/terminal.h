@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+
+namespace shiplog::ctl {
+
+/// What output is written to. The default is a pipe or a file: nothing is wrapped, no colours.
+struct Terminal {
+  size_t columns = 0;  ///< 0: no limit
+  bool colour = false;
+};
+
+/// Where a command prints: results to `out`, notices to `err`.
+struct Output {
+  std::ostream& out;
+  std::ostream& err;
+  Terminal terminal;
+};
+
+}  // namespace shiplog::ctl
