@@ -14,8 +14,10 @@ struct Option {
 };
 
 // Sorted by name.
-constexpr std::array<Option, 5> kOptions = {{{"controllers", &FleetOptions::controllers},
+constexpr std::array<Option, 7> kOptions = {{{"controllers", &FleetOptions::controllers},
                                              {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
+                                             {"enable-policy-author-check", &FleetOptions::policy_author_check},
+                                             {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},
                                              {"plugins", &FleetOptions::plugins},
                                              {"skipped-propagating-apis", &FleetOptions::skipped_apis},
                                              {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
@@ -44,6 +46,10 @@ bool FleetOptions::controller_on(std::string_view name) const {
 
 bool FleetOptions::propagates_empty_workloads() const {
   return empty_workloads.size() == 1 && empty_workloads.front() == "true";
+}
+
+bool FleetOptions::checks_policy_authors() const {
+  return policy_author_check.size() == 1 && policy_author_check.front() == "true";
 }
 
 ObjectKey fleet_options_key() { return {kFleetOptionsType, "", "fleet"}; }

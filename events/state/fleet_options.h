@@ -18,6 +18,8 @@ struct FleetOptions {
   std::vector<std::string> plugins = {"*"};                   ///< the scheduler's (S-23)
   std::vector<std::string> skipped_apis;                      ///< --skipped-propagating-apis (D-3)
   std::vector<std::string> skipped_namespaces = {"kube-.*"};  ///< regular expressions, of whole names (D-4)
+  std::vector<std::string> policy_author_check = {"false"};   ///< --enable-policy-author-check (decision 0028)
+  std::vector<std::string> namespaced_policy_apis;            ///< words of api_words.h; none: no restriction
   bool operator==(const FleetOptions&) const = default;
 
   /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
@@ -26,6 +28,7 @@ struct FleetOptions {
   /// words the first counts.
   bool controller_on(std::string_view name) const;
   bool propagates_empty_workloads() const;
+  bool checks_policy_authors() const;
 };
 
 /// Where the options in force are kept: the control plane's own, served to nobody.

@@ -27,6 +27,7 @@ struct Admission {
   UtcMillis now;            ///< the time the entry will carry
   std::string subresource;  ///< of the request path
   Value user;               ///< who asks: authentication.k8s.io UserInfo
+  std::string author;       ///< of policies: who asks, for kPolicyAuthorAnnotation; empty: it is not recorded
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;
 };
