@@ -16,6 +16,8 @@ struct Option {
 // Sorted by name.
 constexpr std::array<Option, 7> kOptions = {{{"controllers", &FleetOptions::controllers},
                                              {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
+                                             {"enable-policy-author-check", &FleetOptions::policy_author_check},
+                                             {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},
                                              {"plugins", &FleetOptions::plugins},
                                              {"service-cluster-ip-range", &FleetOptions::service_networks},
                                              {"service-node-port-range", &FleetOptions::service_node_ports},
@@ -46,6 +48,10 @@ bool FleetOptions::controller_on(std::string_view name) const {
 
 bool FleetOptions::propagates_empty_workloads() const {
   return empty_workloads.size() == 1 && empty_workloads.front() == "true";
+}
+
+bool FleetOptions::checks_policy_authors() const {
+  return policy_author_check.size() == 1 && policy_author_check.front() == "true";
 }
 
 ObjectKey fleet_options_key() { return {kFleetOptionsType, "", "fleet"}; }

@@ -21,6 +21,8 @@ struct FleetOptions {
   std::vector<std::string> service_node_ports = {"30000-32767"};  ///< --service-node-port-range
   std::vector<std::string> skipped_apis;                          ///< --skipped-propagating-apis (D-3)
   std::vector<std::string> skipped_namespaces = {"kube-.*"};      ///< regular expressions, of whole names (D-4)
+  std::vector<std::string> policy_author_check = {"false"};       ///< --enable-policy-author-check (decision 0028)
+  std::vector<std::string> namespaced_policy_apis;                ///< words of api_words.h; none: no restriction
   bool operator==(const FleetOptions&) const = default;
 
   /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
@@ -30,6 +32,7 @@ struct FleetOptions {
   bool controller_on(std::string_view name) const;
   bool propagates_empty_workloads() const;
   ServiceRanges service_ranges() const { return service_ranges_from(service_networks, service_node_ports); }
+  bool checks_policy_authors() const;
 };
 
 /// Where the options in force are kept: the control plane's own, served to nobody.

@@ -5,7 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "events/state/policy_author.h"
 #include "services/api/addresses/service_allocator.h"
+#include "services/api/auth/access.h"
 #include "services/api/auth/claims.h"
 #include "services/api/certificates.h"
 #include "services/api/versions/versions.h"
@@ -107,6 +109,10 @@ Admission admission_for(Server& server, const Context& context, const WriteOptio
   admission.subresource = context.path.subresource;
   admission.denied_networks = server.options.denied_networks.get();
   if (context.kind->type() == kCertificateRequests) admission.user = user_info(context.user);
+  const Access* access = server.options.access;
+  if (context.kind->group == "policy.karmada.io" && access != nullptr && access->records_authors()) {
+    admission.author = author_text(context.user);
+  }
   return admission;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "events/kinds/pattern.h"
+#include "events/state/api_words.h"
 #include "events/state/fleet_options.h"
-#include "services/binder/skipped_apis.h"
 
 namespace shiplog {
 namespace {
@@ -38,7 +38,7 @@ Result<void> check_namespaces(const std::string& option, const Words& words) {
 
 Result<void> check_apis(const std::string& option, const Words& words) {
   for (const std::string& word : words) {
-    if (auto checked = binder::check_skipped_api(word); !checked) return wrong(option, checked.error().message);
+    if (auto checked = check_api_word(word); !checked) return wrong(option, checked.error().message);
   }
   return ok();
 }
@@ -66,7 +66,7 @@ Result<void> check_controllers(const std::string& option, const Words& words) {
 
 Result<void> check(const std::string& option, const Words& words) {
   if (option == "skipped-propagating-namespaces") return check_namespaces(option, words);
-  if (option == "skipped-propagating-apis") return check_apis(option, words);
+  if (option == "skipped-propagating-apis" || option == "namespaced-policy-apis") return check_apis(option, words);
   if (option == "plugins") return check_plugins(option, words);
   if (option == "controllers") return check_controllers(option, words);
   if (option == "service-cluster-ip-range") {
@@ -95,7 +95,7 @@ Words split(const std::string& text, char at) {
 }  // namespace
 
 Result<OptionSetting> parse_fleet_option(const std::string& name, const std::string& text) {
-  Words words = split(text, name == "skipped-propagating-apis" ? ';' : ',');
+  Words words = split(text, name.ends_with("-apis") ? ';' : ',');
   SHIPLOG_TRY(check(name, words));
   return OptionSetting{name, std::move(words)};
 }

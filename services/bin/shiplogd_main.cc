@@ -113,12 +113,14 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
 }
 
 /// Options that decisions read, called as upstream's are: what is not given stays as the journal has it.
-constexpr std::array<std::pair<const char*, const char*>, 6> kFleetOptions = {
+constexpr std::array<std::pair<const char*, const char*>, 7> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
       "[kube-.*]"},
      {"skipped-propagating-apis",
       "What is not propagated, between semicolons: GROUP, GROUP/VERSION, GROUP/VERSION/KIND,KIND, v1/KIND,KIND [none]"},
+     {"namespaced-policy-apis",
+      "What policies of namespaces may select and override, written as for --skipped-propagating-apis [everything]"},
      {"service-cluster-ip-range",
       "Where Services get their cluster IPs from: a network, or one of IPv4 and one of IPv6, that of most Services "
       "first "
@@ -129,10 +131,12 @@ constexpr std::array<std::pair<const char*, const char*>, 6> kFleetOptions = {
       "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "
       "[*]"}}};
 constexpr const char* kEmptyWorkloads = "enable-empty-workload-propagation";
+constexpr const char* kPolicyAuthorCheck = "enable-policy-author-check";
 
 struct FleetWords {
   std::map<std::string, std::string> lists;
   bool empty_workloads = false;
+  bool policy_author_check = false;
 };
 
 void add_fleet_options(CLI::App& app, FleetWords& words) {
@@ -141,6 +145,8 @@ void add_fleet_options(CLI::App& app, FleetWords& words) {
   }
   app.add_flag("--" + std::string{kEmptyWorkloads}, words.empty_workloads,
                "Selected clusters that get no replicas get the workload all the same, with 0 [false]");
+  app.add_flag("--" + std::string{kPolicyAuthorCheck}, words.policy_author_check,
+               "Policies propagate and override only objects that the user who last wrote them may get [false]");
 }
 
 Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const FleetWords& words) {
@@ -152,6 +158,9 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
   }
   if (app.count("--" + std::string{kEmptyWorkloads}) > 0) {
     settings.push_back({kEmptyWorkloads, {words.empty_workloads ? "true" : "false"}});
+  }
+  if (app.count("--" + std::string{kPolicyAuthorCheck}) > 0) {
+    settings.push_back({kPolicyAuthorCheck, {words.policy_author_check ? "true" : "false"}});
   }
   return settings;
 }

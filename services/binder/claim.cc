@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "events/state/object.h"
+#include "events/state/policy_author.h"
 
 namespace shiplog::binder {
 namespace {
@@ -56,8 +57,8 @@ struct Subject {
   }
 };
 
-Candidate best_in_namespace(const State& state, const std::string& ns, const Subject& subject, const Value& object,
-                            std::vector<Candidate>& considered) {
+Candidate best_in_namespace(const State& state, const std::string& ns, const Subject& subject, const ObjectKey& key,
+                            const Value& object, Considered& considered) {
   Candidate best;
   const auto& policies = state.policies();
   for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
@@ -65,7 +66,11 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
     if (policy.deleting || !subject.may_match(policy)) continue;
     const SelectorMatch how = match(policy, object);
     if (how == SelectorMatch::kNone) continue;
-    considered.push_back({&policy, how});
+    if (std::string why_not = objection(state, policy, key, object); !why_not.empty()) {
+      considered.objections.emplace_back(&policy, std::move(why_not));
+      continue;
+    }
+    considered.candidates.push_back({&policy, how});
     // Policies come by name, so the first of equals has the smaller one.
     if (best.policy == nullptr || std::tie(policy.priority, how) > std::tie(best.policy->priority, best.match)) {
       best = {&policy, how};
@@ -74,14 +79,15 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
   return best;
 }
 
-const Policy* best_preemptor(const State& state, const std::string& ns, const Subject& subject, int64_t above) {
+const Policy* best_preemptor(const State& state, const std::string& ns, const Subject& subject, const ObjectKey& key,
+                             const Value& object, int64_t above) {
   const Policy* best = nullptr;
   const auto& policies = state.policies();
   for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
     const Policy& policy = policies.at({ns, std::string{name}});
     if (policy.spec["preemption"].as_string() != "Always" || policy.deleting || policy.permanent_id.empty()) continue;
     if (policy.priority <= above) continue;
-    if (!subject.named_by(policy)) continue;
+    if (!subject.named_by(policy) || !objection(state, policy, key, object).empty()) continue;
     if (best == nullptr || policy.priority > best->priority) best = &policy;
   }
   return best;
@@ -122,24 +128,30 @@ std::string described(const Policy& policy) {
                                  : "PropagationPolicy " + policy.ns + "/" + policy.name;
 }
 
-Candidate choose_policy(const State& state, const Value& object, std::vector<Candidate>& considered) {
-  const Subject subject{object};
-  if (!subject.ns.empty()) {
-    const Candidate own = best_in_namespace(state, std::string{subject.ns}, subject, object, considered);
-    if (own.policy != nullptr) return own;  // a ClusterPropagationPolicy never beats one of the namespace
-  }
-  return best_in_namespace(state, "", subject, object, considered);
+std::string objection(const State& state, const Policy& policy, const ObjectKey& key, const Value& object) {
+  const ObjectKey of_policy{policy.cluster_scoped() ? type::kClusterPropagationPolicy : type::kPropagationPolicy,
+                            policy.ns, policy.name};
+  return policy_objection(state, of_policy, key, object);
 }
 
-Candidate preemptor(const State& state, const Value& object, const Policy& holder) {
+Candidate choose_policy(const State& state, const ObjectKey& key, const Value& object, Considered& considered) {
+  const Subject subject{object};
+  if (!subject.ns.empty()) {
+    const Candidate own = best_in_namespace(state, std::string{subject.ns}, subject, key, object, considered);
+    if (own.policy != nullptr) return own;  // a ClusterPropagationPolicy never beats one of the namespace
+  }
+  return best_in_namespace(state, "", subject, key, object, considered);
+}
+
+Candidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder) {
   const Subject subject{object};
   const Policy* by = nullptr;
   if (!subject.ns.empty()) {
     // The claim of a ClusterPropagationPolicy yields to any priority.
     const int64_t above = holder.cluster_scoped() ? std::numeric_limits<int64_t>::min() : holder.priority;
-    by = best_preemptor(state, std::string{subject.ns}, subject, above);
+    by = best_preemptor(state, std::string{subject.ns}, subject, key, object, above);
   }
-  if (by == nullptr && holder.cluster_scoped()) by = best_preemptor(state, "", subject, holder.priority);
+  if (by == nullptr && holder.cluster_scoped()) by = best_preemptor(state, "", subject, key, object, holder.priority);
   if (by == nullptr) return {};
   return {by, SelectorMatch::kName};
 }

@@ -78,15 +78,31 @@ std::string words_for(SelectorMatch how) {
   return "not at all";
 }
 
+/// Which policies select it and may not have it (decision 0028).
+std::vector<std::string> refused_policies(const Considered& considered, size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& [policy, why_not] : considered.objections) {
+    if (lines.size() == most) break;
+    lines.push_back(described(*policy) + " selects it and may not have it: " + why_not);
+  }
+  return lines;
+}
+
 /// Which policies select it, and what set the one apart that has it.
-std::vector<std::string> how_won(const Candidate& chosen, const std::vector<Candidate>& considered) {
+std::vector<std::string> how_won(const Candidate& chosen, const Considered& considered) {
   constexpr size_t kMostNamed = 20;
-  if (considered.size() == 1) return {"no other policy selects it"};
-  std::vector<std::string> steps{std::to_string(considered.size()) +
-                                 " policies select it: the first by priority, how it selects, and name has it"};
-  for (const Candidate& each : considered) {
-    if (steps.size() > kMostNamed) {
-      steps.push_back("... and " + std::to_string(considered.size() - kMostNamed) + " more");
+  const std::vector<Candidate>& candidates = considered.candidates;
+  std::vector<std::string> steps = refused_policies(considered, kMostNamed);
+  if (candidates.size() == 1) {
+    steps.emplace_back(steps.empty() ? "no other policy selects it" : "no other policy may have it");
+    return steps;
+  }
+  steps.push_back(std::to_string(candidates.size()) +
+                  " policies select it: the first by priority, how it selects, and name has it");
+  size_t named = 0;
+  for (const Candidate& each : candidates) {
+    if (++named > kMostNamed) {
+      steps.push_back("... and " + std::to_string(candidates.size() - kMostNamed) + " more");
       break;
     }
     std::string words =
@@ -170,11 +186,12 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   return std::optional{std::move(decision)};
 }
 
-/// The policy that claims it is gone, going, or selects it no more. Whoever is next takes over in the same entry, so
-/// that the template does not pass for changed in between (D-6); where that cannot be yet, the claim goes first (D-19).
+/// The policy that claims it is gone, going, selects it no more, or may no longer have it (decision 0028). Whoever is
+/// next takes over in the same entry, so that the template does not pass for changed in between (D-6); where that
+/// cannot be yet, the claim goes first (D-19).
 Decided pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
-  std::vector<Candidate> considered;
-  const Candidate next = choose_policy(state, object.value, considered);
+  Considered considered;
+  const Candidate next = choose_policy(state, key, object.value, considered);
   if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
     auto bound = bind(state, key, object, next, how_won(next, considered), true, now);
     if (bound) return bound;
@@ -199,16 +216,22 @@ Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now)
 
   const auto claim = claim_of(object->value);
   if (!claim) {
-    std::vector<Candidate> considered;
-    const Candidate chosen = choose_policy(state, object->value, considered);
-    if (chosen.policy == nullptr) return release(state, key, object->value);
+    Considered considered;
+    const Candidate chosen = choose_policy(state, key, object->value, considered);
+    if (chosen.policy == nullptr) {
+      Decided released = release(state, key, object->value);
+      if (considered.objections.empty() || !released || released.value()) return released;
+      return Error{ErrorCode::kForbidden, refused_policies(considered, 1).front()};
+    }
     return bind(state, key, *object, chosen, how_won(chosen, considered), false, now);
   }
   const auto found = state.policies().find(claim->policy);
   const Policy* holder = found == state.policies().end() || found->second.deleting ? nullptr : &found->second;
   const SelectorMatch how = holder == nullptr ? SelectorMatch::kNone : match(*holder, object->value);
-  if (how == SelectorMatch::kNone) return pass_on(state, key, *object, now);
-  if (const Candidate taker = preemptor(state, object->value, *holder); taker.policy != nullptr) {
+  if (how == SelectorMatch::kNone || !objection(state, *holder, key, object->value).empty()) {
+    return pass_on(state, key, *object, now);
+  }
+  if (const Candidate taker = preemptor(state, key, object->value, *holder); taker.policy != nullptr) {
     return bind(state, key, *object, taker, {how_preempted(*taker.policy, *holder)}, false, now);
   }
   return bind(state, key, *object, {holder, how},
@@ -279,13 +302,14 @@ State::Name policy_for(const State& state, const ObjectKey& key) {
     const auto found = state.policies().find(claim->policy);
     if (found != state.policies().end() && !found->second.deleting &&
         match(found->second, object->value) != SelectorMatch::kNone) {
-      by = preemptor(state, object->value, found->second);
+      by = preemptor(state, key, object->value, found->second);
       if (by.policy == nullptr) by.policy = &found->second;
     }
   }
   if (by.policy == nullptr) {
-    std::vector<Candidate> considered;
-    by = choose_policy(state, object->value, considered);
+    Considered considered;
+    by = choose_policy(state, key, object->value, considered);
+    if (by.policy == nullptr && !considered.objections.empty()) by.policy = considered.objections.front().first;
   }
   return by.policy == nullptr ? State::Name{} : State::Name{by.policy->ns, by.policy->name};
 }

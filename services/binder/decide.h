@@ -17,8 +17,9 @@ namespace shiplog::binder {
 ///   template want it; or it is released, with its binding, from a policy that is gone, going, or looks elsewhere. A
 ///   policy with spec.preemption Always may take it from another (D-42), and a Lazy one waits for the user (D-47).
 /// nullopt: nothing to do, also while something else has to happen first that will wake the key.
-/// Errors: kConflict, another object's binding has the name; kUnavailable, waiting for dependent overrides; kInvalid
-/// and kNotFound, replicas or priority cannot be told. Source: behaviour-core section 1.
+/// Errors: kForbidden, no policy that selects it may have it (decision 0028); kConflict, another object's binding has
+/// the name; kUnavailable, waiting for dependent overrides; kInvalid and kNotFound, replicas or priority cannot be
+/// told. Source: behaviour-core section 1.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// The policy that decide() would bind this template by, or would have, had it not failed; empty: none.

@@ -1,9 +1,10 @@
 // Rules of the fact sheet that the other tests of decide() pass by.
 #include <gtest/gtest.h>
 
+#include "events/state/api_words.h"
+#include "events/state/policy_author.h"
 #include "services/binder/claim.h"
 #include "services/binder/decide.h"
-#include "services/binder/skipped_apis.h"
 #include "services/binder/templates.h"
 #include "tests/support/given.h"
 
@@ -52,6 +53,97 @@ TEST(BinderRules, AKindThatAUserDefinesIsBoundAtOnce_D_1) {
             std::vector<ObjectKey>{kForeign});
   EXPECT_EQ(history.settle(decide, kForeign), 1);
   EXPECT_EQ(spec_of(history)["resource"]["apiVersion"], Value{"example.com/v1"});
+}
+
+// Decision 0028.
+
+const ObjectKey kSecretKey{"secrets", "default", "s"};
+constexpr const char* kBySecret = R"({"spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "Secret"}]}})";
+
+/// A policy that selects Secrets, as this user has written it.
+Value policy_of(const std::string& user, const std::string& text = kBySecret) {
+  Value policy = json(text);
+  policy.edit("metadata").set("name", "p");
+  policy.edit("metadata").set("namespace", "default");
+  if (!user.empty())
+    policy.edit("metadata").edit("annotations").set(kPolicyAuthorAnnotation, author_text({user, {}, "", {}}));
+  return policy;
+}
+
+/// A Secret that only user ann may read.
+History guarded() {
+  History history;
+  history.accept({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
+  history.object({rbac::kRole, "default", "reader"},
+                 R"({"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}]})");
+  history.object({rbac::kRoleBinding, "default", "ann"},
+                 R"({"roleRef": {"kind": "Role", "name": "reader"}, "subjects": [{"kind": "User", "name": "ann"}]})");
+  history.object(kSecretKey, R"({"apiVersion": "v1", "kind": "Secret"})");
+  return history;
+}
+
+std::string error_of(const History& history, const ObjectKey& key) {
+  const auto decided = decide(history.state(), key, history.now());
+  return decided ? "" : decided.error().message;
+}
+
+TEST(BinderRules, WhatThePolicysAuthorMayNotReadIsNotClaimed) {
+  History history = guarded();
+  history.put(kPolicy, policy_of("mallory"));
+  history.settle(decide, kPolicy);
+  EXPECT_EQ(error_of(history, kSecretKey),
+            "PropagationPolicy default/p selects it and may not have it: its author mallory may not get secrets in "
+            "namespace default");
+  EXPECT_EQ(policy_for(history.state(), kSecretKey), (State::Name{"default", "p"})) << "the Event is about this one";
+  EXPECT_FALSE(has_claim_metadata(history.state().value_of(kSecretKey)));
+
+  Value written = history.state().value_of(kPolicy);
+  written.edit("metadata").edit("annotations").set(kPolicyAuthorAnnotation, author_text({"ann", {}, "", {}}));
+  history.put(kPolicy, written);
+  EXPECT_EQ(history.settle(decide, kSecretKey), 1);
+  EXPECT_TRUE(has_claim_metadata(history.state().value_of(kSecretKey)));
+
+  // Without the right it lets go, and what was bound stays.
+  history.remove({rbac::kRoleBinding, "default", "ann"});
+  EXPECT_TRUE(decide(history.state(), kSecretKey, history.now()).value());
+  history.accept(*decide(history.state(), kSecretKey, history.now()).value());
+  EXPECT_FALSE(has_claim_metadata(history.state().value_of(kSecretKey)));
+  EXPECT_FALSE(history.state().value_of({type::kResourceBinding, "default", "s-secret"}).is_null());
+  EXPECT_NE(error_of(history, kSecretKey), "");
+}
+
+TEST(BinderRules, AnotherPolicyWhoseAuthorMayReadItGetsIt) {
+  History history = guarded();
+  history.put(kPolicy, policy_of("mallory"));
+  history.settle(decide, kPolicy);
+  Value other = policy_of("ann");
+  other.edit("metadata").set("name", "z");
+  const ObjectKey second{type::kPropagationPolicy, "default", "z"};
+  history.put(second, other);
+  history.settle(decide, second);
+  const auto decided = decide(history.state(), kSecretKey, history.now());
+  ASSERT_TRUE(decided && decided.value());
+  const auto* put = std::get_if<BindingPut>(&decided.value()->events.back());
+  ASSERT_NE(put, nullptr);
+  EXPECT_EQ(put->why.steps.front(),
+            "PropagationPolicy default/p selects it and may not have it: its author mallory may not get secrets in "
+            "namespace default");
+  history.accept(*decided.value());
+  EXPECT_EQ(claim_of(history.state().value_of(kSecretKey))->policy, (State::Name{"default", "z"}));
+}
+
+TEST(BinderRules, PoliciesOfNamespacesSelectAllowedKindsOnly) {
+  History history;
+  history.accept({OptionsSet{{{"namespaced-policy-apis", {"apps"}}}}});
+  history.object(kSecretKey, R"({"apiVersion": "v1", "kind": "Secret"})");
+  history.object(kPolicy, kBySecret);
+  history.settle(decide, kPolicy);
+  EXPECT_EQ(error_of(history, kSecretKey),
+            "PropagationPolicy default/p selects it and may not have it: policies of namespaces may not select Secret: "
+            "it is not among --namespaced-policy-apis");
+  history.object(kClusterPolicy, kBySecret);
+  history.settle(decide, kClusterPolicy);
+  EXPECT_EQ(history.settle(decide, kSecretKey), 1) << "a cluster-scoped policy may";
 }
 
 TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondSaysSo_N_2) {
@@ -106,7 +198,7 @@ TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
   const auto skipped = [](std::vector<std::string> words, const char* api_version, const char* kind) {
     FleetOptions options;
     options.skipped_apis = std::move(words);
-    return skips_api(options, api_version, kind);
+    return names_api(options.skipped_apis, api_version, kind);
   };
   EXPECT_FALSE(skipped({}, "apps/v1", "Deployment"));
   EXPECT_TRUE(skipped({"apps"}, "apps/v1", "Deployment"));
@@ -120,11 +212,11 @@ TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
   EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "v1", "ConfigMap"));
   EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "example.com/v1", "Secret"));
   for (const char* word : {"apps", "apps/v1", "apps/v1/Deployment", "v1/Pod,Secret"}) {
-    EXPECT_TRUE(check_skipped_api(word)) << word;
+    EXPECT_TRUE(check_api_word(word)) << word;
   }
   for (const char* word : {"", "apps/", "apps/v1/", "v1/", "v1/Pod,", "a/b/C/d", "apps//Deployment", "v1/Pod,v1/Secret",
                            "apps,batch", "apps/v1,v2"}) {
-    const auto checked = check_skipped_api(word);
+    const auto checked = check_api_word(word);
     ASSERT_FALSE(checked) << word;
     EXPECT_NE(checked.error().message.find(std::string{"\""} + word + "\""), std::string::npos);
   }

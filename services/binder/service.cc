@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/state/policy.h"
+#include "events/state/policy_author.h"
 #include "events/state/served.h"
 #include "services/binder/claim.h"
 #include "services/binder/decide.h"
@@ -40,6 +41,8 @@ class BinderService final : public Service {
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
       return on_start(state, wake);
     }
+    // The authors of policies may read other objects now.
+    if (rbac::is_rbac(change.object.type) && state.options().checks_policy_authors()) on_start(state, wake);
     if (change.object.type == kOverridePolicy || change.object.type == kClusterOverridePolicy) return;
     wake_reinterpreted(state, change, wake);
     if (!binder::propagates(state.options(), change.object, change.latest())) return;
@@ -99,7 +102,8 @@ class BinderService final : public Service {
     const Policy before = change.created() ? Policy{} : policy_from(change.before);
     const Policy after = change.removed() ? Policy{} : policy_from(change.after);
     if (!change.created() && !change.removed() && before.generation == after.generation &&
-        before.permanent_id == after.permanent_id && before.deleting == after.deleting) {
+        before.permanent_id == after.permanent_id && before.deleting == after.deleting &&
+        annotation_of(change.before, kPolicyAuthorAnnotation) == annotation_of(change.after, kPolicyAuthorAnnotation)) {
       return;  // D-36: only labels, annotations or finalizers
     }
     const auto add = [&](const std::vector<ObjectKey>& keys) { wake.insert(wake.end(), keys.begin(), keys.end()); };

@@ -144,10 +144,11 @@ void delete_former(const State& state, const std::vector<ObjectKey>& present, co
   }
 }
 
-void render_targets(const State& state, const Object& object, const Binding& binding, const Value& source_object,
+void render_targets(const State& state, const Object& object, const Binding& binding, const ObjectKey& source_key,
                     const std::vector<ObjectKey>& present, UtcMillis now, Decision& decision, Outcome& outcome) {
   const std::vector<Target> targets = targets_of(object.value["spec"]);
-  const Overrides overrides{state, source_object};
+  const Value& source_object = state.value_of(source_key);
+  const Overrides overrides{state, source_key, source_object};
   for (const Target& target : targets) {
     const Cluster* cluster = state.cluster(target.cluster);
     if (cluster == nullptr) continue;
@@ -216,17 +217,18 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
   if (purging) return non_empty(std::move(decision));  // B-2: nothing new anywhere before the old cluster is clean
 
   Outcome outcome{key};
-  const auto source_key = bound_template(state, key, spec["resource"]);
-  if (!source_key) {
-    for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, source_key.error());
+  const auto bound = bound_template(state, key, spec["resource"]);
+  if (!bound) {
+    for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, bound.error());
     outcome.report(object, decision);
     return non_empty(std::move(decision));
   }
-  const Value& source_object = state.value_of(source_key.value().value_or(ObjectKey{}));
+  const ObjectKey source_key = bound.value().value_or(ObjectKey{});
+  const Value& source_object = state.value_of(source_key);
   // A binding of an object that was deleted and made anew is on its way out, too (D-30).
   const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
   if (source_object.is_null() || another) return non_empty(std::move(decision));
-  render_targets(state, object, binding, source_object, present, now, decision, outcome);
+  render_targets(state, object, binding, source_key, present, now, decision, outcome);
   outcome.report(object, decision);
   return outcome.concluded(std::move(decision));
 }
@@ -234,7 +236,7 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
 std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,
                                                 UtcMillis now) {
   if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return std::nullopt;
-  const Overrides overrides{state, object.value};
+  const Overrides overrides{state, key, object.value};
   Decision decision;
   Outcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {

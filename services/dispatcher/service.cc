@@ -1,6 +1,7 @@
 #include "services/dispatcher/service.h"
 
 #include "events/state/drift.h"
+#include "events/state/policy_author.h"
 #include "events/state/work.h"
 #include "services/dispatcher/apply_work.h"
 #include "services/dispatcher/decide.h"
@@ -39,13 +40,12 @@ class DispatcherService final : public Service {
       }
     } else if (key.type == type::kNamespace) {
       if (!change.removed() && !deleting(change.after)) wake.push_back(key);
-      if (change.created() && !cluster_of_space(key.name).empty()) {  // a member is ready to get Works
-        wake_all(state, type::kNamespace, wake);
-        wake_all(state, type::kResourceBinding, wake);
-        wake_all(state, type::kClusterResourceBinding, wake);
-      }
-    } else if (key.type == kFleetOptionsType) {  // other namespaces are left out
-      wake_all(state, type::kNamespace, wake);
+      // A member is ready to get Works.
+      if (change.created() && !cluster_of_space(key.name).empty()) wake_rendered(state, wake);
+    } else if (key.type == kFleetOptionsType) {  // other namespaces are left out, or other overrides
+      wake_rendered(state, wake);
+    } else if (rbac::is_rbac(key.type)) {  // authors of overrides may read other objects now
+      if (state.options().checks_policy_authors()) wake_rendered(state, wake);
     } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
       dispatcher::wake_overridden(state, change, wake);
     } else if (interpreter::interprets(key.type)) {
@@ -64,9 +64,7 @@ class DispatcherService final : public Service {
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
-    wake_all(state, type::kNamespace, wake);
-    wake_all(state, type::kResourceBinding, wake);
-    wake_all(state, type::kClusterResourceBinding, wake);
+    wake_rendered(state, wake);
     for (const auto& [name, work] : state.objects(type::kWork)) {
       if (wants_dispatch(work.value) || reverts_limited(work.value)) wake.push_back({type::kWork, name.ns, name.name});
     }
@@ -85,6 +83,13 @@ class DispatcherService final : public Service {
   }
 
  private:
+  /// All that Works are rendered from.
+  static void wake_rendered(const State& state, std::vector<ObjectKey>& wake) {
+    wake_all(state, type::kNamespace, wake);
+    wake_all(state, type::kResourceBinding, wake);
+    wake_all(state, type::kClusterResourceBinding, wake);
+  }
+
   /// What a kind's manifests say of replicas, and what members keep, may be told differently now.
   static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/dispatch.h"
+#include "events/state/policy_author.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 
@@ -66,7 +67,10 @@ void wake_selected(const State& state, const Value& object, std::vector<ObjectKe
 }  // namespace
 
 void wake_overridden(const State& state, const Change& policy, std::vector<ObjectKey>& wake) {
-  if (policy.before["spec"] == policy.after["spec"]) return;
+  if (policy.before["spec"] == policy.after["spec"] &&
+      annotation_of(policy.before, kPolicyAuthorAnnotation) == annotation_of(policy.after, kPolicyAuthorAnnotation)) {
+    return;
+  }
   const size_t first = wake.size();
   wake_selected(state, policy.before, wake);
   wake_selected(state, policy.after, wake);

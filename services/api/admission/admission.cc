@@ -255,7 +255,8 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
 
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user};
+  const Write write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user,
+                    admission.author};
   Causes own;
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
@@ -378,7 +379,8 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
   if (!readable && kind.builtin) return readable.error();
   const Rules* rules = rules_of(kind);
   if (readable && rules != nullptr && rules->fill != nullptr) {
-    rules->fill(object, Write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user});
+    rules->fill(object, Write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user,
+                              admission.author});
   }
   return object;
 }
@@ -427,7 +429,8 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(Value merged, begin_status_update(admission, old, std::move(object)));
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user};
+  const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user,
+                    admission.author};
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Value written = Value::object();
   for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);

@@ -33,6 +33,7 @@ struct Admission {
   Value user;               ///< who asks: authentication.k8s.io UserInfo
   /// Addresses in them may not be named as the control plane's to call; nullptr: none.
   const Networks* denied_networks = nullptr;
+  std::string author;  ///< of policies: who asks, for kPolicyAuthorAnnotation; empty: it is not recorded
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;
 };

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "events/state/object.h"
+#include "events/state/policy_author.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
@@ -35,7 +36,7 @@ void check_selector_namespaces(const Value& object, const Write& write, Causes& 
   }
 }
 
-void fill_policy(Value& object, const Write& write) {
+void fill_propagation(Value& object, const Write& write) {
   if (write.old == nullptr && object["metadata"]["labels"].contains(permanent_id(write))) {
     // Whoever copies a policy copies its identity with it; a new one gets its own when it is first reconciled.
     object.edit("metadata").edit("labels").erase(permanent_id(write));
@@ -67,6 +68,24 @@ void fill_policy(Value& object, const Write& write) {
   if (application["purgeMode"].as_string() == "Gracefully" && application["gracePeriodSeconds"].is_null()) {
     spec.edit("failover").edit("application").set("gracePeriodSeconds", 600);
   }
+}
+
+/// Decision 0028. What a client sends under the annotation's name does not count.
+void fill_author(Value& object, const Write& write) {
+  const std::string before{write.old == nullptr ? "" : annotation_of(*write.old, kPolicyAuthorAnnotation)};
+  const bool written = write.old == nullptr || (*write.old)["spec"] != object["spec"];
+  const bool record = written || (before.empty() && !write.author.empty());
+  const std::string author = record ? std::string{write.author} : before;
+  if (!author.empty()) {
+    object.edit("metadata").edit("annotations").set(kPolicyAuthorAnnotation, author);
+  } else if (object["metadata"]["annotations"].contains(kPolicyAuthorAnnotation)) {
+    object.edit("metadata").edit("annotations").erase(kPolicyAuthorAnnotation);
+  }
+}
+
+void fill_policy(Value& object, const Write& write) {
+  fill_propagation(object, write);
+  fill_author(object, write);
 }
 
 void check_affinity(const Value& affinity, const std::string& field, Causes& causes) {
@@ -256,8 +275,10 @@ void check_policy(const Value& object, const Write& write, Causes& causes) {
 // --- OverridePolicy and ClusterOverridePolicy
 
 void fill_override(Value& object, const Write& write) {
-  if (is_cluster_scoped(write) || !object["spec"].is_object()) return;
-  fill_selector_namespaces(object.edit("spec"), object["metadata"]["namespace"]);
+  if (!is_cluster_scoped(write) && object["spec"].is_object()) {
+    fill_selector_namespaces(object.edit("spec"), object["metadata"]["namespace"]);
+  }
+  fill_author(object, write);
 }
 
 void check_pointer(const Value& pointer, const std::string& field, Causes& causes) {

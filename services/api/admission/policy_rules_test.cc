@@ -169,6 +169,45 @@ TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, ap
   EXPECT_EQ(made.value()["spec"]["resourceSelectors"][0]["namespace"].as_string(), "default");
 }
 
+TEST(PolicyAdmission, TheAuthorIsWhoWroteTheSpecAndNobodyElse) {
+  const char* const annotation = "policy.shiplog.io/author";
+  const auto author_of = [&](const Result<Value>& admitted) {
+    EXPECT_TRUE(admitted.has_value()) << message_of(admitted);
+    return admitted ? admitted.value()["metadata"]["annotations"][annotation].str() : "";
+  };
+  for (const char* type : {kOverrides, "propagationpolicies.policy.karmada.io"}) {
+    Value object = json(R"({"metadata":{"name":"o","namespace":"default"},"spec":{"resourceSelectors":[
+        {"apiVersion":"v1","kind":"Secret"}],"overrideRules":[{"overriders":{}}]}})");
+    if (type != kOverrides) object.edit("spec").erase("overrideRules");
+    object.edit("metadata").edit("annotations").set(annotation, "root");
+    const auto as = [&](const std::string& author, const Value* old, Value wanted) {
+      Admission admission = admission_for(type, old == nullptr ? "" : "o");
+      admission.author = author;
+      return old == nullptr ? admit_create(admission, std::move(wanted))
+                            : admit_update(admission, *old, std::move(wanted));
+    };
+    EXPECT_EQ(author_of(as("", nullptr, object)), "") << "what a client says does not count";
+    const auto created = as("ann", nullptr, object);
+    EXPECT_EQ(author_of(created), "ann");
+    Value old = created.value();
+    old.edit("metadata").set("uid", "u");
+    old.edit("metadata").set("resourceVersion", "7");
+    Value labelled = old;
+    labelled.edit("metadata").edit("labels").set("a", "b");
+    labelled.edit("metadata").edit("annotations").set(annotation, "root");
+    EXPECT_EQ(author_of(as("bob", &old, labelled)), "ann");
+    labelled.edit("metadata").erase("annotations");
+    EXPECT_EQ(author_of(as("bob", &old, labelled)), "ann");
+    Value changed = old;
+    changed.edit("spec").edit("resourceSelectors").edit_items()[0].set("kind", "ConfigMap");
+    EXPECT_EQ(author_of(as("bob", &old, changed)), "bob");
+    EXPECT_EQ(author_of(as("", &old, changed)), "") << "while the check is off, no author is known";
+    Value unknown = old;
+    unknown.edit("metadata").erase("annotations");
+    EXPECT_EQ(author_of(as("bob", &unknown, unknown)), "bob") << "any write records one";
+  }
+}
+
 TEST(OverrideAdmission, NoPathLeadsToTheIdentityOfAnObject) {
   Value policy = json(R"({"metadata":{"name":"o"},"spec":{"overrideRules":[{"overriders":{
       "plaintext":[{"path":"/apiVersion","operator":"replace","value":"rbac.authorization.k8s.io/v1"},

@@ -19,6 +19,7 @@ struct Write {
   UtcMillis now;
   std::string_view subresource = {};  ///< of a status write: "status" or "approval"; else "finalize" or none
   const Value* user = nullptr;        ///< who asks, as a UserInfo; nullptr: nobody in particular
+  std::string_view author = {};       ///< see Admission
 };
 
 /// What schemas cannot say about a kind. All of these run on objects whose fields have the types the schema gives them,

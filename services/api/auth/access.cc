@@ -33,8 +33,14 @@ std::optional<Error> Access::refuse_owned(const User& user, const ObjectKey& key
   return api::refuse_owned(policy_, user, key, old, object);
 }
 
+bool Access::records_authors() const {
+  const std::shared_lock lock{mutex_};
+  return records_authors_;
+}
+
 void Access::load(const State& state) {
   const std::unique_lock lock{mutex_};
+  records_authors_ = state.options().checks_policy_authors();
   for (const char* type : {rbac::kRole, rbac::kClusterRole, rbac::kRoleBinding, rbac::kClusterRoleBinding}) {
     for (const auto& [name, object] : state.objects(type)) policy_.put({type, name.ns, name.name}, object.value);
   }
@@ -43,6 +49,10 @@ void Access::load(const State& state) {
 void Access::on_folded(const State& state, const DecodedRecord& record, const Folded& folded) {
   bool roles_changed = false;
   for (const Change& change : folded.changes) {
+    if (change.object.type == kFleetOptionsType) {
+      const std::unique_lock lock{mutex_};
+      records_authors_ = state.options().checks_policy_authors();
+    }
     if (!rbac::is_rbac(change.object.type)) continue;
     roles_changed = roles_changed || change.object.type == rbac::kClusterRole;
     const std::unique_lock lock{mutex_};

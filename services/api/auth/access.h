@@ -14,7 +14,7 @@ namespace shiplog::api {
 
 /// Who may do what, now: the roles and bindings in the state. Asked on any thread, kept up to date on the fold thread,
 /// so that whoever was answered that a binding is gone is held to it at once.
-/// Threads: decide(), held(), escalation() and refuse_owned() from any; the rest on the executor.
+/// Threads: decide(), held(), escalation(), refuse_owned() and records_authors() from any; the rest on the executor.
 class Access final : public Observer {
  public:
   /// AUTHZ-1 to AUTHZ-3.
@@ -25,6 +25,9 @@ class Access final : public Observer {
   /// See rbac/owned_kinds.h.
   std::optional<Error> refuse_owned(const User& user, const ObjectKey& key, const Value& old,
                                     const Value& object) const;
+
+  /// --enable-policy-author-check is in force: policies are written with their author (decision 0028).
+  bool records_authors() const;
 
   /// Takes in what a restored state holds.
   void load(const State& state);
@@ -40,6 +43,7 @@ class Access final : public Observer {
 
   mutable std::shared_mutex mutex_;
   RbacPolicy policy_;
+  bool records_authors_ = false;
   Replica* replica_ = nullptr;  // set by begin()
   std::string user_agent_;
 };

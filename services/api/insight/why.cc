@@ -13,6 +13,7 @@
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "services/api/insight/policy_objections.h"
 #include "services/api/insight/render.h"
 
 namespace shiplog::api {
@@ -35,7 +36,8 @@ class Answer {
                                   {"revision", question_.at.value_or(view_.revision()).value},
                                   {"object", to_value(template_)}});
     if (binding_.is_null()) {
-      answer.set("summary", without_binding());
+      SHIPLOG_TRY(std::string summary, without_binding());
+      answer.set("summary", std::move(summary));
       return answer;
     }
     answer.set("binding", to_value(binding_key_));
@@ -118,7 +120,7 @@ class Answer {
   }
 
   /// What is said of a template that has not been bound.
-  std::string without_binding() const {
+  Result<std::string> without_binding() const {
     const auto claim = claim_of(template_value_);
     const std::string holder = !claim ? ""
                                : claim->policy.ns.empty()
@@ -128,6 +130,12 @@ class Answer {
       return holder +
              " has it, but has not been applied to it: with spec.activationPreference Lazy that waits for the next "
              "change of the template; it is in no member";
+    }
+    SHIPLOG_TRY(const auto objections, policy_objections(view_, question_.at, template_, template_value_));
+    if (!objections.empty()) {
+      std::string all = "no policy has it, and it is in no member";
+      for (const std::string& one : objections) all += "; " + one;
+      return all;
     }
     return "no policy has it: it has no binding, and is in no member; if a policy selects it and cannot have it, its "
            "Events say why";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "events/state/policy_author.h"
 #include "services/dispatcher/authority.h"
 #include "services/dispatcher/overrides/overriders.h"
 
@@ -68,14 +69,22 @@ bool selected_alike(const Value& a, const Value& b) { return a["metadata"]["labe
 
 }  // namespace
 
-Overrides::Policies Overrides::select(const State& state, const std::string& policy_ns, const Value& object) {
+Overrides::Policies Overrides::select(const std::string& policy_ns, const Value& object,
+                                      std::vector<std::string>& refused) const {
   const Value& meta = object["metadata"];
   std::vector<std::pair<SelectorMatch, const OverridePolicy*>> found;
-  for (const std::string_view name : state.override_candidates(
+  for (const std::string_view name : state_.override_candidates(
            policy_ns, object["kind"].as_string(), meta["namespace"].as_string(), meta["name"].as_string())) {
-    const auto policy = state.override_policies().find(State::Name{policy_ns, std::string{name}});
+    const auto policy = state_.override_policies().find(State::Name{policy_ns, std::string{name}});
     const SelectorMatch rank = match(policy->second, object);
-    if (rank != SelectorMatch::kNone) found.emplace_back(rank, &policy->second);
+    if (rank == SelectorMatch::kNone) continue;
+    const ObjectKey of_policy{policy_ns.empty() ? type::kClusterOverridePolicy : type::kOverridePolicy, policy_ns,
+                              std::string{name}};
+    if (const std::string why_not = policy_objection(state_, of_policy, key_, object); !why_not.empty()) {
+      refused.push_back(called(policy->second) + ": not applied, " + why_not);
+      continue;
+    }
+    found.emplace_back(rank, &policy->second);
   }
   // B-17. By name they are sorted already.
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -84,19 +93,20 @@ Overrides::Policies Overrides::select(const State& state, const std::string& pol
   return policies;
 }
 
-Overrides::Overrides(const State& state, const Value& object) : state_{state}, object_{object} {
+Overrides::Overrides(const State& state, ObjectKey key, const Value& object)
+    : state_{state}, key_{std::move(key)}, object_{object} {
   if (state.override_policies().empty()) return;
-  cluster_policies_ = select(state, "", object);
-  const std::string ns = object["metadata"]["namespace"].str();
-  if (!ns.empty()) policies_ = select(state, ns, object);
+  cluster_policies_ = select("", object, refused_);
+  if (!key_.ns.empty()) policies_ = select(key_.ns, object, refused_);
 }
 
 Result<Overrides::Overridden> Overrides::apply(Value manifest, const Cluster& cluster) const {
-  Overridden result{std::move(manifest), {}, {}, {}};
+  Overridden result{std::move(manifest), {}, {}, refused_};
   SHIPLOG_TRY(apply_rules(rules_for(cluster_policies_, cluster), object_, cluster, result, result.applied_cluster));
-  const std::string ns = object_["metadata"]["namespace"].str();
-  if (ns.empty()) return result;
-  const Policies policies = selected_alike(result.manifest, object_) ? policies_ : select(state_, ns, result.manifest);
+  if (key_.ns.empty()) return result;
+  std::vector<std::string> refused;
+  const bool alike = selected_alike(result.manifest, object_);
+  const Policies policies = alike ? policies_ : select(key_.ns, result.manifest, refused);
   SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), object_, cluster, result, result.applied_namespaced));
   return result;
 }

@@ -11,14 +11,14 @@ namespace shiplog::dispatcher {
 /// Source: behaviour-core B-16 to B-21.
 class Overrides {
  public:
-  /// Both are kept by reference.
-  Overrides(const State& state, const Value& object);
+  /// `object`: of this key. Both state and object are kept by reference.
+  Overrides(const State& state, ObjectKey key, const Value& object);
 
   struct Overridden {
     Value manifest;
     Value applied_cluster;           ///< [{policyName, overriders}] sorted by policy; null: none applied
     Value applied_namespaced;        ///< the same of OverridePolicies
-    std::vector<std::string> steps;  ///< which rule of which policy changed what, in order
+    std::vector<std::string> steps;  ///< which rule of which policy changed what, in order; which may not (0028)
   };
   /// `manifest` for one cluster: cluster override policies, then those of the namespace. Errors:
   /// kInvalid, and those of check_authority() after each rule; with policy, cluster, rule and reason (B-21).
@@ -26,11 +26,14 @@ class Overrides {
 
  private:
   using Policies = std::vector<const OverridePolicy*>;
-  static Policies select(const State& state, const std::string& policy_ns, const Value& object);
+  /// The least specific first. `refused`: says of the others that select it why they may not.
+  Policies select(const std::string& policy_ns, const Value& object, std::vector<std::string>& refused) const;
 
   const State& state_;
+  const ObjectKey key_;
   const Value& object_;
-  Policies cluster_policies_, policies_;  // the least specific first
+  Policies cluster_policies_, policies_;
+  std::vector<std::string> refused_;
 };
 
 /// What differs between two values, as "PATH: before -> after"; at most 16 lines, without values if these are secret.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/test_values.h"
+#include "events/state/policy_author.h"
 #include "tests/support/stage.h"
 
 namespace shiplog::dispatcher {
@@ -38,8 +39,11 @@ class Overriding : public ::testing::Test {
   static std::string rules(const std::string& selectors, const std::string& list) {
     return R"({"resourceSelectors": )" + selectors + R"(, "overrideRules": [)" + list + "]}";
   }
+  static ObjectKey key_of(const Value& object) {
+    return {"configmaps", object["metadata"]["namespace"].str(), object["metadata"]["name"].str()};
+  }
   Overrides::Overridden apply(const std::string& cluster, const Value& object) {
-    auto result = Overrides{stage.state(), object}.apply(object, *stage.state().cluster(cluster));
+    auto result = Overrides{stage.state(), key_of(object), object}.apply(object, *stage.state().cluster(cluster));
     EXPECT_TRUE(result) << result.error().message;
     return result ? result.value() : Overrides::Overridden{};
   }
@@ -75,6 +79,32 @@ TEST_F(Overriding, ReachesItsOwnNamespaceOnly_B_16) {
   policy("default", "a", rules(kAll, trace("own")));
   EXPECT_TRUE(applied("own"));
   EXPECT_TRUE(annotation_of(apply("m1", unbound).manifest, "own").empty()) << "cluster-scoped objects have none";
+}
+
+TEST_F(Overriding, WhatItsAuthorMayNotReadIsNotOverridden) {
+  policy("default", "a", rules(kAll, trace("namespaced")));
+  policy("", "b", rules(kAll, trace("cluster")));
+  stage.write({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
+  EXPECT_FALSE(applied("namespaced")) << "no author is recorded";
+  const auto written_by = [&](const ObjectKey& key, const char* user) {
+    Value object = stage.state().value_of(key);
+    object.edit("metadata").edit("annotations").set(kPolicyAuthorAnnotation, author_text({user, {}, "", {}}));
+    stage.put(key, object);
+  };
+  written_by({type::kOverridePolicy, "default", "a"}, "ann");
+  written_by({type::kClusterOverridePolicy, "", "b"}, "ann");
+  EXPECT_EQ(
+      apply("m1", config).steps,
+      (std::vector<std::string>{
+          "cluster override policy(b): not applied, its author ann may not get configmaps in namespace default",
+          "override policy(default/a): not applied, its author ann may not get configmaps in namespace default"}));
+  stage.put({rbac::kClusterRole, "", "reader"},
+            json(R"({"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}]})"));
+  stage.put(
+      {rbac::kRoleBinding, "default", "ann"},
+      json(R"({"roleRef": {"kind": "ClusterRole", "name": "reader"}, "subjects": [{"kind": "User", "name": "ann"}]})"));
+  EXPECT_TRUE(applied("namespaced"));
+  EXPECT_TRUE(applied("cluster"));
 }
 
 TEST_F(Overriding, MostSpecificThenLastNameHasTheFinalSay_B_17) {
@@ -146,7 +176,7 @@ TEST_F(Overriding, SaysWhichRuleChangedWhat) {
 
 TEST_F(Overriding, AnErrorNamesPolicyClusterAndRule_B_21) {
   policy("default", "bad", rules(kAll, R"({"overriders": {"plaintext": [{"path": "/none", "operator": "remove"}]}})"));
-  const auto result = Overrides{stage.state(), config}.apply(config, *stage.state().cluster("m1"));
+  const auto result = Overrides{stage.state(), key_of(config), config}.apply(config, *stage.state().cluster("m1"));
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().message.starts_with(
       "Apply override policy(default/bad) for cluster(m1) failed: rule 1: plaintext: the JSON patch cannot be applied"))

@@ -22,21 +22,22 @@ std::string not_found(const std::string& role_kind, const std::string& name) {
 
 /// The index key of a subject, and how it is named in a reason. Empty key: nobody is meant.
 std::pair<std::string, std::string> read_subject(const Value& subject, const std::string& ns) {
+  const rbac::Subject meant = rbac::subject_from(subject, ns);
   const std::string kind = subject["kind"].str();
-  const std::string name = subject["name"].str();
-  if (kind == "User") return {user_key(name), "User " + quote(name)};
-  if (kind == "Group") return {group_key(name), "Group " + quote(name)};
-  if (kind != "ServiceAccount") return {};
+  switch (meant.kind) {
+    case rbac::Subject::Kind::kNothing:
+      return {};
+    case rbac::Subject::Kind::kUserName:
+      break;
+    case rbac::Subject::Kind::kGroupName:
+      return {group_key(meant.name), "Group " + quote(meant.name)};
+  }
+  if (kind != "ServiceAccount") return {user_key(meant.name), "User " + quote(meant.name)};
   const std::string in = subject["namespace"].is_empty() ? ns : subject["namespace"].str();
-  if (in.empty()) return {};
-  return {user_key(kServiceAccountPrefix + in + ":" + name), "ServiceAccount " + quote(name + "/" + in)};
+  return {user_key(meant.name), "ServiceAccount " + quote(subject["name"].str() + "/" + in)};
 }
 
 }  // namespace
-
-bool rbac::is_rbac(std::string_view type) {
-  return type == kRole || type == kClusterRole || type == kRoleBinding || type == kClusterRoleBinding;
-}
 
 void RbacPolicy::put(const ObjectKey& key, const Value& object) {
   if (key.type == rbac::kRole || key.type == rbac::kClusterRole) {

@@ -11,16 +11,6 @@
 
 namespace shiplog::api {
 
-namespace rbac {
-inline constexpr const char* kGroup = "rbac.authorization.k8s.io";
-inline constexpr const char* kRole = "roles.rbac.authorization.k8s.io";
-inline constexpr const char* kClusterRole = "clusterroles.rbac.authorization.k8s.io";
-inline constexpr const char* kRoleBinding = "rolebindings.rbac.authorization.k8s.io";
-inline constexpr const char* kClusterRoleBinding = "clusterrolebindings.rbac.authorization.k8s.io";
-/// One of the four above.
-bool is_rbac(std::string_view type);
-}  // namespace rbac
-
 /// What the stored roles and bindings permit. Kept up to date object by object and indexed by subject, so that a
 /// decision looks at nothing but the bindings that name the user or one of the groups.
 class RbacPolicy {

@@ -1,6 +1,7 @@
 #include "services/api/auth/rbac/rule.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -13,32 +14,10 @@ using Texts = std::vector<std::string>;
 
 bool holds(const Texts& texts, std::string_view text) { return std::ranges::find(texts, text) != texts.end(); }
 
-Texts texts_of(const Value& list) {
-  Texts texts;
-  for (const Value& item : list.items()) texts.push_back(item.str());
-  return texts;
-}
-
 Value list_of(const Texts& texts) {
   Value::Array items;
   for (const std::string& text : texts) items.emplace_back(text);
   return Value::array(std::move(items));
-}
-
-/// `rule` is "*", the resource itself ("pods", "pods/log"), or "*/log".
-bool resource_matches(std::string_view rule, std::string_view resource, std::string_view subresource) {
-  if (rule == "*") return true;
-  if (subresource.empty()) return rule == resource;
-  const size_t slash = rule.find('/');
-  if (slash == std::string_view::npos || rule.substr(slash + 1) != subresource) return false;
-  return rule.substr(0, slash) == resource || rule.substr(0, slash) == "*";
-}
-
-bool url_matches(std::string_view rule, std::string_view path) {
-  if (rule == "*" || rule == path) return true;
-  if (!rule.ends_with('*')) return false;
-  while (rule.ends_with('*')) rule.remove_suffix(1);
-  return path.starts_with(rule);
 }
 
 bool verb_covered(const Rule& held, const std::string& verb) {
@@ -56,7 +35,7 @@ bool covers(const Rule& held, const Rule& piece) {
   if (!verb_covered(held, piece.verbs.front())) return false;
   if (!piece.non_resource_urls.empty()) {
     return std::ranges::any_of(held.non_resource_urls, [&](const std::string& url) {
-      return url_matches(url, piece.non_resource_urls.front());
+      return rbac::url_matches(url, piece.non_resource_urls.front());
     });
   }
   if (!holds(held.api_groups, "*") && !holds(held.api_groups, piece.api_groups.front())) return false;
@@ -90,17 +69,6 @@ void print(std::string& text, const char* name, const Texts& texts) {
 
 }  // namespace
 
-bool in_group(const User& user, std::string_view group) { return holds(user.groups, group); }
-
-Rules rules_from(const Value& rules) {
-  Rules read;
-  for (const Value& rule : rules.items()) {
-    read.push_back({texts_of(rule["verbs"]), texts_of(rule["apiGroups"]), texts_of(rule["resources"]),
-                    texts_of(rule["resourceNames"]), texts_of(rule["nonResourceURLs"])});
-  }
-  return read;
-}
-
 Value to_value(const Rules& rules) {
   Value list = Value::array();
   for (const Rule& rule : rules) {
@@ -122,19 +90,6 @@ std::string to_string(const Rule& rule) {
   print(text, "ResourceNames", rule.resource_names);
   print(text, "Verbs", rule.verbs);
   return text + "}";
-}
-
-bool allows(const Rule& rule, const Attributes& wanted) {
-  if (!holds(rule.verbs, "*") && !holds(rule.verbs, wanted.verb)) return false;
-  if (!wanted.is_resource) {
-    return std::ranges::any_of(rule.non_resource_urls,
-                               [&](const std::string& url) { return url_matches(url, wanted.path); });
-  }
-  if (!holds(rule.api_groups, "*") && !holds(rule.api_groups, wanted.group)) return false;
-  if (!rule.resource_names.empty() && !holds(rule.resource_names, wanted.name)) return false;
-  return std::ranges::any_of(rule.resources, [&](const std::string& resource) {
-    return resource_matches(resource, wanted.resource, wanted.subresource);
-  });
 }
 
 size_t combinations(const Rules& rules) {

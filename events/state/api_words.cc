@@ -1,8 +1,8 @@
-#include "services/binder/skipped_apis.h"
+#include "events/state/api_words.h"
 
 #include <algorithm>
 
-namespace shiplog::binder {
+namespace shiplog {
 namespace {
 
 /// `word` in its parts; an empty kind list means all kinds, no version all versions.
@@ -36,12 +36,12 @@ bool any_kind(std::string_view kinds, Each each) {
 
 }  // namespace
 
-bool skips_api(const FleetOptions& options, std::string_view api_version, std::string_view kind) {
-  if (options.skipped_apis.empty()) return false;
+bool names_api(const std::vector<std::string>& words, std::string_view api_version, std::string_view kind) {
+  if (words.empty()) return false;
   const size_t slash = api_version.find('/');
   const std::string_view group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
   const std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  return std::ranges::any_of(options.skipped_apis, [&](const std::string& word) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
     const Api api = api_of(word);
     if (api.group != group) return false;
     if (api.version.empty()) return true;
@@ -50,7 +50,7 @@ bool skips_api(const FleetOptions& options, std::string_view api_version, std::s
   });
 }
 
-Result<void> check_skipped_api(const std::string& word) {
+Result<void> check_api_word(const std::string& word) {
   const auto slashes = std::ranges::count(word, '/');
   const Api api = api_of(word);
   const auto one_word = [](std::string_view part) { return part.find(',') == std::string_view::npos; };
@@ -61,4 +61,4 @@ Result<void> check_skipped_api(const std::string& word) {
                "\"" + word + "\" is none of GROUP, GROUP/VERSION, GROUP/VERSION/KIND,KIND and v1/KIND,KIND"};
 }
 
-}  // namespace shiplog::binder
+}  // namespace shiplog
