@@ -14,7 +14,7 @@ struct Option {
 };
 
 // Sorted by name.
-constexpr std::array<Option, 7> kOptions = {{{"controllers", &FleetOptions::controllers},
+constexpr std::array<Option, 9> kOptions = {{{"controllers", &FleetOptions::controllers},
                                              {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
                                              {"enable-policy-author-check", &FleetOptions::policy_author_check},
                                              {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},

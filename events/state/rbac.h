@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ struct Attributes {
 /// One PolicyRule of a Role or ClusterRole.
 struct Rule {
   std::vector<std::string> verbs, api_groups, resources, resource_names, non_resource_urls;
-  bool operator==(const Rule&) const = default;
+  auto operator<=>(const Rule&) const = default;
 };
 using Rules = std::vector<Rule>;
 
