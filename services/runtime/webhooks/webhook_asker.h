@@ -24,8 +24,8 @@ class WebhookAsker final : public Asker {
     Executor* executor = nullptr;
     Random* random = nullptr;
     std::string user_agent;
-    std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
-    size_t at_once = 16;                              ///< of each address
+    std::shared_ptr<const Networks> denied_networks = {};  ///< see HttpClient::Options
+    size_t at_once = 16;                                   ///< of each address
     size_t most_answer_bytes = 4U << 20U;
   };
   explicit WebhookAsker(Options options);
