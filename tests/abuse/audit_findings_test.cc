@@ -1,6 +1,6 @@
 // The six findings of the security audit of Karmada by Shielder for OSTIF and CNCF (report of January 2025,
 // Karmada 1.11), asked of shiplog. Where shiplog lacks the feature that a finding is about, the test is about what it
-// has in its place. 5, denial of service by Lua scripts, has tests of its own: see the table in docs/security.md.
+// has in its place. 5, denial of service by Lua scripts: see interpreter_test.cc.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
