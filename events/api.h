@@ -41,6 +41,9 @@ struct DeletionRequested {
   int64_t grace_seconds = 0;
   /// "Background", "Foreground" (adds the foregroundDeletion finalizer) or "Orphan" (adds the orphan finalizer).
   std::string propagation = "Background";
+  /// What the deletion follows from: the object's namespace, owner or definition, which is being deleted or gone;
+  /// empty: somebody asked for it.
+  ObjectKey because = {};
   bool operator==(const DeletionRequested&) const = default;
 };
 

@@ -45,6 +45,9 @@ struct WorkApplyFailed {
 struct WorkStatusObserved {
   ObjectKey work;
   Value manifest_statuses;  ///< array, as Work.status.manifestStatuses
+  /// All of it was read from objects with the manifests of this generation of the Work; 0: not said. Folds into
+  /// condition StatusCollected.
+  int64_t generation = 0;
   bool operator==(const WorkStatusObserved&) const = default;
 };
 
@@ -69,10 +72,15 @@ struct WorksSynced {
   std::string reason;   ///< "SyncWorkFailed" or "SyncWorkSucceed"
   std::string message;  ///< what stopped each target
   Explanation why;
+  int64_t generation = 0;  ///< of the binding that the targets were rendered from; 0: not said
   bool operator==(const WorksSynced&) const = default;
 };
 
-/// The condition that WorksSynced folds into; it is there once something has failed.
+/// The condition that WorksSynced folds into; it is there once something has failed or an eviction has begun.
 inline constexpr const char* kWorksSyncedCondition = "WorksSynced";
+
+/// The condition of a Work that WorkStatusObserved folds into when it names a generation: while its binding is being
+/// evicted from a cluster.
+inline constexpr const char* kStatusCollectedCondition = "StatusCollected";
 
 }  // namespace shiplog

@@ -90,7 +90,8 @@ std::string summary(const StatusUpdated&) { return {}; }
 
 std::string summary(const DeletionRequested& event) {
   return event.propagation +
-         (event.grace_seconds > 0 ? ", grace " + std::to_string(event.grace_seconds) + "s" : std::string{});
+         (event.grace_seconds > 0 ? ", grace " + std::to_string(event.grace_seconds) + "s" : std::string{}) +
+         (event.because.empty() ? std::string{} : ", because " + to_string(event.because) + " is deleted");
 }
 
 std::string summary(const ObjectRemoved&) { return {}; }

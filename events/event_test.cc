@@ -16,7 +16,7 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"ObjectCreated", ""},
     {"ObjectUpdated", ""},
     {"StatusUpdated", ""},
-    {"DeletionRequested", "Foreground, grace 30s"},
+    {"DeletionRequested", "Foreground, grace 30s, because namespaces/default is deleted"},
     {"ObjectRemoved", ""},
     {"RequestDenied", "422 Invalid: spec.replicas: negative"},
     {"RequestsDenied",

@@ -207,7 +207,8 @@ class Reader {
   static DeletionRequested read(pb::DeletionRequested* from) {
     return {.object = read(from->mutable_object()),
             .grace_seconds = from->grace_seconds(),
-            .propagation = text(from->mutable_propagation())};
+            .propagation = text(from->mutable_propagation()),
+            .because = read(from->mutable_because())};
   }
 
   static ObjectRemoved read(pb::ObjectRemoved* from) { return {.object = read(from->mutable_object())}; }
@@ -314,7 +315,8 @@ class Reader {
 
   WorkStatusObserved read(pb::WorkStatusObserved* from) {
     return {.work = read(from->mutable_work()),
-            .manifest_statuses = value(from->manifest_statuses(), "manifest_statuses")};
+            .manifest_statuses = value(from->manifest_statuses(), "manifest_statuses"),
+            .generation = from->generation()};
   }
 
   StatusAggregated read(pb::StatusAggregated* from) {
@@ -332,7 +334,8 @@ class Reader {
             .succeeded = from->succeeded(),
             .reason = text(from->mutable_reason()),
             .message = text(from->mutable_message()),
-            .why = read(from->mutable_why())};
+            .why = read(from->mutable_why()),
+            .generation = from->generation()};
   }
 
   static TaintAdded read(pb::TaintAdded* from) {

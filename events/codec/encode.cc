@@ -207,6 +207,7 @@ void put(const DeletionRequested& event, pb::Event* out) {
   put(event.object, to->mutable_object());
   to->set_grace_seconds(event.grace_seconds);
   put(event.propagation, to->mutable_propagation());
+  put_unless_default(event.because, to, &pb::DeletionRequested::mutable_because);
 }
 
 void put(const ObjectRemoved& event, pb::Event* out) {
@@ -334,6 +335,7 @@ void put(const WorkStatusObserved& event, pb::Event* out) {
   pb::WorkStatusObserved* to = out->mutable_work_status_observed();
   put(event.work, to->mutable_work());
   put(event.manifest_statuses, to->mutable_manifest_statuses());
+  to->set_generation(event.generation);
 }
 
 void put(const StatusAggregated& event, pb::Event* out) {
@@ -354,6 +356,7 @@ void put(const WorksSynced& event, pb::Event* out) {
   put(event.reason, to->mutable_reason());
   put(event.message, to->mutable_message());
   put_unless_default(event.why, to, &pb::WorksSynced::mutable_why);
+  to->set_generation(event.generation);
 }
 
 // taint

@@ -51,8 +51,10 @@ using Of = std::type_identity<Kind>;
 Event sample(Of<ObjectCreated>, int) { return ObjectCreated{kDeployment, object()}; }
 Event sample(Of<ObjectUpdated>, int) { return ObjectUpdated{kDeployment, object()}; }
 Event sample(Of<StatusUpdated>, int) { return StatusUpdated{kDeployment, object()}; }
-Event sample(Of<DeletionRequested>, int) {
-  return DeletionRequested{.object = kDeployment, .grace_seconds = 30, .propagation = "Foreground"};
+Event sample(Of<DeletionRequested>, int generation) {
+  DeletionRequested event{.object = kDeployment, .grace_seconds = 30, .propagation = "Foreground"};
+  if (generation >= 5) event.because = {"namespaces", "", "default"};
+  return event;
 }
 Event sample(Of<ObjectRemoved>, int) { return ObjectRemoved{kDeployment}; }
 Event sample(Of<RequestDenied>, int) {
@@ -143,11 +145,13 @@ Event sample(Of<WorkApplied>, int) {
 Event sample(Of<WorkApplyFailed>, int) {
   return WorkApplyFailed{.work = kWork, .generation = 2, .reason = "AppliedFailed", .message = "m1: refused"};
 }
-Event sample(Of<WorkStatusObserved>, int) {
-  return WorkStatusObserved{
+Event sample(Of<WorkStatusObserved>, int generation) {
+  WorkStatusObserved event{
       .work = kWork,
       .manifest_statuses = json(R"([{"health":"Healthy","identifier":{"kind":"Deployment","name":"nginx",)"
                                 R"("namespace":"default","ordinal":0},"status":{"readyReplicas":2}}])")};
+  if (generation >= 5) event.generation = 2;
+  return event;
 }
 Event sample(Of<StatusAggregated>, int) {
   return StatusAggregated{.binding = kBinding,
@@ -159,12 +163,14 @@ Event sample(Of<StatusAggregated>, int) {
                           .template_status = status()};
 }
 
-Event sample(Of<WorksSynced>, int) {
-  return WorksSynced{.object = kBinding,
-                     .succeeded = true,
-                     .reason = "SyncWorkSucceed",
-                     .message = "Sync work of ResourceBinding(default/nginx-deployment) successful.",
-                     .why = why()};
+Event sample(Of<WorksSynced>, int generation) {
+  WorksSynced event{.object = kBinding,
+                    .succeeded = true,
+                    .reason = "SyncWorkSucceed",
+                    .message = "Sync work of ResourceBinding(default/nginx-deployment) successful.",
+                    .why = why()};
+  if (generation >= 5) event.generation = 2;
+  return event;
 }
 
 Event sample(Of<TaintAdded>, int) {

@@ -15,13 +15,17 @@ Refusal older_generation(const ObjectKey& work) {
   return {ErrorCode::kConflict, to_string(work) + " has a newer generation"};
 }
 
+void set_observed_generation(Value& object, std::string_view type, int64_t generation) {
+  for (Value& condition : object.edit("status").edit("conditions").edit_items()) {
+    if (condition["type"].as_string() == type) condition.set("observedGeneration", generation);
+  }
+}
+
 /// Condition Applied, with the generation it speaks of: whoever comes later can tell whether there is work left.
 void set_applied(Value& work, std::string_view status, std::string_view reason, std::string_view message,
                  int64_t generation, UtcMillis time) {
   set_condition(work, kApplied, status, reason, message, time);
-  for (Value& condition : work.edit("status").edit("conditions").edit_items()) {
-    if (condition["type"].as_string() == kApplied) condition.set("observedGeneration", generation);
-  }
+  set_observed_generation(work, kApplied, generation);
 }
 
 }  // namespace
@@ -60,8 +64,13 @@ Applied apply(Staged& staged, const WorkApplyFailed& event) {
 }
 
 Applied apply(Staged& staged, const WorkStatusObserved& event) {
-  return edit(staged, event.work,
-              [&](Value& work) { work.edit("status").set("manifestStatuses", event.manifest_statuses); });
+  return edit(staged, event.work, [&](Value& work) {
+    work.edit("status").set("manifestStatuses", event.manifest_statuses);
+    if (event.generation == 0) return;
+    set_condition(work, kStatusCollectedCondition, "True", "StatusCollected",
+                  "The status is that of the manifests of the observed generation.", staged.time());
+    set_observed_generation(work, kStatusCollectedCondition, event.generation);
+  });
 }
 
 Applied apply(Staged& staged, const StatusAggregated& event) {
@@ -78,6 +87,7 @@ Applied apply(Staged& staged, const WorksSynced& event) {
   return edit(staged, event.object, [&](Value& object) {
     set_condition(object, kWorksSyncedCondition, event.succeeded ? "True" : "False", event.reason, event.message,
                   staged.time());
+    if (event.generation > 0) set_observed_generation(object, kWorksSyncedCondition, event.generation);
   });
 }
 

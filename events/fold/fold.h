@@ -20,7 +20,9 @@ namespace shiplog {
 ///   3  a placement that puts a binding beside one that it is to stay apart from, or away from those that it is to stay
 ///      with, is refused (M-11, M-12)
 ///   4  a template's status has conditions, and a StatefulSet's its generation and revisions; a Service that asks for a
-///      cluster IP or node port of another one is refused
+///      cluster IP or node port of another one is refused; an eviction ends on health observed of the present placement
+///      (conditions WorksSynced and StatusCollected with an observedGeneration); a deletion that follows from another
+///      says so; a custom resource is placed where its definition is going to be served
 inline constexpr uint32_t kFoldVersion = 4;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.

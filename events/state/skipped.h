@@ -6,6 +6,7 @@
 
 #include "events/kinds/pattern.h"
 #include "events/state/fleet_options.h"
+#include "events/state/work.h"
 
 namespace shiplog {
 
@@ -25,6 +26,18 @@ inline bool matches_whole(const std::string& expression, std::string_view text) 
 inline bool skips_namespace(const FleetOptions& options, std::string_view ns) {
   return std::ranges::any_of(options.skipped_namespaces,
                              [&](const std::string& expression) { return matches_whole(expression, ns); });
+}
+
+/// Why a Namespace is not synchronized to members (B-27); empty: it is.
+inline std::string not_synced_because(const FleetOptions& options, const Value& ns) {
+  const auto name = ns["metadata"]["name"].as_string();
+  if (reserved_namespace(name)) return "its name is reserved for the control plane";
+  if (name == "default") return "every cluster has a namespace of this name";
+  if (skips_namespace(options, name)) return "--skipped-propagating-namespaces leaves it out";
+  constexpr const char* kSkip = "namespace.karmada.io/skip-auto-propagation";
+  std::string skip{label_of(ns, kSkip)};
+  for (char& c : skip) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return skip == "true" ? std::string{"its label "} + kSkip + " is true" : std::string{};
 }
 
 }  // namespace shiplog

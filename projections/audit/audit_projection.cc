@@ -78,7 +78,17 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
     const ObjectKey& subject = folded.subjects[index];
     const Family family = family_of(event);
     families |= int64_t{1} << static_cast<unsigned>(family);
-    append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event)}, events);
+    // A deletion that follows from another has the type, namespace and name of what that was of behind the others.
+    const auto* deletion = std::get_if<DeletionRequested>(&event);
+    if (deletion != nullptr && !deletion->because.empty()) {
+      const ObjectKey& because = deletion->because;
+      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event),
+                    because.type, because.ns, because.name},
+                   events);
+    } else {
+      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event)},
+                   events);
+    }
     if (subject.empty() || changed(subject)) continue;
     SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
     SHIPLOG_TRY(subject_.run(type, subject.ns, subject.name, folded.offset.value));

@@ -44,8 +44,11 @@ Result<AuditRow> row_from(const store::Statement& row) {
   read.revision = Revision{static_cast<uint64_t>(row.integer(14))};
   SHIPLOG_TRY(const Value events, parse_json(row.text(15)));
   for (const Value& event : events.items()) {
-    read.events.push_back(
-        {event[0].str(), event[1].str(), {event[2].str(), event[3].str(), event[4].str()}, event[5].str()});
+    read.events.push_back({event[0].str(),
+                           event[1].str(),
+                           {event[2].str(), event[3].str(), event[4].str()},
+                           event[5].str(),
+                           {event[6].str(), event[7].str(), event[8].str()}});
   }
   SHIPLOG_TRY(const Value also, parse_json(row.text(16)));
   for (const Value& key : also.items()) read.also_changed.push_back({key[0].str(), key[1].str(), key[2].str()});

@@ -16,10 +16,11 @@ namespace shiplog {
 
 /// One event of an entry, in short.
 struct AuditEvent {
-  std::string kind;     ///< "PlacementDecided"
-  std::string family;   ///< "scheduling"
-  ObjectKey subject;    ///< empty for control events
-  std::string summary;  ///< one line for people
+  std::string kind;        ///< "PlacementDecided"
+  std::string family;      ///< "scheduling"
+  ObjectKey subject;       ///< empty for control events
+  std::string summary;     ///< one line for people
+  ObjectKey because = {};  ///< of a deletion: what it follows from; empty: somebody asked for it
 };
 
 /// One entry, accepted or refused, in the order of the journal.

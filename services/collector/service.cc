@@ -8,6 +8,7 @@
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/collector/decide.h"
+#include "services/collector/pods.h"
 #include "services/collector/probe.h"
 #include "services/collector/watch.h"
 #include "services/runtime/asker.h"
@@ -23,7 +24,7 @@ bool is_binding(const ObjectKey& key) {
 class CollectorService final : public Service {
  public:
   CollectorService(Members& members, Asker* asker, UnreadStatus unread)
-      : members_{members}, asker_{asker}, watches_{members, asker, std::move(unread)} {}
+      : members_{members}, asker_{asker}, watches_{members, asker, std::move(unread)}, pods_{members} {}
 
   std::string_view name() const override { return "collector"; }
 
@@ -37,7 +38,14 @@ class CollectorService final : public Service {
       if (!change.removed() && change.before["spec"] != change.after["spec"]) {
         watches_.want(state, key, change.after, wake);
       }
+      if (!change.removed()) {
+        watches_.look_again(key, change.after);
+        if (change.before["status"] != change.after["status"]) collector::PodProblems::want(key, change.after, wake);
+      }
     } else if (is_binding(key)) {
+      if (change.before["spec"] != change.after["spec"]) {
+        watches_.follow_evictions(state, key, change.latest(), change.removed());
+      }
       // T-6: the Works wake it; of itself, once it has been scheduled, only what it aims at.
       const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
       if (!change.removed() && scheduled(change.after) &&
@@ -60,10 +68,15 @@ class CollectorService final : public Service {
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     for (const auto& [name, cluster] : state.clusters()) wake.push_back({type::kCluster, "", name});
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
-      for (const auto& [name, object] : state.objects(type)) wake.push_back({type, name.ns, name.name});
+      for (const auto& [name, object] : state.objects(type)) {
+        wake.push_back({type, name.ns, name.name});
+        watches_.follow_evictions(state, wake.back(), object.value);
+      }
     }
     for (const auto& [name, work] : state.objects(type::kWork)) {
-      watches_.want(state, {type::kWork, name.ns, name.name}, work.value, wake);
+      const ObjectKey key{type::kWork, name.ns, name.name};
+      watches_.want(state, key, work.value, wake);
+      collector::PodProblems::want(key, work.value, wake);
     }
     // What standing by has already taken note of.
     wake.push_back(collector::Watches::flush_key());
@@ -72,6 +85,7 @@ class CollectorService final : public Service {
 
   void on_stop() override {
     watches_.clear();
+    pods_.clear();
     damping_->clear();
     last_aggregated_.clear();
     awaited_.clear();
@@ -80,6 +94,7 @@ class CollectorService final : public Service {
   void reconcile(TaskPtr task) override {
     if (collector::Watches::is_watch(task->key())) return watches_.reconcile_watch(task);
     if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
+    if (collector::PodProblems::is_pods(task->key())) return pods_.reconcile(task);
     if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
     aggregate(task);
   }
@@ -200,6 +215,7 @@ class CollectorService final : public Service {
   Asker* const asker_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
+  collector::PodProblems pods_;
   std::map<ObjectKey, UtcMillis> last_aggregated_;
   std::map<ObjectKey, Awaited> awaited_;
 };

@@ -46,6 +46,11 @@ Hash128 content_of(Value object) {
   return siphash128(to_json(object));
 }
 
+std::string_view binding_id(const Value& object) {
+  const auto id = label_of(object, label::kBindingId);
+  return id.empty() ? label_of(object, label::kClusterBindingId) : id;
+}
+
 /// Nobody has said yet whether the member took it, and it is not old.
 bool on_its_way(const Value& work, UtcMillis now) {
   const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
@@ -105,6 +110,8 @@ void Watches::forget_cluster(const std::string& cluster) {
 
 void Watches::forget_work(const ObjectKey& work) {
   pending_.erase(work);
+  generations_.erase(work);
+  look_again_.erase(work);
   baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
@@ -114,9 +121,57 @@ void Watches::clear() {
   watches_.clear();
   inbox_ = std::make_shared<std::deque<Arrived>>();  // what still arrives goes nowhere
   pending_.clear();
+  generations_.clear();
+  evicting_.clear();
+  look_again_.clear();
   baselines_.clear();
   asking_.clear();
   answered_ = std::make_shared<std::deque<Answered>>();
+}
+
+void Watches::follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed) {
+  const std::string id{binding_id(value)};
+  if (id.empty()) return;
+  if (removed || value["spec"]["gracefulEvictionTasks"].size() == 0 || state.fold_version() < 4) {
+    evicting_.erase(id);
+    return;
+  }
+  evicting_.insert(id);
+  const char* id_label = binding.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+  for (const ObjectKey& one : state.labelled(id_label, id)) {
+    if (one.type == type::kWork) look_again_.insert(one);
+  }
+}
+
+void Watches::look_again(const ObjectKey& work, const Value& value) {
+  if (evicting(value)) look_again_.insert(work);
+}
+
+bool Watches::evicting(const Value& work) const {
+  return !evicting_.empty() && evicting_.contains(std::string{binding_id(work)});
+}
+
+/// The newest that was seen of every object is of the manifest that the Work has now, and has been reported.
+bool Watches::seen_as_rendered(const ObjectKey& work, const Value& value) const {
+  const Value& manifests = manifests_of(value);
+  for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
+    const auto known = baselines_.find({work, ordinal});
+    if (known == baselines_.end() || known->second.manifest != manifests[ordinal]) return false;
+    if (asking_.contains({work, ordinal})) return false;
+  }
+  return manifests.size() > 0;
+}
+
+void Watches::name_generations(const State& state) {
+  for (const ObjectKey& work : std::exchange(look_again_, {})) {
+    const Value& value = state.value_of(work);
+    if (value.is_null() || deleting(value) || !evicting(value) || !seen_as_rendered(work, value)) continue;
+    const int64_t generation = value["metadata"]["generation"].as_int();
+    if (condition_of(value, kStatusCollectedCondition)["observedGeneration"].as_int() == generation) continue;
+    Value statuses = statuses_of(state, work);
+    pending_[work] = std::move(statuses);
+    generations_[work] = generation;
+  }
 }
 
 void Watches::reconcile_watch(const TaskPtr& task) {
@@ -229,10 +284,17 @@ void Watches::flush(const TaskPtr& task) {
   *inbox_ = std::move(waiting);
   for (; !answered_->empty(); answered_->pop_front()) take_in_answer(state, answered_->front(), task->now());
   ask_due(state, task->now());
+  name_generations(state);
   Decision seen;
   for (auto at = pending_.begin(); at != pending_.end() && seen.events.size() < kMostAtOnce;) {
     const Value& work = state.value_of(at->first);
-    if (work.is_null() || deleting(work) || work["status"]["manifestStatuses"] == at->second) {
+    const auto named = generations_.find(at->first);
+    const int64_t generation = named == generations_.end() ? 0 : named->second;
+    const bool told = work["status"]["manifestStatuses"] == at->second &&
+                      (generation == 0 || generation != work["metadata"]["generation"].as_int() ||
+                       condition_of(work, kStatusCollectedCondition)["observedGeneration"].as_int() == generation);
+    if (work.is_null() || deleting(work) || told) {
+      if (named != generations_.end()) generations_.erase(named);
       at = pending_.erase(at);
       continue;
     }
@@ -246,7 +308,7 @@ void Watches::flush(const TaskPtr& task) {
     auto& budget =
         status_budgets_.try_emplace(cluster_of_space(at->first.ns), kStatusBurst, kStatusPerSecond).first->second;
     if (budget.take(static_cast<double>(size), task->now())) {
-      seen.events.push_back(WorkStatusObserved{at->first, at->second});
+      seen.events.push_back(WorkStatusObserved{at->first, at->second, generation});
     }
     ++at;
   }
@@ -362,6 +424,7 @@ void Watches::report(const State& state, const Place& place, const Value& status
   entries.push_back(std::move(entry));
   std::ranges::sort(entries, {}, [](const Value& one) { return one["identifier"]["ordinal"].as_int(); });
   pending_[work] = std::move(statuses);
+  look_again(work, state.value_of(work));
 }
 
 void Watches::ask_due(const State& state, UtcMillis now) {

@@ -43,6 +43,11 @@ class Watches {
   void list_again(const std::string& type, std::vector<ObjectKey>& wake);
   void forget_cluster(const std::string& cluster);
   void forget_work(const ObjectKey& work);
+  /// While the binding is being evicted from a cluster, reports of its Works name the generation that they are of, as
+  /// soon as all of a Work's objects have been seen with the manifests of that generation.
+  void follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed = false);
+  /// A Work has changed: what is reported of it may have to name its generation now.
+  void look_again(const ObjectKey& work, const Value& value);
   void clear();
 
   /// Lists and watches, or sees that the watch still runs.
@@ -106,6 +111,9 @@ class Watches {
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
+  bool evicting(const Value& work) const;
+  bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
+  void name_generations(const State& state);
 
   Members& members_;
   Asker* const asker_;
@@ -113,7 +121,10 @@ class Watches {
   std::map<ObjectKey, Served> wanted_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();
-  std::map<ObjectKey, Value> pending_;  // manifestStatuses to be reported, by Work
+  std::map<ObjectKey, Value> pending_;        // manifestStatuses to be reported, by Work
+  std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
+  std::set<ObjectKey> look_again_;            // Works of these, to be looked at by the next flush
   std::map<Place, Baseline> baselines_;
   std::map<Place, Asking> asking_;
   std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();

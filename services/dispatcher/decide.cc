@@ -229,7 +229,9 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
   const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
   if (source_object.is_null() || another) return non_empty(std::move(decision));
   render_targets(state, object, binding, source_key, present, now, decision, outcome);
-  outcome.report(object, decision);
+  // An eviction waits until the remaining targets are what the placement wants: others need not be told.
+  const bool evicting = spec["gracefulEvictionTasks"].size() > 0 && state.fold_version() >= 4;
+  outcome.report(object, decision, evicting ? binding.generation : 0);
   return outcome.concluded(std::move(decision));
 }
 
@@ -271,13 +273,7 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
 
 }  // namespace
 
-bool synced_namespace(const FleetOptions& options, const Value& ns) {
-  const auto name = ns["metadata"]["name"].as_string();
-  if (reserved_namespace(name) || name == "default" || skips_namespace(options, name)) return false;
-  std::string skip{label_of(ns, "namespace.karmada.io/skip-auto-propagation")};
-  for (char& c : skip) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return skip != "true";
-}
+bool synced_namespace(const FleetOptions& options, const Value& ns) { return not_synced_because(options, ns).empty(); }
 
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);

@@ -28,20 +28,24 @@ void Outcome::failed(const std::string& cluster, const Error& error) {
   failures_.push_back(std::move(failure));
 }
 
-void Outcome::report(const Object& object, Decision& decision) const {
+void Outcome::report(const Object& object, Decision& decision, int64_t generation) const {
   const Value& condition = condition_of(object.value, kWorksSyncedCondition);
   WorksSynced synced{source_, failures_.empty(), failures_.empty() ? "SyncWorkSucceed" : "SyncWorkFailed", "", {}};
   if (synced.succeeded) {
     if (!waiting_.questions.empty()) return;  // nobody knows yet
-    // Nobody needs to be told that all is well, unless it was not.
-    if (condition["status"].as_string() != "False") return;
+    // Success is recorded after a failure, and for who waits for this generation.
+    const bool failed_before = condition["status"].as_string() == "False";
+    const bool confirmed = generation == 0 || condition["observedGeneration"].as_int() == generation;
+    if (!failed_before && confirmed) return;
+    synced.generation = generation;
     const bool cluster_scoped = source_.ns.empty();
     synced.message = source_.type == type::kNamespace
                          ? "Sync work of Namespace(" + source_.name + ") successful."
                          : std::string{"Sync work of "} +
                                (cluster_scoped ? "ClusterResourceBinding(" : "ResourceBinding(") +
                                (cluster_scoped ? "" : source_.ns + "/") + source_.name + ") successful.";
-    synced.why.summary = "every target is rendered again";
+    synced.why.summary =
+        failed_before ? "every target is rendered again" : "every target is rendered: an eviction waits for them";
   } else {
     for (const ClusterExplanation& one : failures_) {
       synced.message += (synced.message.empty() ? "" : "; ") + one.verdicts.front().reason;

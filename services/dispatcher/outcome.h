@@ -15,8 +15,9 @@ class Outcome {
   explicit Outcome(ObjectKey source) : source_{std::move(source)} {}
   /// A target that waits for an answer from outside has not failed, unless the last attempt to get it has.
   void failed(const std::string& cluster, const Error& error);
-  /// Adds WorksSynced where the object's condition says something else.
-  void report(const Object& object, Decision& decision) const;
+  /// Adds WorksSynced where the object's condition says something else. With `generation` not 0 also when every target
+  /// is rendered and the condition does not name that generation yet.
+  void report(const Object& object, Decision& decision, int64_t generation = 0) const;
   /// The decision; or, with nothing to append, that something has to be asked first.
   Result<std::optional<Decision>> concluded(Decision decision) const;
 

@@ -45,7 +45,7 @@ std::optional<Decision> let_go(const State& state, const ObjectKey& key, const O
   if (!has_finalizer(cluster.value, finalizer::kCluster)) return std::nullopt;
   if (const Object* ns = state.find(space)) {
     if (deleting(ns->value)) return std::nullopt;
-    return Decision{{DeletionRequested{.object = space}}, {{space, ns->revision}}};
+    return Decision{{deletion_because_of(state, space, key)}, {{space, ns->revision}}};
   }
   if (placed_on(state, type::kResourceBinding, key.name) || placed_on(state, type::kClusterResourceBinding, key.name)) {
     return std::nullopt;

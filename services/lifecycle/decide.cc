@@ -4,6 +4,13 @@
 
 namespace shiplog::lifecycle {
 
+DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,
+                                      std::string propagation) {
+  DeletionRequested event{.object = std::move(object), .propagation = std::move(propagation)};
+  if (state.fold_version() >= 4) event.because = std::move(because);
+  return event;
+}
+
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return std::optional<Decision>{};

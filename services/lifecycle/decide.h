@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "events/api.h"
 #include "events/decision.h"
 
 namespace shiplog::lifecycle {
@@ -21,6 +22,10 @@ std::optional<Decision> decide_namespace(const State& state, const ObjectKey& ke
 std::optional<Decision> decide_definition(const State& state, const ObjectKey& key, const Object& definition);
 std::optional<Decision> decide_pod(const State& state, const ObjectKey& key, const Object& pod);
 std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object);
+
+/// The deletion of `object` that follows from that of `because`: its namespace, owner, definition or cluster.
+DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,
+                                      std::string propagation = "Background");
 
 /// A pod that is being deleted and not yet ended by its node.
 bool has_grace_left(const State& state, const ObjectKey& key, const Value& object);

@@ -189,6 +189,28 @@ TEST_F(Lifecycle, ADependentThatIsProtectedOutlivesItsOwner_D_41) {
   EXPECT_FALSE(exists(first));
 }
 
+TEST_F(Lifecycle, ADeletionThatFollowsFromAnotherNamesIt) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  const ObjectKey inside{"configmaps", "shop", "inside"};
+  stage.put(ns, namespace_object("shop"));
+  stage.put(inside, config_map("shop", "inside", "x"));
+  stage.put(owner, config_map("default", "owner", "x"));
+  stage.put(first, owned(config_map("default", "first", "x"), owner, "ConfigMap", true));
+  remove(ns);
+  remove(owner);
+  std::map<ObjectKey, ObjectKey> because;
+  for (const auto& folding : stage.history()) {
+    for (const Event& event : folding.entry.events) {
+      const auto* deletion = std::get_if<DeletionRequested>(&event);
+      if (deletion != nullptr && folding.entry.actor.service == "lifecycle")
+        because[deletion->object] = deletion->because;
+    }
+  }
+  EXPECT_EQ(because[inside], ns);
+  EXPECT_EQ(because[first], owner);
+}
+
 TEST_F(Lifecycle, DefinitionGoesWithTheLastOfItsObjects_CRD_13) {
   const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
   const ObjectKey sofa{"sofas.example.com", "default", "red"};

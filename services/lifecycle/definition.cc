@@ -15,7 +15,7 @@ std::optional<Decision> decide_definition(const State& state, const ObjectKey& k
     content = true;
     if (deleting(object.value)) continue;  // its finalizers hold it: those who set them remove them
     if (decision.events.size() == kMostAtOnce) return decision;
-    decision.events.push_back(DeletionRequested{.object = {key.name, name.ns, name.name}});
+    decision.events.push_back(deletion_because_of(state, {key.name, name.ns, name.name}, key));
   }
   if (!decision.events.empty()) return decision;
   if (content) return std::nullopt;

@@ -10,9 +10,15 @@ namespace {
 
 enum class Owner { kSolid, kWaiting, kAbsent };
 
+/// What a reference leads to; an empty key: nothing that has a name here.
+struct Found {
+  Owner owner = Owner::kAbsent;
+  ObjectKey key = {};
+};
+
 /// The kind of a binding's template, in whichever version it is defined now. A binding is made of an object that was
 /// here: when nobody defines its kind any more, the object has gone with the definition.
-Owner owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
+Found owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
   const std::string_view version = reference["apiVersion"].as_string();
   const size_t slash = version.find('/');
   const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
@@ -20,23 +26,26 @@ Owner owner_of_binding(const State& state, const ObjectKey& binding, const Value
     const Value& spec = definition.value["spec"];
     if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
     const std::string ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
-    const Value& owner = state.value_of({name.name, ns, reference["name"].str()});
-    return uid_of(owner) == reference["uid"].as_string() ? Owner::kSolid : Owner::kAbsent;
+    ObjectKey key{name.name, ns, reference["name"].str()};
+    const bool there = uid_of(state.value_of(key)) == reference["uid"].as_string();
+    return {there ? Owner::kSolid : Owner::kAbsent, std::move(key)};
   }
-  return Owner::kAbsent;
+  return {};
 }
 
 /// What has become of the object that a reference names (DEL-12).
-Owner owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
+Found owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
   const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
   const bool binding = dependent.type == type::kResourceBinding || dependent.type == type::kClusterResourceBinding;
   if (!served && binding) return owner_of_binding(state, dependent, reference);
   // Of a kind that we do not serve nothing is known: nothing is deleted on a guess. The same for a cluster-scoped
   // dependent of a namespaced owner, which is not allowed and so cannot be resolved.
-  if (!served || (served->namespaced && dependent.ns.empty())) return Owner::kSolid;
-  const Value& owner = state.value_of(served->key(dependent.ns, reference["name"].as_string()));
-  if (owner.is_null() || uid_of(owner) != reference["uid"].as_string()) return Owner::kAbsent;
-  return deleting(owner) && has_finalizer(owner, finalizer::kForeground) ? Owner::kWaiting : Owner::kSolid;
+  if (!served || (served->namespaced && dependent.ns.empty())) return {Owner::kSolid};
+  ObjectKey key = served->key(dependent.ns, reference["name"].as_string());
+  const Value& owner = state.value_of(key);
+  if (owner.is_null() || uid_of(owner) != reference["uid"].as_string()) return {Owner::kAbsent, std::move(key)};
+  const bool waits = deleting(owner) && has_finalizer(owner, finalizer::kForeground);
+  return {waits ? Owner::kWaiting : Owner::kSolid, std::move(key)};
 }
 
 const Value& reference_to(const Value& object, std::string_view uid) {
@@ -94,20 +103,22 @@ std::optional<Decision> dependent(const State& state, const ObjectKey& key, cons
   size_t solid = 0;
   size_t waiting = 0;
   const auto references = object.value["metadata"]["ownerReferences"].items();
+  ObjectKey because;
   for (const Value& reference : references) {
-    const Owner owner = owner_of(state, key, reference);
-    solid += owner == Owner::kSolid ? 1 : 0;
-    waiting += owner == Owner::kWaiting ? 1 : 0;
+    Found found = owner_of(state, key, reference);
+    solid += found.owner == Owner::kSolid ? 1 : 0;
+    waiting += found.owner == Owner::kWaiting ? 1 : 0;
+    if (found.owner != Owner::kSolid && because.empty()) because = std::move(found.key);
   }
   if (solid == references.size()) return std::nullopt;
   if (solid > 0) {
     return update(key, object, without_references(object.value, [&](const Value& reference) {
-                    return owner_of(state, key, reference) != Owner::kSolid;
+                    return owner_of(state, key, reference).owner != Owner::kSolid;
                   }));
   }
   if (deletion_protected(object.value)) return std::nullopt;  // D-41
   const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
-  return Decision{{DeletionRequested{.object = key, .propagation = foreground ? "Foreground" : "Background"}},
+  return Decision{{deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background")},
                   {{key, object.revision}}};
 }
 

@@ -97,7 +97,7 @@ std::optional<Decision> decide_namespace(const State& state, const ObjectKey& ke
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
       if (spared(state, item, object.value)) continue;
       if (decision.events.size() == kMostAtOnce) return decision;
-      decision.events.push_back(DeletionRequested{.object = item});
+      decision.events.push_back(deletion_because_of(state, item, key));
     }
   }
   if (!decision.events.empty()) return decision;

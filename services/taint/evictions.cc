@@ -2,6 +2,7 @@
 
 #include "events/base/json.h"
 #include "events/state/binding.h"
+#include "events/state/eviction.h"
 #include "events/state/placement.h"
 #include "events/state/work.h"
 #include "services/taint/parts.h"
@@ -42,7 +43,9 @@ Verdict judge(const Value& cluster, const std::vector<Toleration>& tolerations, 
   return verdict;
 }
 
-bool all_healthy(const Value& binding) {
+/// Before fold version 4: the last health that was reported counts, whichever placement it is of.
+bool all_reported_healthy(const Value& binding) {
+  if (binding["status"]["schedulerObservedGeneration"] != binding["metadata"]["generation"]) return false;
   const auto items = binding["status"]["aggregatedStatus"].items();
   return std::ranges::all_of(binding["spec"]["clusters"].items(), [&](const Value& target) {
     const auto item =
@@ -51,8 +54,25 @@ bool all_healthy(const Value& binding) {
   });
 }
 
+/// The remaining targets have what is placed on them now, and are healthy with it.
+bool remaining_healthy(const State& state, const ObjectKey& key, const Value& binding) {
+  if (state.fold_version() < 4) return all_reported_healthy(binding);
+  const char* id_label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+  const auto id = label_of(binding, id_label);
+  const auto work_of = [&](const std::string& cluster) -> const Value& {
+    const std::string space = execution_space(cluster);
+    for (const ObjectKey& one : state.labelled(id_label, id)) {
+      if (one.type != type::kWork || one.ns != space) continue;
+      const Value& work = state.value_of(one);
+      if (!deleting(work)) return work;
+    }
+    return state.value_of({});
+  };
+  return !id.empty() && eviction_blockers(binding, work_of).empty();
+}
+
 /// Why a task is over, or empty (2.6.4). `next`: when time alone will end it.
-std::string over(const Value& task, const Value& binding, UtcMillis now, std::optional<UtcMillis>& next) {
+std::string over(const Value& task, bool rest_is_healthy, UtcMillis now, std::optional<UtcMillis>& next) {
   if (const Value* hold = task.find("suppressDeletion"); hold != nullptr && hold->is_bool()) {
     return hold->as_bool() ? "" : "suppressDeletion is false";
   }
@@ -62,8 +82,7 @@ std::string over(const Value& task, const Value& binding, UtcMillis now, std::op
   const Millis grace = own.is_null() ? kGracefulEvictionTimeout : Millis{own.as_int() * 1000};
   const UtcMillis until = since.value() + grace;
   if (now > until) return "grace period is over";
-  const bool scheduled = binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"];
-  if (scheduled && all_healthy(binding)) return "the remaining clusters are healthy";
+  if (rest_is_healthy) return "the remaining clusters are healthy";
   sooner(next, until + Millis{1});
   return "";
 }
@@ -73,8 +92,10 @@ std::string over(const Value& task, const Value& binding, UtcMillis now, std::op
 Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now) {
   Evictions evictions;
   if (deleting(binding)) return evictions;
-  for (const Value& task : binding["spec"]["gracefulEvictionTasks"].items()) {
-    std::string reason = over(task, binding, now, evictions.next);
+  const auto tasks = binding["spec"]["gracefulEvictionTasks"].items();
+  const bool rest_is_healthy = !tasks.empty() && remaining_healthy(state, key, binding);
+  for (const Value& task : tasks) {
+    std::string reason = over(task, rest_is_healthy, now, evictions.next);
     if (reason.empty()) continue;
     evictions.events.push_back(EvictionFinished{key, task["fromCluster"].str(), std::move(reason)});
   }

@@ -18,7 +18,4 @@ struct Evictions {
 };
 Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now);
 
-/// Grace of an eviction task that has none of its own (--graceful-eviction-timeout).
-inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
-
 }  // namespace shiplog::taint

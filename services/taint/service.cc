@@ -28,6 +28,8 @@ class TaintService final : public Service {
     if (is_binding(change.object.type)) {
       // Its targets, its tasks and its health decide; a binding without either needs no look.
       if (before["spec"] != after["spec"] || evicting(after)) wake.push_back(change.object);
+    } else if (change.object.type == type::kWork) {
+      if (before["status"] != after["status"]) wake_evicting(state, after, wake);
     } else if (change.object.type == type::kCluster) {
       wake.push_back(change.object);
       if (change.created() || before["status"]["conditions"] != after["status"]["conditions"]) {
@@ -62,6 +64,17 @@ class TaintService final : public Service {
 
  private:
   static bool evicting(const Value& binding) { return binding["spec"]["gracefulEvictionTasks"].size() > 0; }
+
+  /// An eviction waits for what the Works of the remaining targets report.
+  static void wake_evicting(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+    for (const char* id_label : {label::kBindingId, label::kClusterBindingId}) {
+      const auto id = label_of(work, id_label);
+      if (id.empty()) continue;
+      for (const ObjectKey& key : state.labelled(id_label, id)) {
+        if (is_binding(key.type) && evicting(state.value_of(key))) wake.push_back(key);
+      }
+    }
+  }
 
   static Millis until_next_look(const Task& task) {
     const auto next = taint::next_look(task.state(), task.key(), task.now());

@@ -21,9 +21,15 @@ bool has_event(const AuditRow& entry, const std::string& kind) {
   return std::ranges::any_of(entry.events, [&](const AuditEvent& event) { return event.kind == kind; });
 }
 
-// What members say of many objects is written down together: such an entry has no cause, and most of its events belong
-// to other stories.
-bool is_gathered(const AuditRow& entry) { return entry.events.size() > 1 && entry.cause.entry_id.empty(); }
+bool follows_from_a_deletion(const AuditRow& entry) {
+  return std::ranges::any_of(entry.events, [](const AuditEvent& event) { return !event.because.empty(); });
+}
+
+// What members say of many objects is written down together, and so are the deletions that follow from one: most events
+// of such an entry belong to other stories.
+bool is_gathered(const AuditRow& entry) {
+  return entry.events.size() > 1 && (entry.cause.entry_id.empty() || follows_from_a_deletion(entry));
+}
 
 bool in_story(const std::vector<ObjectKey>& story, const ObjectKey& key) {
   return std::ranges::find(story, key) != story.end();
@@ -67,6 +73,26 @@ Result<std::optional<AuditRow>> step_before(const View& view, const AuditRow& en
       if (version.entry.offset >= entry.offset || has_event(version.entry, event.kind)) continue;
       return std::optional{std::move(version.entry)};
     }
+  }
+  return std::nullopt;
+}
+
+/// The entry that deleted what this entry's deletions follow from: the newest one before it.
+Result<std::optional<AuditRow>> deletion_before(const View& view, const AuditRow& entry,
+                                                const std::vector<ObjectKey>& story) {
+  for (const AuditEvent& event : entry.events) {
+    if (event.because.empty() || !in_story(story, event.subject)) continue;
+    SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(event.because, true, kVersionsLookedAt, entry.revision));
+    std::optional<AuditRow> found;
+    for (VersionRow& version : versions) {
+      if (version.entry.offset >= entry.offset) continue;
+      if (version.operation != Operation::kRemoved) {
+        SHIPLOG_TRY(const Value value, parse_stored_json(version.json));
+        if (!deleting(value)) break;
+      }
+      found = std::move(version.entry);
+    }
+    if (found) return found;
   }
   return std::nullopt;
 }
@@ -120,7 +146,10 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
   SHIPLOG_TRY(follow(view, chain.back(), story));
   const AuditQuery audit{view};
   while (chain.size() < kLongestChain && !is_request(chain.back())) {
-    SHIPLOG_TRY(auto before, audit.cause(chain.back().cause));
+    SHIPLOG_TRY(auto before, deletion_before(view, chain.back(), story));
+    if (!before) {
+      SHIPLOG_TRY(before, audit.cause(chain.back().cause));
+    }
     // A cause is older than what it caused; anything else would be a forged entry, and could go round in circles.
     if (!before || before->offset >= chain.back().offset) {
       SHIPLOG_TRY(before, step_before(view, chain.back()));
@@ -129,7 +158,9 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
     chain.push_back(std::move(*before));
     SHIPLOG_TRY(follow(view, chain.back(), story));
   }
-  if (!is_request(chain.front())) {
+  // Of a deletion that follows from another, what was asked of the object before is no cause.
+  const bool cascades = std::ranges::any_of(chain, follows_from_a_deletion);
+  if (!is_request(chain.front()) && !cascades) {
     SHIPLOG_TRY(add_beside(view, key, story, chain));
   }
   std::ranges::sort(chain, {}, &AuditRow::offset);

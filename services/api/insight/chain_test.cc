@@ -176,5 +176,52 @@ TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {
   EXPECT_EQ(versions[0]["changes"][0]["after"].str(), "(secret)");
 }
 
+// A namespace with more in it than one entry deletes; each entry is woken by what the one before has changed.
+TEST(InsightDeletionChain, ACascadingDeletionIsCausedByTheDeletionOfTheNamespace) {
+  TestFleet fleet;
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  Value space = object_value(ns);
+  space.set("spec", Value::object({{"finalizers", Value::array({"kubernetes"})}}));
+  fleet.write({ObjectCreated{ns, space}});
+  std::vector<ObjectKey> items;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    items.push_back({"configmaps", "shop", name});
+    fleet.create(items.back());
+  }
+  Entry asked;
+  asked.actor = {"alice", {}, "api", "10.0.0.1", "kubectl"};
+  asked.request = {"delete", "/api/v1/namespaces/shop"};
+  asked.events = {DeletionRequested{.object = ns}};
+  ASSERT_FALSE(fleet.write(asked).refusal);
+  Value told = space;
+  told.edit("metadata").set("labels", Value::object({{"by", "bob"}}));
+  Entry touched;
+  touched.actor = {"bob", {}, "api", "10.0.0.1", "kubectl"};
+  touched.events = {StatusUpdated{ns, told}};
+  ASSERT_FALSE(fleet.write(touched).refusal);
+  for (const size_t first : {0U, 2U}) {
+    Entry entry;
+    entry.actor = {"system:shiplog:lifecycle", {}, "lifecycle", "", ""};
+    entry.cause = {fleet.revision(), fleet.journal().back().second.id, ""};  // what woke it last
+    entry.events = {DeletionRequested{.object = items[first], .because = ns},
+                    DeletionRequested{.object = items[first + 1], .because = ns}};
+    ASSERT_FALSE(fleet.write(entry).refusal);
+  }
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  for (const ObjectKey& item : items) {
+    const auto chain = must(chain_of(view, item));
+    ASSERT_EQ(chain.size(), 2U) << to_string(item);
+    EXPECT_EQ(chain[0].actor.user, "alice");
+    EXPECT_EQ(chain[0].events[0].subject, ns);
+    ASSERT_EQ(chain[1].events.size(), 1U) << "the others it was deleted with are other stories";
+    EXPECT_EQ(chain[1].events[0].subject, item);
+    EXPECT_EQ(chain[1].events[0].summary, "Background, because namespaces/shop is deleted");
+  }
+  const Value newest = must(history_of(view, items[2], 1, true))[0];
+  EXPECT_EQ(newest["why"]["causes"][0]["user"], "alice");
+  EXPECT_EQ(newest["why"]["causes"][0]["object"]["name"], "shop");
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -30,6 +30,7 @@ Value to_value(const AuditEvent& event) {
   Value value = Value::object({{"kind", event.kind}, {"family", event.family}});
   if (!event.subject.empty()) value.set("object", shiplog::api::to_value(event.subject));
   set_if(value, "summary", event.summary);
+  if (!event.because.empty()) value.set("because", shiplog::api::to_value(event.because));
   return value;
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "events/base/time.h"
+#include "events/base/value.h"
+
+namespace shiplog {
+
+/// Grace of an eviction task that has none of its own (--graceful-eviction-timeout).
+inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
+
+/// What a graceful eviction waits for.
+struct EvictionBlocker {
+  std::string cluster;  ///< empty: it concerns the binding as a whole
+  std::string reason;
+};
+
+/// A binding's Work for a cluster; null: there is none.
+using WorkOfCluster = std::function<const Value&(const std::string& cluster)>;
+
+/// Why the evictions of a binding cannot end yet, other than by their grace period: each present target must have the
+/// object as it is placed now, and be healthy with that. Health that was observed of an earlier placement does not
+/// count: the scheduler has seen the binding's generation, the dispatcher has rendered it (condition WorksSynced), the
+/// member has applied the Work (condition Applied), and its status was read from what that generation applied
+/// (condition StatusCollected). Empty: they can end. Deterministic; used by the taint role and by `why`.
+std::vector<EvictionBlocker> eviction_blockers(const Value& binding, const WorkOfCluster& work_of);
+
+}  // namespace shiplog
