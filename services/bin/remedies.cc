@@ -1,5 +1,8 @@
 #include "services/bin/remedies.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "services/scheduler/remedy.h"
@@ -14,6 +17,7 @@ struct Beside {
   UnsettledIndex unsettled;
   FeatureGates gates;
   FleetOptions options;
+  std::optional<scheduler::DefinitionPlacement> definition;
 
   explicit Beside(const api::Scene& scene) {
     for (const auto& [key, object] : scene.beside) {
@@ -25,6 +29,17 @@ struct Beside {
       affinities.update(key, Value{}, object);
       if (gates.overcommit_protection) unsettled.update(key, Value{}, object);
     }
+    const auto find = [&](const ObjectKey& wanted) -> const Value& {
+      static const Value kNone;
+      const auto at = std::ranges::find(scene.beside, wanted, &std::pair<ObjectKey, Value>::first);
+      return at == scene.beside.end() ? kNone : at->second;
+    };
+    for (const auto& [key, object] : scene.beside) {
+      const Value& resource = object["spec"]["resource"];
+      if (key.type != type::kClusterResourceBinding || resource["kind"].as_string() != "CustomResourceDefinition")
+        continue;
+      definition = scheduler::definition_placement(resource["name"].str(), object, find);
+    }
   }
 
   scheduler::Surroundings around(const Binding& binding, UtcMillis now) const {
@@ -33,7 +48,8 @@ struct Beside {
             .component_sets = gates.multiple_pod_templates,
             .unsettled = gates.overcommit_protection ? &unsettled : nullptr,
             .now = now,
-            .options = &options};
+            .options = &options,
+            .definition = definition ? &*definition : nullptr};
   }
 };
 

@@ -42,8 +42,27 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
     if (group == nullptr) continue;
     for (const auto& [key, targets] : group->members) add(*state.find(key));
   }
+  if (around.definition != nullptr) {
+    read += around.definition->name;
+    for (const std::string& cluster : around.definition->clusters) read += '/' + cluster;
+  }
   if (estimates) read += to_json(*estimates);
   return to_string(siphash128(read));
+}
+
+/// Which clusters count as serving the kind although they do not serve it yet.
+void add_expected_service(const State& state, const Demand& demand, Explanation& why) {
+  if (demand.around.definition == nullptr) return;
+  std::string names;
+  for (const std::string& name : demand.around.definition->clusters) {
+    const Cluster* cluster = state.cluster(name);
+    if (cluster == nullptr || demand.previous(name) != nullptr) continue;
+    const auto& enabled = cluster->api_enablements;
+    if (!std::binary_search(enabled.begin(), enabled.end(), demand.enablement)) names += " " + name;
+  }
+  if (names.empty()) return;
+  why.steps.push_back("not serving " + demand.binding.kind + " yet, but CustomResourceDefinition " +
+                      demand.around.definition->name + " is placed there:" + names);
 }
 
 std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
@@ -118,14 +137,18 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const auto trigger = trigger_of(state, binding, placement, now);
   if (!trigger) return placement_stands(binding, *object);
 
+  const auto definition = definition_placement(state, binding);
+  const Surroundings around = surroundings_of(state, binding, now, definition ? &*definition : nullptr);
+  // Where its definition goes is not known yet: it is looked at again as soon as that is placed or refused.
+  if (around.definition != nullptr && around.definition->pending && binding.targets.empty()) return std::nullopt;
   Explanation why;
   why.steps.push_back("placed because " + trigger->reason);
-  const Surroundings around = surroundings_of(state, binding, now);
   Demand demand{binding, placement, nullptr, trigger->fresh, around};
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
   Outcome outcome = place_by_terms(state.clusters(), demand, why);
   why.inputs_digest = digest_of(state, *object, key.ns, around, estimates);
+  add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
   auto& targets = outcome.targets.value();

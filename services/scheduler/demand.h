@@ -19,6 +19,7 @@
 #include "events/state/fleet_options.h"
 #include "events/state/placement.h"
 #include "events/state/unsettled_index.h"
+#include "services/scheduler/definition.h"
 
 namespace shiplog::scheduler {
 
@@ -32,7 +33,8 @@ struct Surroundings {
   bool component_sets = false;                ///< gate MultiplePodTemplatesScheduling
   const UnsettledIndex* unsettled = nullptr;  ///< gate SchedulingOvercommitProtection; nullptr: it is off
   UtcMillis now = {};
-  const FleetOptions* options = nullptr;  ///< nullptr: as by default
+  const FleetOptions* options = nullptr;                            ///< nullptr: as by default
+  const DefinitionPlacement* definition = nullptr;  ///< of the binding's kind; nullptr: it has none
 
   /// The plugin of that name has a say (S-23).
   bool plugin_on(std::string_view name) const { return options == nullptr || options->plugin_on(name); }

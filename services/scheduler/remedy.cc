@@ -132,7 +132,7 @@ void lift_taints(Scene& scene, Words& words) {
 
 void lift_api(Scene& scene, Words& words) {
   if (!scene.around.plugin_on("APIEnablement")) return;
-  const Demand demand{scene.binding, scene.placement};
+  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
   if (!api_enablement(demand, scene.cluster())) return;
   words.push_back("serve " + scene.binding.api_version + " " + scene.binding.kind + " in" + on(scene));
   SharedList<std::string>& list = scene.cluster().api_enablements;

@@ -167,6 +167,7 @@ class SchedulerService final : public Service {
       wake.push_back(change.object);
     }
     wake_peers(state, change, wake);
+    wake_defined(state, change, wake);
     // Room in a quota may have come free.
     if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
   }
@@ -188,6 +189,28 @@ class SchedulerService final : public Service {
     for (const Value* groups : {&was, &is}) {
       wake_refused(state.affinities().together(change.object.ns, (*groups)["affinityGroup"].as_string()));
       wake_refused(state.affinities().apart(change.object.ns, (*groups)["antiAffinityGroup"].as_string()));
+    }
+  }
+
+  /// The binding of a CustomResourceDefinition is placed, moved or refused: bindings of the kind that it defines
+  /// follow.
+  static void wake_defined(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& resource = change.latest()["spec"]["resource"];
+    if (change.object.type != type::kClusterResourceBinding ||
+        resource["kind"].as_string() != "CustomResourceDefinition" ||
+        (change.before["spec"]["clusters"] == change.after["spec"]["clusters"] &&
+         scheduled_condition(change.before)["status"] == scheduled_condition(change.after)["status"])) {
+      return;
+    }
+    const Value& spec = state.value_of({type::kCustomResourceDefinition, "", resource["name"].str()})["spec"];
+    const std::string group = spec["group"].str() + "/";
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        const Value& defined = object.value["spec"]["resource"];
+        if (defined["kind"] == spec["names"]["kind"] && defined["apiVersion"].as_string().starts_with(group)) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
     }
   }
 

@@ -2,7 +2,8 @@
 
 namespace shiplog::scheduler {
 
-Surroundings surroundings_of(const State& state, const Binding& binding, UtcMillis now) {
+Surroundings surroundings_of(const State& state, const Binding& binding, UtcMillis now,
+                             const DefinitionPlacement* definition) {
   Surroundings around;
   if (!binding.affinity_group.empty()) {
     around.together = state.affinities().together(binding.key.ns, binding.affinity_group);
@@ -14,6 +15,7 @@ Surroundings surroundings_of(const State& state, const Binding& binding, UtcMill
   if (state.gates().overcommit_protection) around.unsettled = &state.unsettled();
   around.now = now;
   around.options = &state.options();
+  around.definition = definition;
   return around;
 }
 

@@ -6,7 +6,8 @@
 
 namespace shiplog::scheduler {
 
-/// Points into `state`.
-Surroundings surroundings_of(const State& state, const Binding& binding, UtcMillis now);
+/// Points into `state`, and to `definition`, that of the binding's kind (nullptr: it has none).
+Surroundings surroundings_of(const State& state, const Binding& binding, UtcMillis now,
+                             const DefinitionPlacement* definition);
 
 }  // namespace shiplog::scheduler

@@ -60,7 +60,9 @@ std::optional<Question> estimate_to_ask(const State& state, const ObjectKey& key
   if (!placement) return std::nullopt;
   const auto trigger = trigger_of(state, binding, placement.value(), now);
   if (!trigger) return std::nullopt;
-  const Demand demand{binding, placement.value(), nullptr, trigger->fresh, surroundings_of(state, binding, now)};
+  const auto definition = definition_placement(state, binding);
+  const Demand demand{binding, placement.value(), nullptr, trigger->fresh,
+                      surroundings_of(state, binding, now, definition ? &*definition : nullptr)};
   if (!asks_for_room(demand)) return std::nullopt;
   const auto clusters = possible(state, demand);
   const auto known = estimates_for(state, demand, object->value, now);
