@@ -368,9 +368,9 @@ void ApiServer::Impl::route(const ContextPtr& context) {
   if (discovery(context->request, path, *context->writer)) return;
   if (path.starts_with("/shiplog/v1/")) {
     return server->when_current(context, [self = shared_from_this(), context] {
-      if (serve_insight(*self->server->options.record, *self->server->options.clock,
-                        self->server->options.catalogue->current(), self->server->options.remedies, context->request,
-                        context->writer)) {
+      if (serve_insight(
+              *self->server->options.record, *self->server->options.clock, self->server->options.catalogue->current(),
+              {self->server->options.remedies, self->server->options.roles}, context->request, context->writer)) {
         return;
       }
       self->server->fail(context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});

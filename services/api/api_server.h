@@ -51,6 +51,7 @@ class ApiServer {
     /// May be nullptr: Services get no addresses from this server (a trial member's controller gives them).
     ServiceAllocator* addresses = nullptr;
     Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
+    RoleStates roles;   ///< which roles are led; may be empty
     /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
     std::function<std::string()> not_ready;
     /// Why the thread that folds counts as stuck, when one thing may keep it busy for so long; empty: it does not.

@@ -43,6 +43,7 @@
 #include "services/runtime/file_election.h"
 #include "services/runtime/http/io_threads.h"
 #include "services/runtime/journal_election.h"
+#include "services/runtime/leaders.h"
 #include "services/runtime/log.h"
 #include "services/runtime/members/https_members.h"
 #include "services/runtime/roles.h"
@@ -238,6 +239,11 @@ class ControlPlane {
   }
 
   void make_roles() {
+    std::vector<std::string> led = all_roles();
+    std::erase(led, "api");
+    leaders_ = std::make_unique<Leaders>(*election_, loop_, std::move(led));
+    // Not before the processes that start with this one have had time to take their leases.
+    loop_.post_after(Millis{2000}, [this] { leaders_->start(); });
     members_io_ = std::make_shared<IoThreads>(1);
     members_ = std::make_unique<HttpsMembers>(
         HttpsMembers::Options{.state = &record_->replica().state(),
@@ -338,6 +344,7 @@ class ControlPlane {
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.addresses = &addresses_;
+    api.roles = [this] { return leaders_->now(); };
     api.anonymous = options_.anonymous;
     api.limits = options_.common.limits;
     api.version = SHIPLOG_VERSION;
@@ -476,6 +483,7 @@ class ControlPlane {
   std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<ScriptAsker> scripts_;
   std::unique_ptr<Election> election_;
+  std::unique_ptr<Leaders> leaders_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;
 };

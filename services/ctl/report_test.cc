@@ -53,7 +53,7 @@ TEST(CtlReport, WhyTellsOfPolicyPlacementAndMembersAndWhatWouldHaveHelped) {
       {"cluster": "m3", "verdicts": [], "remedy": {"changes": ["do c"], "chosen": false}}],
     "members": [{"cluster": "m1", "work": {"namespace": "karmada-es-m1", "name": "w"},
                  "rendered": {"revision": 32, "time": "T5"}, "steps": ["image changed"],
-                 "conditions": [{"type": "Applied", "status": "True", "message": "fine"}]},
+                 "now": ["generation 2 of the Work is applied"]},
                 {"cluster": "m4"}]})")),
             R"(deployments/default/web, bound by resourcebindings/default/web-deployment, as of revision 40
 
@@ -76,11 +76,13 @@ LEFT OUT   WOULD HAVE TAKEN
 m2         do a; do b
 m3         do c; then it is eligible, but still not taken
 
-In m1: Work karmada-es-m1/w (revision 32, T5)
+In m1:
+  - generation 2 of the Work is applied
+  Work karmada-es-m1/w (revision 32, T5)
   image changed
-  Applied=True: fine
 
-In m4: nothing has been rendered yet
+In m4:
+  nothing has been rendered yet
 )");
 }
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "services/ctl/report.h"
 #include "services/ctl/table.h"
@@ -9,6 +11,12 @@ namespace {
 std::string indented(const Value& steps) {
   std::string text;
   for (const Value& step : steps.items()) text += "  " + step.str() + "\n";
+  return text;
+}
+
+std::string bulleted(const Value& sentences) {
+  std::string text;
+  for (const Value& sentence : sentences.items()) text += "  - " + sentence.str() + "\n";
   return text;
 }
 
@@ -43,13 +51,21 @@ std::string score(const Value& cluster) {
   return std::to_string(sum);
 }
 
-std::string remedy(const Value& cluster) {
-  const Value& remedy = cluster["remedy"];
+std::string remedy(const Value& remedy) {
   if (remedy.is_null()) return "";
   std::string text;
   for (const Value& change : remedy["changes"].items()) text += (text.empty() ? "" : "; ") + change.str();
   if (remedy["chosen"].as_bool()) return text;
   return text + (text.empty() ? "nothing that was tried lets it in" : "; then it is eligible, but still not taken");
+}
+
+std::string remedy_now(const Value& cluster) {
+  const Value& now = cluster["remedyNow"];
+  if (now.is_null()) return "the same";
+  if (now["changes"].size() == 0 && now["chosen"].as_bool()) {
+    return "nothing: the next placement takes it in (what is placed stays until then)";
+  }
+  return remedy(now);
 }
 
 std::string placement_text(const Value& why) {
@@ -59,11 +75,19 @@ std::string placement_text(const Value& why) {
                      indented(placement["steps"]);
   if (why["clusters"].size() == 0) return text;
   Table table{{"CLUSTER", "REPLICAS", "SCORE", "ROOM", "VERDICT"}};
-  Table remedies{{"LEFT OUT", "WOULD HAVE TAKEN"}};
+  // What has changed since the placement: a placement made now would decide otherwise.
+  const bool changed = std::ranges::any_of(why["clusters"].items(),
+                                           [](const Value& cluster) { return !cluster["remedyNow"].is_null(); });
+  Table remedies =
+      changed ? Table{{"LEFT OUT", "WOULD HAVE TAKEN", "TAKES NOW"}} : Table{{"LEFT OUT", "WOULD HAVE TAKEN"}};
   for (const Value& cluster : why["clusters"].items()) {
     table.add({cluster["cluster"].str(), number(cluster["replicas"]), score(cluster),
                number(cluster["availableReplicas"]), verdict(cluster)});
-    if (const std::string words = remedy(cluster); !words.empty()) remedies.add({cluster["cluster"].str(), words});
+    const std::string words = remedy(cluster["remedy"]);
+    if (words.empty()) continue;
+    std::vector<std::string> row{cluster["cluster"].str(), words};
+    if (changed) row.push_back(remedy_now(cluster));
+    remedies.add(std::move(row));
   }
   text += "\n" + table.text();
   if (remedies.size() > 0) text += "\n" + remedies.text();
@@ -73,17 +97,43 @@ std::string placement_text(const Value& why) {
 std::string members_text(const Value& members) {
   std::string text;
   for (const Value& member : members.items()) {
-    text += "\nIn " + member["cluster"].str() + ":";
+    text += "\nIn " + member["cluster"].str() + ":\n" + bulleted(member["now"]);
     if (member["rendered"].is_null()) {
-      text += " nothing has been rendered yet\n";
+      if (member["now"].size() == 0) text += "  nothing has been rendered yet\n";
       continue;
     }
-    text += " Work " + member["work"]["namespace"].str() + "/" + member["work"]["name"].str() + " (" +
+    text += "  Work " + member["work"]["namespace"].str() + "/" + member["work"]["name"].str() + " (" +
             moment(member["rendered"]) + ")\n" + indented(member["steps"]);
-    for (const Value& condition : member["conditions"].items()) {
-      text +=
-          "  " + condition["type"].str() + "=" + condition["status"].str() + ": " + condition["message"].str() + "\n";
-    }
+  }
+  return text;
+}
+
+std::string interpreters_text(const Value& by) {
+  if (by.is_null()) return "";
+  std::string text = "\nStatus and health are read by ";
+  const std::string status = by["status"].str();
+  const std::string health = by["health"].str();
+  const std::string sum = by["aggregation"].str();
+  if (status == health && status == sum) return text + status + "\n";
+  text = "\nStatus is read by " + status + "\nHealth is judged by " + health + "\n";
+  return text + "The status of the template is summed up by " + sum + "\n";
+}
+
+std::string evictions_text(const Value& why) {
+  std::string text;
+  for (const Value& eviction : why["evictions"].items()) {
+    text += "\nBeing evicted from " + eviction["cluster"].str() + " since " + eviction["since"].str();
+    if (!eviction["until"].is_null()) text += ", until " + eviction["until"].str() + " at the latest";
+    text += "\n";
+    std::string cause = eviction["reason"].str();
+    if (!eviction["message"].is_null()) cause += (cause.empty() ? "" : ": ") + eviction["message"].str();
+    if (!eviction["producer"].is_null()) cause += " (" + eviction["producer"].str() + ")";
+    if (!cause.empty()) text += "  " + cause + "\n";
+    if (eviction["waitsFor"].size() > 0) text += "  waits for:\n" + bulleted(eviction["waitsFor"]);
+  }
+  if (why["pastEvictions"].size() > 0) text += "\nEvictions that have ended:\n";
+  for (const Value& eviction : why["pastEvictions"].items()) {
+    text += "  " + eviction["summary"].str() + " (" + moment(eviction["ended"]) + ")\n";
   }
   return text;
 }
@@ -101,7 +151,9 @@ std::string why_text(const Value& why) {
     text += "\nDependency of " + one["namespace"].str() + "/" + one["name"].str() + ", so it follows it to" + clusters +
             "\n";
   }
-  return text + policy_text(why["policy"]) + placement_text(why) + members_text(why["members"]);
+  text += bulleted(why["notes"]);
+  return text + policy_text(why["policy"]) + placement_text(why) + evictions_text(why) + members_text(why["members"]) +
+         interpreters_text(why["interpreters"]);
 }
 
 }  // namespace shiplog::ctl

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace shiplog {
@@ -14,6 +15,8 @@ class Election {
   virtual const std::string& identity() const = 0;
   /// From now on tries to lead for `service`; `changed` tells on the executor when that begins and when it ends.
   virtual void campaign(const std::string& service, std::function<void(bool leading)> changed) = 0;
+  /// Some process leads for the service now; nullopt: cannot be told. Costs a system call or a lock; on the executor.
+  virtual std::optional<bool> led(const std::string& /*service*/) { return std::nullopt; }
   /// Lets go of everything, so that another replica takes over at once.
   virtual void resign() = 0;
 };

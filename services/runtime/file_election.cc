@@ -209,6 +209,26 @@ void FileElection::campaign(const std::string& service, std::function<void(bool 
   impl_->look(*lease);
 }
 
+std::optional<bool> FileElection::led(const std::string& service) {
+  Impl::Lease probe;
+  probe.service = service;
+  {
+    const std::lock_guard lock{impl_->mutex};
+    for (const auto& lease : impl_->leases) {
+      if (lease->service == service && lease->leading) return true;
+    }
+  }
+  probe.generation = impl_->newest(probe);
+  const int fd = ::open(impl_->path_of(probe, probe.generation).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? std::optional{false} : std::nullopt;
+  // A shared lock for a moment: a candidate that meets it looks again soon.
+  const bool free = ::flock(fd, LOCK_SH | LOCK_NB) == 0;
+  const bool held = !free && errno == EWOULDBLOCK;
+  ::close(fd);
+  if (!free && !held) return std::nullopt;
+  return held;
+}
+
 void FileElection::resign() {
   *impl_->alive = false;
   impl_->stop();

@@ -31,6 +31,11 @@ class Candidate {
     loop_.stop();
   }
   bool leads() const { return leading_; }
+  bool knows_a_leader() {
+    bool known = false;
+    loop_.call([&] { known = election_->led("scheduler").value_or(false); });
+    return known;
+  }
   bool comes_to(bool lead) const {
     for (int tries = 0; tries < 6000 && leading_ != lead; ++tries)
       std::this_thread::sleep_for(std::chrono::milliseconds{5});
@@ -62,7 +67,9 @@ TEST(FileElection, OneOfSeveralLeadsAndTheNextOneFollowsWhenItEnds) {
   const TestDirectory folder{"election"};
   auto first = std::make_unique<Candidate>(folder, "first");
   ASSERT_TRUE(first->comes_to(true));
-  const Candidate second{folder, "second"};
+  Candidate second{folder, "second"};
+  EXPECT_TRUE(first->knows_a_leader());
+  EXPECT_TRUE(second.knows_a_leader());
   std::this_thread::sleep_for(std::chrono::milliseconds{300});
   EXPECT_TRUE(first->leads()) << "it is not frozen";
   EXPECT_FALSE(second.leads());

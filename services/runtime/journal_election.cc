@@ -166,6 +166,11 @@ void JournalElection::campaign(const std::string& service, std::function<void(bo
   impl_->table.campaign(service);
 }
 
+std::optional<bool> JournalElection::led(const std::string& service) {
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->table.led(service);
+}
+
 void JournalElection::resign() {
   if (impl_->stopping.exchange(true)) return;
   {

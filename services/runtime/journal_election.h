@@ -30,6 +30,7 @@ class JournalElection final : public Election {
 
   const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
+  std::optional<bool> led(const std::string& service) override;
   void resign() override;
 
  private:

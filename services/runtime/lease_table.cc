@@ -76,6 +76,11 @@ Beat LeaseTable::next_beat() const {
   return beat;
 }
 
+bool LeaseTable::led(const std::string& service) const {
+  const auto at = leases_.find(service);
+  return at != leases_.end() && !at->second.holder.empty() && at->second.silence < patience_;
+}
+
 bool LeaseTable::leads(const std::string& service) const {
   const auto at = leases_.find(service);
   return at != leases_.end() && at->second.holder == self_;

@@ -41,6 +41,8 @@ class LeaseTable {
   /// What we have to say now.
   Beat next_beat() const;
   bool leads(const std::string& service) const;
+  /// Somebody does who has not fallen silent.
+  bool led(const std::string& service) const;
   /// A claim is due.
   bool has_claims() const { return !next_beat().claims.empty(); }
   const std::set<std::string>& wanted() const { return wanted_; }

@@ -46,6 +46,23 @@ TEST_F(Candidates, OfTwoClaimsTheFirstInTheLogWins) {
   EXPECT_TRUE(a.next_beat().claims.empty());
 }
 
+TEST_F(Candidates, WhetherSomebodyLeadsIsKnownToAllAndNotForASilentHolder) {
+  LeaseTable& a = add("a");
+  LeaseTable watching{"watching", kPatience};
+  EXPECT_FALSE(watching.led("scheduler"));
+  const auto read = [&](const Beat& beat) {
+    store(beat);
+    watching.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, beat);
+  };
+  read(a.next_beat());
+  EXPECT_TRUE(watching.led("scheduler"));
+  EXPECT_TRUE(a.led("scheduler"));
+  for (int i = 0; i < kPatience; ++i) read(watching.next_beat());
+  EXPECT_FALSE(watching.led("scheduler"));
+  read(a.next_beat());
+  EXPECT_TRUE(watching.led("scheduler"));
+}
+
 TEST_F(Candidates, AHolderThatBeatsKeepsIt) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");

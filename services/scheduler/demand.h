@@ -33,7 +33,7 @@ struct Surroundings {
   bool component_sets = false;                ///< gate MultiplePodTemplatesScheduling
   const UnsettledIndex* unsettled = nullptr;  ///< gate SchedulingOvercommitProtection; nullptr: it is off
   UtcMillis now = {};
-  const FleetOptions* options = nullptr;                            ///< nullptr: as by default
+  const FleetOptions* options = nullptr;            ///< nullptr: as by default
   const DefinitionPlacement* definition = nullptr;  ///< of the binding's kind; nullptr: it has none
 
   /// The plugin of that name has a say (S-23).

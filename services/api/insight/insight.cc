@@ -146,13 +146,13 @@ Result<Value> chain(const Question& question) {
   });
 }
 
-Result<Value> why(const Question& question, const Remedies& remedies) {
+Result<Value> why(const Question& question, const Sources& sources) {
   WhyQuestion asked;
   SHIPLOG_TRY(asked.object, question.object());
   asked.cluster = question.text("cluster");
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(asked.at, question.revision(view, "at"));
-    return api::why(view, question.kinds, asked, remedies);
+    return api::why(view, question.kinds, asked, sources);
   });
 }
 
@@ -249,7 +249,7 @@ Hash128 hash_of(const StateMeta& meta) {
   return bare.hash();
 }
 
-Result<Value> state(const Question& question) {
+Result<Value> state(const Question& question, const Sources& sources) {
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(view.connection()));
     if (!checkpoint) return Error{ErrorCode::kUnavailable, "nothing has been folded yet"};
@@ -257,13 +257,18 @@ Result<Value> state(const Question& question) {
     for (const auto& [service, lease] : checkpoint->meta.leases) {
       leases.set(service, Value::object({{"holder", lease.holder}, {"epoch", lease.epoch}}));
     }
+    Value roles = Value::array();
+    for (const RoleLeadership& one : sources.roles ? sources.roles() : std::vector<RoleLeadership>{}) {
+      roles.push_back(Value::object({{"role", one.role}, {"led", one.led}, {"since", rfc3339_millis(one.since)}}));
+    }
     return Value::object({{"kind", "State"},
                           {"revision", checkpoint->meta.revision.value},
                           {"nextOffset", checkpoint->next.value},
                           {"time", rfc3339_millis(checkpoint->meta.time)},
                           {"foldVersion", checkpoint->meta.fold_version},
                           {"stateHash", to_string(hash_of(checkpoint->meta))},
-                          {"leases", std::move(leases)}});
+                          {"leases", std::move(leases)},
+                          {"roles", std::move(roles)}});
   });
 }
 
@@ -278,8 +283,8 @@ void answer(ResponseWriter& writer, const Error& error) {
 
 }  // namespace
 
-bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds,
-                   const Remedies& remedies, const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
+bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds, const Sources& sources,
+                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
   if (!request.path.starts_with(kPrefix)) return false;
   const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
   const Question question{store, clock, *kinds, request};
@@ -295,10 +300,10 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
   const auto asked = [&]() -> Result<Value> {
     if (what == "history") return history(question);
     if (what == "chain") return chain(question);
-    if (what == "why") return why(question, remedies);
+    if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);
-    if (what == "state") return state(question);
+    if (what == "state") return state(question, sources);
     if (what == "revision") return revision(question);
     return Error{ErrorCode::kNotFound,
                  "there is nothing at " + request.path +

@@ -24,11 +24,11 @@ namespace shiplog::api {
 /// One object: `kind` (any word that kubectl takes: "deploy", "deployments.apps") or `type` (exactly), `namespace`
 /// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`. `at` of history, chain and
 /// why: a revision or a time.
-/// `remedies`: what `why` asks the scheduler; empty: it is not asked.
+/// `sources`: what `why` asks the scheduler, and which roles are led.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
 /// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the
 /// writer is closed. Threads: any.
-bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds,
-                   const Remedies& remedies, const HttpRequest& request, std::shared_ptr<ResponseWriter> writer);
+bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds, const Sources& sources,
+                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer);
 
 }  // namespace shiplog::api

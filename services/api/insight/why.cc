@@ -1,25 +1,34 @@
 #include "services/api/insight/why.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "events/base/json.h"
+#include "events/dispatch.h"
+#include "events/entry.h"
+#include "events/fold/fold.h"
 #include "events/state/binding.h"
 #include "events/state/claim.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
+#include "events/state/skipped.h"
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/insight/policy_objections.h"
+#include "services/api/insight/present.h"
 #include "services/api/insight/render.h"
+#include "services/runtime/interpreter/levels.h"
+#include "services/runtime/interpreter/webhooks.h"
 
 namespace shiplog::api {
 namespace {
 
 constexpr size_t kMostRemedies = 16;  // more are worked out when a cluster is asked for by name
+constexpr size_t kMostPastEvictions = 5;
 
 bool is_binding(std::string_view type) {
   return type == type::kResourceBinding || type == type::kClusterResourceBinding;
@@ -27,14 +36,19 @@ bool is_binding(std::string_view type) {
 
 class Answer {
  public:
-  Answer(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies)
-      : view_{view}, kinds_{kinds}, question_{question}, remedies_{remedies} {}
+  Answer(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources)
+      : view_{view}, kinds_{kinds}, question_{question}, remedies_{sources.remedies}, roles_{sources.roles} {}
 
   Result<Value> make() {
     SHIPLOG_TRY(resolve());
     Value answer = Value::object({{"kind", "Why"},
                                   {"revision", question_.at.value_or(view_.revision()).value},
                                   {"object", to_value(template_)}});
+    about_roles(answer);
+    if (binding_.is_null() && template_.type == type::kNamespace) {
+      SHIPLOG_TRY(synced_namespace(answer));
+      return answer;
+    }
     if (binding_.is_null()) {
       SHIPLOG_TRY(std::string summary, without_binding());
       answer.set("summary", std::move(summary));
@@ -54,7 +68,10 @@ class Answer {
     SHIPLOG_TRY(auto rows, decisions_until(binding_key_));
     SHIPLOG_TRY(policy(rows, answer));
     SHIPLOG_TRY(placement(rows, answer));
-    SHIPLOG_TRY(members(answer));
+    about_binding(answer);
+    SHIPLOG_TRY(interpreters(answer));
+    SHIPLOG_TRY(evictions(rows, answer));
+    SHIPLOG_TRY(members(rows, answer));
     return answer;
   }
 
@@ -84,9 +101,7 @@ class Answer {
                          ? ObjectKey{type::kClusterResourceBinding, "", notes[annotation::kClusterBindingName].str()}
                          : ObjectKey{type::kResourceBinding, notes[annotation::kBindingNamespace].str(), name};
       if (cluster_.empty()) cluster_ = cluster_of_space(asked.ns);
-      if (!found.is_null() && binding_key_.name.empty()) {
-        return Error{ErrorCode::kNotFound, to_string(asked) + " is no binding's: namespaces go to every member"};
-      }
+      if (!found.is_null() && binding_key_.name.empty()) return resolve_namespace_work(found);
     } else {
       template_ = asked;
       const Kind* kind = kinds_.find_type(asked.type);
@@ -107,6 +122,18 @@ class Answer {
         break;
       }
     }
+    return ok();
+  }
+
+  /// A Work without a binding is that of a namespace.
+  Result<void> resolve_namespace_work(const Value& work) {
+    const Value& manifest = work["spec"]["workload"]["manifests"][0];
+    if (manifest["kind"].as_string() != "Namespace") {
+      return Error{ErrorCode::kNotFound,
+                   to_string(question_.object) + " belongs to no binding: it was not made by a policy"};
+    }
+    template_ = {type::kNamespace, "", manifest["metadata"]["name"].str()};
+    SHIPLOG_TRY(template_value_, object(template_, question_.at));
     return ok();
   }
 
@@ -207,36 +234,49 @@ class Answer {
                                              to_string(binding_key_) + " was placed, at revision " +
                                              std::to_string(newest->revision.value)};
     }
-    SHIPLOG_TRY(const auto found, remedies(*newest, left_out));
+    SHIPLOG_TRY(const auto found, remedies(newest->as_of, newest->time, left_out));
+    // The fleet has changed since: taints are gone, labels have come.
+    const Revision present = question_.at.value_or(view_.revision());
+    SHIPLOG_TRY(const auto found_now, remedies(present, newest->time, left_out));
     for (Value& line : lines.edit_items()) {
-      const auto remedy = found.find(line["cluster"].str());
-      if (remedy == found.end()) continue;
-      Value changes = Value::array();
-      for (const std::string& change : remedy->second.changes) changes.push_back(change);
-      line.set("remedy", Value::object({{"changes", std::move(changes)}, {"chosen", remedy->second.chosen}}));
+      const auto to_json_value = [](const Remedy& remedy) {
+        Value changes = Value::array();
+        for (const std::string& change : remedy.changes) changes.push_back(change);
+        return Value::object({{"changes", std::move(changes)}, {"chosen", remedy.chosen}});
+      };
+      const std::string cluster = line["cluster"].str();
+      const auto then = found.find(cluster);
+      const auto now = found_now.find(cluster);
+      if (then != found.end()) line.set("remedy", to_json_value(then->second));
+      if (then == found.end() || (now != found_now.end() && to_json_value(now->second) == line["remedy"])) continue;
+      SHIPLOG_TRY(const Value there, object({type::kCluster, "", cluster}, question_.at));
+      if (there.is_null()) continue;
+      line.set("remedyNow", now == found_now.end() ? Value::object({{"changes", Value::array()}, {"chosen", true}})
+                                                   : to_json_value(now->second));
     }
     answer.set("clusters", std::move(lines));
     return ok();
   }
 
-  /// From the binding and the fleet that the placement was decided from.
-  Result<std::map<std::string, Remedy>> remedies(const DecisionRow& placed, std::vector<std::string> left_out) const {
+  /// From the binding and the fleet as of a revision: the one that the placement was decided from, or the present one.
+  Result<std::map<std::string, Remedy>> remedies(Revision as_of, UtcMillis time,
+                                                 std::vector<std::string> left_out) const {
     if (!remedies_ || left_out.empty()) return std::map<std::string, Remedy>{};
     if (left_out.size() > kMostRemedies) left_out.resize(kMostRemedies);
     // What lies before the kept history cannot be tried again.
     SHIPLOG_TRY(const Revision oldest, HistoryQuery{view_}.oldest());
-    if (placed.as_of < oldest) return std::map<std::string, Remedy>{};
+    if (as_of < oldest) return std::map<std::string, Remedy>{};
     Scene scene;
     scene.key = binding_key_;
-    scene.now = placed.time;
-    SHIPLOG_TRY(scene.binding, object(binding_key_, placed.as_of));
+    scene.now = time;
+    SHIPLOG_TRY(scene.binding, object(binding_key_, as_of));
     if (scene.binding.is_null()) return std::map<std::string, Remedy>{};
-    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = placed.as_of}));
+    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = as_of}));
     for (const ObjectRow& row : rows) {
       SHIPLOG_TRY(auto cluster, parse_json(row.json));
       scene.fleet.push_back(std::move(cluster));
     }
-    SHIPLOG_TRY(add_what_is_beside(scene, placed.as_of));
+    SHIPLOG_TRY(add_what_is_beside(scene, as_of));
     return remedies_(scene, left_out);
   }
 
@@ -247,6 +287,7 @@ class Answer {
     scene.beside.emplace_back(feature_gates_key(), std::move(gates));
     SHIPLOG_TRY(Value options, object(fleet_options_key(), at));
     scene.beside.emplace_back(fleet_options_key(), std::move(options));
+    SHIPLOG_TRY(add_definition(scene, at));
     if (!overcommit && !scene.binding["spec"]["workloadAffinityGroups"].is_object()) return ok();
     ObjectList wanted{.type = type::kResourceBinding, .at = at};
     if (!overcommit) wanted.ns = scene.key.ns;
@@ -258,48 +299,217 @@ class Answer {
     return ok();
   }
 
-  /// What each member got, what was changed for it on the way, and how it took it.
-  Result<void> members(Value& answer) const {
+  /// Where the definition of a custom resource is placed, the object can be placed too (decision 0033).
+  Result<void> add_definition(Scene& scene, Revision at) const {
+    constexpr const char* kDefinition = "CustomResourceDefinition";
+    const ObjectKey key = binding_key({type::kCustomResourceDefinition, "", template_.type}, kDefinition);
+    SHIPLOG_TRY(Value placed, object(key, at));
+    if (placed.is_null()) return ok();
+    for (const Value& target : placed["spec"]["clusters"].items()) {
+      ObjectKey work{type::kWork, execution_space(target["name"].str()), work_name(kDefinition, "", template_.type)};
+      SHIPLOG_TRY(Value rendered, object(work, at));
+      scene.beside.emplace_back(std::move(work), std::move(rendered));
+    }
+    scene.beside.emplace_back(key, std::move(placed));
+    return ok();
+  }
+
+  /// A role that no process leads for: what it decides or does stays undone. Known of the present only.
+  void about_roles(Value& answer) const {
+    if (question_.at || !roles_) return;
+    static const std::map<std::string_view, const char*> kUndone = {
+        {"binder", "policies are not matched with templates"},
+        {"scheduler", "nothing is placed or moved"},
+        {"dispatcher", "nothing is written to members"},
+        {"distributor", "dependencies do not follow the objects that need them"},
+        {"collector", "nothing that happens in members is noticed"},
+        {"taint", "clusters are not tainted, and evictions neither begin nor end"},
+        {"lifecycle", "what depends on deleted objects is not deleted"}};
+    for (const RoleLeadership& one : roles_()) {
+      const auto undone = kUndone.find(one.role);
+      if (one.led || undone == kUndone.end()) continue;
+      answer.edit("notes").push_back("no " + one.role + " is running since " + rfc3339(one.since) + ": " +
+                                     undone->second +
+                                     " until a process with that role is started (shiplogd serve --roles)");
+    }
+  }
+
+  /// What holds of the binding as a whole, and is not as the placement left it.
+  void about_binding(Value& answer) const {
+    const auto note = [&](std::string text) { answer.edit("notes").push_back(std::move(text)); };
+    if (deleting(binding_)) note("the binding is being deleted: members lose the object");
+    if (binding_["spec"]["suspension"]["scheduling"].as_bool()) {
+      note(
+          "scheduling is suspended (spec.suspension.scheduling of the binding, from its policy): the placement stays "
+          "as "
+          "it is");
+    }
+    const Value& scheduled = condition_of(binding_, "Scheduled");
+    if (scheduled["status"].as_string() == "False") {
+      note("scheduling fails since " + scheduled["lastTransitionTime"].str() + " (" + scheduled["reason"].str() +
+           "): " + scheduled["message"].str());
+    } else if (claimed() && scheduled.is_null() && answer["requiredBy"].is_null()) {
+      note("it has not been scheduled yet");
+    } else if (claimed() && !scheduled.is_null() &&
+               binding_["status"]["schedulerObservedGeneration"] != binding_["metadata"]["generation"]) {
+      note("the scheduler has not looked at it since it changed last: generation " +
+           std::to_string(binding_["metadata"]["generation"].as_int()) + ", observed generation " +
+           std::to_string(binding_["status"]["schedulerObservedGeneration"].as_int()));
+    }
+  }
+
+  /// Who reads the status and health of the kind's objects, and sums them up.
+  Result<void> interpreters(Value& answer) const {
+    Entry entry;
+    for (const char* type : {interpreter::kCustomizationType, interpreter::kWebhookType}) {
+      SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type, .at = question_.at}));
+      for (const ObjectRow& row : rows) {
+        SHIPLOG_TRY(auto value, parse_json(row.json));
+        entry.events.push_back(ObjectCreated{row.key, std::move(value)});
+      }
+    }
+    State alone;
+    fold(alone, entry);
     const Value& resource = binding_["spec"]["resource"];
-    const std::string work =
-        work_name(resource["kind"].as_string(), resource["namespace"].as_string(), resource["name"].as_string());
-    std::set<std::string> clusters;
-    const auto add = [&](const Value& targets) {
-      for (const Value& target : targets.items()) clusters.insert(target["name"].str());
+    const Value object = Value::object({{"apiVersion", resource["apiVersion"]}, {"kind", resource["kind"]}});
+    const auto by = [&](interpreter::Operation operation) {
+      return interpreter::interpreted_by(alone, object, operation);
     };
-    add(binding_["spec"]["clusters"]);
-    for (const Value& one : binding_["spec"]["requiredBy"].items()) add(one["clusters"]);
+    answer.set("interpreters", Value::object({{"status", by(interpreter::Operation::kStatus)},
+                                              {"health", by(interpreter::Operation::kHealth)},
+                                              {"aggregation", by(interpreter::Operation::kAggregate)}}));
+    return ok();
+  }
+
+  /// In progress, and the last ones that ended.
+  Result<void> evictions(const std::vector<DecisionRow>& rows, Value& answer) const {
+    std::map<std::string, Value> works;
+    for (const Value& target : binding_["spec"]["clusters"].items()) {
+      if (binding_["spec"]["gracefulEvictionTasks"].size() == 0) break;
+      const std::string cluster = target["name"].str();
+      SHIPLOG_TRY(works[cluster], object({type::kWork, execution_space(cluster), work_of_binding()}, question_.at));
+    }
+    Value present = evictions_now(binding_, [&](const std::string& cluster) -> const Value& { return works[cluster]; });
+    if (present.size() > 0) answer.set("evictions", std::move(present));
+    size_t past = 0;
+    for (const DecisionRow& row : rows) {
+      if (row.kind != "EvictionFinished" || past++ == kMostPastEvictions) continue;
+      SHIPLOG_TRY(const Value decision, to_value(row));
+      answer.edit("pastEvictions").push_back(Value::object({{"ended", moment(row)}, {"summary", row.summary}}));
+    }
+    return ok();
+  }
+
+  std::string work_of_binding() const {
+    const Value& resource = binding_["spec"]["resource"];
+    return work_name(resource["kind"].as_string(), resource["namespace"].as_string(), resource["name"].as_string());
+  }
+
+  /// What each member got, what was changed for it on the way, how it took it, and how it is there now.
+  Result<void> members(const std::vector<DecisionRow>& rows, Value& answer) const {
+    std::set<std::string> clusters;
+    const auto add = [&](const Value& targets, const char* field) {
+      for (const Value& target : targets.items()) clusters.insert(target[field].str());
+    };
+    add(binding_["spec"]["clusters"], "name");
+    add(binding_["spec"]["gracefulEvictionTasks"], "fromCluster");
+    for (const Value& one : binding_["spec"]["requiredBy"].items()) add(one["clusters"], "name");
+    return members_of(binding_, work_of_binding(), std::move(clusters), rows, answer);
+  }
+
+  /// `source`: the binding, or the namespace.
+  Result<void> members_of(const Value& source, const std::string& work, std::set<std::string> clusters,
+                          const std::vector<DecisionRow>& rows, Value& answer) const {
     if (!cluster_.empty()) std::erase_if(clusters, [&](const std::string& name) { return name != cluster_; });
+    SHIPLOG_TRY(const auto failures, render_failures(source, rows));
     Value list = Value::array();
     for (const std::string& cluster : clusters) {
       const ObjectKey key{type::kWork, execution_space(cluster), work};
       Value member = Value::object({{"cluster", cluster}, {"work", to_value(key)}});
-      SHIPLOG_TRY(const auto rows, decisions_until(key));
+      MemberNow now;
+      now.cluster = cluster;
+      now.source = source;
+      SHIPLOG_TRY(const auto rendered_rows, decisions_until(key));
       const auto rendered =
-          std::ranges::find_if(rows, [](const DecisionRow& row) { return row.kind == "WorkRendered"; });
-      if (rendered != rows.end()) {
+          std::ranges::find_if(rendered_rows, [](const DecisionRow& row) { return row.kind == "WorkRendered"; });
+      if (rendered != rendered_rows.end()) {
         SHIPLOG_TRY(const Value decision, to_value(*rendered));
         member.set("rendered", moment(*rendered));
         member.set("steps", decision["explanation"]["steps"]);
+        now.rendered_at = rfc3339_millis(rendered->time);
       }
-      SHIPLOG_TRY(const Value found, object(key, question_.at));
-      for (const Value& condition : found["status"]["conditions"].items()) {
+      SHIPLOG_TRY(now.work, object(key, question_.at));
+      SHIPLOG_TRY(now.cluster_object, object({type::kCluster, "", cluster}, question_.at));
+      if (const auto failed = failures.find(cluster); failed != failures.end()) now.render_failed = failed->second;
+      for (const Value& condition : now.work["status"]["conditions"].items()) {
         member.edit("conditions")
             .push_back(Value::object({{"type", condition["type"]},
                                       {"status", condition["status"]},
                                       {"reason", condition["reason"]},
                                       {"message", condition["message"]}}));
       }
+      Value words = Value::array();
+      for (std::string& sentence : member_now(now)) words.push_back(std::move(sentence));
+      member.set("now", std::move(words));
       list.push_back(std::move(member));
     }
     if (list.size() > 0) answer.set("members", std::move(list));
     return ok();
   }
 
+  /// By cluster, while the condition reports that some target could not be rendered.
+  static Result<std::map<std::string, std::string>> render_failures(const Value& source,
+                                                                    const std::vector<DecisionRow>& rows) {
+    std::map<std::string, std::string> failures;
+    if (condition_of(source, kWorksSyncedCondition)["status"].as_string() != "False") return failures;
+    const auto synced = std::ranges::find_if(rows, [](const DecisionRow& row) { return row.kind == "WorksSynced"; });
+    if (synced == rows.end()) return failures;
+    SHIPLOG_TRY(const Value decision, to_value(*synced));
+    for (const Value& line : decision["explanation"]["clusters"].items()) {
+      failures[line["cluster"].str()] = line["verdicts"][0]["reason"].str();
+    }
+    return failures;
+  }
+
+  /// A namespace has no policy: it goes to every member, unless it is left out.
+  Result<void> synced_namespace(Value& answer) {
+    SHIPLOG_TRY(const Value options, object(fleet_options_key(), question_.at));
+    const std::string left_out = not_synced_because(fleet_options_from(options), template_value_);
+    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = question_.at}));
+    std::set<std::string> clusters;
+    const std::string work = work_name("Namespace", "", template_.name);
+    for (const ObjectRow& row : rows) {
+      if (left_out.empty()) {
+        clusters.insert(row.key.name);
+        continue;
+      }
+      // What was synchronized before stays.
+      SHIPLOG_TRY(const auto present,
+                  ObjectQuery{view_}.get({type::kWork, execution_space(row.key.name), work}, question_.at));
+      if (present) clusters.insert(row.key.name);
+    }
+    if (deleting(template_value_)) {
+      answer.set("summary", "the namespace is being deleted since " +
+                                template_value_["metadata"]["deletionTimestamp"].str() + ", here and in every member");
+    } else if (!left_out.empty()) {
+      answer.set("summary", "the namespace is not synchronized to members: " + left_out);
+    } else {
+      answer.set("summary", "namespaces need no policy: it goes to every member of the fleet (" +
+                                std::to_string(rows.size()) + " now)");
+    }
+    for (const Value& condition : template_value_["status"]["conditions"].items()) {
+      if (!deleting(template_value_) || condition["status"].as_string() != "True") continue;
+      answer.edit("notes").push_back(condition["type"].str() + ": " + condition["message"].str());
+    }
+    SHIPLOG_TRY(const auto decisions, decisions_until(template_));
+    return members_of(template_value_, work, std::move(clusters), decisions, answer);
+  }
+
   const View& view_;
   const Kinds& kinds_;
   const WhyQuestion& question_;
   const Remedies& remedies_;
+  const RoleStates& roles_;
   ObjectKey template_, binding_key_;
   Value binding_, template_value_;
   std::string cluster_;
@@ -307,8 +517,8 @@ class Answer {
 
 }  // namespace
 
-Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies) {
-  return Answer{view, kinds, question, remedies}.make();
+Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources) {
+  return Answer{view, kinds, question, sources}.make();
 }
 
 }  // namespace shiplog::api

@@ -13,6 +13,7 @@
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
 #include "projections/store/reader.h"
+#include "services/runtime/leaders.h"
 
 namespace shiplog::api {
 
@@ -35,6 +36,15 @@ struct Scene {
 using Remedies =
     std::function<Result<std::map<std::string, Remedy>>(const Scene& scene, const std::vector<std::string>& asked)>;
 
+/// Which roles some process leads for at present.
+using RoleStates = std::function<std::vector<RoleLeadership>()>;
+
+/// What is asked of others than the record. Either may be empty: it is not asked.
+struct Sources {
+  Remedies remedies;
+  RoleStates roles;
+};
+
 struct WhyQuestion {
   ObjectKey object;            ///< a template, a ResourceBinding or ClusterResourceBinding, or a Work
   std::string cluster;         ///< empty: all
@@ -43,8 +53,9 @@ struct WhyQuestion {
 
 /// Why an object runs where it does: the policy that has it and how it won, the newest placement with the verdicts on
 /// each cluster and the arithmetic, what each cluster that was left out would have needed (tried by `remedies`, from
-/// the fleet as it was), and what was changed for each member on the way. Errors: kNotFound, no such object then, or
+/// the fleet as it was, and as it is), the evictions, what was changed for each member on the way and how it is there
+/// now. What is not led is told when the question is about the present. Errors: kNotFound, no such object then, or
 /// such a cluster was not looked at; kGone, `at` is before what history holds.
-Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Remedies& remedies);
+Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources);
 
 }  // namespace shiplog::api

@@ -23,7 +23,10 @@ Value with(const ObjectKey& key, std::initializer_list<std::pair<const char*, Va
 class InsightWhyTest : public testing::Test {
  protected:
   InsightWhyTest() {
-    for (const char* name : {"m1", "m2"}) fleet.create({type::kCluster, "", name});
+    for (const char* name : {"m1", "m2"}) {
+      fleet.create({type::kCluster, "", name});
+      decide("collector", {ClusterConditionChanged{{type::kCluster, "", name}, "Ready", "True", "ClusterReady", ""}});
+    }
     fleet.create({type::kNamespace, "", "karmada-es-m1"});
     decide("api", {ObjectCreated{kTemplate, with(kTemplate, {{"kind", "Deployment"}})}});
     bind("web is selected by p", "won by name");
@@ -65,11 +68,14 @@ class InsightWhyTest : public testing::Test {
     Reader reader = fleet.reader();
     const View view = must(reader.view());
     return why(view, kinds_, {object, cluster, at},
-               [](const Scene& scene, const std::vector<std::string>& asked) { return remedies(scene, asked); });
+               {[this](const Scene& scene, const std::vector<std::string>& asked) { return remedies(scene, asked); },
+                [this] { return roles_; }});
   }
-  static Result<std::map<std::string, Remedy>> remedies(const Scene& scene, const std::vector<std::string>& asked) {
+  Result<std::map<std::string, Remedy>> remedies(const Scene& scene, const std::vector<std::string>& asked) const {
     EXPECT_EQ(scene.key, kBinding);
-    EXPECT_TRUE(scene.binding["spec"]["clusters"].is_null()) << "as it was before it was placed";
+    // As it was before it was placed, and then as it is.
+    const bool now = !scene.binding["spec"]["clusters"].is_null();
+    if (now && taint_is_gone_) return std::map<std::string, Remedy>{};
     EXPECT_EQ(scene.fleet.size(), 2U);
     EXPECT_EQ(scene.beside.size(), 2U) << "the feature gates and the options; nobody it stays with or apart from";
     EXPECT_EQ(asked, std::vector<std::string>{"m2"}) << "what was chosen is not asked about";
@@ -79,7 +85,16 @@ class InsightWhyTest : public testing::Test {
   TestFleet fleet;
   Kinds kinds_ = Kinds::compiled();
   Revision before_placement_, with_p_;
+  bool taint_is_gone_ = false;
+  std::vector<RoleLeadership> roles_;
 };
+
+/// All sentences about one member.
+std::string now_of(const Value& answer, size_t member = 0) {
+  std::string text;
+  for (const Value& sentence : answer["members"][member]["now"].items()) text += sentence.str() + "\n";
+  return text;
+}
 
 TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThreeObjects) {
   const Value of_template = must(ask(kTemplate));
@@ -143,6 +158,113 @@ TEST_F(InsightWhyTest, WhatNoPolicyHasIsSaidSoAndWhatIsNotThereIsNotFound) {
   const auto none = ask(config_map("default", "none"));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(InsightWhyTest, AnUnreachableMemberHasAPendingGeneration) {
+  EXPECT_EQ(now_of(must(ask(kTemplate))).find("generation 1 of the Work is applied"), 0U)
+      << now_of(must(ask(kTemplate)));
+  const Revision before = fleet.revision();
+  const ObjectKey m1{type::kCluster, "", "m1"};
+  decide("collector", {ClusterConditionChanged{m1, "Ready", "False", "ClusterNotReachable", "connection refused"}});
+  Value changed = object_value(kWork);
+  changed.set("spec", Value::object({{"suspendDispatching", false}}));
+  decide("dispatcher", {WorkRendered{kWork, changed, {}}});
+  const std::string now = now_of(must(ask(kTemplate)));
+  EXPECT_EQ(now.find("cluster m1 is unreachable since "), 0U) << now;
+  EXPECT_NE(now.find("(ClusterNotReachable: connection refused)"), std::string::npos) << now;
+  EXPECT_NE(now.find("generation 2 of the Work, rendered at "), std::string::npos) << now;
+  EXPECT_NE(now.find("has not been applied yet; the member has generation 1"), std::string::npos) << now;
+  EXPECT_EQ(now_of(must(ask(kTemplate, "", before))).find("unreachable"), std::string::npos);
+}
+
+TEST_F(InsightWhyTest, ATaintThatIsGoneSinceThePlacementIsToldThenAndNow) {
+  EXPECT_TRUE(must(ask(kTemplate))["clusters"][1]["remedyNow"].is_null()) << "nothing has changed";
+  taint_is_gone_ = true;
+  const Value line = must(ask(kTemplate))["clusters"][1];
+  EXPECT_EQ(line["verdicts"][0]["reason"].str(), "tainted");
+  EXPECT_EQ(line["remedy"]["changes"][0].str(), "take the taint off");
+  EXPECT_EQ(line["remedyNow"], Value::object({{"changes", Value::array()}, {"chosen", true}}));
+}
+
+TEST_F(InsightWhyTest, AnEvictionTellsItsReasonAndWhatItWaitsFor) {
+  decide("taint",
+         {EvictionStarted{kBinding, "m1", "TaintUntolerated", "cluster m1 has taint {fire}", "TaintManager", 0}});
+  PlacementDecided moved;
+  moved.binding = kBinding;
+  moved.targets = {{"m2", 2}};
+  moved.observed_generation = 2;
+  decide("scheduler", {moved});
+  const Value evicting = must(ask(kTemplate));
+  ASSERT_EQ(evicting["evictions"].size(), 1U);
+  EXPECT_EQ(evicting["evictions"][0]["cluster"].str(), "m1");
+  EXPECT_EQ(evicting["evictions"][0]["reason"].str(), "TaintUntolerated");
+  EXPECT_FALSE(evicting["evictions"][0]["until"].is_null());
+  ASSERT_EQ(evicting["evictions"][0]["waitsFor"].size(), 1U);
+  EXPECT_EQ(evicting["members"].size(), 2U) << "the cluster that it leaves still has it";
+  decide("taint", {EvictionFinished{kBinding, "m1", "grace period is over"}});
+  const Value finished = must(ask(kTemplate));
+  EXPECT_TRUE(finished["evictions"].is_null());
+  EXPECT_EQ(finished["pastEvictions"][0]["summary"].str(), "from m1: grace period is over");
+}
+
+TEST_F(InsightWhyTest, AnOverrideThatFailsIsTheReasonThatAMemberKeepsWhatItHas) {
+  Explanation why;
+  why.clusters = {{"m1",
+                   {{"Override", false, "Apply override policy(default/o) for cluster(m1) failed: no such path"}},
+                   {},
+                   -1,
+                   -1}};
+  decide("dispatcher", {WorksSynced{kBinding, false, "SyncWorkFailed", "it failed", why}});
+  const std::string now = now_of(must(ask(kTemplate)));
+  EXPECT_EQ(now.find("the present version could not be rendered: Apply override policy(default/o)"), 0U) << now;
+  decide("dispatcher", {WorksSynced{kBinding, true, "SyncWorkSucceed", "again", {}}});
+  EXPECT_EQ(now_of(must(ask(kTemplate))).find("could not be rendered"), std::string::npos);
+}
+
+TEST_F(InsightWhyTest, ARoleWithoutALeaderIsTold) {
+  roles_ = {{"scheduler", false, UtcMillis{1'700'000'000'000}}, {"dispatcher", true, {}}};
+  const auto notes = [&](std::optional<Revision> at) {
+    std::string text;
+    const Value answer = must(ask(kTemplate, "", at));
+    for (const Value& note : answer["notes"].items()) text += note.str() + "\n";
+    return text;
+  };
+  EXPECT_EQ(notes({}).find("no scheduler is running since 2023-11-14T22:13:20Z: nothing is placed or moved"), 0U)
+      << notes({});
+  EXPECT_EQ(notes({}).find("no dispatcher"), std::string::npos);
+  EXPECT_EQ(notes(fleet.revision()).find("no scheduler is running"), std::string::npos)
+      << "it is known of the present only";
+}
+
+TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
+  const ObjectKey shop{type::kNamespace, "", "shop"};
+  Value space = with(shop, {{"kind", "Namespace"}});
+  decide("api", {ObjectCreated{shop, space}});
+  const Value pending = must(ask(shop));
+  EXPECT_EQ(pending["summary"].str(), "namespaces need no policy: it goes to every member of the fleet (2 now)");
+  ASSERT_EQ(pending["members"].size(), 2U);
+  EXPECT_NE(now_of(pending, 1).find("no Work has been rendered for it yet"), std::string::npos) << now_of(pending, 1);
+
+  const ObjectKey work{type::kWork, "karmada-es-m1", work_name("Namespace", "", "shop")};
+  Value rendered = object_value(work);
+  rendered.set("spec", Value::object({{"workload", Value::object({{"manifests", Value::array({space})}})}}));
+  decide("dispatcher", {WorkRendered{work, rendered, {}}});
+  decide("dispatcher", {WorkApplyFailed{work, 1, "AppliedFailed", "it exists already"}});
+  EXPECT_NE(now_of(must(ask(shop))).find("fails"), std::string::npos);
+  EXPECT_NE(now_of(must(ask(shop))).find("it exists already"), std::string::npos);
+  const Value of_work = must(ask(work));
+  EXPECT_EQ(of_work["object"]["name"].str(), "shop");
+  EXPECT_EQ(of_work["members"].size(), 1U) << "the Work's own cluster";
+
+  Value skipped = space;
+  skipped.edit("metadata").set("labels", Value::object({{"namespace.karmada.io/skip-auto-propagation", "true"}}));
+  decide("api", {ObjectUpdated{shop, skipped}});
+  EXPECT_EQ(
+      must(ask(shop))["summary"].str(),
+      "the namespace is not synchronized to members: its label namespace.karmada.io/skip-auto-propagation is true");
+  EXPECT_EQ(must(ask(shop))["members"].size(), 1U) << "what is there already stays";
+  EXPECT_EQ(must(ask({type::kNamespace, "", "karmada-es-m1"}))["summary"].str(),
+            "the namespace is not synchronized to members: its name is reserved for the control plane");
 }
 
 }  // namespace
