@@ -203,7 +203,8 @@ class Patcher {
       document_ = value;
       return bound_depth(path, depth);
     }
-    path = resolved(std::move(path), path.size() - 1);
+    const size_t leading = path.size() - 1;
+    path = resolved(std::move(path), leading);
     const Value* parent = find_at(document_, Pointer{path.begin(), path.end() - 1});
     if (parent == nullptr) return fails(path, "there is no such place");
     const std::string& last = path.back();
