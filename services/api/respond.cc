@@ -277,7 +277,8 @@ void Server::record_denial(const ContextPtr& context, const Error& error) {
   Error recorded = error;
   // What is wrong with an object that is to be sealed may be told with its data.
   const std::string type = context->kind->type();
-  const bool may_quote = error.code == ErrorCode::kInvalid && (type == type::kSecret || type == type::kWork);
+  const bool about_content = error.code == ErrorCode::kInvalid || error.message.starts_with("admission webhook ");
+  const bool may_quote = about_content && (type == type::kSecret || type == type::kWork);
   if (may_quote) recorded.message = "not recorded, as it may quote data of a Secret";
   record_denial(*context, store(*context->kind), context->verb, context->key(), recorded);
 }

@@ -522,6 +522,17 @@ TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {
       << "of a kind that is not sealed: somebody's own text";
 }
 
+// It was sent the data in clear text, and what it answers is stored.
+TEST_F(Dispatcher, WhatAMemberSaysAboutASecretIsNotStored) {
+  stage.members().member("m1").refuse = 422;
+  Value secret = config_map("default", "settings", "x");
+  secret.set("kind", "Secret");
+  place("secrets", secret, {{"m1", 0}});
+  EXPECT_EQ(applied_condition("m1", secret)["message"],
+            "Failed to apply all manifests (0/1): HTTP status 422; the member's message is not shown, as it may quote "
+            "data of the Secret");
+}
+
 TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {
   const Value port = Value::object({{"port", 80}, {"name", "http"}});
   Value service = Value::object({{"apiVersion", "v1"},
