@@ -63,9 +63,9 @@ Event sample(Of<RequestDenied>, int) {
 Event sample(Of<RequestsDenied>, int) {
   return RequestsDenied{.object = {"configmaps", "default", ""},
                         .verb = "create",
-                        .status = 403,
-                        .reason = "Forbidden",
-                        .message = "eve cannot create configmaps",
+                        .status = 409,
+                        .reason = "Conflict",
+                        .message = "configmaps/default/a already exists",
                         .count = 2990,
                         .first = UtcMillis{1'700'000'000'000},
                         .last = UtcMillis{1'700'000'060'000}};

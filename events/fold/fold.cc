@@ -20,8 +20,7 @@ class Folder {
   Folder(const State& state, const Entry& entry) : state_{state}, staged_{state, entry.id, entry.time}, entry_{entry} {}
 
   std::optional<Refusal> refusal() {
-    std::optional<Refusal> refusal =
-        state_.seen(entry_.id) ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
+    std::optional<Refusal> refusal = duplicate() ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
     if (!refusal) refusal = apply_all();
     if (!refusal) refusal = staged_.check_quotas();
     if (!refusal) refusal = staged_.check_services();
@@ -36,7 +35,7 @@ class Folder {
       folded.revision = state_.revision();
       return folded;
     }
-    folded.duplicate = state_.seen(entry_.id);
+    folded.duplicate = duplicate();
     folded.refusal = refusal();
     state.seen_.insert(entry_.id);
     if (entry_.time > state.meta_.time) state.meta_.time = entry_.time;
@@ -71,6 +70,8 @@ class Folder {
     }
     return std::nullopt;
   }
+
+  bool duplicate() const { return state_.seen(entry_.id); }
 
   Applied apply_all() {
     for (const Event& event : entry_.events) {

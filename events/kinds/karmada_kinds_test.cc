@@ -95,7 +95,7 @@ TEST(KarmadaKinds, AreServedAsTheMatrixSays) {  // api section 1
        false,
        {"ric"},
        true,
-       false},
+       true},
       {"config.karmada.io",
        "v1alpha1",
        "ResourceInterpreterWebhookConfiguration",

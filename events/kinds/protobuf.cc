@@ -272,7 +272,7 @@ Result<Value> single(const Schema& schema, const WireField& field, const Place& 
   if (format == "date-time" || format == "micro-time") return time_text(field.bytes, format == "micro-time", place);
   if (format == "int-or-string") return int_or_string(field.bytes, place);
   if (format == "quantity") return quantity(field.bytes, place);
-  if (format == "fields-v1" || format == "json") return raw_json(field.bytes, place);
+  if (format == "fields-v1" || format == "raw-extension" || format == "json") return raw_json(field.bytes, place);
   if (format == "strings") return strings(field.bytes, place);
   if (format.starts_with("schema-or-")) return schema_or_other(schema, field.bytes, place, depth);
   return Error{ErrorCode::kInternal, place.text() + ": there is no protobuf form of format " + schema.format};

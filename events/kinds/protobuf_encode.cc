@@ -117,7 +117,7 @@ Result<std::string> content(const Schema& schema, const Value& value, const Plac
     put_bytes(out, 1, value.is_string() ? value.str() : to_json(value));
     return out;
   }
-  if (format == "json" || (format == "fields-v1" && value.is_object())) {
+  if (format == "json" || ((format == "fields-v1" || format == "raw-extension") && value.is_object())) {
     put_bytes(out, 1, to_json(value));
     return out;
   }

@@ -159,6 +159,7 @@ class Generator {
     if (schema.format == "quantity") return pick<const char*>({"1", "500m", "3Gi", "0"});
     if (schema.format == "int-or-string") return chance() ? Value{number()} : Value{word()};
     if (schema.format == "fields-v1") return Value::object({{"f:" + word(), Value::object()}});
+    if (schema.format == "raw-extension") return Value::object({{word(), word()}});
     if (schema.format == "json")
       return pick<Value>({Value{}, Value{1.5}, Value{"x"}, Value::array({1, nullptr}), Value{false}});
     if (schema.format.starts_with("schema-or-")) {
