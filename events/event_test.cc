@@ -20,8 +20,8 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"ObjectRemoved", ""},
     {"RequestDenied", "422 Invalid: spec.replicas: negative"},
     {"RequestsDenied",
-     "2990 requests to create from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z, the last: 403 Forbidden: eve cannot "
-     "create configmaps"},
+     "2990 requests to create from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z, the last: 409 Conflict: "
+     "configmaps/default/a already exists"},
     {"BindingPut", "Deployment default/nginx, replicas 3"},
     {"PlacementDecided", "m1:2 m2:1"},
     {"PlacementRefused", "NoClusterFit: 0/3 clusters are available (targets cleared)"},
