@@ -34,7 +34,7 @@ double gauge(Client& client, const std::string& name) {
 }
 
 void churn(Figures& figures, Fleet& fleet, int minutes, size_t deployments, size_t patches) {
-  const auto plane = fleet.start("plane", {});
+  const auto plane = fleet.start("plane", {"serve"});
   const auto m1 = fleet.member("m1");
   const auto m2 = fleet.member("m2");
   for (const char* name : {"m1", "m2"}) fleet.join(name);
