@@ -39,7 +39,7 @@ const char* id_label(const Write& write) {
 void fill_binding(Value& object, const Write& write) {
   const char* key = id_label(write);
   if (write.old == nullptr) {
-    // Whoever copies a binding copies its id with it: two bindings would share their Works.
+    // A copy of a binding carries its id too: two bindings would share their Works.
     object.edit("metadata").edit("labels").set(key, permanent_id(object, write));
     if (write.kind.namespaced && object["spec"]["resource"].is_object() &&
         object["spec"]["resource"]["namespace"].is_empty()) {
