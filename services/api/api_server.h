@@ -8,13 +8,13 @@
 #include "events/base/random.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "services/adapters/vault/vault.h"
 #include "services/api/catalogue.h"
 #include "services/api/insight/why.h"
 #include "services/api/seats.h"
 #include "services/api/store.h"
-#include "services/runtime/http/server.h"
+#include "services/http/server.h"
 #include "services/runtime/metrics.h"
-#include "services/runtime/vault/vault.h"
 
 namespace shiplog::api {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "events/base/base64.h"
+#include "services/adapters/pki/certificate_request.h"
 #include "services/api/auth/gate.h"
-#include "services/runtime/pki/certificate_request.h"
 
 namespace shiplog::api {
 namespace {

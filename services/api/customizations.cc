@@ -4,7 +4,7 @@
 
 #include "events/base/json.h"
 #include "projections/objects/object_query.h"
-#include "services/runtime/interpreter/customizations.h"
+#include "services/interpreter/customizations.h"
 
 namespace shiplog::api {
 

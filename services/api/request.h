@@ -9,7 +9,7 @@
 #include "events/base/time.h"
 #include "events/kinds/kinds.h"
 #include "services/api/admission/admission.h"
-#include "services/runtime/http/http.h"
+#include "services/http/http.h"
 
 namespace shiplog::api {
 

@@ -7,7 +7,7 @@
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
 #include "services/api/views/views.h"
-#include "services/runtime/http/gzip.h"
+#include "services/http/gzip.h"
 
 namespace shiplog::api {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "services/runtime/http/server.h"
+#include "services/http/server.h"
 
 namespace shiplog::api {
 

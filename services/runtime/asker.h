@@ -5,7 +5,7 @@
 #include "events/base/result.h"
 #include "events/decision.h"
 #include "events/state/answers.h"
-#include "services/runtime/service.h"
+#include "services/runtime/role.h"
 
 namespace shiplog {
 

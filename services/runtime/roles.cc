@@ -9,10 +9,10 @@
 
 namespace shiplog {
 
-struct Roles::Role {
+struct Roles::RunningRole {
   enum class Phase { kFollowing, kTaking, kActing };
 
-  std::unique_ptr<Service> service;
+  std::unique_ptr<Role> service;
   Phase phase = Phase::kFollowing;
   bool leading = false;  // the election says so
   uint64_t epoch = 0;    // of our lease, while acting
@@ -27,7 +27,7 @@ struct Roles::Role {
 /// One step of one key; outlives the tenure it began in, but is void then.
 class Roles::Step final : public Task, public std::enable_shared_from_this<Roles::Step> {
  public:
-  Step(Roles& roles, Role& role, ReconcileQueue::Taken taken)
+  Step(Roles& roles, RunningRole& role, ReconcileQueue::Taken taken)
       : roles_{roles}, role_{role}, taken_{std::move(taken)}, tenure_{role.tenure}, alive_{roles.alive_} {}
 
   const ObjectKey& key() const override { return taken_.key; }
@@ -111,7 +111,7 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
   }
 
   Roles& roles_;
-  Role& role_;
+  RunningRole& role_;
   ReconcileQueue::Taken taken_;
   uint64_t tenure_;
   std::shared_ptr<bool> alive_;
@@ -123,8 +123,8 @@ Roles::Roles(Options options) : options_{std::move(options)} { options_.replica-
 
 Roles::~Roles() { *alive_ = false; }
 
-void Roles::add(std::unique_ptr<Service> service) {
-  auto role = std::make_unique<Role>();
+void Roles::add(std::unique_ptr<Role> service) {
+  auto role = std::make_unique<RunningRole>();
   role->service = std::move(service);
   roles_.push_back(std::move(role));
 }
@@ -147,7 +147,7 @@ void Roles::stop() {
 
 bool Roles::acting(std::string_view service) const {
   return std::ranges::any_of(roles_, [&](const auto& role) {
-    return role->service->name() == service && role->phase == Role::Phase::kActing;
+    return role->service->name() == service && role->phase == RunningRole::Phase::kActing;
   });
 }
 
@@ -166,17 +166,17 @@ size_t Roles::due_or_busy() const {
   return sum;
 }
 
-void Roles::lead(Role& role, bool leading) {
+void Roles::lead(RunningRole& role, bool leading) {
   role.leading = leading;
   if (!leading) {
     end(role);
-  } else if (role.phase == Role::Phase::kFollowing) {
+  } else if (role.phase == RunningRole::Phase::kFollowing) {
     take_lease(role);
   }
 }
 
-void Roles::take_lease(Role& role) {
-  role.phase = Role::Phase::kTaking;
+void Roles::take_lease(RunningRole& role) {
+  role.phase = RunningRole::Phase::kTaking;
   const State& state = options_.replica->state();
   Entry entry;
   entry.actor = {.user = "system:shiplog:" + role.name(),
@@ -189,8 +189,8 @@ void Roles::take_lease(Role& role) {
   const uint64_t epoch = state.lease(role.name()).epoch + 1;
   entry.events = {LeaseTaken{role.name(), options_.election->identity(), epoch}};
   options_.replica->append(std::move(entry), [this, alive = alive_, &role, epoch](Result<Outcome> outcome) {
-    if (!*alive || role.phase != Role::Phase::kTaking) return;
-    role.phase = Role::Phase::kFollowing;
+    if (!*alive || role.phase != RunningRole::Phase::kTaking) return;
+    role.phase = RunningRole::Phase::kFollowing;
     if (!role.leading) return;
     if (outcome && !outcome.value().refusal && options_.replica->state().lease(role.name()).epoch == epoch) {
       role.epoch = epoch;
@@ -199,13 +199,13 @@ void Roles::take_lease(Role& role) {
     }
     // Somebody else took that epoch, or the journal is away: while the election says that we lead, try again.
     options_.executor->post_after(Millis{100}, [this, alive, &role] {
-      if (*alive && role.leading && role.phase == Role::Phase::kFollowing) take_lease(role);
+      if (*alive && role.leading && role.phase == RunningRole::Phase::kFollowing) take_lease(role);
     });
   });
 }
 
-void Roles::begin(Role& role) {
-  role.phase = Role::Phase::kActing;
+void Roles::begin(RunningRole& role) {
+  role.phase = RunningRole::Phase::kActing;
   ++role.tenure;
   log::info("lease.taken", {log::kv("service", role.name()), log::kv("epoch", role.epoch),
                             log::kv("revision", options_.replica->state().revision().value)});
@@ -219,10 +219,10 @@ void Roles::begin(Role& role) {
   arm(role);
 }
 
-void Roles::end(Role& role) {
-  if (role.phase == Role::Phase::kFollowing) return;
-  const bool acted = role.phase == Role::Phase::kActing;
-  role.phase = Role::Phase::kFollowing;
+void Roles::end(RunningRole& role) {
+  if (role.phase == RunningRole::Phase::kFollowing) return;
+  const bool acted = role.phase == RunningRole::Phase::kActing;
+  role.phase = RunningRole::Phase::kFollowing;
   ++role.tenure;
   role.queue.clear();
   if (!acted) return;
@@ -236,14 +236,14 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
     const auto* taken = std::get_if<LeaseTaken>(&event);
     if (taken == nullptr) continue;
     for (const auto& role : roles_) {
-      if (role->name() != taken->service || role->phase != Role::Phase::kActing) continue;
+      if (role->name() != taken->service || role->phase != RunningRole::Phase::kActing) continue;
       if (taken->epoch <= role->epoch) continue;
       log::warn("lease.lost", {log::kv("service", taken->service), log::kv("holder", taken->holder)});
       end(*role);
       if (role->leading) {
         // Later than the election needs to notice that this process was replaced while it was frozen.
         options_.executor->post_after(Millis{500}, [this, alive = alive_, role = role.get()] {
-          if (*alive && role->leading && role->phase == Role::Phase::kFollowing) take_lease(*role);
+          if (*alive && role->leading && role->phase == RunningRole::Phase::kFollowing) take_lease(*role);
         });
       }
     }
@@ -255,14 +255,14 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
   for (const auto& role : roles_) {
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
-    if (role->phase != Role::Phase::kActing) continue;
+    if (role->phase != RunningRole::Phase::kActing) continue;
     for (const ObjectKey& key : wake) role->queue.wake(key, now, cause, role->service->priority(state, key));
     arm(*role);
   }
 }
 
-void Roles::arm(Role& role) {
-  if (role.phase != Role::Phase::kActing || role.pumping) return;
+void Roles::arm(RunningRole& role) {
+  if (role.phase != RunningRole::Phase::kActing || role.pumping) return;
   const auto due = role.queue.next_due();
   if (!due || role.queue.busy() >= options_.steps_under_way) return;
   const UtcMillis now = options_.executor->now();
@@ -281,11 +281,11 @@ void Roles::arm(Role& role) {
   }
 }
 
-void Roles::pump(Role& role) {
+void Roles::pump(RunningRole& role) {
   role.pumping = false;
   const uint64_t tenure = role.tenure;
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
-  for (int steps = 0; steps < 64 && role.phase == Role::Phase::kActing && role.tenure == tenure; ++steps) {
+  for (int steps = 0; steps < 64 && role.phase == RunningRole::Phase::kActing && role.tenure == tenure; ++steps) {
     if (role.queue.busy() >= options_.steps_under_way) return;  // done() arms again
     auto taken = role.queue.take(options_.executor->now());
     if (!taken) break;

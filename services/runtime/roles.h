@@ -9,7 +9,7 @@
 #include "services/runtime/election.h"
 #include "services/runtime/queue.h"
 #include "services/runtime/replica.h"
-#include "services/runtime/service.h"
+#include "services/runtime/role.h"
 
 namespace shiplog {
 
@@ -36,7 +36,7 @@ class Roles final : public Observer {
   explicit Roles(Options options);
   ~Roles() override;
 
-  void add(std::unique_ptr<Service> service);
+  void add(std::unique_ptr<Role> service);
   /// Campaigns for every service, once the replica has caught up.
   void start();
   /// Lets go of the leases; steps under way come to nothing.
@@ -52,17 +52,17 @@ class Roles final : public Observer {
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 
  private:
-  struct Role;
+  struct RunningRole;
   class Step;
-  void lead(Role& role, bool leading);
-  void take_lease(Role& role);
-  void begin(Role& role);
-  void end(Role& role);
-  void pump(Role& role);
-  void arm(Role& role);
+  void lead(RunningRole& role, bool leading);
+  void take_lease(RunningRole& role);
+  void begin(RunningRole& role);
+  void end(RunningRole& role);
+  void pump(RunningRole& role);
+  void arm(RunningRole& role);
 
   Options options_;
-  std::vector<std::unique_ptr<Role>> roles_;
+  std::vector<std::unique_ptr<RunningRole>> roles_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -55,7 +55,7 @@ struct Seen {
   int changes = 0;
 };
 
-class Watcher final : public Service {
+class Watcher final : public Role {
  public:
   explicit Watcher(Seen& seen) : seen_{seen} {}
   std::string_view name() const override { return "watcher"; }

@@ -5,7 +5,7 @@ namespace {
 
 const ObjectKey kStateHash{"control", "", "state-hash"};
 
-class Control final : public Service {
+class Control final : public Role {
  public:
   explicit Control(uint64_t every) : every_{every} {}
 
@@ -36,7 +36,7 @@ class Control final : public Service {
 
 }  // namespace
 
-std::unique_ptr<Service> make_control_service(uint64_t hash_every_revisions) {
+std::unique_ptr<Role> make_control_role(uint64_t hash_every_revisions) {
   return std::make_unique<Control>(hash_every_revisions == 0 ? 1 : hash_every_revisions);
 }
 

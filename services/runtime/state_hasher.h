@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "services/runtime/service.h"
+#include "services/runtime/role.h"
 
 namespace shiplog {
 
 /// Role "control": records the state hash every so many entries, so that a replica that folded to another state notices
 /// (design, StateHashed).
-std::unique_ptr<Service> make_control_service(uint64_t hash_every_revisions);
+std::unique_ptr<Role> make_control_role(uint64_t hash_every_revisions);
 
 }  // namespace shiplog

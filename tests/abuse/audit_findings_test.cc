@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "events/base/base64.h"
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/kubeconfig.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {

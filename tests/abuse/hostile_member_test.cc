@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/runtime/http/server.h"
+#include "services/http/server.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {

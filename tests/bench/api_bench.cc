@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "services/runtime/http/client.h"
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/client.h"
+#include "services/http/kubeconfig.h"
 
 namespace {
 

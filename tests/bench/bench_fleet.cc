@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/kubeconfig.h"
 
 namespace shiplog::bench {
 

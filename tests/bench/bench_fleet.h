@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "services/runtime/http/client.h"
+#include "services/http/client.h"
 #include "tests/bench/figures.h"
 #include "tests/support/process.h"
 

@@ -20,10 +20,10 @@
 #include "events/journal/embedded/sqlite_journal.h"
 #include "projections/runner.h"
 #include "projections/store/connection.h"
-#include "services/binder/decide.h"
-#include "services/runtime/interpreter/interpreter.h"
-#include "services/runtime/interpreter/lua/vm.h"
-#include "services/scheduler/decide.h"
+#include "services/interpreter/interpreter.h"
+#include "services/interpreter/lua/vm.h"
+#include "services/roles/binder/decide.h"
+#include "services/roles/scheduler/decide.h"
 #include "tests/bench/figures.h"
 
 namespace shiplog::bench {

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "services/binder/service.h"
-#include "services/dispatcher/service.h"
-#include "services/distributor/service.h"
-#include "services/lifecycle/service.h"
-#include "services/quota/service.h"
-#include "services/rebalancer/service.h"
-#include "services/scheduler/service.h"
-#include "services/taint/service.h"
+#include "services/roles/binder/role.h"
+#include "services/roles/dispatcher/role.h"
+#include "services/roles/distributor/role.h"
+#include "services/roles/lifecycle/role.h"
+#include "services/roles/quota/role.h"
+#include "services/roles/rebalancer/role.h"
+#include "services/roles/scheduler/role.h"
+#include "services/roles/taint/role.h"
 #include "tests/bench/figures.h"
 #include "tests/support/stage.h"
 
@@ -64,14 +64,14 @@ class Running {
       const std::string ns = kNamespaces + std::to_string(i);
       stage_.put({type::kNamespace, "", ns}, testing::namespace_object(ns));
     }
-    stage_.add(make_binder_service());
-    stage_.add(make_scheduler_service());
-    stage_.add(make_distributor_service());
-    stage_.add(make_dispatcher_service(stage_.members()));
-    stage_.add(make_quota_service());
-    stage_.add(make_taint_service());
-    stage_.add(make_lifecycle_service());
-    stage_.add(make_rebalancer_service());
+    stage_.add(make_binder_role());
+    stage_.add(make_scheduler_role());
+    stage_.add(make_distributor_role());
+    stage_.add(make_dispatcher_role(stage_.members()));
+    stage_.add(make_quota_role());
+    stage_.add(make_taint_role());
+    stage_.add(make_lifecycle_role());
+    stage_.add(make_rebalancer_role());
     for (size_t policy = 0; policy < policies_; ++policy) {
       put(policy, false);
       for (size_t i = 0; i < kOfOnePolicy; ++i) {

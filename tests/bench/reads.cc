@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/kubeconfig.h"
 
 namespace shiplog::bench {
 namespace {

@@ -1,7 +1,7 @@
 // HTTP and TLS (kubernetes-api section 1).
 #include "events/base/system.h"
-#include "services/runtime/http/kubeconfig.h"
-#include "services/runtime/http/tls.h"
+#include "services/http/kubeconfig.h"
+#include "services/http/tls.h"
 #include "tests/conformance/conformance.h"
 #include "tests/contract/raw_connection.h"
 

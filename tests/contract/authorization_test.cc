@@ -1,7 +1,7 @@
 // Who is let in, and what they may do (kubernetes-api sections 19 and 20), asked as real clients ask.
 #include "events/base/base64.h"
 #include "events/base/json.h"
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/kubeconfig.h"
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {

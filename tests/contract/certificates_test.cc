@@ -1,7 +1,7 @@
 // CertificateSigningRequests from the question to the certificate (kubernetes-api section 21).
 #include "events/base/base64.h"
 #include "events/base/json.h"
-#include "services/runtime/http/tls.h"
+#include "services/http/tls.h"
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {

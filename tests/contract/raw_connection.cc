@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/kubeconfig.h"
 
 namespace shiplog::e2e {
 namespace {

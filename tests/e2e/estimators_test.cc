@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/system.h"
-#include "services/runtime/http/tls.h"
+#include "services/http/tls.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {

@@ -8,8 +8,8 @@
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
-#include "services/runtime/http/server.h"
-#include "services/runtime/http/tls.h"
+#include "services/http/server.h"
+#include "services/http/tls.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {

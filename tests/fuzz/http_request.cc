@@ -2,7 +2,7 @@
 
 #include "events/base/check.h"
 #include "services/api/request.h"
-#include "services/runtime/http/message_parser.h"
+#include "services/http/message_parser.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace shiplog {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,11 +65,23 @@ std::string at(const Include& include) {
   return include.file + ":" + std::to_string(include.line) + " includes " + include.target;
 }
 
-/// "services/binder/decide.cc" -> "binder"
-std::string service_of(const std::string& path) {
-  if (!path.starts_with("services/")) return "";
-  const size_t end = path.find('/', 9);
-  return end == std::string::npos ? "" : path.substr(9, end - 9);
+/// The folders of services/ in layer order: each includes from itself and from those before it.
+const std::vector<std::string> kServices = {"http", "runtime", "interpreter", "adapters", "roles", "api", "programs"};
+
+/// "services/http/tls.h" -> 0; nullopt: not below services/.
+std::optional<size_t> service_layer_of(const std::string& path) {
+  for (size_t index = 0; index < kServices.size(); ++index) {
+    if (path.starts_with("services/" + kServices[index] + "/")) return index;
+  }
+  return std::nullopt;
+}
+
+/// "services/roles/binder/decide.cc" -> "binder"; "" for what is no role's.
+std::string role_of(const std::string& path) {
+  const std::string roles = "services/roles/";
+  if (!path.starts_with(roles)) return "";
+  const size_t end = path.find('/', roles.size());
+  return end == std::string::npos ? "" : path.substr(roles.size(), end - roles.size());
 }
 
 std::vector<std::string> violations(const std::function<bool(const Include&)>& wrong) {
@@ -89,7 +102,7 @@ bool is_pure(const std::string& file) {
   if (name.starts_with("decide")) return true;
   return std::ranges::any_of(
       std::vector<std::string>{"/filter/", "/score/", "/select/", "/assign/", "/apply/", "/patch/", "/selector/",
-                               "/table/", "/admission/", "/auth/rbac/", "/runtime/interpreter/"},
+                               "/table/", "/admission/", "/auth/rbac/", "services/interpreter/"},
       [&](const std::string& part) { return file.find(part) != std::string::npos; });
 }
 
@@ -109,20 +122,27 @@ TEST(Layering, OwnHeadersAreNamedFromTheRoot) {
             std::vector<std::string>{});
 }
 
-TEST(Layering, ServicesDoNotKnowEachOther) {
+TEST(Layering, EveryFolderOfServicesHasALayer) {
   EXPECT_EQ(violations([](const Include& include) {
-              const std::string from = service_of(include.file);
-              const std::string to = service_of(include.target);
-              if (to.empty() || from.empty() || is_test(include.file)) return false;
-              return from != "bin" && to != "runtime" && to != from;
+              return include.file.starts_with("services/") && !service_layer_of(include.file);
             }),
             std::vector<std::string>{});
 }
 
-TEST(Layering, RuntimeKnowsNoService) {
+TEST(Layering, ServicesIncludeDownwards) {
   EXPECT_EQ(violations([](const Include& include) {
-              return include.file.starts_with("services/runtime/") && !is_test(include.file) &&
-                     include.target.starts_with("services/") && !include.target.starts_with("services/runtime/");
+              const auto from = service_layer_of(include.file);
+              const auto to = service_layer_of(include.target);
+              return from && to && !is_test(include.file) && *to > *from;
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, RolesDoNotKnowEachOther) {
+  EXPECT_EQ(violations([](const Include& include) {
+              const std::string from = role_of(include.file);
+              const std::string to = role_of(include.target);
+              return !from.empty() && !to.empty() && !is_test(include.file) && from != to;
             }),
             std::vector<std::string>{});
 }
@@ -133,7 +153,7 @@ TEST(Layering, OnlyProgramsNameJournalBackends) {
                                    include.target.starts_with("events/journal/kafka/") ||
                                    include.target == "events/journal/memory_journal.h";
               return backend && !is_test(include.file) && !include.file.starts_with("events/journal/") &&
-                     !include.file.starts_with("services/bin/");
+                     !include.file.starts_with("services/programs/");
             }),
             std::vector<std::string>{});
 }
@@ -143,13 +163,13 @@ TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
               if (!include.file.ends_with(".h")) return false;
               for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/",
                                         "spdlog/", "yaml-cpp/", "CLI/", "librdkafka", "prometheus/", "lua", "grpc"}) {
-                if (include.target.starts_with(heavy) && !include.file.starts_with("services/runtime/http/") &&
+                if (include.target.starts_with(heavy) && !include.file.starts_with("services/http/") &&
                     !include.file.starts_with("events/codec/") && !is_test(include.file)) {
                   return true;
                 }
               }
               // Between the two ends of the estimators' protocol, which are .cc files.
-              if (include.file == "services/runtime/estimators/messages.h") return false;
+              if (include.file == "services/adapters/estimators/messages.h") return false;
               return include.target.ends_with(".pb.h") && !include.file.starts_with("events/codec/");
             }),
             std::vector<std::string>{});
@@ -159,8 +179,8 @@ TEST(Layering, GeneratedMessagesAreKnownToTheCodecAlone) {
   EXPECT_EQ(violations([](const Include& include) {
               // What is spoken with estimators is another protocol than the journal's, and stays where it is spoken.
               if (include.target.starts_with("schemas/estimator/")) {
-                return !include.file.starts_with("services/estimator/") &&
-                       !include.file.starts_with("services/runtime/estimators/");
+                return !include.file.starts_with("services/programs/estimator/") &&
+                       !include.file.starts_with("services/adapters/estimators/");
               }
               return include.target.ends_with(".pb.h") && !include.file.starts_with("events/codec/") &&
                      !include.file.starts_with("tests/");
@@ -176,10 +196,9 @@ TEST(Purity, WhatDecidesKnowsNoClockChanceOrDevice) {
                     "unordered_map", "unordered_set", "sqlite3.h", "events/base/system.h", "events/base/random.h"}) {
                 if (include.target == impure) return true;
               }
-              // The interpreter lies there because every service decides through it; it is as pure as they are.
-              if (include.target.starts_with("services/runtime/interpreter/")) return false;
               return include.target.starts_with("projections/") || include.target.starts_with("services/runtime/") ||
-                     include.target.starts_with("sys/") || include.target.starts_with("boost/asio");
+                     include.target.starts_with("services/http/") || include.target.starts_with("sys/") ||
+                     include.target.starts_with("boost/asio");
             }),
             std::vector<std::string>{});
 }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "services/adapters/members/members.h"
 #include "services/runtime/executor.h"
-#include "services/runtime/members.h"
 #include "tests/simulation/timeline.h"
 
 namespace shiplog::simulation {

@@ -6,24 +6,24 @@
 
 #include "events/base/check.h"
 #include "events/codec/codec.h"
-#include "services/binder/decide.h"
-#include "services/binder/service.h"
-#include "services/collector/decide.h"
-#include "services/collector/service.h"
-#include "services/dispatcher/decide.h"
-#include "services/dispatcher/service.h"
-#include "services/distributor/decide.h"
-#include "services/distributor/service.h"
-#include "services/lifecycle/decide.h"
-#include "services/lifecycle/service.h"
-#include "services/quota/decide.h"
-#include "services/quota/service.h"
-#include "services/rebalancer/decide.h"
-#include "services/rebalancer/service.h"
-#include "services/scheduler/decide.h"
-#include "services/scheduler/service.h"
-#include "services/taint/decide.h"
-#include "services/taint/service.h"
+#include "services/roles/binder/decide.h"
+#include "services/roles/binder/role.h"
+#include "services/roles/collector/decide.h"
+#include "services/roles/collector/role.h"
+#include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/role.h"
+#include "services/roles/distributor/decide.h"
+#include "services/roles/distributor/role.h"
+#include "services/roles/lifecycle/decide.h"
+#include "services/roles/lifecycle/role.h"
+#include "services/roles/quota/decide.h"
+#include "services/roles/quota/role.h"
+#include "services/roles/rebalancer/decide.h"
+#include "services/roles/rebalancer/role.h"
+#include "services/roles/scheduler/decide.h"
+#include "services/roles/scheduler/role.h"
+#include "services/roles/taint/decide.h"
+#include "services/roles/taint/role.h"
 #include "tests/simulation/world.h"
 
 namespace shiplog::simulation {
@@ -34,17 +34,17 @@ const std::vector<std::string>& all_services() {
   return kNames;
 }
 
-std::unique_ptr<Service> make_service(const std::string& name, Members& members) {
-  if (name == "lifecycle") return make_lifecycle_service();
-  if (name == "binder") return make_binder_service();
-  if (name == "scheduler") return make_scheduler_service();
-  if (name == "quota") return make_quota_service();
-  if (name == "rebalancer") return make_rebalancer_service();
-  if (name == "taint") return make_taint_service();
-  if (name == "distributor") return make_distributor_service();
-  if (name == "dispatcher") return make_dispatcher_service(members);
+std::unique_ptr<Role> make_service(const std::string& name, Members& members) {
+  if (name == "lifecycle") return make_lifecycle_role();
+  if (name == "binder") return make_binder_role();
+  if (name == "scheduler") return make_scheduler_role();
+  if (name == "quota") return make_quota_role();
+  if (name == "rebalancer") return make_rebalancer_role();
+  if (name == "taint") return make_taint_role();
+  if (name == "distributor") return make_distributor_role();
+  if (name == "dispatcher") return make_dispatcher_role(members);
   SHIPLOG_CHECK(name == "collector", "the service is known");
-  return make_collector_service(members);
+  return make_collector_role(members);
 }
 
 Decide decide_of(const std::string& service) {

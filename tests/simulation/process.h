@@ -20,7 +20,7 @@ class World;
 
 /// The services of shiplogd by name, in the order they are started in.
 const std::vector<std::string>& all_services();
-std::unique_ptr<Service> make_service(const std::string& name, Members& members);
+std::unique_ptr<Role> make_service(const std::string& name, Members& members);
 /// The decide function of a service; empty for names that have none.
 Decide decide_of(const std::string& service);
 

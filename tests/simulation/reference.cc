@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "events/base/json.h"
-#include "services/recorder/report.h"
+#include "services/roles/recorder/report.h"
 
 namespace shiplog::simulation {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "services/runtime/http/client.h"
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/client.h"
+#include "services/http/kubeconfig.h"
 
 namespace shiplog::e2e {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "events/base/value.h"
-#include "services/runtime/http/http.h"
+#include "services/http/http.h"
 #include "tests/support/process.h"
 
 namespace shiplog::e2e {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/binder/service.h"
+#include "services/roles/binder/role.h"
 #include "tests/support/fake_task.h"
 
 namespace shiplog::binder {
@@ -19,7 +19,7 @@ namespace shiplog::binder {
 /// Folds events and lets the service work until nothing is woken any more. With a seed, in an order of chance.
 class Loop {
  public:
-  explicit Loop(uint64_t seed = 0) : service_{make_binder_service()}, chance_{seed} {}
+  explicit Loop(uint64_t seed = 0) : service_{make_binder_role()}, chance_{seed} {}
 
   given::History history;
 
@@ -72,7 +72,7 @@ class Loop {
     return chance_;
   }
 
-  std::unique_ptr<Service> service_;
+  std::unique_ptr<Role> service_;
   uint64_t chance_;
   std::vector<ObjectKey> due_;
   std::map<ObjectKey, int> by_key_;

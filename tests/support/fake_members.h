@@ -13,7 +13,7 @@
 #include "events/base/ids.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
-#include "services/runtime/members.h"
+#include "services/adapters/members/members.h"
 
 namespace shiplog::testing {
 

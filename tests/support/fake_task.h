@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/runtime/service.h"
+#include "services/runtime/role.h"
 #include "tests/support/given.h"
 
 namespace shiplog::given {
@@ -52,7 +52,7 @@ class FakeTask final : public Task {
 };
 
 /// What a service wants to look at after a change that folding this entry makes.
-inline std::vector<ObjectKey> woken(Service& service, History& history, std::vector<Event> events) {
+inline std::vector<ObjectKey> woken(Role& service, History& history, std::vector<Event> events) {
   std::vector<ObjectKey> keys;
   const Folded folded = history.fold(std::move(events));
   if (folded.refusal) ADD_FAILURE() << "refused: " << folded.refusal->reason;

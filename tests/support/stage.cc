@@ -8,7 +8,7 @@
 namespace shiplog::testing {
 
 struct Stage::Role {
-  std::unique_ptr<Service> service;
+  std::unique_ptr<Role> service;
   ReconcileQueue queue;
   bool running = true;
 };
@@ -79,7 +79,7 @@ Stage::Stage()
 
 Stage::~Stage() = default;
 
-void Stage::add(std::unique_ptr<Service> service) {
+void Stage::add(std::unique_ptr<Role> service) {
   auto role = std::make_shared<Role>();
   role->service = std::move(service);
   std::vector<ObjectKey> wake;

@@ -13,7 +13,7 @@
 #include "events/fold/fold.h"
 #include "events/state/state.h"
 #include "services/runtime/queue.h"
-#include "services/runtime/service.h"
+#include "services/runtime/role.h"
 #include "tests/support/fake_members.h"
 
 namespace shiplog::testing {
@@ -31,7 +31,7 @@ class Stage {
   Millis append_latency = {2};
 
   /// Starts a service at once.
-  void add(std::unique_ptr<Service> service);
+  void add(std::unique_ptr<Role> service);
   /// As if its process had gone: its steps come to nothing. Then `add` another.
   void stop(std::string_view service);
 

@@ -11,8 +11,8 @@
 
 #include "events/base/json.h"
 #include "events/base/random.h"
-#include "services/runtime/http/client.h"
-#include "services/runtime/http/kubeconfig.h"
+#include "services/http/client.h"
+#include "services/http/kubeconfig.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {

@@ -6,8 +6,8 @@
 #include "events/state/object.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
-#include "services/runtime/interpreter/customizations.h"
-#include "services/runtime/interpreter/webhooks.h"
+#include "services/interpreter/customizations.h"
+#include "services/interpreter/webhooks.h"
 
 // Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2).
 

@@ -3,7 +3,7 @@
 #include "events/base/base64.h"
 #include "services/api/auth/claims.h"
 #include "services/api/auth/token_signer.h"
-#include "services/runtime/http/tls.h"
+#include "services/http/tls.h"
 
 namespace shiplog::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "events/base/ids.h"
 #include "projections/audit/audit_query.h"
 #include "services/api/store.h"
-#include "services/runtime/http/server.h"
+#include "services/http/server.h"
 
 namespace shiplog::api {
 

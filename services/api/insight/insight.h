@@ -6,7 +6,7 @@
 #include "events/kinds/kinds.h"
 #include "services/api/insight/why.h"
 #include "services/api/store.h"
-#include "services/runtime/http/server.h"
+#include "services/http/server.h"
 
 namespace shiplog::api {
 

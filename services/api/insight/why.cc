@@ -21,8 +21,8 @@
 #include "services/api/insight/policy_objections.h"
 #include "services/api/insight/present.h"
 #include "services/api/insight/render.h"
-#include "services/runtime/interpreter/levels.h"
-#include "services/runtime/interpreter/webhooks.h"
+#include "services/interpreter/levels.h"
+#include "services/interpreter/webhooks.h"
 
 namespace shiplog::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
-#include "services/runtime/http/io_threads.h"
+#include "services/http/io_threads.h"
 
 namespace shiplog::api {
 namespace {

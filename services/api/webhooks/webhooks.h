@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "services/adapters/webhooks/endpoint.h"
 #include "services/api/webhooks/hook.h"
-#include "services/runtime/http/client.h"
+#include "services/http/client.h"
 #include "services/runtime/replica.h"
-#include "services/runtime/webhooks/endpoint.h"
 
 namespace shiplog::api {
 

@@ -1,0 +1,303 @@
+#include "services/adapters/members/https_members.h"
+
+#include <utility>
+#include <vector>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+/// More under way at once would only queue up in the member.
+constexpr size_t kRequestsPerMember = 8;
+
+/// Of answers that are being read or wait to be looked at.
+constexpr size_t kMemberBudget = size_t{48} << 20U;
+constexpr size_t kTotalBudget = size_t{128} << 20U;
+/// Read JSON is held as values; short ones take more room than their text.
+constexpr size_t kBytesPerValue = 40;
+constexpr size_t kMostValues = 250'000;
+/// Of an answer that is no JSON, for a message.
+constexpr size_t kMostText = 2048;
+/// One event of a watch: an object and its envelope.
+constexpr size_t kMostLine = kMostObjectBytes + 4096;
+/// Events of one watch that the fold thread has not taken yet.
+constexpr size_t kMostAhead = size_t{16} << 20U;
+constexpr Millis kLogEvery{10'000};
+
+/// At least as many values as the JSON text has: one before each comma and bracket outside of strings, and one more.
+size_t values_in(std::string_view text) {
+  size_t values = 1;
+  bool in_string = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ',' || c == '[' || c == '{') {
+      ++values;
+    }
+  }
+  return values;
+}
+
+/// Takes room for the values of a text before they are made.
+Result<Value> parse_within(std::string_view text, ByteLease& lease) {
+  const size_t values = values_in(text);
+  if (values > kMostValues) {
+    return Error{ErrorCode::kTooLarge, "the answer: it has more than " + std::to_string(kMostValues) + " values"};
+  }
+  if (!lease.grow(values * kBytesPerValue)) {
+    return Error{ErrorCode::kTooLarge, "the answers under way hold more bytes than allowed together"};
+  }
+  return parse_json(text);
+}
+
+Result<MemberResponse> response_from(const HttpResponse& answer, ByteLease& lease) {
+  MemberResponse response;
+  response.status = answer.status;
+  if (answer.body.empty()) return response;
+  auto parsed = parse_within(answer.body, lease);
+  if (!parsed && parsed.error().code == ErrorCode::kTooLarge) return parsed.error();
+  response.body = parsed ? std::move(parsed).value() : Value{std::string_view{answer.body}.substr(0, kMostText)};
+  return response;
+}
+
+}  // namespace
+
+std::string MemberResponse::message() const {
+  if (body.is_string()) return body.str();
+  if (const auto text = body["message"].as_string(); !text.empty()) return std::string{text};
+  return "HTTP status " + std::to_string(status);
+}
+
+/// Cuts the stream into lines on the network's thread and hands events over to the executor's.
+class HttpsMembers::Watch final : public MemberWatch {
+ public:
+  struct Shared {
+    Executor* executor = nullptr;
+    std::function<void(const Value&)> on_event;
+    std::function<void(Result<void>)> on_end;
+    std::shared_ptr<ByteBudget> budget;  // of the member; nullptr before there is a client
+    std::shared_ptr<ByteBudget> ahead = std::make_shared<ByteBudget>(kMostAhead);
+    std::function<void()> drop;  // executor only
+    bool ended = false;          // executor only
+    std::string rest;            // network thread only: the line that is not complete
+    std::unique_ptr<ByteLease> rest_lease;
+    bool exceeded = false;  // network thread only
+    int status = 0;
+  };
+
+  explicit Watch(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
+  ~Watch() override {
+    shared_->ended = true;
+    if (stream_) stream_->cancel();
+  }
+
+  /// Error: kTooLarge, the stream is to be dropped.
+  static Result<void> feed(const std::shared_ptr<Shared>& shared, std::string_view data) {
+    shared->rest += data;
+    size_t begin = 0;
+    auto events = std::make_shared<std::vector<Value>>();
+    const auto leases = std::make_shared<std::pair<ByteLease, ByteLease>>(shared->budget, shared->ahead);
+    for (size_t end = shared->rest.find('\n'); end != std::string::npos; end = shared->rest.find('\n', begin)) {
+      const auto line = std::string_view{shared->rest}.substr(begin, end - begin);
+      if (line.size() > kMostLine) return too_long();
+      auto event = parse_within(line, leases->first);
+      if (!event && event.error().code == ErrorCode::kTooLarge) return event.error();
+      if (!leases->second.grow(line.size() + kBytesPerValue)) {
+        return Error{ErrorCode::kTooLarge, "a watch: its events come faster than they are taken, by more than " +
+                                               std::to_string(kMostAhead) + " bytes"};
+      }
+      if (event && event.value().is_object()) events->push_back(std::move(event).value());
+      begin = end + 1;
+    }
+    shared->rest.erase(0, begin);
+    if (shared->rest.size() > kMostLine) return too_long();
+    shared->rest_lease = std::make_unique<ByteLease>(shared->budget);
+    if (!shared->rest_lease->grow(shared->rest.size())) {
+      return Error{ErrorCode::kTooLarge, "the answers under way hold more bytes than allowed together"};
+    }
+    if (events->empty()) return ok();
+    shared->executor->post([shared, events, leases] {
+      for (const Value& event : *events) {
+        if (shared->ended) return;
+        shared->on_event(event);
+      }
+    });
+    return ok();
+  }
+
+  static Error too_long() {
+    return {ErrorCode::kTooLarge, "a watch: a line is longer than " + std::to_string(kMostLine) + " bytes"};
+  }
+
+  static void finish(const std::shared_ptr<Shared>& shared, Result<void> end) {
+    shared->executor->post([shared, end = std::move(end)] {
+      if (std::exchange(shared->ended, true)) return;
+      shared->on_end(end);
+    });
+  }
+
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<HttpClient::Stream> stream_;
+};
+
+HttpsMembers::HttpsMembers(Options options)
+    : options_{std::move(options)}, total_{std::make_shared<ByteBudget>(kTotalBudget)} {}
+
+HttpsMembers::~HttpsMembers() { *alive_ = false; }
+
+Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& cluster) {
+  const State& state = *options_.state;
+  const Cluster* view = state.cluster(cluster);
+  if (view == nullptr) return Error{ErrorCode::kNotFound, "there is no cluster " + cluster};
+  const Value& object = state.value_of({type::kCluster, "", cluster});
+  const ObjectKey secret_key{type::kSecret, view->secret_namespace, view->secret_name};
+  const Object* secret = state.find(secret_key);
+  if (secret == nullptr) {
+    return Error{ErrorCode::kNotFound, "cluster " + cluster + ": its credentials, secret " + view->secret_namespace +
+                                           "/" + view->secret_name + ", do not exist"};
+  }
+  Member& member = members_[cluster];
+  const std::string insecure = object["spec"]["insecureSkipTLSVerification"].as_bool() ? "yes" : "no";
+  if (member.client && member.url == view->api_endpoint && member.secret == secret->revision &&
+      member.insecure == insecure) {
+    return member.client;
+  }
+
+  Value opened = secret->value;
+  if (options_.open) {
+    SHIPLOG_TRY(opened, options_.open(std::move(opened)));
+  }
+  ClientTarget target;
+  target.url = view->api_endpoint;
+  target.insecure = insecure == "yes";
+  const std::pair<const char*, std::string*> fields[] = {{"caBundle", &target.ca_pem},
+                                                         {"token", &target.bearer_token},
+                                                         {"client-certificate-data", &target.certificate_pem},
+                                                         {"client-key-data", &target.key_pem}};
+  for (const auto& [name, into] : fields) {
+    const Value& field = opened["data"][name];
+    if (field.is_empty()) continue;
+    auto bytes = base64_decode(field.as_string());
+    if (!bytes) return Error{ErrorCode::kInvalid, "cluster " + cluster + ": the secret's " + name + " is not base64"};
+    *into = *std::move(bytes);
+  }
+  HttpClient::Options options;
+  options.max_connections = kRequestsPerMember;
+  options.user_agent = options_.user_agent;
+  options.denied_networks = options_.denied_networks;
+  auto made = HttpClient::create(options_.io, target, options);
+  if (!made) return made.error().context("cluster " + cluster);
+  // A budget outlives the client: what is held of its answers still counts.
+  if (member.budget == nullptr) member.budget = std::make_shared<ByteBudget>(kMemberBudget, total_);
+  member = {view->api_endpoint, insecure, secret->revision, std::move(made).value(), std::move(member.budget)};
+  return member.client;
+}
+
+void HttpsMembers::request(const std::string& cluster, MemberRequest request,
+                           std::function<void(Result<MemberResponse>)> done) {
+  auto client = client_for(cluster);
+  if (!client) {
+    options_.executor->post([done = std::move(done), error = client.error()] { done(error); });
+    return;
+  }
+  HttpRequest http;
+  http.method = request.method;
+  http.target = request.path;
+  http.headers.set("Accept", "application/json");
+  if (!request.body.is_null()) {
+    http.body = to_json(request.body);
+    http.headers.set("Content-Type", request.content_type);
+  }
+  const auto lease = std::make_shared<ByteLease>(members_[cluster].budget);
+  const std::string what = request.method + " " + request.path.substr(0, request.path.find('?'));
+  // The client is kept while its request is under way: a change of credentials must not cut it off.
+  client.value()->request(
+      std::move(http), request.timeout,
+      [this, executor = options_.executor, alive = alive_, cluster, what, lease, again = request.asks_for_less,
+       kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
+        auto read = answer ? response_from(answer.value(), *lease) : Result<MemberResponse>{answer.error()};
+        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only what was read of it is still needed
+        const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
+        auto shared = std::make_shared<Result<MemberResponse>>(
+            read ? std::move(read) : Result<MemberResponse>{read.error().context("cluster " + cluster)});
+        executor->post([this, alive, kept, done, shared, cluster, what, exceeded, lease] {
+          if (!*alive) return;
+          if (exceeded) this->exceeded(cluster, what + ": " + shared->error().message);
+          done(std::move(*shared));
+        });
+      },
+      {.max_response_bytes = request.max_response_bytes, .lease = lease});
+}
+
+void HttpsMembers::exceeded(const std::string& cluster, const std::string& what) {
+  const UtcMillis now = options_.executor->now();
+  excess_[cluster] = {now, what};
+  excesses_.fetch_add(1, std::memory_order_relaxed);
+  const auto [at, first] = logged_.try_emplace(cluster, now);
+  if (!first && now - at->second < kLogEvery) return;
+  at->second = now;
+  log::warn("member.limit_exceeded", {log::kv("cluster", cluster), log::kv("reason", what)});
+}
+
+std::optional<Excess> HttpsMembers::excess(const std::string& cluster) const {
+  const auto found = excess_.find(cluster);
+  return found == excess_.end() ? std::nullopt : std::optional{found->second};
+}
+
+std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std::string path,
+                                                 std::function<void(const Value&)> on_event,
+                                                 std::function<void(Result<void>)> on_end) {
+  auto shared = std::make_shared<Watch::Shared>();
+  shared->executor = options_.executor;
+  shared->on_event = std::move(on_event);
+  shared->on_end = std::move(on_end);
+  auto watch = std::make_unique<Watch>(shared);
+  auto client = client_for(cluster);
+  if (!client) {
+    Watch::finish(shared, client.error());
+    return watch;
+  }
+  HttpRequest http;
+  http.target = path + (path.find('?') == std::string::npos ? "?" : "&") + "watch=true&allowWatchBookmarks=true";
+  http.headers.set("Accept", "application/json");
+  shared->budget = members_[cluster].budget;
+  const std::string http_path = "GET " + path.substr(0, path.find('?'));
+  watch->stream_ = client.value()->stream(
+      std::move(http), [shared](const HttpResponse& head) { shared->status = head.status; },
+      [this, alive = alive_, shared, cluster, what = http_path](std::string_view data) {
+        if (shared->status != 200 || shared->exceeded) return;
+        const auto fed = Watch::feed(shared, data);
+        if (fed) return;
+        shared->exceeded = true;
+        shared->rest = {};
+        shared->rest_lease = nullptr;
+        // Dropped here and not through the stream's handle, which may not be known yet.
+        shared->executor->post([this, alive, shared, cluster, error = fed.error().context(what)] {
+          if (!*alive || shared->ended) return;
+          exceeded(cluster, error.message);
+          if (shared->drop) shared->drop();
+        });
+      },
+      [shared, cluster, kept = client.value()](Result<void> end) {
+        if (end && shared->status != 200) {
+          end = Error{ErrorCode::kUnavailable,
+                      "cluster " + cluster + ": watch answered with HTTP status " + std::to_string(shared->status)};
+        }
+        // `kept` goes with this callback: not on the network's thread, which its destructor may wait for.
+        shared->executor->post([kept] {});
+        Watch::finish(shared, std::move(end));
+      });
+  shared->drop = [stream = std::weak_ptr{watch->stream_}] {
+    if (const auto running = stream.lock()) running->cancel();
+  };
+  return watch;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "events/state/state.h"
+#include "services/adapters/members/members.h"
+#include "services/http/client.h"
+#include "services/runtime/executor.h"
+
+namespace shiplog {
+
+/// The real members, over HTTPS. A member is not trusted with this process's memory: each answer is bounded by what was
+/// asked for, all that is held of one member's answers and of all members' by a budget, a watch by the length of its
+/// lines and by how far it is ahead of the fold thread. What exceeds its bound is dropped with its connection. One
+/// client for each cluster, made from its Cluster object and Secret and made anew when either changes. Secret data:
+/// `caBundle`, and `token` or `client-certificate-data` with `client-key-data`.
+class HttpsMembers final : public Members {
+ public:
+  struct Options {
+    const State* state = nullptr;
+    Executor* executor = nullptr;
+    std::shared_ptr<IoThreads> io;
+    /// Opens what is sealed in a Secret; empty: nothing is.
+    std::function<Result<Value>(Value)> open;
+    std::string user_agent;
+    std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
+  };
+  explicit HttpsMembers(Options options);
+  ~HttpsMembers() override;
+
+  void request(const std::string& cluster, MemberRequest request,
+               std::function<void(Result<MemberResponse>)> done) override;
+  std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
+                                     std::function<void(const Value&)> on_event,
+                                     std::function<void(Result<void>)> on_end) override;
+  std::optional<Excess> excess(const std::string& cluster) const override;
+  /// How often members sent more than they may. Threads: any.
+  uint64_t excesses() const { return excesses_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Member {
+    std::string url, insecure;
+    Revision secret;
+    std::shared_ptr<HttpClient> client;
+    std::shared_ptr<ByteBudget> budget;
+  };
+  class Watch;
+  void exceeded(const std::string& cluster, const std::string& what);
+  Result<std::shared_ptr<HttpClient>> client_for(const std::string& cluster);
+
+  Options options_;
+  std::map<std::string, Member> members_;
+  std::map<std::string, Excess> excess_;
+  std::map<std::string, UtcMillis> logged_;
+  std::atomic<uint64_t> excesses_{0};
+  const std::shared_ptr<ByteBudget> total_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace shiplog

@@ -1,0 +1,75 @@
+#include "services/adapters/sandbox/sandbox.h"
+
+#include <csignal>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/base/system.h"
+
+namespace shiplog {
+namespace {
+
+class SandboxTest : public ::testing::Test {
+ protected:
+  Result<Sandbox::Outcome> run(Sandbox& sandbox, const char* body) {
+    std::promise<Result<Sandbox::Outcome>> ended;
+    const Value request = Value::object({{"script", std::string{"function F(o) "} + body + " end"},
+                                         {"function", "F"},
+                                         {"arguments", Value::array({Value::object({{"n", 9007199254740993}})})},
+                                         {"results", 2}});
+    sandbox.run("c", request, [&](Result<Sandbox::Outcome> outcome) { ended.set_value(std::move(outcome)); });
+    return ended.get_future().get();
+  }
+  Sandbox::Options options(Millis processor = Millis{1'000}) {
+    return {.program = SHIPLOGD, .processes = 1, .processor = processor, .clock = &clock_};
+  }
+  SystemClock clock_;
+};
+
+TEST_F(SandboxTest, ReturnsResultsAndErrors) {
+  Sandbox sandbox{options()};
+  const auto outcome = run(sandbox, "return o, {x = 0.5}");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(to_json(outcome.value().results), R"([{"n":9007199254740993},{"x":0.5}])");
+  EXPECT_FALSE(outcome.value().asked_time);
+  EXPECT_TRUE(run(sandbox, "return os.time()").value().asked_time);
+  EXPECT_EQ(run(sandbox, "return nil + 1").error().message,
+            "luaScript:1: attempt to perform arithmetic on a nil value");
+  EXPECT_EQ(run(sandbox, "return nil + 1").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(run(sandbox, "while true do end").error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(run(sandbox, "local s = 'x' while true do s = s .. s end").error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(run(sandbox, "return 1")) << "and goes on";
+  EXPECT_EQ(sandbox.killed(), 0U);
+}
+
+// Arithmetic on a string reads all of it inside one instruction, which no count can tell.
+constexpr const char* kUncounted =
+    "local s = ('1'):rep(400000) local t = s .. s while true do local x = t + 1 x = t + 1 x = t + 1 end";
+
+TEST_F(SandboxTest, KillsWhatCannotBeCounted) {
+  Sandbox sandbox{options(Millis{1})};
+  const auto outcome = run(sandbox, kUncounted);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kTimeout) << outcome.error().message;
+  EXPECT_EQ(sandbox.killed(), 1U);
+}
+
+TEST_F(SandboxTest, AProgramThatCannotBeStartedIsNoFaultOfTheScript) {
+  Sandbox::Options nowhere = options();
+  nowhere.program = "/nonexistent/shiplogd";
+  Sandbox sandbox{nowhere};
+  EXPECT_EQ(run(sandbox, "return 1").error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(SandboxTest, EndsWhileAScriptRuns) {
+  auto sandbox = std::make_unique<Sandbox>(options(Millis{60'000}));
+  const Value request = Value::object(
+      {{"script", std::string{"function F() "} + kUncounted + " end"}, {"function", "F"}, {"results", 1}});
+  sandbox->run("c", request, [](const Result<Sandbox::Outcome>&) {});
+  sandbox.reset();
+}
+
+}  // namespace
+}  // namespace shiplog

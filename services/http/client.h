@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "events/base/networks.h"
+#include "events/base/result.h"
+#include "events/base/time.h"
+#include "services/http/byte_budget.h"
+#include "services/http/client_target.h"
+#include "services/http/http.h"
+#include "services/http/io_threads.h"
+
+namespace shiplog {
+
+/// A client of one API server, with a pool of kept-alive connections. Any HTTP status is an answer and no error.
+/// Errors of all functions: kUnavailable, naming the server and the cause (refused, name not found, certificate not
+/// trusted or for another name, cut off), kTimeout, kTooLarge (the answer), kBadRequest (a request that cannot be
+/// written), kForbidden (a denied network). After kUnavailable or kTimeout a change may or may not have happened. Only
+/// GET and HEAD are sent again, once, when a kept connection turns out to be dead. Threads: all functions from any
+/// thread. Callbacks come on an I/O thread, must not block, and come exactly once.
+class HttpClient {
+ public:
+  struct Options {
+    size_t max_connections = 16;                    ///< for request(); what is over waits its turn, within its time
+    size_t max_streams = 256;                       ///< each has a connection of its own; more get kTooManyRequests
+    size_t max_response_bytes = 256 * 1024 * 1024;  ///< of request(); streams pass any amount
+    Millis connect_timeout{5'000};                  ///< TCP and TLS together
+    Millis stream_head_timeout{30'000};             ///< from stream() to the answer's header
+    Millis idle_timeout{60'000};  ///< a connection kept this long without use is closed; keep it below the servers' own
+    std::string user_agent = "shiplog";
+    /// Never connected to, whatever name leads there: checked for each connection, after the name is resolved. nullptr:
+    /// none. The error is kForbidden and names the network.
+    std::shared_ptr<const Networks> denied_networks = nullptr;
+  };
+
+  /// A streamed answer that is under way. Dropping it does not end the stream.
+  class Stream {
+   public:
+    virtual ~Stream() = default;
+    /// Ends it soon: on_end comes with kUnavailable, unless it came already.
+    virtual void cancel() = 0;
+  };
+
+  using OnResponse = std::function<void(Result<HttpResponse>)>;
+  using OnHead = std::function<void(const HttpResponse&)>;  ///< status and headers; the body is empty
+  using OnData = std::function<void(std::string_view)>;     ///< the bytes as they come; cut anywhere
+  using OnEnd = std::function<void(Result<void>)>;          ///< ok: the answer ended as it should
+
+  /// Error: kBadRequest, the url or a certificate cannot be read.
+  static Result<std::unique_ptr<HttpClient>> create(std::shared_ptr<IoThreads> io, const ClientTarget& target,
+                                                    const Options& options);
+  static Result<std::unique_ptr<HttpClient>> create(std::shared_ptr<IoThreads> io, const ClientTarget& target);
+  /// Everything under way ends with kUnavailable, soon.
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// The target's path prefix, Host, Authorization, User-Agent and Content-Length are added.
+  /// What one answer may come to.
+  struct Expected {
+    size_t max_response_bytes = 0;               ///< 0: the option's
+    std::shared_ptr<ByteLease> lease = nullptr;  ///< grows with the body, beyond its budget kTooLarge; nullptr: none
+  };
+  void request(HttpRequest request, Millis timeout, OnResponse done);
+  void request(HttpRequest request, Millis timeout, OnResponse done, Expected expected);
+  std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);
+
+  /// "https://10.0.0.1:6443", as it stands in front of every error's message.
+  const std::string& name() const;
+  /// Connections opened since the start.
+  uint64_t connections_opened() const;
+
+ private:
+  class Pool;
+  explicit HttpClient(std::shared_ptr<IoThreads> io, std::shared_ptr<Pool> pool);
+  std::shared_ptr<IoThreads> io_;
+  std::shared_ptr<Pool> pool_;
+};
+
+}  // namespace shiplog

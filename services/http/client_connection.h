@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/http/client.h"
+#include "services/http/message_parser.h"
+#include "services/http/net.h"
+
+/// One request of the client, and one connection that carries requests one after the other. All on the client's strand.
+/// Internal to services/http.
+namespace shiplog {
+
+/// Where a client connects to.
+struct ClientEndpoint {
+  std::string name;  ///< for errors: "https://host:6443"
+  std::string host;
+  std::string port;
+  std::string authority;    ///< the Host header
+  std::string path_prefix;  ///< "" or "/k8s/clusters/x"
+  std::string server_name;  ///< expected in the certificate
+  bool insecure = false;
+  net::TlsContext tls;  ///< nullptr: plain
+  std::shared_ptr<const Networks> denied_networks;
+};
+
+/// One request on its way, from the call to its one answer.
+struct ClientCall {
+  explicit ClientCall(const net::Strand& strand) : timer{strand} {}
+
+  std::string bytes;  ///< the request as it goes over the wire
+  bool head_request = false;
+  bool repeatable = false;  ///< may be sent again after a kept connection turned out to be dead
+  bool streaming = false;
+  bool finished = false;
+  size_t max_response_bytes = 0;       ///< of what gathers of a body
+  std::shared_ptr<ByteLease> lease;    ///< grows with it; nullptr: none
+  HttpClient::OnResponse on_response;  ///< request()
+  HttpClient::OnHead on_head;          ///< stream()
+  HttpClient::OnData on_data;
+  HttpClient::OnEnd on_end;
+  net::Timer timer;
+  const char* waiting_for = "a free connection";  ///< for the message of a timeout
+
+  /// Calls back, once.
+  void fail(const Error& error);
+  void succeed(HttpResponse response);
+};
+
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+ public:
+  struct Owner {
+    virtual ~Owner() = default;
+    /// The call is over and the connection can carry the next one.
+    virtual void ready(const std::shared_ptr<ClientConnection>& connection) = 0;
+    /// The connection is of no more use. `again`: a call that should be tried on another connection; may be nullptr.
+    virtual void gone(const std::shared_ptr<ClientConnection>& connection, std::shared_ptr<ClientCall> again) = 0;
+  };
+
+  ClientConnection(net::Strand strand, std::shared_ptr<const ClientEndpoint> endpoint, std::weak_ptr<Owner> owner,
+                   bool for_stream);
+
+  /// Connects, then carries `call`.
+  void open(std::shared_ptr<ClientCall> call, Millis connect_timeout);
+  /// Carries the next call on a connection that is ready().
+  void carry(std::shared_ptr<ClientCall> call);
+  /// Closes after `idle` without a call.
+  void rest(Millis idle);
+  /// Fails the call, if there is one, with `error`, and closes.
+  void abort(const Error& error);
+
+  bool for_stream() const { return for_stream_; }
+  const std::shared_ptr<ClientCall>& call() const { return call_; }
+
+ private:
+  void connected();
+  void write_on();
+  void read();
+  void received(const Result<size_t>& count);
+  void parse();
+  void deliver();
+  bool within_budget();
+  void answered();
+  void ready();
+  void lost(const Error& error);
+  void close(std::shared_ptr<ClientCall> again);
+
+  net::Strand strand_;
+  std::shared_ptr<const ClientEndpoint> endpoint_;
+  std::weak_ptr<Owner> owner_;
+  bool for_stream_;
+  net::Transport transport_;
+  net::Timer timer_;  // connecting, then resting
+  bool closed_ = false;
+  bool used_before_ = false;
+  bool reading_ = false;
+  std::shared_ptr<ClientCall> call_;
+  size_t written_ = 0;
+  bool writing_ = false;
+  bool head_given_ = false;
+  std::unique_ptr<ResponseParser> parser_;
+  size_t leased_ = 0;  // of the answer that is being read
+  std::vector<char> input_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+};
+
+}  // namespace shiplog

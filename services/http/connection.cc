@@ -1,0 +1,523 @@
+#include "services/http/connection.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+
+#include "services/http/response_head.h"
+
+namespace shiplog {
+namespace {
+
+constexpr size_t kInputBytes = 8 * 1024;
+constexpr size_t kBodyInputBytes = 64 * 1024;
+constexpr size_t kProgressBytes = 64 * 1024;  // within a write timeout
+constexpr size_t kGatherBytes = 32 * 1024;    // small pieces are written together up to this size
+
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+
+/// Hands the calls of any thread over to the connection's strand. Always through its queue, also from the strand
+/// itself: an end() there must not overtake a write() that another thread made before.
+class Exchange final : public ResponseWriter {
+ public:
+  Exchange(std::shared_ptr<Connection> connection, uint64_t number, std::shared_ptr<std::atomic<bool>> over)
+      : connection_{std::move(connection)}, number_{number}, over_{std::move(over)} {}
+  ~Exchange() override {
+    // The reference goes along, so that a connection always ends on its own strand.
+    const net::Strand strand = connection_->strand();
+    strand.post([to = std::move(connection_), number = number_] { to->abandoned(number); });
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void send(HttpResponse response) override {
+    connection_->strand().post([to = connection_, number = number_, response = std::move(response)]() mutable {
+      to->send(number, std::move(response));
+    });
+  }
+  void start(int status, HttpHeaders headers) override {
+    connection_->strand().post([to = connection_, number = number_, status, headers = std::move(headers)]() mutable {
+      to->start_stream(number, status, std::move(headers));
+    });
+  }
+  void write(std::string chunk, Done done) override {
+    connection_->strand().post(
+        [to = connection_, number = number_, chunk = std::move(chunk), done = std::move(done)]() mutable {
+          to->write_chunk(number, std::move(chunk), std::move(done));
+        });
+  }
+  void end() override {
+    connection_->strand().post([to = connection_, number = number_] { to->end_stream(number); });
+  }
+  void on_close(std::function<void()> callback) override {
+    connection_->strand().post([to = connection_, number = number_, callback = std::move(callback)]() mutable {
+      to->when_closed(number, std::move(callback));
+    });
+  }
+  bool closed() const override { return over_->load(); }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  uint64_t number_;
+  std::shared_ptr<std::atomic<bool>> over_;
+};
+
+}  // namespace
+
+bool ServerState::enter(const std::shared_ptr<Connection>& connection) {
+  const std::lock_guard lock{mutex};
+  if (stopping || connections.size() >= options.max_connections) return false;
+  // One host must not take the places of all others.
+  const auto here = by_address.try_emplace(connection->address(), 0).first;
+  if (here->second >= options.max_connections_per_address) return false;
+  ++here->second;
+  connections.emplace(connection.get(), connection);
+  return true;
+}
+
+void ServerState::leave(Connection* connection) {
+  const std::lock_guard lock{mutex};
+  if (connections.erase(connection) > 0) {
+    const auto here = by_address.find(connection->address());
+    if (--here->second == 0) by_address.erase(here);
+  }
+  if (connections.empty()) emptied.notify_all();
+}
+
+void ServerState::trouble(const HttpPeer& peer, const Error& error) const {
+  if (options.on_trouble) options.on_trouble(peer, error);
+}
+
+Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
+                       std::unique_ptr<net::Transport> transport)
+    : server_{std::move(server)},
+      strand_{std::move(strand)},
+      transport_{std::move(transport)},
+      timer_{strand_},
+      address_{transport_->peer().address} {
+  const auto& options = server_->options;
+  tick_ = std::min({options.header_timeout, options.body_timeout, options.idle_timeout, options.write_timeout});
+  peer_ = transport_->peer();
+}
+
+void Connection::start() {
+  read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
+  tick();
+  if (!server_->tls) return next_request();
+  // The buffers of a TLS connection take 90 KB: a client that says nothing does not get them.
+  transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
+    if (self->phase_ == Phase::kClosed) return;
+    if (!readable) return self->lose(readable.error());
+    self->handshake();
+  });
+}
+
+void Connection::handshake() {
+  transport_->handshake_as_server(server_->tls, [self = shared_from_this()](const Result<void>& done) {
+    if (self->phase_ == Phase::kClosed) return;
+    if (!done) return self->lose(done.error().context("TLS handshake failed"));
+    self->peer_ = self->transport_->peer();
+    self->next_request();
+  });
+}
+
+// --- receiving ---------------------------------------------------------------------------------------------------
+
+void Connection::next_request() {
+  if (stopping_) return finish_gently();
+  phase_ = Phase::kIdle;
+  const auto& options = server_->options;
+  parser_ = std::make_unique<RequestParser>(
+      ParseLimits{options.max_header_bytes, options.max_target_bytes, options.max_body_bytes});
+  if (begin_ == end_ && input_.size() != kInputBytes && !reading_) input_ = std::vector<char>(kInputBytes);
+  // A connection that never says anything is held to the header's time, not to the longer one between requests.
+  if (exchange_ > 0) {
+    read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{options.idle_timeout.value};
+  }
+  parse();
+}
+
+void Connection::read() {
+  if (reading_ || phase_ == Phase::kClosed) return;
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == input_.size() && begin_ > 0) {
+    std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin_), input_.begin() + static_cast<std::ptrdiff_t>(end_),
+              input_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == input_.size()) {
+    if (phase_ == Phase::kHandling) return;  // enough of what a client sends ahead of its answer
+    input_.resize(std::min(input_.size() * 2, server_->options.max_header_bytes + kInputBytes));
+  }
+  reading_ = true;
+  transport_->read_some(input_.data() + end_, input_.size() - end_,
+                        [self = shared_from_this()](const Result<size_t>& count) { self->received(count); });
+}
+
+void Connection::received(const Result<size_t>& count) {
+  reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (!count || count.value() == 0) {
+    const Error gone = count ? Error{ErrorCode::kUnavailable, "the client closed the connection"} : count.error();
+    return lose(gone);
+  }
+  end_ += count.value();
+  if (phase_ == Phase::kHandling) return read();
+  if (phase_ == Phase::kRefusing) return;
+  parse();
+}
+
+void Connection::parse() {
+  while (true) {
+    if (phase_ == Phase::kIdle && begin_ != end_) {
+      phase_ = Phase::kHeader;
+      read_deadline_ =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
+    }
+    size_t used = 0;
+    const ParseStep step = parser_->feed({input_.data() + begin_, end_ - begin_}, used);
+    const bool filled = used == input_.size();
+    begin_ += used;
+    switch (step) {
+      case ParseStep::kNeedMore:
+        if (end_ - begin_ > server_->options.max_header_bytes)
+          return refuse(400, "a chunk's header or trailer is too long");
+        if (filled && phase_ == Phase::kBody && input_.size() < kBodyInputBytes) {
+          begin_ = end_ = 0;
+          input_.resize(kBodyInputBytes);
+        }
+        return read();
+      case ParseStep::kHeader:
+        if (!header_received()) return;
+        break;
+      case ParseStep::kDone:
+        return handle();
+      case ParseStep::kFailed:
+        return refuse(parser_->status(), parser_->problem());
+    }
+  }
+}
+
+bool Connection::header_received() {
+  phase_ = Phase::kBody;
+  read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.body_timeout.value};
+  const HttpHeaders& headers = parser_->request().headers;
+  if (parser_->http11() && !headers.contains("Host")) {
+    refuse(400, "the request has no Host header");
+    return false;
+  }
+  const auto hosts = std::ranges::count_if(
+      headers.all(), [](const HttpHeaders::Field& field) { return equal_ignoring_case(field.first, "Host"); });
+  if (hosts > 1) {  // a proxy in front may go by the other one
+    refuse(400, "the request has more than one Host header");
+    return false;
+  }
+  const std::string* expect = headers.find("Expect");
+  if (expect == nullptr) return true;
+  if (!equal_ignoring_case(*expect, "100-continue")) {
+    refuse(417, "the expectation \"" + *expect + "\" is not understood");
+    return false;
+  }
+  if (parser_->http11() && begin_ == end_) enqueue("HTTP/1.1 100 Continue\r\n\r\n", nullptr);
+  return true;
+}
+
+void Connection::handle() {
+  HttpRequest request = std::move(parser_->request());
+  ++exchange_;
+  http11_ = parser_->http11();
+  head_request_ = request.method == "HEAD";
+  keep_alive_ = parser_->keep_alive() && !stopping_;
+  streaming_ = chunked_ = complete_ = false;
+  read_deadline_.reset();
+  request.peer = peer_;
+  if (const auto parsed = parse_target(request); !parsed) {
+    parser_->request() = std::move(request);
+    return refuse(400, parsed.error().message);
+  }
+  phase_ = Phase::kHandling;
+  over_ = std::make_shared<std::atomic<bool>>(false);
+  if (server_->in_flight.fetch_add(1) >= server_->options.max_in_flight) {
+    server_->in_flight.fetch_sub(1);
+    ++server_->refused;
+    HttpResponse busy = refusal(request, 429, "too many requests are being handled: try again soon");
+    busy.headers.set("Retry-After", "1");
+    send(exchange_, std::move(busy));
+    return read();
+  }
+  counted_ = true;
+  ++server_->requests;
+  try {
+    server_->handler(std::move(request), std::make_shared<Exchange>(shared_from_this(), exchange_, over_));
+  } catch (const std::exception& thrown) {
+    send(exchange_, refusal({}, 500, std::string{"the handler failed: "} + thrown.what()));
+  }
+  read();
+}
+
+HttpResponse Connection::refusal(const HttpRequest& request, int status, const std::string& message) {
+  if (server_->options.refusal) return server_->options.refusal(request, status, message);
+  return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, message + "\n"};
+}
+
+void Connection::refuse(int status, const std::string& message) {
+  ++server_->refused;
+  server_->trouble(peer_, Error{ErrorCode::kBadRequest, "refused with " + std::to_string(status) + ": " + message});
+  HttpRequest request = std::move(parser_->request());
+  request.peer = peer_;
+  if (request.path.empty() && !parse_target(request)) request.path.clear();
+  phase_ = Phase::kRefusing;
+  read_deadline_.reset();
+  keep_alive_ = false;
+  const bool head_request = request.method == "HEAD";
+  const HttpResponse response = refusal(request, status, message);
+  std::string bytes =
+      head(response.status, response.headers, "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
+  if (!head_request) bytes += response.body;
+  enqueue(std::move(bytes), [this](const Result<void>& written) {
+    if (written) finish_gently();
+  });
+}
+
+// --- answering ---------------------------------------------------------------------------------------------------
+
+std::string Connection::head(int status, const HttpHeaders& headers, const std::string& framing) const {
+  // A stop reaches one connection after the other; no answer after its beginning says that there will be more.
+  const bool closes = !keep_alive_ || server_->stopping.load();
+  const char* connection = closes ? "close" : http11_ ? "" : "keep-alive";
+  return response_head(status, headers, framing, connection);
+}
+
+void Connection::send(uint64_t exchange, HttpResponse response) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
+  complete_ = true;
+  const bool bodyless = has_no_body(response.status);
+  std::string bytes =
+      head(response.status, response.headers,
+           bodyless ? std::string{} : "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
+  const auto finish = [this](const Result<void>& written) {
+    if (written) answered();
+  };
+  if (bodyless || head_request_) return enqueue(std::move(bytes), finish);
+  if (response.body.size() > kGatherBytes) {  // not worth a copy
+    enqueue(std::move(bytes), nullptr);
+    return enqueue(std::move(response.body), finish);
+  }
+  enqueue(bytes.append(response.body), finish);
+}
+
+void Connection::start_stream(uint64_t exchange, int status, HttpHeaders headers) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
+  streaming_ = true;
+  ++server_->streams;
+  if (counted_) server_->in_flight.fetch_sub(1);
+  counted_ = false;
+  // An HTTP/1.0 client knows no chunks: its stream ends with the connection.
+  chunked_ = http11_ && !has_no_body(status) && !head_request_;
+  if (!http11_) keep_alive_ = false;
+  enqueue(head(status, headers, chunked_ ? "Transfer-Encoding: chunked\r\n" : ""), nullptr);
+}
+
+void Connection::write_chunk(uint64_t exchange, std::string chunk, ResponseWriter::Done done) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || !streaming_ || complete_) {
+    if (done) done(Error{ErrorCode::kUnavailable, "the answer has ended or the client is gone"});
+    return;
+  }
+  if (chunk.empty() || (http11_ && !chunked_)) {  // an empty chunk would end the stream; HEAD gets no body
+    if (done) strand_.post([done = std::move(done)] { done(ok()); });
+    return;
+  }
+  if (!chunked_) return enqueue(std::move(chunk), std::move(done));
+  char size[20];
+  const auto end = std::to_chars(size, size + sizeof size, chunk.size(), 16).ptr;
+  std::string bytes;
+  bytes.reserve(chunk.size() + 24);
+  bytes.append(size, end).append("\r\n").append(chunk).append("\r\n");
+  enqueue(std::move(bytes), std::move(done));
+}
+
+void Connection::end_stream(uint64_t exchange) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || !streaming_ || complete_) return;
+  complete_ = true;
+  enqueue(chunked_ ? "0\r\n\r\n" : "", [this](const Result<void>& written) {
+    if (written) answered();
+  });
+}
+
+void Connection::when_closed(uint64_t exchange, std::function<void()> callback) {
+  if (exchange == exchange_ && phase_ == Phase::kHandling && !over_->load()) {
+    on_close_ = std::move(callback);
+  } else {
+    strand_.post(std::move(callback));
+  }
+}
+
+void Connection::abandoned(uint64_t exchange) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || complete_) return;
+  if (streaming_) return lose(Error{ErrorCode::kInternal, "the handler dropped a stream without ending it"});
+  send(exchange, refusal({}, 500, "the handler gave no answer"));
+}
+
+void Connection::answered() {
+  release_counts();
+  over_->store(true);
+  on_close_ = nullptr;
+  if (!keep_alive_) return finish_gently();
+  next_request();
+}
+
+void Connection::enqueue(std::string bytes, ResponseWriter::Done done) {
+  output_.push_back({std::move(bytes), std::move(done)});
+  pump();
+}
+
+void Connection::pump() {
+  if (write_pending_ || output_.empty() || phase_ == Phase::kClosed) return;
+  writing_ = std::move(output_.front().bytes);
+  written_ = granted_ = 0;
+  writing_done_.clear();
+  writing_done_.push_back(std::move(output_.front().done));
+  output_.pop_front();
+  while (!output_.empty() && writing_.size() + output_.front().bytes.size() <= kGatherBytes) {
+    writing_ += output_.front().bytes;
+    writing_done_.push_back(std::move(output_.front().done));
+    output_.pop_front();
+  }
+  write_pending_ = true;
+  write_on();
+}
+
+void Connection::write_on() {
+  // A byte now and then is no progress: who takes an answer that way would hold its memory for hours.
+  if (!write_deadline_ || written_ - granted_ >= kProgressBytes) {
+    granted_ = written_;
+    write_deadline_ =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
+  }
+  transport_->write_some(writing_.data() + written_, writing_.size() - written_,
+                         [self = shared_from_this()](const Result<size_t>& count) {
+                           if (self->phase_ == Phase::kClosed) return;
+                           if (!count) return self->lose(count.error());
+                           self->written_ += count.value();
+                           if (self->written_ < self->writing_.size()) return self->write_on();
+                           self->write_deadline_.reset();
+                           self->write_pending_ = false;
+                           const auto finished = std::move(self->writing_done_);
+                           self->writing_done_.clear();
+                           for (const auto& done : finished) {
+                             if (done) done(ok());
+                           }
+                           self->pump();
+                         });
+}
+
+// --- time and the end --------------------------------------------------------------------------------------------
+
+/// Deadlines move with every request; the timer does not. It wakes at the earliest deadline, but at least once in the
+/// shortest timeout: a deadline set in between lies after the next waking, so none is met late.
+void Connection::tick() {
+  Millis wait = tick_;
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& deadline : {read_deadline_, write_deadline_}) {
+    if (!deadline) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - now).count();
+    wait = std::min(wait, Millis{std::max<int64_t>(left, 0)});
+  }
+  timer_.arm(wait, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->expired();
+  });
+}
+
+void Connection::expired() {
+  if (phase_ == Phase::kClosed) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (write_deadline_ && *write_deadline_ <= now) {
+    return lose(Error{ErrorCode::kTimeout, "the client takes its answer too slowly: its connection is closed"});
+  }
+  if (read_deadline_ && *read_deadline_ <= now) {
+    read_deadline_.reset();
+    if (phase_ == Phase::kHandshake) return lose(Error{ErrorCode::kTimeout, "the TLS handshake took too long"});
+    if (phase_ == Phase::kIdle) return finish_gently();
+    refuse(408, "the request did not arrive in time");
+  }
+  if (phase_ != Phase::kClosed) tick();
+}
+
+void Connection::stop() {
+  strand_.dispatch([self = shared_from_this()] {
+    self->stopping_ = true;
+    switch (self->phase_) {
+      case Phase::kHandshake:
+        return self->lose(Error{ErrorCode::kUnavailable, "the server is stopping"});
+      case Phase::kIdle:
+      case Phase::kHeader:
+        return self->finish_gently();
+      case Phase::kHandling:
+        self->keep_alive_ = false;
+        if (self->streaming_ && !self->complete_) {
+          self->tell_closed();
+          self->end_stream(self->exchange_);
+        }
+        return;
+      case Phase::kBody:
+      case Phase::kRefusing:
+      case Phase::kClosed:
+        return;
+    }
+  });
+}
+
+void Connection::kill() {
+  strand_.dispatch([self = shared_from_this()] {
+    self->lose(Error{ErrorCode::kUnavailable, "the server is stopping"});
+  });
+}
+
+void Connection::release_counts() {
+  if (counted_) server_->in_flight.fetch_sub(1);
+  if (streaming_) server_->streams.fetch_sub(1);
+  counted_ = streaming_ = false;
+}
+
+void Connection::tell_closed() {
+  if (over_) over_->store(true);
+  const auto callback = std::move(on_close_);
+  on_close_ = nullptr;
+  if (callback) callback();
+}
+
+void Connection::finish_gently() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  timer_.cancel();
+  transport_->close_gently(server_->options.linger);
+  leave();
+}
+
+void Connection::lose(const Error& error) {
+  if (phase_ == Phase::kClosed) return;
+  const Phase was = phase_;
+  phase_ = Phase::kClosed;
+  timer_.cancel();
+  transport_->close();
+  release_counts();
+  if (was == Phase::kHandshake || error.code == ErrorCode::kTimeout) {
+    ++server_->refused;
+    server_->trouble(peer_, error);
+  }
+  tell_closed();
+  auto pieces = std::move(output_);
+  auto finished = std::move(writing_done_);
+  output_.clear();
+  writing_done_.clear();
+  for (Piece& piece : pieces) finished.push_back(std::move(piece.done));
+  for (const auto& done : finished) {
+    if (done) done(error);
+  }
+  leave();
+}
+
+void Connection::leave() { server_->leave(this); }
+
+}  // namespace shiplog

@@ -1,0 +1,198 @@
+#include "services/http/http.h"
+
+#include <algorithm>
+
+namespace shiplog {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char l = lower(c);
+  return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
+}
+
+Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+      if (high < 0 || low < 0) return Error{ErrorCode::kBadRequest, "broken percent escape in the request's URL"};
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    } else if (c == '+' && plus_is_space) {
+      c = ' ';
+    }
+    if (c == '\0') return Error{ErrorCode::kBadRequest, "NUL character in the request's URL"};
+    out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+void HttpHeaders::set(std::string name, std::string value) {
+  erase(name);
+  add(std::move(name), std::move(value));
+}
+
+void HttpHeaders::erase(std::string_view name) {
+  std::erase_if(fields_, [&](const Field& field) { return equal_ignoring_case(field.first, name); });
+}
+
+const std::string* HttpHeaders::find(std::string_view name) const {
+  for (const auto& [key, value] : fields_) {
+    if (equal_ignoring_case(key, name)) return &value;
+  }
+  return nullptr;
+}
+
+std::string_view HttpHeaders::get(std::string_view name, std::string_view fallback) const {
+  const std::string* value = find(name);
+  return value != nullptr ? std::string_view{*value} : fallback;
+}
+
+const std::string* HttpRequest::query_value(std::string_view key) const {
+  for (const auto& [name, value] : query) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+Result<void> parse_target(HttpRequest& request) {
+  std::string_view rest = request.target;
+  // Absolute form ("https://host/path"), which RFC 9112 obliges servers to take.
+  if (!rest.starts_with('/')) {
+    const size_t scheme_end = rest.find("://");
+    if (scheme_end != std::string_view::npos) {
+      const size_t slash = rest.find_first_of("/?", scheme_end + 3);
+      rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash);
+    }
+  }
+  const size_t mark = rest.find('?');
+  SHIPLOG_TRY(request.path, percent_decode(rest.substr(0, mark), false));
+  if (request.path.empty()) request.path = "/";
+  request.query.clear();
+  rest = mark == std::string_view::npos ? std::string_view{} : rest.substr(mark + 1);
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (pair.empty()) continue;
+    const size_t equals = std::min(pair.find('='), pair.size());
+    SHIPLOG_TRY(auto key, percent_decode(pair.substr(0, equals), true));
+    SHIPLOG_TRY(auto value, percent_decode(pair.substr(std::min(equals + 1, pair.size())), true));
+    request.query.emplace_back(std::move(key), std::move(value));
+  }
+  return ok();
+}
+
+std::string percent_encode(std::string_view text, bool keep_slash) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const char l = lower(c);
+    const bool plain = (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                       c == '~' || (keep_slash && c == '/');
+    if (plain) {
+      out.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+  return out;
+}
+
+std::string encode_target(std::string_view path, const HttpRequest::Query& query) {
+  std::string out = percent_encode(path, true);
+  if (!out.starts_with('/')) out.insert(0, "/");
+  char separator = '?';
+  for (const auto& [key, value] : query) {
+    out.push_back(separator);
+    out += percent_encode(key) + "=" + percent_encode(value);
+    separator = '&';
+  }
+  return out;
+}
+
+const char* reason_phrase(int status) {
+  switch (status) {
+    case 100:
+      return "Continue";
+    case 101:
+      return "Switching Protocols";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 413:
+      return "Request Entity Too Large";
+    case 414:
+      return "Request URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Status";
+  }
+}
+
+}  // namespace shiplog

@@ -1,0 +1,81 @@
+#include "services/http/private_file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace shiplog {
+namespace {
+
+Error io_error(const std::string& doing, const std::string& path, int code) {
+  const ErrorCode kind = code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  return {kind, doing + " " + path + ": " + std::generic_category().message(code)};
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io_error("cannot write", path, errno);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  if (::fsync(fd) != 0) return io_error("cannot sync", path, errno);
+  return ok();
+}
+
+}  // namespace
+
+Result<void> write_private_file(const std::string& path, std::string_view bytes) {
+  const std::string pattern = path + ".XXXXXX";
+  std::vector<char> fresh{pattern.begin(), pattern.end()};
+  fresh.push_back('\0');
+  const int fd = ::mkostemp(fresh.data(), O_CLOEXEC);  // mode 0600
+  if (fd < 0) {
+    Error error = io_error("cannot create", path, errno);
+    error.code = ErrorCode::kIo;
+    return error;
+  }
+  auto written = write_all(fd, bytes, path);
+  ::close(fd);
+  if (written && ::rename(fresh.data(), path.c_str()) != 0) written = io_error("cannot replace", path, errno);
+  if (!written) {
+    ::unlink(fresh.data());
+    return written;
+  }
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_fd >= 0) {
+    ::fsync(
+        folder_fd);  // the name too; a file system that cannot sync folders says so by failing, and that is all right
+    ::close(folder_fd);
+  }
+  return ok();
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return io_error("cannot open", path, errno);
+  std::string bytes;
+  char block[16 * 1024];
+  while (true) {
+    const ssize_t count = ::read(fd, block, sizeof block);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int code = errno;
+      ::close(fd);
+      return io_error("cannot read", path, code);
+    }
+    if (count == 0) break;
+    bytes.append(block, static_cast<size_t>(count));
+  }
+  ::close(fd);
+  return bytes;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,10 @@
+# Writes the .cc that holds the scripts: cmake -DOUT=... -DBASE=... -DFILES=a;b -P embed.cmake
+set(text "// Written by the build from thirdparty/.\n#include \"services/interpreter/embedded.h\"\n\nnamespace shiplog::interpreter {\nnamespace {\n\nconstexpr EmbeddedScript kScripts[] = {\n")
+foreach(file IN LISTS FILES)
+  file(READ ${BASE}/thirdparty/shared.lua shared)
+  file(READ ${BASE}/${file} script)
+  string(REGEX REPLACE "^thirdparty/(.*)\\.lua$" "\\1" kind ${file})
+  string(APPEND text "    {\"${kind}\", R\"~lua~(${shared}${script})~lua~\"},\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\nstd::span<const EmbeddedScript> embedded_scripts() { return kScripts; }\n\n}  // namespace shiplog::interpreter\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,402 @@
+#include "services/interpreter/interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "events/base/json_patch.h"
+#include "events/state/identity.h"
+#include "events/state/policy.h"
+#include "events/state/quota.h"
+#include "events/state/sealed.h"
+#include "events/state/served.h"
+#include "services/interpreter/builtin.h"
+#include "services/interpreter/customizations.h"
+#include "services/interpreter/lua/vm.h"
+#include "services/interpreter/native/native.h"
+#include "services/interpreter/scripts.h"
+#include "services/interpreter/webhooks.h"
+
+namespace shiplog::interpreter {
+namespace {
+
+Error wrong(const Script& script, const std::string& why) {
+  return Error{ErrorCode::kInvalid, script.where + ": " + why};
+}
+
+const char* type_of(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::kNull:
+      return "nil";
+    case Value::Kind::kBool:
+      return "boolean";
+    case Value::Kind::kInt:
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+    case Value::Kind::kObject:
+      break;
+  }
+  return "table";
+}
+
+/// L-2: the customizations' scripts, else a webhook, else the compiled-in script. Neither: native code decides.
+struct Level {
+  std::vector<Script> scripts;
+  std::optional<Webhook> webhook;
+};
+
+Level level_for(const State& state, const Value& object, Operation operation) {
+  Level level;
+  if (is_sealed(object)) return level;  // what a script or webhook makes of it would not be
+  level.scripts = customized(state, object, operation);
+  if (!level.scripts.empty()) return level;
+  level.webhook = webhook_for(state, object, operation);
+  if (level.webhook) return level;
+  if (auto script = built_in(object, operation)) level.scripts.push_back(std::move(*script));
+  return level;
+}
+
+/// What the webhook answered about a template; an error with the question while that is not known.
+Result<Value> answer_to(const State& state, const Webhook& webhook, Operation operation, const Value& object,
+                        const Extra& extra = {}) {
+  const auto served = served_kind(state, object["apiVersion"].as_string(), object["kind"].as_string());
+  if (!served) {
+    return Error{ErrorCode::kInvalid, webhook.where() + ": it is to be asked about " + object["kind"].str() +
+                                          ", a kind that is not served in version " + object["apiVersion"].str()};
+  }
+  const Value& metadata = object["metadata"];
+  return answer_of(state, webhook, operation,
+                   served->key(metadata["namespace"].as_string(), metadata["name"].as_string()), object, extra);
+}
+
+/// What a webhook says stands where a script's result would, and is read as that.
+Script as_script(const Webhook& webhook) { return {webhook.where(), Value{}, Value{}}; }
+
+ScriptResults*& elsewhere() {
+  thread_local ScriptResults* results = nullptr;
+  return results;
+}
+
+Value list_of(std::vector<Value> values) { return Value::array(Value::Array(values.begin(), values.end())); }
+
+/// The results of a script are not asked for twice about the same template; of a member's object each version is new.
+bool is_kept(Operation operation) {
+  return operation != Operation::kRetain && operation != Operation::kStatus && operation != Operation::kHealth;
+}
+
+Error to_be_run(const Script& script, Operation operation, const Value& object, Value request, std::string basis) {
+  auto question = std::make_shared<Question>();
+  question->script = true;
+  question->operation = names_of(operation).name;
+  question->asked = script.where;
+  question->basis = std::move(basis);
+  question->qualifier = kNoQualifier;
+  question->request = std::move(request);
+  const Value& owner = script.customization["metadata"];
+  if (!owner.is_null()) {
+    question->address = Value::object({{"name", owner["name"]},
+                                       {"uid", owner["uid"]},
+                                       {"generation", owner["generation"].as_int()},
+                                       {"namespace", object["metadata"]["namespace"].as_string()}});
+  }
+  Error waiting{ErrorCode::kUnavailable, script.where + ": waiting for its result"};
+  waiting.questions.push_back(std::move(question));
+  return waiting;
+}
+
+/// What the script returns; `results` values, null what is missing.
+Result<Value> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
+                  std::vector<Value> shapes = {}, size_t results = 1) {
+  const Value object = arguments.front();
+  Value request = Value::object({{"script", script.text},
+                                 {"function", names_of(operation).function},
+                                 {"arguments", list_of(std::move(arguments))},
+                                 {"shapes", list_of(std::move(shapes))},
+                                 {"results", static_cast<int64_t>(results)}});
+  if (elsewhere() == nullptr) {
+    auto outcome = run_script(request, now);
+    return outcome.results ? std::move(outcome.results) : outcome.results.error().context(script.where);
+  }
+  if (!is_kept(operation)) return to_be_run(script, operation, object, std::move(request), "");
+  std::string basis = to_string(siphash128(to_json(request)));
+  if (auto known = elsewhere()->find(basis, now)) {
+    return *known ? std::move(*known) : known->error().context(script.where);
+  }
+  return to_be_run(script, operation, object, std::move(request), std::move(basis));
+}
+
+/// A result that has to be an object. An empty list is an empty object (L-16).
+Result<Value> object_from(const Script& script, const Value& results) {
+  if (!results[0].is_object()) {
+    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not an object");
+  }
+  return results[0];
+}
+
+Result<Value> bool_from(const Script& script, const Value& results) {
+  if (!results[0].is_bool()) {
+    return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not a boolean");
+  }
+  return results[0];
+}
+
+/// The one result of a script that has to be an object.
+Result<Value> run_for_object(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
+                             std::vector<Value> shapes = {}) {
+  SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, std::move(shapes)));
+  return object_from(script, results);
+}
+
+/// The one result that has to be a list; empty, Lua does not know it from an object.
+Result<Value> run_for_list(const Script& script, Operation operation, const Value& object, UtcMillis now) {
+  SHIPLOG_TRY(const Value results, run(script, operation, {object}, now));
+  if (results[0].is_object() && results[0].size() == 0) return Value::array();
+  return results[0];
+}
+
+/// A result that stands for the object it was made from: it must be that one (rule 11 of the design).
+Result<std::optional<Value>> still(const std::string& where, const Value& object, Value result) {
+  if (const auto same = same_identity(object, result); !same) return same.error().context(where);
+  return std::optional{std::move(result)};
+}
+
+Result<int64_t> count_from(const Script& script, const Value& value, const char* what) {
+  if (!value.is_number()) return wrong(script, std::string{what} + " is a " + type_of(value) + ", not a number");
+  const double number = std::trunc(value.as_double(static_cast<double>(value.as_int())));
+  if (std::abs(number) > std::numeric_limits<int32_t>::max()) {
+    return wrong(script, std::string{what} + " is too large for 32 bits");
+  }
+  return static_cast<int64_t>(number);
+}
+
+/// Amounts as Kubernetes writes them, zero ones left out by nobody: a script may mean them.
+Result<Value> requirements_from(const Script& script, Value value) {
+  if (value.is_null()) return value;
+  if (!value.is_object())
+    return wrong(script, std::string{"the requirements are a "} + type_of(value) + ", not a table");
+  const Value& request = value["resourceRequest"];
+  if (!request.is_object()) return value;
+  for (const auto& amount : request.members()) {
+    if (amount.value.is_number()) continue;
+    if (const auto parsed = parse_quantity(amount.value.as_string()); !parsed) {
+      return parsed.error().context(script.where + ": resourceRequest." + std::string{amount.key()});
+    }
+  }
+  Value canonical = shiplog::to_value(resource_list_from(request));
+  value.set("resourceRequest", std::move(canonical));
+  return value;
+}
+
+/// B-31: what cannot be looked for makes the whole list worthless.
+Result<void> check(const std::vector<Dependency>& dependencies, const Value& object) {
+  for (size_t at = 0; at < dependencies.size(); ++at) {
+    const Dependency& one = dependencies[at];
+    const char* problem = nullptr;
+    if (one.api_version.empty()) {
+      problem = "apiVersion is missing";
+    } else if (one.kind.empty()) {
+      problem = "kind is missing";
+    } else if (one.name.empty() && one.label_selector.is_null()) {
+      problem = "it has neither name nor labelSelector";
+    } else if (!one.label_selector.is_null() && !label_selector_from(one.label_selector).valid) {
+      problem = "labelSelector is not valid";
+    }
+    if (problem != nullptr) {
+      return Error{ErrorCode::kInvalid, "dependencies of " + object["kind"].str() + " " +
+                                            object["metadata"]["name"].str() + ": dependencies[" + std::to_string(at) +
+                                            "]: " + problem};
+    }
+  }
+  return ok();
+}
+
+Result<void> add_dependencies(const Script& script, const Value& list, std::vector<Dependency>& into) {
+  if (!list.is_array()) return wrong(script, std::string{"it returned a "} + type_of(list) + ", not a list");
+  for (const Value& item : list.items()) {
+    if (!item.is_object()) return wrong(script, std::string{"the list holds a "} + type_of(item) + ", not a table");
+    into.push_back({item["apiVersion"].str(), item["kind"].str(), item["namespace"].str(), item["name"].str(),
+                    item["labelSelector"]});
+  }
+  return ok();
+}
+
+Result<std::optional<Replicas>> replicas_from(const Script& script, const Value& count, Value requirements) {
+  Replicas wanted;
+  SHIPLOG_TRY(wanted.count, count_from(script, count, "the number of replicas"));
+  SHIPLOG_TRY(wanted.requirements, requirements_from(script, std::move(requirements)));
+  return std::optional{std::move(wanted)};
+}
+
+Result<std::optional<std::vector<Component>>> components_from(const Script& script, const Value& list) {
+  std::vector<Component> found;
+  if (list.is_null()) return std::optional{std::move(found)};
+  if (!list.is_array()) return wrong(script, std::string{"it returned a "} + type_of(list) + ", not a list");
+  for (const Value& item : list.items()) {
+    Component component;
+    component.name = item["name"].str();
+    if (!item["replicas"].is_null()) {
+      SHIPLOG_TRY(component.replicas, count_from(script, item["replicas"], "a component's number of replicas"));
+    }
+    SHIPLOG_TRY(component.requirements, requirements_from(script, item["replicaRequirements"]));
+    found.push_back(std::move(component));
+  }
+  return std::optional{std::move(found)};
+}
+
+/// The object with a webhook's patch (L-20).
+Result<Value> patched(const Webhook& webhook, const Value& object, const Value& patch) {
+  if (patch.is_null()) return object;
+  auto result = apply_json_patch(object, patch);
+  if (!result) return result.error().context(webhook.where() + ": response.patch does not apply");
+  return result;
+}
+
+}  // namespace
+
+void run_scripts_elsewhere(ScriptResults* results) { elsewhere() = results; }
+
+ScriptOutcome run_script(const Value& request, UtcMillis now) {
+  lua::Call call;
+  const std::string function = request["function"].str();
+  call.script = request["script"].as_string();
+  call.function = function.c_str();
+  const auto values = [](const Value& list) { return std::vector<Value>{list.items().begin(), list.items().end()}; };
+  call.arguments = values(request["arguments"]);
+  call.shapes = values(request["shapes"]);
+  call.results = static_cast<size_t>(request["results"].as_int());
+  call.now = now;
+  bool asked_time = false;
+  call.asked_time = &asked_time;
+  auto returned = lua::run(call);
+  if (!returned) return {returned.error(), asked_time};
+  return {list_of(std::move(returned).value()), asked_time};
+}
+
+Result<Value> read_results(const Question& question, const Value& results) {
+  const Script script{question.asked, {}, {}};
+  if (question.operation == names_of(Operation::kHealth).name) return bool_from(script, results);
+  return object_from(script, results);
+}
+
+Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kReplicas);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, Operation::kReplicas, object));
+    return replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]);
+  }
+  if (level.scripts.empty()) return native::replicas(object);
+  SHIPLOG_TRY(const Value results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
+  return replicas_from(level.scripts.front(), results[0], results[1]);
+}
+
+Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kComponents);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kComponents, object));
+    return components_from(as_script(*level.webhook), list);
+  }
+  if (level.scripts.empty()) return std::nullopt;
+  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), Operation::kComponents, object, now));
+  return components_from(level.scripts.front(), list);
+}
+
+Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kRevise);
+  if (level.webhook) {
+    const Extra extra{std::to_string(count), Value::object({{"replicas", count}})};
+    SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, Operation::kRevise, object, extra));
+    SHIPLOG_TRY(auto revised, patched(*level.webhook, object, patch));
+    return still(level.webhook->where(), object, std::move(revised));
+  }
+  if (level.scripts.empty()) return native::revise_replica(object, count);
+  SHIPLOG_TRY(auto revised, run_for_object(level.scripts.front(), Operation::kRevise, {object, count}, now, {object}));
+  return still(level.scripts.front().where, object, std::move(revised));
+}
+
+Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
+                                    const Value* answer) {
+  const Level level = level_for(state, desired, Operation::kRetain);
+  if (level.webhook) {
+    const Extra extra{kNoQualifier, Value::object({{"observedObject", observed}})};
+    if (answer == nullptr) return ask_about_member(*level.webhook, Operation::kRetain, desired, extra);
+    SHIPLOG_TRY(auto kept, patched(*level.webhook, desired, *answer));
+    return still(level.webhook->where(), desired, std::move(kept));
+  }
+  if (level.scripts.empty()) return native::retain(desired, observed);
+  if (answer != nullptr) return still(level.scripts.front().where, desired, *answer);
+  SHIPLOG_TRY(auto kept,
+              run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
+  return still(level.scripts.front().where, desired, std::move(kept));
+}
+
+Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
+                                              UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kAggregate);
+  if (level.webhook) {
+    const Extra extra{kNoQualifier, Value::object({{"aggregatedStatus", items}}), true};
+    SHIPLOG_TRY(auto status, answer_to(state, *level.webhook, Operation::kAggregate, object, extra));
+    if (status.is_null()) return std::nullopt;  // it leaves the status alone
+    return std::optional{std::move(status)};
+  }
+  if (level.scripts.empty()) {
+    // Decisions of older journals are verified with what their fleet aggregated.
+    const bool conditions = state.fold_version() >= 4;
+    return native::aggregate_status(object, items, now,
+                                    conditions ? native::Conditions::kOfMembers : native::Conditions::kNone);
+  }
+  // Without items upstream hands over nil, and scripts ask for that.
+  const Value given = items.size() == 0 ? Value{} : items;
+  SHIPLOG_TRY(auto whole, run_for_object(level.scripts.front(), Operation::kAggregate, {object, given}, now));
+  if (whole["status"].is_null()) return std::nullopt;  // it leaves the status alone
+  return std::optional{whole["status"]};
+}
+
+Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kStatus);
+  if (level.webhook) return ask_about_member(*level.webhook, Operation::kStatus, object, {});
+  if (is_sealed(object)) return Value{};  // a member may have written anything there
+  if (level.scripts.empty()) return native::reflect_status(object);
+  return run_for_object(level.scripts.front(), Operation::kStatus, {object}, now);
+}
+
+Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now) {
+  const Level level = level_for(state, object, Operation::kHealth);
+  if (level.webhook) return ask_about_member(*level.webhook, Operation::kHealth, object, {});
+  if (level.scripts.empty()) return native::health(object);
+  const Script& script = level.scripts.front();
+  SHIPLOG_TRY(const Value results, run(script, Operation::kHealth, {object}, now));
+  SHIPLOG_TRY(const Value healthy, bool_from(script, results));
+  return std::optional{healthy.as_bool()};
+}
+
+Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now) {
+  std::optional<std::vector<Dependency>> found;
+  const Level level = level_for(state, object, Operation::kDependencies);
+  if (level.webhook) {
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kDependencies, object));
+    SHIPLOG_TRY(add_dependencies(as_script(*level.webhook), list, found.emplace()));
+  } else if (level.scripts.empty()) {
+    found = native::dependencies(object);
+  } else {
+    found.emplace();
+    for (const Script& script : level.scripts) {
+      SHIPLOG_TRY(const Value list, run_for_list(script, Operation::kDependencies, object, now));
+      SHIPLOG_TRY(add_dependencies(script, list, *found));
+    }
+    const auto order = [](const Dependency& one) { return std::tuple{one.api_version, one.kind, one.ns, one.name}; };
+    std::ranges::stable_sort(*found, {}, order);
+    found->erase(std::ranges::unique(*found).begin(), found->end());
+  }
+  if (found) {
+    SHIPLOG_TRY(check(*found, object));
+  }
+  return found;
+}
+
+}  // namespace shiplog::interpreter

@@ -1,0 +1,93 @@
+#include "services/interpreter/native/native.h"
+#include "services/interpreter/test_support.h"
+
+namespace shiplog::interpreter {
+namespace {
+
+using testing::yaml;
+
+Value kept(std::string_view desired, std::string_view observed) {
+  const auto retained = native::retain(yaml(desired), yaml(observed));
+  EXPECT_TRUE(retained) << retained.error().message;
+  return retained.value().value();
+}
+
+TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenTold_4_4) {
+  const char* observed = "{spec: {replicas: 0}}";
+  EXPECT_EQ(kept("{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", observed)["spec"]["replicas"],
+            Value{3});
+  const char* marked = R"({apiVersion: apps/v1, kind: Deployment,
+      metadata: {labels: {resourcetemplate.karmada.io/retain-replicas: "true"}}, spec: {replicas: 3}})";
+  EXPECT_EQ(kept(marked, observed)["spec"]["replicas"], Value{0});
+  EXPECT_FALSE(native::retain(yaml(marked), yaml("{spec: {}}"))) << "there is nothing to keep";
+}
+
+TEST(InterpreterRetain, PodKeepsWhereItRunsAndWhatIsMounted_4_4) {
+  const Value pod = kept(R"({apiVersion: v1, kind: Pod, spec: {
+        containers: [{name: a, image: new}, {name: b}], initContainers: [{name: i}]}})",
+                         R"({spec: {nodeName: n1, serviceAccountName: default, volumes: [{name: token}],
+        containers: [{name: a, image: old, volumeMounts: [{name: token}]}],
+        initContainers: [{name: i, volumeMounts: [{name: token}]}]}})");
+  EXPECT_EQ(pod["spec"], yaml(R"({nodeName: n1, serviceAccountName: default, volumes: [{name: token}],
+      containers: [{name: a, image: new, volumeMounts: [{name: token}]}, {name: b}],
+      initContainers: [{name: i, volumeMounts: [{name: token}]}]})"));
+}
+
+TEST(InterpreterRetain, ServiceKeepsItsAddressAndPorts_4_4) {
+  const Value service =
+      kept("{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, ports: [{port: 80}, {port: 81, nodePort: 5}]}}",
+           R"({spec: {type: LoadBalancer, clusterIP: 10.0.0.1, healthCheckNodePort: 30000,
+               ports: [{port: 80, nodePort: 31000}, {port: 81, nodePort: 31001}]}})");
+  EXPECT_EQ(service["spec"], yaml(R"({type: LoadBalancer, clusterIP: 10.0.0.1, healthCheckNodePort: 30000,
+      ports: [{port: 80, nodePort: 31000}, {port: 81, nodePort: 5}]})"));
+  EXPECT_EQ(
+      kept("{apiVersion: v1, kind: Service, spec: {}}", "{spec: {clusterIP: '', healthCheckNodePort: 0}}")["spec"],
+      yaml("{}"));
+}
+
+TEST(InterpreterRetain, ServiceKeepsTheFamilyOfItsAddress) {
+  const std::string desired =
+      "{apiVersion: v1, kind: Service, spec: {ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack}}";
+  const Value other = kept(desired, "{spec: {clusterIP: 'fd00::5', ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}");
+  EXPECT_EQ(other["spec"]["ipFamilies"], yaml("[IPv6]")) << "it could not be changed";
+  EXPECT_EQ(other["spec"]["ipFamilyPolicy"].str(), "SingleStack");
+  const Value same = kept(desired, "{spec: {clusterIP: 10.0.0.5, ipFamilies: [IPv4], ipFamilyPolicy: SingleStack}}");
+  EXPECT_EQ(same["spec"]["ipFamilies"], yaml("[IPv4, IPv6]")) << "a second family can be added";
+}
+
+TEST(InterpreterRetain, ServiceAccountKeepsOtherSecrets_4_4) {
+  const Value account = kept("{apiVersion: v1, kind: ServiceAccount, secrets: [{name: b}]}",
+                             "{secrets: [{name: a}, {name: b}], imagePullSecrets: [{name: p}]}");
+  EXPECT_EQ(account["secrets"], yaml("[{name: b}, {name: a}]"));
+  EXPECT_EQ(account["imagePullSecrets"], yaml("[{name: p}]"));
+}
+
+TEST(InterpreterRetain, VolumesStayBound_4_4) {
+  EXPECT_EQ(kept("{apiVersion: v1, kind: PersistentVolumeClaim, spec: {a: 1}}", "{spec: {volumeName: v}}")["spec"],
+            yaml("{a: 1, volumeName: v}"));
+  EXPECT_EQ(kept("{apiVersion: v1, kind: PersistentVolume, spec: {}}", "{spec: {claimRef: {name: c}}}")["spec"],
+            yaml("{claimRef: {name: c}}"));
+}
+
+TEST(InterpreterRetain, JobKeepsItsSelector_4_4) {
+  const Value job = kept("{apiVersion: batch/v1, kind: Job, spec: {template: {metadata: {labels: {mine: x}}}}}",
+                         R"({spec: {selector: {matchLabels: {controller-uid: u}},
+                             template: {metadata: {labels: {controller-uid: u}}}}})");
+  EXPECT_EQ(job["spec"], yaml(R"({selector: {matchLabels: {controller-uid: u}},
+      template: {metadata: {labels: {controller-uid: u}}}})"));
+}
+
+TEST(InterpreterRetain, OnlyServiceAccountTokensKeepTheirData_4_4) {
+  const char* observed = "{data: {token: dA==}}";
+  EXPECT_EQ(kept("{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token}", observed)["data"],
+            yaml("{token: dA==}"));
+  EXPECT_EQ(kept("{apiVersion: v1, kind: Secret, type: Opaque, data: {a: Yg==}}", observed)["data"], yaml("{a: Yg==}"));
+}
+
+TEST(InterpreterRetain, OtherKindsHaveNoHook_L_4) {
+  EXPECT_FALSE(native::retain(yaml("{apiVersion: v1, kind: ConfigMap}"), Value{}).value());
+  EXPECT_FALSE(native::retain(yaml("{apiVersion: apps.example.com/v1, kind: Deployment}"), Value{}).value());
+}
+
+}  // namespace
+}  // namespace shiplog::interpreter

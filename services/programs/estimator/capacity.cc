@@ -1,0 +1,244 @@
+#include "services/programs/estimator/capacity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "events/state/placement.h"
+#include "events/state/policy.h"
+#include "events/state/quota.h"
+
+namespace shiplog::estimator {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr const char* kPods = "pods";
+
+/// A requirement of a node selector. Errors have been looked for: see check().
+bool holds(const Value& requirement, const Value& labels) {
+  const Value* has = labels.find(requirement["key"].as_string());
+  const auto wanted = requirement["operator"].as_string();
+  const auto values = requirement["values"].items();
+  const auto among = [&] {
+    return has != nullptr && std::ranges::any_of(values, [&](const Value& one) { return one == *has; });
+  };
+  if (wanted == "In") return among();
+  if (wanted == "NotIn") return !among();
+  if (wanted == "Exists") return has != nullptr;
+  if (wanted == "DoesNotExist") return has == nullptr;
+  // Gt and Lt: of whole numbers.
+  if (has == nullptr || values.size() != 1) return false;
+  const auto number = [](std::string_view text) {
+    int64_t parsed = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    return end.ec == std::errc{} && end.ptr == text.data() + text.size() ? std::optional{parsed} : std::nullopt;
+  };
+  const auto mine = number(has->as_string());
+  const auto theirs = number(values[0].as_string());
+  if (!mine || !theirs) return false;
+  return wanted == "Gt" ? *mine > *theirs : *mine < *theirs;
+}
+
+bool all_hold(const Value& requirements, const Value& labels) {
+  return std::ranges::all_of(requirements.items(), [&](const Value& one) { return holds(one, labels); });
+}
+
+Result<void> check(const Value& claim) {
+  for (const Value& term : claim["hardNodeAffinity"]["nodeSelectorTerms"].items()) {
+    for (const char* part : {"matchExpressions", "matchFields"}) {
+      for (const Value& one : term[part].items()) {
+        const auto name = one["operator"].as_string();
+        if (name != "In" && name != "NotIn" && name != "Exists" && name != "DoesNotExist" && name != "Gt" &&
+            name != "Lt") {
+          return Error{ErrorCode::kBadRequest, "\"" + std::string{name} + "\" is no operator of a node selector"};
+        }
+      }
+    }
+  }
+  return ok();
+}
+
+bool lets_in(const Value& node, const Value& claim) {
+  const Value& labels = node["metadata"]["labels"];
+  for (const Value::Member& wanted : claim["nodeSelector"].members()) {
+    if (labels[wanted.key()] != wanted.value) return false;
+  }
+  const Value& affinity = claim["hardNodeAffinity"];
+  if (!affinity.is_null()) {
+    const Value fields = Value::object({{"metadata.name", node["metadata"]["name"]}});
+    const auto terms = affinity["nodeSelectorTerms"].items();
+    const bool selected = std::ranges::any_of(terms, [&](const Value& term) {
+      const bool empty = term["matchExpressions"].size() == 0 && term["matchFields"].size() == 0;
+      return !empty && all_hold(term["matchExpressions"], labels) && all_hold(term["matchFields"], fields);
+    });
+    if (!selected) return false;
+  }
+  const auto tolerations = tolerations_from(claim["tolerations"]);
+  const auto tolerated = [&](const Taint& taint) {
+    return std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+  };
+  if (node["spec"]["unschedulable"].as_bool() &&
+      !tolerated({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"})) {
+    return false;
+  }
+  return std::ranges::all_of(node["spec"]["taints"].items(), [&](const Value& one) {
+    const Taint taint{one["key"].str(), one["value"].str(), one["effect"].str()};
+    return taint.effect == "PreferNoSchedule" || tolerated(taint);
+  });
+}
+
+/// What the nodes have left, each clamped at 0; by the order of their names.
+struct Room {
+  const Value* node = nullptr;
+  ResourceList free;
+};
+
+std::vector<Room> rooms_of(const Member& member) {
+  std::map<std::string, ResourceList, std::less<>> used;
+  for (const Value& pod : member.pods) {
+    const auto phase = pod["status"]["phase"].as_string();
+    const auto node = pod["spec"]["nodeName"].as_string();
+    if (!node.empty() && phase != "Succeeded" && phase != "Failed")
+      add_resources(used[std::string{node}], pod_requests(pod));
+  }
+  std::vector<Room> rooms;
+  for (const Value& node : member.nodes) {
+    Room room{&node, resource_list_from(node["status"]["allocatable"])};
+    if (const auto mine = used.find(node["metadata"]["name"].as_string()); mine != used.end()) {
+      for (const auto& [name, amount] : mine->second) {
+        const auto left = room.free.find(name);
+        if (left != room.free.end()) left->second = std::max(Quantity{}, left->second - amount);
+      }
+    }
+    rooms.push_back(std::move(room));
+  }
+  std::ranges::sort(rooms, {}, [](const Room& one) { return (*one.node)["metadata"]["name"].as_string(); });
+  return rooms;
+}
+
+/// How often the request, and a pod, fit.
+int64_t fits(const ResourceList& free, const ResourceList& request) {
+  const auto pods = free.find(kPods);
+  int64_t times = pods == free.end() ? 0 : std::min(kMost, pods->second.units());
+  for (const auto& [name, amount] : request) {
+    if (amount.is_zero() || amount.negative() || name == kPods) continue;
+    const auto left = free.find(name);
+    times = std::min(times, left == free.end() ? 0 : left->second.divided_by(amount));
+  }
+  return std::max<int64_t>(0, times);
+}
+
+void take(ResourceList& free, const ResourceList& request, int64_t times) {
+  for (const auto& [name, amount] : request) {
+    if (name != kPods) free[name] = free[name] - amount * times;
+  }
+  free[kPods] = free[kPods] - Quantity::from_units(times);
+}
+
+/// Places so many replicas, first fit. False: not all of them have found a place.
+bool place(std::vector<Room>& rooms, const Value& requirements, int64_t replicas) {
+  const ResourceList request = resource_list_from(requirements["resourceRequest"]);
+  for (Room& room : rooms) {
+    if (replicas == 0) break;
+    if (!lets_in(*room.node, requirements["nodeClaim"])) continue;
+    const int64_t here = std::min(replicas, fits(room.free, request));
+    if (here > 0) take(room.free, request, here);
+    replicas -= here;
+  }
+  return replicas == 0;
+}
+
+Result<void> check_amounts(const Value& requirements) {
+  for (const auto& amount : requirements["resourceRequest"].members()) {
+    if (amount.value.is_number()) continue;
+    if (const auto parsed = parse_quantity(amount.value.as_string()); !parsed) return parsed.error();
+  }
+  return check(requirements["nodeClaim"]);
+}
+
+bool owned_by(const Value& object, const Value& owner) {
+  return std::ranges::any_of(object["metadata"]["ownerReferences"].items(), [&](const Value& one) {
+    return one["controller"].as_bool() && one["uid"] == owner["metadata"]["uid"];
+  });
+}
+
+/// The newest: that of the highest revision.
+const Value* newest_of(const Member& member, const Value& deployment) {
+  const auto revision = [](const Value& set) {
+    const auto text = set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_string();
+    int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+  };
+  const Value* newest = nullptr;
+  for (const Value& set : member.replica_sets) {
+    if (!owned_by(set, deployment)) continue;
+    if (newest == nullptr || revision(set) > revision(*newest)) newest = &set;
+  }
+  return newest;
+}
+
+}  // namespace
+
+Result<int32_t> max_replicas(const Member& member, const Value& requirements) {
+  SHIPLOG_TRY(check_amounts(requirements));
+  const ResourceList request = resource_list_from(requirements["resourceRequest"]);
+  int64_t sum = 0;
+  for (const Room& room : rooms_of(member)) {
+    if (lets_in(*room.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(room.free, request));
+  }
+  return static_cast<int32_t>(sum);
+}
+
+Result<int32_t> max_component_sets(const Member& member, const Value& components) {
+  int64_t replicas = 0;
+  for (const Value& component : components.items()) {
+    SHIPLOG_TRY(check_amounts(component["replicaRequirements"]));
+    replicas += std::max<int64_t>(0, component["replicas"].as_int());
+  }
+  if (replicas == 0) return static_cast<int32_t>(kMost);
+  // Each set takes a pod at the least, so this ends with the pods of the nodes.
+  std::vector<Room> rooms = rooms_of(member);
+  for (int64_t sets = 0; sets < kMost; ++sets) {
+    for (const Value& component : components.items()) {
+      if (!place(rooms, component["replicaRequirements"], std::max<int64_t>(0, component["replicas"].as_int()))) {
+        return static_cast<int32_t>(sets);
+      }
+    }
+  }
+  return static_cast<int32_t>(kMost);
+}
+
+Result<int32_t> unschedulable_replicas(const Member& member, const Value& reference, Millis threshold, UtcMillis now) {
+  if (reference["kind"].as_string() != "Deployment" || reference["apiVersion"].as_string() != "apps/v1") {
+    return Error{ErrorCode::kBadRequest, "only pods of an apps/v1 Deployment can be counted, not of a " +
+                                             reference["apiVersion"].str() + " " + reference["kind"].str()};
+  }
+  const auto found = std::ranges::find_if(member.deployments, [&](const Value& one) {
+    return one["metadata"]["namespace"] == reference["namespace"] && one["metadata"]["name"] == reference["name"];
+  });
+  if (found == member.deployments.end()) {
+    return Error{ErrorCode::kNotFound,
+                 "deployment " + reference["namespace"].str() + "/" + reference["name"].str() + " not found"};
+  }
+  const Value* set = newest_of(member, *found);
+  if (set == nullptr) return 0;
+  int32_t count = 0;
+  for (const Value& pod : member.pods) {
+    if (!owned_by(pod, *set)) continue;
+    for (const Value& condition : pod["status"]["conditions"].items()) {
+      if (condition["type"].as_string() != "PodScheduled" || condition["status"].as_string() != "False" ||
+          condition["reason"].as_string() != "Unschedulable") {
+        continue;
+      }
+      const auto since = parse_rfc3339(condition["lastTransitionTime"].as_string());
+      if (since && now - since.value() > threshold) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace shiplog::estimator

@@ -1,0 +1,130 @@
+#include "services/programs/estimator/capacity.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/yaml.h"
+
+namespace shiplog::estimator {
+namespace {
+
+Value yaml(const std::string& text) {
+  const auto parsed = parse_yaml(text);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message) << "\n" << text;
+  return parsed ? parsed.value() : Value{};
+}
+
+Value node(const std::string& name, const std::string& spec = "{}", const std::string& labels = "{}") {
+  return yaml("{metadata: {name: " + name + ", labels: " + labels + "}, spec: " + spec +
+              ", status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10', example.com/gpu: '2'}}}");
+}
+
+Value pod(const std::string& node, const std::string& cpu, const std::string& phase = "Running") {
+  return yaml("{spec: {nodeName: " + node + ", containers: [{resources: {requests: {cpu: " + cpu +
+              "}}}]}, status: {phase: " + phase + "}}");
+}
+
+int32_t most(const Member& member, const std::string& requirements) {
+  const auto found = max_replicas(member, yaml(requirements));
+  EXPECT_TRUE(found) << (found ? "" : found.error().message);
+  return found ? found.value() : -1;
+}
+
+TEST(Capacity, SumsUpWhatEachNodeTakes_S_73) {
+  Member member;
+  EXPECT_EQ(most(member, "{resourceRequest: {cpu: '1'}}"), 0) << "no nodes";
+  member.nodes = {node("a"), node("b")};
+  EXPECT_EQ(most(member, "{}"), 20) << "pods alone";
+  EXPECT_EQ(most(member, "{resourceRequest: {cpu: 1500m}}"), 4) << "two on each, not five of eight cores";
+  EXPECT_EQ(most(member, "{resourceRequest: {cpu: '1', memory: 3Gi}}"), 4);
+  EXPECT_EQ(most(member, "{resourceRequest: {example.com/gpu: '1'}}"), 4);
+  EXPECT_EQ(most(member, "{resourceRequest: {example.com/fpga: '1'}}"), 0) << "nobody has one";
+  EXPECT_EQ(most(member, "{resourceRequest: {example.com/fpga: '0'}}"), 20);
+
+  member.pods = {pod("a", "3"), pod("a", "1", "Succeeded"), pod("c", "4"), pod("''", "4"), pod("b", "9")};
+  EXPECT_EQ(most(member, "{resourceRequest: {cpu: 500m}}"), 2) << "b is overfull: that takes nothing from a";
+  EXPECT_EQ(most(member, "{}"), 18);
+  EXPECT_EQ(max_replicas(member, yaml("{resourceRequest: {cpu: much}}")).error().code, ErrorCode::kBadRequest);
+}
+
+TEST(Capacity, OnlyNodesThatLetThemIn_S_73) {
+  Member member;
+  member.nodes = {node("a", "{}", "{zone: x, rank: '5'}"), node("b", "{unschedulable: true}", "{zone: y, rank: '7'}"),
+                  node("c", "{taints: [{key: k, value: v, effect: NoExecute}]}", "{zone: y}"),
+                  node("d", "{taints: [{key: k, effect: PreferNoSchedule}]}")};
+  const auto with = [&](const std::string& claim) { return most(member, "{nodeClaim: " + claim + "}"); };
+  EXPECT_EQ(with("{}"), 20) << "a and d";
+  EXPECT_EQ(with("{tolerations: [{key: k, operator: Exists}]}"), 30);
+  EXPECT_EQ(with("{tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}]}"), 30);
+  EXPECT_EQ(with("{tolerations: [{operator: Exists}]}"), 40);
+  EXPECT_EQ(with("{nodeSelector: {zone: y}, tolerations: [{operator: Exists}]}"), 20);
+  const auto affinity = [&](const std::string& term) {
+    return with("{tolerations: [{operator: Exists}], hardNodeAffinity: {nodeSelectorTerms: [" + term + "]}}");
+  };
+  EXPECT_EQ(affinity("{matchExpressions: [{key: zone, operator: In, values: [x, z]}]}"), 10);
+  EXPECT_EQ(affinity("{matchExpressions: [{key: zone, operator: NotIn, values: [x]}]}"), 30)
+      << "also without the label";
+  EXPECT_EQ(affinity("{matchExpressions: [{key: zone, operator: Exists}, {key: rank, operator: DoesNotExist}]}"), 10);
+  EXPECT_EQ(affinity("{matchExpressions: [{key: rank, operator: Gt, values: ['5']}]}"), 10);
+  EXPECT_EQ(affinity("{matchExpressions: [{key: rank, operator: Lt, values: ['6']}]}"), 10);
+  EXPECT_EQ(affinity("{matchFields: [{key: metadata.name, operator: In, values: [d]}]}, "
+                     "{matchExpressions: [{key: zone, operator: In, values: [x]}]}"),
+            20)
+      << "any of the terms";
+  EXPECT_EQ(affinity("{}"), 0) << "a term that asks nothing selects nothing";
+  EXPECT_EQ(
+      max_replicas(member, yaml("{nodeClaim: {hardNodeAffinity: {nodeSelectorTerms: [{matchExpressions: [{key: a, "
+                                "operator: Like}]}]}}}"))
+          .error()
+          .code,
+      ErrorCode::kBadRequest);
+}
+
+TEST(Capacity, WholeSetsOfComponents_S_73) {
+  Member member;
+  member.nodes = {node("a"), node("b")};
+  const auto sets = [&](const std::string& components) { return max_component_sets(member, yaml(components)).value(); };
+  EXPECT_EQ(sets("[{name: m, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '2'}}}, "
+                 "{name: w, replicas: 2, replicaRequirements: {resourceRequest: {cpu: '1'}}}]"),
+            2);
+  EXPECT_EQ(sets("[{name: m, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '3'}}}, "
+                 "{name: w, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '2'}}}]"),
+            1)
+      << "five cores of eight, but the second set finds no node for its 3";
+  EXPECT_EQ(sets("[{name: w, replicas: 7}]"), 2) << "pods bound it";
+  EXPECT_EQ(sets("[]"), 2147483647);
+}
+
+TEST(Capacity, PodsOfADeploymentThatFindNoNode_S_74) {
+  Member member;
+  member.deployments = {yaml("{metadata: {namespace: n, name: web, uid: d}}")};
+  const auto set = [](const std::string& uid, const std::string& revision) {
+    return yaml("{metadata: {uid: " + uid + ", annotations: {deployment.kubernetes.io/revision: '" + revision +
+                "'}, ownerReferences: [{uid: d, controller: true}]}}");
+  };
+  member.replica_sets = {set("old", "9"), set("new", "10")};
+  const auto waiting = [](const std::string& owner, const std::string& since,
+                          const std::string& reason = "Unschedulable") {
+    return yaml("{metadata: {ownerReferences: [{uid: " + owner +
+                ", controller: true}]}, status: {conditions: [{type: PodScheduled, status: 'False', reason: " + reason +
+                ", lastTransitionTime: '" + since + "'}]}}");
+  };
+  member.pods = {waiting("new", "2026-01-01T11:58:00Z"), waiting("new", "2026-01-01T11:59:30Z"),
+                 waiting("old", "2026-01-01T11:00:00Z"), waiting("new", "2026-01-01T11:00:00Z", "SchedulingGated")};
+  const UtcMillis noon{1'767'268'800'000};
+  const Value web = yaml("{apiVersion: apps/v1, kind: Deployment, namespace: n, name: web}");
+  EXPECT_EQ(unschedulable_replicas(member, web, Millis{60'000}, noon).value(), 1);
+  EXPECT_EQ(unschedulable_replicas(member, web, Millis{0}, noon).value(), 2);
+  EXPECT_EQ(unschedulable_replicas(member, yaml("{apiVersion: apps/v1, kind: Deployment, namespace: n, name: x}"),
+                                   Millis{0}, noon)
+                .error()
+                .code,
+            ErrorCode::kNotFound);
+  EXPECT_EQ(unschedulable_replicas(member, yaml("{apiVersion: apps/v1, kind: StatefulSet, namespace: n, name: web}"),
+                                   Millis{0}, noon)
+                .error()
+                .code,
+            ErrorCode::kBadRequest);
+}
+
+}  // namespace
+}  // namespace shiplog::estimator

@@ -1,0 +1,114 @@
+#include "services/programs/estimator/member_view.h"
+
+#include <array>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "events/base/json.h"
+
+namespace shiplog::estimator {
+namespace {
+
+constexpr Millis kListTimeout{10'000};
+
+struct List {
+  const char* path;
+  std::vector<Value> Member::*into;
+};
+constexpr std::array<List, 4> kLists = {{{"/api/v1/nodes", &Member::nodes},
+                                         {"/api/v1/pods", &Member::pods},
+                                         {"/apis/apps/v1/deployments", &Member::deployments},
+                                         {"/apis/apps/v1/replicasets", &Member::replica_sets}}};
+
+/// A continue token in a URL.
+std::string escaped(const std::string& text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      out += c;
+    } else {
+      out += '%';
+      out += kDigits[byte >> 4U];
+      out += kDigits[byte & 15U];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
+  using Then = std::function<void(Result<Seen>)>;
+
+  Impl(std::shared_ptr<HttpClient> a_client, const Clock& a_clock, Millis for_so_long)
+      : client{std::move(a_client)}, clock{a_clock}, fresh_for{for_so_long} {}
+
+  void list(std::shared_ptr<Member> into, size_t at, const std::string& token) {
+    if (at == kLists.size()) return finish(Seen{std::move(into)});
+    HttpRequest request;
+    request.target =
+        std::string{kLists.at(at).path} + "?limit=2000" + (token.empty() ? "" : "&continue=" + escaped(token));
+    request.headers = {{"Accept", "application/json"}};
+    client->request(std::move(request), kListTimeout,
+                    [self = shared_from_this(), into, at](Result<HttpResponse> response) {
+                      self->take(into, at, std::move(response));
+                    });
+  }
+
+  void take(const std::shared_ptr<Member>& into, size_t at, Result<HttpResponse> response) {
+    if (!response) return finish(response.error());
+    const std::string what = client->name() + ": listing " + kLists.at(at).path;
+    if (response.value().status != 200) {
+      return finish(Error{ErrorCode::kUnavailable, what + ": HTTP status " + std::to_string(response.value().status)});
+    }
+    auto body = parse_json(response.value().body);
+    if (!body) return finish(body.error().context(what));
+    for (const Value& item : body.value()["items"].items()) ((*into).*kLists.at(at).into).push_back(item);
+    const std::string token = body.value()["metadata"]["continue"].str();
+    token.empty() ? list(into, at + 1, "") : list(into, at, token);
+  }
+
+  void finish(const Result<Seen>& listed) {
+    std::vector<Then> waited;
+    {
+      const std::lock_guard lock{mutex};
+      if (listed) {
+        seen = listed.value();
+        seen_at = clock.now();
+      }
+      waited = std::exchange(waiting, {});
+    }
+    for (const Then& then : waited) then(listed);
+  }
+
+  const std::shared_ptr<HttpClient> client;
+  const Clock& clock;
+  const Millis fresh_for;
+  std::mutex mutex;
+  Seen seen;
+  UtcMillis seen_at;
+  std::vector<Then> waiting;
+};
+
+MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for)
+    : impl_{std::make_shared<Impl>(std::move(client), clock, fresh_for)} {}
+
+MemberView::~MemberView() = default;
+
+void MemberView::with(std::function<void(Result<Seen>)> then) {
+  std::unique_lock lock{impl_->mutex};
+  if (impl_->seen != nullptr && impl_->clock.now() - impl_->seen_at < impl_->fresh_for) {
+    const Seen fresh = impl_->seen;
+    lock.unlock();
+    return then(fresh);
+  }
+  impl_->waiting.push_back(std::move(then));
+  if (impl_->waiting.size() > 1) return;  // the list under way is for this one too
+  lock.unlock();
+  impl_->list(std::make_shared<Member>(), 0, "");
+}
+
+}  // namespace shiplog::estimator

@@ -1,0 +1,155 @@
+#include "services/programs/estimator/server.h"
+
+#include <chrono>
+
+#include <grpcpp/grpcpp.h>
+
+#include "schemas/estimator/v1/estimator.grpc.pb.h"
+#include "services/adapters/estimators/messages.h"
+#include "services/runtime/log.h"
+
+namespace shiplog::estimator {
+namespace {
+
+namespace pb = estimators::pb;
+
+grpc::Status status_of(const Error& error) {
+  grpc::StatusCode code = grpc::StatusCode::INTERNAL;
+  if (error.code == ErrorCode::kBadRequest || error.code == ErrorCode::kInvalid) {
+    code = grpc::StatusCode::INVALID_ARGUMENT;
+  } else if (error.code == ErrorCode::kNotFound) {
+    code = grpc::StatusCode::NOT_FOUND;
+  } else if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout) {
+    code = grpc::StatusCode::UNAVAILABLE;
+  }
+  return {code, error.message};
+}
+
+class Service final : public pb::Estimator::CallbackService {
+ public:
+  explicit Service(const Server::Options& options) : options_{options} {}
+
+  grpc::ServerUnaryReactor* MaxAvailableReplicas(grpc::CallbackServerContext* context,
+                                                 const pb::MaxAvailableReplicasRequest* request,
+                                                 pb::MaxAvailableReplicasResponse* response) override {
+    return answer(context, "MaxAvailableReplicas", request->cluster(), [request, response](const Member& member) {
+      return [&]() -> Result<void> {
+        SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
+        SHIPLOG_TRY(const Value requirements, estimators::requirements_from(request->replicarequirements()));
+        SHIPLOG_TRY(const int32_t most, max_replicas(member, requirements));
+        response->set_maxreplicas(most);
+        return ok();
+      }();
+    });
+  }
+
+  grpc::ServerUnaryReactor* MaxAvailableComponentSets(grpc::CallbackServerContext* context,
+                                                      const pb::MaxAvailableComponentSetsRequest* request,
+                                                      pb::MaxAvailableComponentSetsResponse* response) override {
+    return answer(context, "MaxAvailableComponentSets", request->cluster(), [request, response](const Member& member) {
+      return [&]() -> Result<void> {
+        SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
+        Value components = Value::array();
+        for (const pb::Component& one : request->components()) {
+          SHIPLOG_TRY(Value requirements, estimators::requirements_from(one.replicarequirements()));
+          components.push_back(Value::object({{"name", one.name()},
+                                              {"replicas", static_cast<int64_t>(one.replicas())},
+                                              {"replicaRequirements", std::move(requirements)}}));
+        }
+        SHIPLOG_TRY(const int32_t most, max_component_sets(member, components));
+        response->set_maxsets(most);
+        return ok();
+      }();
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetUnschedulableReplicas(grpc::CallbackServerContext* context,
+                                                     const pb::UnschedulableReplicasRequest* request,
+                                                     pb::UnschedulableReplicasResponse* response) override {
+    return answer(context, "GetUnschedulableReplicas", request->cluster(),
+                  [this, request, response](const Member& member) {
+                    return [&]() -> Result<void> {
+                      const pb::ObjectReference& about = request->resource();
+                      const Value reference = Value::object({{"apiVersion", about.apiversion()},
+                                                             {"kind", about.kind()},
+                                                             {"namespace", about.namespace_()},
+                                                             {"name", about.name()}});
+                      const Millis threshold{request->unschedulablethreshold() / 1'000'000};
+                      SHIPLOG_TRY(const int32_t count,
+                                  unschedulable_replicas(member, reference, threshold, options_.clock->now()));
+                      response->set_unschedulablereplicas(count);
+                      return ok();
+                    }();
+                  });
+  }
+
+ private:
+  /// What is assumed to be coming cannot be set aside yet: an answer without it would promise too much.
+  static Result<void> nothing_assumed(int assumed) {
+    if (assumed == 0) return ok();
+    return Error{ErrorCode::kBadRequest, "assumedWorkloads are not taken into account by this estimator"};
+  }
+
+  template <class Answer>
+  grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* context, const char* method, const std::string& cluster,
+                                   Answer work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (cluster != options_.cluster) {  // S-74
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT,
+                       "this is the estimator of cluster " + options_.cluster + ", not of " + cluster});
+      return reactor;
+    }
+    options_.member->with([reactor, method, work](const Result<MemberView::Seen>& seen) {
+      const Result<void> done = seen ? work(*seen.value()) : Result<void>{seen.error()};
+      if (!done) log::warn("estimator.failed", {log::kv("method", method), log::kv("reason", done.error().message)});
+      reactor->Finish(done ? grpc::Status::OK : status_of(done.error()));
+    });
+    return reactor;
+  }
+
+  const Server::Options options_;
+};
+
+std::shared_ptr<grpc::ServerCredentials> credentials(const Server::Options& options) {
+  if (options.certificate_pem.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions tls{options.client_ca_pem.empty()
+                                            ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                            : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY};
+  tls.pem_root_certs = options.client_ca_pem;
+  tls.pem_key_cert_pairs.push_back({options.key_pem, options.certificate_pem});
+  return grpc::SslServerCredentials(tls);
+}
+
+}  // namespace
+
+struct Server::Impl {
+  explicit Impl(const Options& options) : service{options} {}
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+};
+
+Result<std::unique_ptr<Server>> Server::start(const Options& options) {
+  auto impl = std::make_unique<Impl>(options);
+  grpc::ServerBuilder builder;
+  // Nobody takes a port that somebody else listens on.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(options.listen, credentials(options), &impl->port);
+  builder.SetMaxReceiveMessageSize(4 << 20);
+  builder.RegisterService(&impl->service);
+  impl->server = builder.BuildAndStart();
+  if (impl->server == nullptr || impl->port == 0) {
+    return Error{ErrorCode::kIo, "cannot listen on " + options.listen + ", or the certificate cannot be read"};
+  }
+  return std::unique_ptr<Server>{new Server{std::move(impl)}};
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+Server::~Server() {
+  if (impl_->server != nullptr) impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds{2});
+}
+
+int Server::port() const { return impl_->port; }
+
+}  // namespace shiplog::estimator

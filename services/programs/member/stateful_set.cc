@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "services/programs/member/changes.h"
+#include "services/programs/member/condition.h"
+#include "services/programs/member/decide.h"
+#include "services/programs/member/kinds.h"
+#include "services/programs/member/ownership.h"
+#include "services/programs/member/pod.h"
+
+namespace shiplog::member {
+namespace {
+
+constexpr const char* kHash = "controller-revision-hash";
+
+/// "web-2" of StatefulSet "web" is 2.
+std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod) {
+  if (!pod.starts_with(set + "-")) return std::nullopt;
+  int64_t ordinal = 0;
+  const char* first = pod.data() + set.size() + 1;
+  const char* last = pod.data() + pod.size();
+  const auto read = std::from_chars(first, last, ordinal);
+  if (read.ec != std::errc{} || read.ptr != last || ordinal < 0) return std::nullopt;
+  return ordinal;
+}
+
+/// Steps in the order of stateful_set_control.go: pods come up from the lowest ordinal, go from the highest, and are
+/// replaced from the highest, each only when the others are well. There are no ControllerRevisions: a pod that is made
+/// anew has the present template, whatever `partition` says.
+class Steps {
+ public:
+  Steps(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
+      : key_{key}, object_{object}, set_{object.value}, now_{now} {
+    const Value& spec = set_["spec"];
+    first_ = spec["ordinals"]["start"].as_int();
+    end_ = first_ + std::max<int64_t>(0, spec["replicas"].as_int(1));
+    in_order_ = spec["podManagementPolicy"].as_string() != "Parallel";
+    revision_ = key.name + "-" + template_hash(spec["template"]);
+    for (const Owned& pod : controlled_by(state, set_, kPods)) {
+      if (const auto ordinal = ordinal_of(key.name, pod.key.name)) pods_.emplace(*ordinal, pod);
+    }
+  }
+
+  std::optional<Decision> decide() {
+    if (!deleting(set_)) {
+      const bool well = fill();
+      if (well || !in_order_) shrink();
+      if (changes_.empty() && (well || !in_order_)) replace();
+    }
+    if (!changes_.empty()) {
+      changes_.expect(key_, object_);
+      return changes_.take();
+    }
+    report();
+    return changes_.take();
+  }
+
+ private:
+  bool available(const Owned& pod) const {
+    return is_available(pod.object->value, set_["spec"]["minReadySeconds"].as_int(), now_);
+  }
+  bool is_new(const Owned& pod) const { return label_of(pod.object->value, kHash) == revision_; }
+
+  /// True when every wanted pod is there and well.
+  bool fill() {
+    bool well = true;
+    for (int64_t ordinal = first_; ordinal < end_; ++ordinal) {
+      if (changes_.size() >= kMostAtOnce || (in_order_ && !well)) return false;
+      const auto at = pods_.find(ordinal);
+      if (at == pods_.end()) {
+        create(ordinal);
+      } else if (has_finished(at->second.object->value)) {
+        changes_.remove(at->second.key, *at->second.object);
+      } else if (available(at->second)) {
+        continue;
+      }
+      well = false;
+    }
+    return well;
+  }
+
+  void create(int64_t ordinal) {
+    const std::string name = key_.name + "-" + std::to_string(ordinal);
+    Value pod = new_pod(set_, name, set_["spec"]["template"]);
+    Value& labels = pod.edit("metadata").edit("labels");
+    labels.set(kHash, revision_);
+    labels.set("statefulset.kubernetes.io/pod-name", name);
+    labels.set("apps.kubernetes.io/pod-index", std::to_string(ordinal));
+    pod.edit("metadata").set("generateName", key_.name + "-");
+    pod.edit("spec").set("hostname", name);
+    if (!set_["spec"]["serviceName"].is_empty()) pod.edit("spec").set("subdomain", set_["spec"]["serviceName"]);
+    changes_.create({kPods, key_.ns, name}, std::move(pod));
+  }
+
+  void shrink() {
+    for (auto at = pods_.rbegin(); at != pods_.rend(); ++at) {
+      if (at->first >= first_ && at->first < end_) continue;
+      if (changes_.size() >= kMostAtOnce) return;
+      if (deleting(at->second.object->value)) {
+        if (in_order_) return;
+        continue;
+      }
+      changes_.remove(at->second.key, *at->second.object);
+      if (in_order_) return;
+    }
+  }
+
+  void replace() {
+    const Value& strategy = set_["spec"]["updateStrategy"];
+    if (strategy["type"].as_string() == "OnDelete") return;
+    const int64_t partition = std::max(first_, strategy["rollingUpdate"]["partition"].as_int());
+    for (auto at = pods_.rbegin(); at != pods_.rend() && at->first >= partition; ++at) {
+      if (!is_new(at->second)) {
+        if (!deleting(at->second.object->value)) changes_.remove(at->second.key, *at->second.object);
+        return;
+      }
+      if (!available(at->second)) return;
+    }
+  }
+
+  void report() {
+    Value seen = set_;
+    Value& status = seen.edit("status");
+    std::string current = status["currentRevision"].str();
+    if (current.empty()) current = revision_;
+    int64_t ready = 0;
+    int64_t well = 0;
+    int64_t updated = 0;
+    int64_t unchanged = 0;
+    for (const auto& [ordinal, pod] : pods_) {
+      ready += is_ready(pod.object->value) ? 1 : 0;
+      well += available(pod) ? 1 : 0;
+      updated += is_new(pod) ? 1 : 0;
+      unchanged += label_of(pod.object->value, kHash) == current ? 1 : 0;
+    }
+    const auto all = static_cast<int64_t>(pods_.size());
+    if (updated == all && ready == all) {
+      current = revision_;
+      unchanged = updated;
+    }
+    status.set("replicas", all);
+    set_count(status, "readyReplicas", ready);
+    status.set("availableReplicas", well);
+    set_count(status, "currentReplicas", unchanged);
+    set_count(status, "updatedReplicas", updated);
+    status.set("currentRevision", current);
+    status.set("updateRevision", revision_);
+    status.set("collisionCount", 0);
+    status.set("observedGeneration", set_["metadata"]["generation"].as_int());
+    changes_.update_status(key_, object_, std::move(seen));
+  }
+
+  const ObjectKey& key_;
+  const Object& object_;
+  const Value& set_;
+  UtcMillis now_;
+  int64_t first_ = 0;
+  int64_t end_ = 0;
+  bool in_order_ = true;
+  std::string revision_;
+  std::map<int64_t, Owned> pods_;
+  Changes changes_;
+};
+
+}  // namespace
+
+Result<std::optional<Decision>> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return std::optional<Decision>{};
+  return Steps{state, key, *object, now}.decide();
+}
+
+}  // namespace shiplog::member

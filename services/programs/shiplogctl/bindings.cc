@@ -1,0 +1,88 @@
+#include "services/programs/shiplogctl/bindings.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace shiplog::ctl {
+namespace {
+
+constexpr std::array<std::string_view, 8> kWorkloads = {
+    "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "ReplicationController"};
+
+/// Ready pods by the status that a member reported; -1: the kind does not tell.
+int64_t ready_in(const Value& status, bool has_replicas) {
+  for (const char* field : {"readyReplicas", "numberReady", "ready"}) {
+    if (const Value& value = status[field]; value.is_int()) return value.as_int();
+  }
+  // A member leaves zero out.
+  return has_replicas && status.is_object() ? 0 : -1;
+}
+
+bool names(const Value& list, const std::string& cluster) {
+  return std::ranges::any_of(list.items(), [&](const Value& name) { return name.as_string() == cluster; });
+}
+
+}  // namespace
+
+std::vector<Target> targets_of(const Value& binding) {
+  const Value& spec = binding["spec"];
+  std::map<std::string, Target> targets;
+  const auto target = [&](const std::string& cluster) -> Target& {
+    Target& found = targets[cluster];
+    found.cluster = cluster;
+    return found;
+  };
+  for (const Value& placed : spec["clusters"].items()) {
+    Target& one = target(placed["name"].str());
+    one.placed = true;
+    if (placed["replicas"].is_int() && placed["replicas"].as_int() > 0) one.replicas = placed["replicas"].as_int();
+    if (one.replicas < 0 && spec["replicas"].is_int()) one.replicas = placed["replicas"].as_int();
+  }
+  for (const Value& task : spec["gracefulEvictionTasks"].items()) {
+    Target& one = target(task["fromCluster"].str());
+    one.evicting = !one.placed;
+  }
+  for (const Value& reported : binding["status"]["aggregatedStatus"].items()) {
+    Target& one = target(reported["clusterName"].str());
+    one.reported = true;
+    one.applied = reported["applied"].as_bool();
+    one.applied_message = reported["appliedMessage"].str();
+    one.health = reported["health"].str();
+    one.ready = ready_in(reported["status"], one.replicas >= 0);
+    if (const Value& desired = reported["status"]["desiredNumberScheduled"]; desired.is_int()) {
+      one.desired = desired.as_int();
+    }
+  }
+  const Value& suspension = spec["suspension"];
+  std::vector<Target> all;
+  for (auto& [name, one] : targets) {
+    one.suspended =
+        suspension["dispatching"].as_bool() || names(suspension["dispatchingOnClusters"]["clusterNames"], name);
+    if (one.health.empty()) one.health = "Unknown";
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+bool is_workload(const Value& binding) {
+  const Value& spec = binding["spec"];
+  return std::ranges::find(kWorkloads, spec["resource"]["kind"].as_string()) != kWorkloads.end() ||
+         spec["replicas"].as_int() > 0 || spec["components"].size() > 0 || spec["replicaRequirements"].is_object();
+}
+
+const Value& condition_of(const Value& object, std::string_view type) {
+  static const Value kNone;
+  const auto conditions = object["status"]["conditions"].items();
+  const auto found =
+      std::ranges::find_if(conditions, [&](const Value& condition) { return condition["type"].as_string() == type; });
+  return found == conditions.end() ? kNone : *found;
+}
+
+std::string since(const Value& time, UtcMillis now) {
+  if (!time.is_string()) return "";
+  const auto at = parse_rfc3339(time.str());
+  return at ? human_duration(Millis{now.value - at.value().value}) : "";
+}
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,252 @@
+#include "services/programs/shiplogctl/commands.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "services/programs/shiplogctl/document.h"
+#include "services/programs/shiplogctl/report.h"
+#include "services/programs/shiplogctl/table.h"
+
+namespace shiplog::ctl {
+namespace {
+
+constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+constexpr size_t kPage = 1000;  // entries of the audit trail in one answer
+constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+std::string cell_text(const Value& cell) {
+  if (cell.is_string()) return cell.str();
+  return cell.is_null() ? "<none>" : to_json(cell);
+}
+
+// A metav1.Table as kubectl prints it: columns of a priority above 0 only with -o wide.
+Result<Table> table_of(const std::vector<Value>& answers, bool wide) {
+  std::vector<std::string> header;
+  std::vector<size_t> shown;
+  for (const Value& answer : answers) {
+    if (answer["kind"].as_string() == "Table") continue;
+    return Error{ErrorCode::kInternal, "the server does not print tables: use -o json"};
+  }
+  size_t index = 0;
+  for (const Value& column : answers.front()["columnDefinitions"].items()) {
+    if (wide || column["priority"].as_int() == 0) {
+      std::string name = column["name"].str();
+      for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+      header.push_back(std::move(name));
+      shown.push_back(index);
+    }
+    ++index;
+  }
+  Table table{header};
+  for (const Value& answer : answers) {
+    for (const Value& row : answer["rows"].items()) {
+      std::vector<std::string> cells;
+      for (const size_t at : shown) cells.push_back(cell_text(row["cells"][at]));
+      table.add(std::move(cells));
+    }
+  }
+  return table;
+}
+
+void set_if(HttpRequest::Query& query, const std::string& key, const std::string& value) {
+  if (!value.empty()) query.emplace_back(key, value);
+}
+
+}  // namespace
+
+Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, const Output& to) {
+  const bool raw = !options.output.empty() && options.output != "wide";
+  std::vector<Value> answers;
+  SHIPLOG_TRY(const auto query, reads_at(plane, options.at));
+  if (options.names.empty()) {
+    SHIPLOG_TRY(auto list, plane.get(kClusters, query, raw ? "" : kTable));
+    answers.push_back(std::move(list));
+  }
+  for (const std::string& name : options.names) {
+    SHIPLOG_TRY(auto one, plane.get(std::string{kClusters} + "/" + name, query, raw ? "" : kTable));
+    answers.push_back(std::move(one));
+  }
+  if (options.output == "name") {
+    Value items = options.names.empty() ? answers.front()["items"] : Value::array(std::move(answers));
+    for (Value& item : items.edit_items()) {  // a list leaves both out of its items
+      item.set("apiVersion", "cluster.karmada.io/v1alpha1");
+      item.set("kind", "Cluster");
+    }
+    print_names(items, to.out);
+    return ok();
+  }
+  if (raw) {
+    Value document = answers.front();
+    if (answers.size() > 1) {
+      document = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::array(std::move(answers))}});
+    }
+    print_document(document, options.output, to.out);
+    return ok();
+  }
+  SHIPLOG_TRY(const Table table, table_of(answers, options.output == "wide"));
+  if (table.size() == 0) {
+    to.err << "No resources found" << std::endl;
+  } else {
+    to.out << table.text(!options.no_headers, to.terminal) << std::flush;
+  }
+  return ok();
+}
+
+Result<HttpRequest::Query> reads_at(Connection& plane, const std::string& at) {
+  if (at.empty()) return HttpRequest::Query{};
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/revision", {{"at", at}}));
+  return HttpRequest::Query{{"resourceVersion", std::to_string(answer["revision"].as_int())},
+                            {"resourceVersionMatch", "Exact"}};
+}
+
+Result<ObjectWords> object_words_of(const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0].find('/') == std::string::npos) return ObjectWords{words[0], words[1]};
+  if (words.size() == 1) {
+    const size_t slash = words[0].find('/');
+    if (slash != std::string::npos && slash > 0 && slash + 1 < words[0].size() &&
+        words[0].find('/', slash + 1) == std::string::npos) {
+      return ObjectWords{words[0].substr(0, slash), words[0].substr(slash + 1)};
+    }
+  }
+  return Error{ErrorCode::kBadRequest, "say which object: KIND/NAME, for example deployment/nginx"};
+}
+
+Result<void> history(Connection& plane, const HistoryOptions& options, const Output& to) {
+  HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+  // One more than is shown tells whether there are more.
+  if (!options.chain) query.emplace_back("limit", std::to_string(options.limit == 0 ? 0 : options.limit + 1));
+  set_if(query, "at", options.at);
+  SHIPLOG_TRY(Value answer, plane.get(options.chain ? "/shiplog/v1/chain" : "/shiplog/v1/history", query));
+  bool more = false;
+  if (!options.chain) {
+    // The newest so many, the oldest of them first.
+    Value::Array& items = answer.edit("items").edit_items();
+    more = options.limit > 0 && items.size() > static_cast<size_t>(options.limit);
+    if (more) items.resize(static_cast<size_t>(options.limit));
+    items = Value::Array{items.rbegin(), items.rend()};
+  }
+  if (!print_document(answer, options.output, to.out)) {
+    to.out << (options.chain ? chain_table(answer, to.terminal) : history_table(answer, to.terminal)) << std::flush;
+  }
+  if (more) {
+    to.err << "notice: only the newest " << options.limit << " versions are shown; --limit=0 shows all" << std::endl;
+  }
+  return ok();
+}
+
+Result<void> why(Connection& plane, const WhyOptions& options, const Output& to) {
+  HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+  set_if(query, "cluster", options.cluster);
+  set_if(query, "at", options.at);
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/why", query));
+  if (!print_document(answer, options.output, to.out)) to.out << why_text(answer) << std::flush;
+  return ok();
+}
+
+Result<void> audit(Connection& plane, const AuditOptions& options, const Output& to) {
+  HttpRequest::Query query;
+  set_if(query, "user", options.user);
+  set_if(query, "service", options.service);
+  set_if(query, "verb", options.verb);
+  set_if(query, "kind", options.kind);
+  set_if(query, "namespace", options.ns);
+  set_if(query, "name", options.name);
+  set_if(query, "family", options.family);
+  set_if(query, "since", options.since);
+  set_if(query, "until", options.until);
+  if (options.refused) query.emplace_back("refused", "true");
+
+  // Page by page. One more than is shown tells whether there are more.
+  const size_t wanted = options.limit == 0 ? SIZE_MAX - 1 : static_cast<size_t>(options.limit);
+  Value answer;
+  Value::Array items;
+  while (items.size() <= wanted) {
+    HttpRequest::Query page = query;
+    const size_t limit = std::min(wanted + 1 - items.size(), kPage);
+    page.emplace_back("limit", std::to_string(limit));
+    if (!items.empty()) page.emplace_back("after", std::to_string(items.back()["offset"].as_int()));
+    SHIPLOG_TRY(answer, plane.get("/shiplog/v1/audit", page));
+    const size_t got = answer["items"].size();
+    for (const Value& item : answer["items"].items()) items.push_back(item);
+    if (got < limit) break;
+  }
+  const bool more = items.size() > wanted;
+  if (more) items.resize(wanted);
+  answer.set("items", Value::array(std::move(items)));
+
+  const bool printed = print_document(answer, options.output, to.out);
+  if (!printed && answer["items"].size() == 0) to.err << "no entries match" << std::endl;
+  if (!printed && answer["items"].size() > 0) to.out << audit_table(answer, to.terminal) << std::flush;
+  if (more) {
+    to.err << "notice: only the newest " << wanted
+           << " entries are shown; --limit=0 shows all, --since and --until narrow them down" << std::endl;
+  }
+  return ok();
+}
+
+Result<void> tail_events(Connection& plane, const TailOptions& options, const Output& to) {
+  HttpRequest::Query query;
+  if (options.follow) query.emplace_back("follow", "true");
+  set_if(query, "family", options.family);
+  set_if(query, "user", options.user);
+  set_if(query, "service", options.service);
+  set_if(query, "namespace", options.ns);
+  set_if(query, "since", options.since);
+  if (options.object) {
+    query.emplace_back("kind", options.object->kind);
+    query.emplace_back("name", options.object->name);
+  }
+  if (options.refused) query.emplace_back("refused", "true");
+  // A time before now lies among the entries that are there already.
+  if (options.since_start || !options.follow || !options.since.empty()) query.emplace_back("from", "0");
+  const EventFilter shown{options.family, options.ns, options.object ? options.object->name : std::string{}};
+  std::optional<Error> broken;
+  SHIPLOG_TRY(plane.lines("/shiplog/v1/events", query, [&](std::string_view line) {
+    const auto entry = parse_json(line);
+    if (!entry || entry.value()["kind"].as_string() == "Status") {
+      broken = entry ? Error{ErrorCode::kInternal, "the stream of events broke off: " + entry.value()["message"].str()}
+                     : entry.error().context("reading the stream of events");
+      return false;
+    }
+    if (options.output == "json") {
+      to.out << line << std::endl;
+    } else if (options.output == "yaml") {
+      to.out << "---\n";
+      print_document(entry.value(), "yaml", to.out);
+    } else {
+      to.out << event_lines(entry.value(), shown, to.terminal) << std::flush;
+    }
+    return to.out.good();  // a closed pipe ends it
+  }));
+  if (broken) return *broken;
+  if (options.follow && to.out.good()) {
+    return Error{ErrorCode::kUnavailable,
+                 "the server has ended the stream: it is stopping; start again when it is back"};
+  }
+  return ok();
+}
+
+Result<void> print_version(const std::string& version, const std::function<Result<Connection>()>& connect,
+                           const VersionOptions& options, const Output& to) {
+  const std::string number = version.substr(version.rfind(' ') + 1);
+  Value document = Value::object({{"clientVersion", Value::object({{"version", number}})}});
+  const bool text = options.output.empty();
+  if (text) to.out << "Client Version: " << number << std::endl;
+  Result<Value> server = Value{};
+  if (!options.client_only) {
+    auto plane = connect();
+    server = plane ? plane.value().get("/version") : Result<Value>{plane.error()};
+  }
+  if (server && !options.client_only) {
+    document.set("serverVersion", server.value());
+    if (text) to.out << "Server Version: " << server.value()["gitVersion"].str() << std::endl;
+  }
+  if (!text) print_document(document, options.output, to.out);
+  SHIPLOG_TRY(std::move(server));
+  return ok();
+}
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "services/programs/shiplogctl/connection.h"
+#include "services/programs/shiplogctl/ctl.h"
+#include "services/programs/shiplogctl/terminal.h"
+
+// One function a command; each has read and checked nothing but its own options.
+namespace shiplog::ctl {
+
+struct GetClustersOptions {
+  std::vector<std::string> names;  ///< none: all
+  std::string output;              ///< "", "wide", "json", "yaml", "name"
+  std::string at;                  ///< as of this revision or time; empty: now
+  bool no_headers = false;
+};
+Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, const Output& to);
+
+/// What reads objects as of `at` (a revision or a time), to be added to a GET of the Kubernetes API; empty: now. The
+/// server says which revisions and times it holds when it does not hold this one.
+Result<HttpRequest::Query> reads_at(Connection& plane, const std::string& at);
+
+/// "deployment/nginx", or "deployment" and "nginx". Error: kBadRequest.
+struct ObjectWords {
+  std::string kind, name;
+};
+Result<ObjectWords> object_words_of(const std::vector<std::string>& words);
+
+struct HistoryOptions {
+  ObjectWords object;
+  std::string ns;
+  std::string output;  ///< "", "json", "yaml"
+  std::string at;      ///< as of this revision or time; empty: now
+  bool chain = false;
+  int64_t limit = 50;
+};
+Result<void> history(Connection& plane, const HistoryOptions& options, const Output& to);
+
+struct WhyOptions {
+  ObjectWords object;
+  std::string ns;
+  std::string cluster;  ///< empty: all
+  std::string output;   ///< "", "json"
+  std::string at;       ///< as of this revision or time; empty: now
+};
+Result<void> why(Connection& plane, const WhyOptions& options, const Output& to);
+
+struct AuditOptions {
+  std::string user, service, verb, kind, ns, name, family, since, until;
+  std::string output;  ///< "", "json", "yaml"
+  bool refused = false;
+  int64_t limit = 100;  ///< 0: all
+};
+Result<void> audit(Connection& plane, const AuditOptions& options, const Output& to);
+
+/// Which entries; all conditions hold together.
+struct TailOptions {
+  std::string family, user, service, ns, since;
+  std::optional<ObjectWords> object;
+  std::string output;  ///< "", "json" (a line an entry), "yaml" (a document an entry)
+  bool refused = false;
+  bool since_start = false;
+  bool follow = true;
+};
+/// Prints until the server stops or the command is interrupted.
+Result<void> tail_events(Connection& plane, const TailOptions& options, const Output& to);
+
+struct VersionOptions {
+  std::string output;  ///< "", "json", "yaml"
+  bool client_only = false;
+};
+/// `version` is the client's. The server is asked through `connect`, which may fail; the client's version is printed
+/// first.
+Result<void> print_version(const std::string& version, const std::function<Result<Connection>()>& connect,
+                           const VersionOptions& options, const Output& to);
+
+struct ReplayCommandOptions {
+  std::string journal;             ///< "sqlite:FILE", "kafka:BROKERS/FLEET"
+  std::vector<std::string> kafka;  ///< settings of the Kafka client, KEY=VALUE
+  std::optional<uint64_t> to;
+  bool verify = false;
+  std::string output;  ///< "", "json", "yaml"
+};
+/// Prints what came of it. True: nothing differed.
+Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
+                            std::ostream& progress);
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,238 @@
+#include "services/programs/shiplogctl/connection.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "events/base/json.h"
+#include "events/base/utf8.h"
+#include "services/http/client.h"
+
+namespace shiplog::ctl {
+namespace {
+
+/// What another thread delivers, once.
+template <class T>
+class Awaited {
+ public:
+  void set(T value) {
+    const std::lock_guard lock{mutex_};
+    value_ = std::move(value);
+    changed_.notify_all();
+  }
+  T get() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return value_.has_value(); });
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<T> value_;
+};
+
+/// A streamed answer on its way from the network's thread to ours.
+struct Streamed {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string pending;
+  int status = 0;
+  std::optional<Result<void>> end;
+};
+
+ErrorCode code_of(int status, std::string_view reason) {
+  switch (status) {
+    case 400:
+      return ErrorCode::kBadRequest;
+    case 401:
+      return ErrorCode::kUnauthorized;
+    case 403:
+      return ErrorCode::kForbidden;
+    case 404:
+      return ErrorCode::kNotFound;
+    case 405:
+      return ErrorCode::kMethodNotAllowed;
+    case 409:
+      return reason == "AlreadyExists" ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
+    case 410:
+      return ErrorCode::kGone;
+    case 413:
+      return ErrorCode::kTooLarge;
+    case 422:
+      return ErrorCode::kInvalid;
+    case 429:
+      return ErrorCode::kTooManyRequests;
+    case 503:
+      return ErrorCode::kUnavailable;
+    case 504:
+      return ErrorCode::kTimeout;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+HttpRequest request_of(std::string method, const std::string& path, const Value& body, const char* content_type) {
+  HttpRequest request;
+  request.method = std::move(method);
+  request.path = path;
+  request.headers.set("Accept", "application/json");
+  request.headers.set("Content-Type", content_type);
+  request.body = to_json(body);
+  return request;
+}
+
+}  // namespace
+
+struct Connection::Impl {
+  std::shared_ptr<IoThreads> io = std::make_shared<IoThreads>(1);
+  std::unique_ptr<HttpClient> client;
+};
+
+Connection::Connection(std::string what, ClientTarget target, Impersonation as, std::unique_ptr<Impl> impl)
+    : what_{std::move(what)}, target_{std::move(target)}, as_{std::move(as)}, impl_{std::move(impl)} {}
+Connection::Connection(Connection&&) noexcept = default;
+Connection::~Connection() = default;
+
+Result<Connection> Connection::open(std::string what, const ClientTarget& target, Impersonation as) {
+  auto impl = std::make_unique<Impl>();
+  HttpClient::Options options;
+  options.user_agent = "shiplogctl";
+  auto client = HttpClient::create(impl->io, target, options);
+  if (!client) return client.error().context("cannot talk to " + what);
+  impl->client = std::move(client).value();
+  return Connection{std::move(what), target, std::move(as), std::move(impl)};
+}
+
+void Connection::impersonate(HttpRequest& request) const {
+  if (as_.user.empty()) return;
+  request.headers.set("Impersonate-User", as_.user);
+  for (const std::string& group : as_.groups) request.headers.add("Impersonate-Group", group);
+  if (!as_.uid.empty()) request.headers.set("Impersonate-Uid", as_.uid);
+}
+
+Error Connection::unreachable(const Error& error) const {
+  std::string hint;
+  const auto says = [&](std::string_view words) { return error.message.find(words) != std::string::npos; };
+  if (says("ertificate") || says("TLS") || says("tls")) {
+    hint = "; the kubeconfig's certificates must be those of this server";
+  } else if (error.code == ErrorCode::kUnavailable) {
+    hint = "; check that it is running and that the kubeconfig points to it";
+  } else if (error.code == ErrorCode::kTimeout) {
+    hint = "; check that nothing between here and there drops the connection";
+  }
+  return {error.code, "cannot reach " + what_ + ": " + error.message + hint};
+}
+
+Error Connection::refused(const HttpResponse& response) const {
+  std::string message;
+  std::string reason;
+  if (const auto body = parse_json(response.body)) {
+    message = body.value()["message"].str();
+    reason = body.value()["reason"].str();
+  } else {
+    message = printable(response.body.substr(0, response.body.find('\n')), 300);
+  }
+  if (message.empty()) message = "HTTP " + std::to_string(response.status) + " " + reason_phrase(response.status);
+  if (response.status == 401) message = what_ + " does not know who we are (" + message + "): use another kubeconfig";
+  return {code_of(response.status, reason), message};
+}
+
+Result<Value> Connection::call(HttpRequest request) {
+  const std::string path = request.path;
+  impersonate(request);
+  const auto answer = std::make_shared<Awaited<Result<HttpResponse>>>();
+  impl_->client->request(std::move(request), patience_,
+                         [answer](Result<HttpResponse> response) { answer->set(std::move(response)); });
+  const auto response = answer->get();
+  if (!response) return unreachable(response.error());
+  if (response.value().status < 200 || response.value().status > 299) return refused(response.value());
+  auto body = parse_json(response.value().body);
+  if (!body) {
+    return Error{ErrorCode::kCorrupt, what_ + " answered " + path + " with something that is no JSON: is " +
+                                          target_.url + " a Kubernetes API server?"};
+  }
+  return std::move(body).value();
+}
+
+Result<Value> Connection::get(const std::string& path, const HttpRequest::Query& query, const std::string& accept) {
+  HttpRequest request;
+  request.path = path;
+  request.query = query;
+  request.headers.set("Accept", accept.empty() ? "application/json" : accept);
+  return call(std::move(request));
+}
+
+Result<Value> Connection::create(const std::string& path, const Value& object) {
+  return call(request_of("POST", path, object, "application/json"));
+}
+
+Result<Value> Connection::replace(const std::string& path, const Value& object) {
+  return call(request_of("PUT", path, object, "application/json"));
+}
+
+Result<Value> Connection::merge_patch(const std::string& path, const Value& patch) {
+  return call(request_of("PATCH", path, patch, "application/merge-patch+json"));
+}
+
+Result<Value> Connection::remove(const std::string& path) {
+  HttpRequest request;
+  request.method = "DELETE";
+  request.path = path;
+  request.headers.set("Accept", "application/json");
+  return call(std::move(request));
+}
+
+Result<void> Connection::lines(const std::string& path, const HttpRequest::Query& query,
+                               const std::function<bool(std::string_view)>& on_line) {
+  HttpRequest request;
+  request.path = path;
+  request.query = query;
+  request.headers.set("Accept", "application/json");
+  impersonate(request);
+  const auto streamed = std::make_shared<Streamed>();
+  const auto stream = impl_->client->stream(
+      std::move(request),
+      [streamed](const HttpResponse& head) {
+        const std::lock_guard lock{streamed->mutex};
+        streamed->status = head.status;
+      },
+      [streamed](std::string_view data) {
+        const std::lock_guard lock{streamed->mutex};
+        streamed->pending += data;
+        streamed->changed.notify_all();
+      },
+      [streamed](Result<void> end) {
+        const std::lock_guard lock{streamed->mutex};
+        streamed->end = std::move(end);
+        streamed->changed.notify_all();
+      });
+  std::string text;
+  bool ended = false;
+  while (!ended) {
+    int status = 0;
+    {
+      std::unique_lock lock{streamed->mutex};
+      streamed->changed.wait(lock, [&] { return !streamed->pending.empty() || streamed->end; });
+      text += streamed->pending;
+      streamed->pending.clear();
+      ended = streamed->end.has_value();
+      status = streamed->status;
+    }
+    if (status < 200 || status > 299) continue;  // an error's body is read to its end
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      const std::string line = text.substr(0, end);
+      text.erase(0, end + 1);
+      if (!on_line(line)) {
+        stream->cancel();
+        return ok();
+      }
+    }
+  }
+  if (!streamed->end->has_value()) return unreachable(streamed->end->error());
+  if (streamed->status < 200 || streamed->status > 299) return refused({streamed->status, {}, text});
+  return ok();
+}
+
+}  // namespace shiplog::ctl

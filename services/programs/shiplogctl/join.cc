@@ -1,0 +1,253 @@
+#include "services/programs/shiplogctl/join.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "events/base/base64.h"
+
+namespace shiplog::ctl {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr size_t kLongestName = 48;
+constexpr auto kPoll = std::chrono::milliseconds{250};
+constexpr auto kReport = std::chrono::seconds{5};
+
+const Value& ready_condition(const Value& cluster) {
+  static const Value kNone;
+  for (const Value& condition : cluster["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == "Ready") return condition;
+  }
+  return kNone;
+}
+
+std::string why_not_ready(const Value& cluster) {
+  const Value& condition = ready_condition(cluster);
+  if (condition.is_null()) return "it has not been probed yet: is a shiplogd with the role collector running?";
+  return condition["reason"].str() + ": " + condition["message"].str();
+}
+
+/// The uid of namespace kube-system, which is what identifies a cluster.
+Result<std::string> id_of(Connection& server) {
+  SHIPLOG_TRY(const Value system, server.get("/api/v1/namespaces/kube-system"));
+  return system["metadata"]["uid"].str();
+}
+
+Result<void> refuse_twice(Connection& plane, const std::string& name, const std::string& id) {
+  SHIPLOG_TRY(const std::string own, id_of(plane));
+  if (own == id) {
+    return Error{ErrorCode::kInvalid, "the kubeconfig given for " + name +
+                                          " leads to the control plane itself, which cannot be its own member: give "
+                                          "the kubeconfig of the member with --cluster-kubeconfig"};
+  }
+  SHIPLOG_TRY(const Value clusters, plane.get(kClusters));
+  for (const Value& cluster : clusters["items"].items()) {
+    const std::string other = cluster["metadata"]["name"].str();
+    if (other == name) {
+      return Error{ErrorCode::kAlreadyExists, "the cluster " + name + " has already been joined: run `unjoin " + name +
+                                                  "` first, or choose another name"};
+    }
+    if (cluster["spec"]["id"].as_string() == id) {
+      return Error{ErrorCode::kAlreadyExists,
+                   "the same cluster has already been joined as " + other + " (ID " + id + ")"};
+    }
+  }
+  return ok();
+}
+
+Value secret_of(const JoinOptions& options, const std::string& name, Value data) {
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Secret"},
+                        {"type", "Opaque"},
+                        {"metadata", Value::object({{"name", name},
+                                                    {"namespace", options.ns},
+                                                    {"labels", Value::object({{"karmada.io/system", "true"}})}})},
+                        {"data", std::move(data)}});
+}
+
+/// The credentials belong to the Cluster and go with it, also when it is deleted by other means.
+Result<void> own_secrets(Connection& plane, const JoinOptions& options, const Value& cluster) {
+  const Value owner = Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
+                                     {"kind", "Cluster"},
+                                     {"name", options.name},
+                                     {"uid", cluster["metadata"]["uid"]},
+                                     {"controller", true},
+                                     {"blockOwnerDeletion", true}});
+  for (const std::string& name : {options.name, options.name + "-impersonator"}) {
+    const auto owned =
+        plane.merge_patch(secrets_of(options.ns) + "/" + name,
+                          Value::object({{"metadata", Value::object({{"ownerReferences", Value::array({owner})}})}}));
+    if (!owned) return owned.error().context("making the Cluster the owner of its credentials");
+  }
+  return ok();
+}
+
+Result<Value> register_cluster(Connection& plane, const ClientTarget& member, const JoinOptions& options,
+                               const std::string& id, const IssuedToken& own, const IssuedToken& impersonator) {
+  SHIPLOG_TRY(ensure_namespace(plane, options.ns));
+  SHIPLOG_TRY(put_secret(plane, impersonator_secret(options, impersonator)));
+  SHIPLOG_TRY(put_secret(plane, credentials_secret(options, member, own)));
+  auto created = plane.create(kClusters, cluster_object(options, member, id));
+  if (!created) return created.error().context("creating the Cluster");
+  SHIPLOG_TRY(own_secrets(plane, options, created.value()));
+  return created;
+}
+
+}  // namespace
+
+std::string secrets_of(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/secrets"; }
+
+Result<void> put_secret(Connection& plane, const Value& secret) {
+  const std::string collection = secrets_of(secret["metadata"]["namespace"].str());
+  const std::string path = collection + "/" + secret["metadata"]["name"].str();
+  const auto there = plane.get(path);
+  if (!there && there.error().code != ErrorCode::kNotFound) return there.error().context("reading the credentials");
+  if (!there) {
+    const auto created = plane.create(collection, secret);
+    if (!created) return created.error().context("storing the credentials");
+    return ok();
+  }
+  // A Secret may be left of an earlier attempt: only a Cluster says that a member is in the fleet.
+  Value next = there.value();
+  next.set("data", secret["data"]);
+  next.edit("metadata").edit("labels").set("karmada.io/system", "true");
+  const auto replaced = plane.replace(path, next);
+  if (!replaced) return replaced.error().context("storing the credentials");
+  return ok();
+}
+
+Result<void> wait_until_ready(Connection& plane, const std::string& name, int64_t seconds, const std::string& what,
+                              std::ostream& progress) {
+  const auto deadline = Steady::now() + std::chrono::seconds{seconds};
+  auto report_at = Steady::now() + kReport;
+  while (true) {
+    SHIPLOG_TRY(const Value cluster, plane.get(std::string{kClusters} + "/" + name));
+    if (ready_condition(cluster)["status"].as_string() == "True") return ok();
+    const auto now = Steady::now();
+    if (now >= deadline) {
+      return Error{ErrorCode::kTimeout,
+                   what + ", but not ready after " + std::to_string(seconds) + " s: " + why_not_ready(cluster)};
+    }
+    if (now >= report_at) {
+      progress << "waiting for cluster(" << name << ") to become ready: " << why_not_ready(cluster) << std::endl;
+      report_at = now + kReport;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+std::string stored_token(Connection& plane, const Value& reference) {
+  if (reference["name"].is_empty()) return "";
+  const auto secret = plane.get(secrets_of(reference["namespace"].str()) + "/" + reference["name"].str());
+  return secret ? base64_decode(secret.value()["data"]["token"].as_string()).value_or("") : "";
+}
+
+std::optional<ClientTarget> stored_target(Connection& plane, const Value& cluster) {
+  const Value& reference = cluster["spec"]["secretRef"];
+  const auto secret = plane.get(secrets_of(reference["namespace"].str()) + "/" + reference["name"].str());
+  if (!secret) return std::nullopt;
+  const auto field = [&](const char* name) {
+    return base64_decode(secret.value()["data"][name].as_string()).value_or("");
+  };
+  ClientTarget target;
+  target.url = cluster["spec"]["apiEndpoint"].str();
+  target.insecure = cluster["spec"]["insecureSkipTLSVerification"].as_bool();
+  target.ca_pem = field("caBundle");
+  target.bearer_token = field("token");
+  target.certificate_pem = field("client-certificate-data");
+  target.key_pem = field("client-key-data");
+  if (target.bearer_token.empty() && target.certificate_pem.empty()) return std::nullopt;
+  return target;
+}
+
+Result<void> check_cluster_name(const std::string& name) {
+  const auto wrong = [&](const std::string& why) {
+    return Error{ErrorCode::kInvalid, "invalid cluster name(" + name + "): " + why};
+  };
+  if (name.empty()) return Error{ErrorCode::kInvalid, "cluster name is required"};
+  if (name.size() > kLongestName) return wrong("must be no more than " + std::to_string(kLongestName) + " characters");
+  const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (!std::ranges::all_of(name, inner) || name.front() == '-' || name.back() == '-') {
+    return wrong("only lower case letters, digits and '-', which may stand neither first nor last");
+  }
+  return ok();
+}
+
+Value credentials_secret(const JoinOptions& options, const ClientTarget& member, const IssuedToken& issued) {
+  Value data = Value::object({{"token", base64_encode(issued.token)}});
+  // The authority that the user trusts for this address; the member's own only where nothing is verified anyway.
+  const std::string& ca_pem = member.insecure && member.ca_pem.empty() ? issued.ca_pem : member.ca_pem;
+  if (!ca_pem.empty()) data.set("caBundle", base64_encode(ca_pem));
+  return secret_of(options, options.name, std::move(data));
+}
+
+Value impersonator_secret(const JoinOptions& options, const IssuedToken& issued) {
+  return secret_of(options, options.name + "-impersonator", Value::object({{"token", base64_encode(issued.token)}}));
+}
+
+Value cluster_object(const JoinOptions& options, const ClientTarget& member, const std::string& id) {
+  const auto reference = [&](const std::string& name) {
+    return Value::object({{"namespace", options.ns}, {"name", name}});
+  };
+  Value spec = Value::object({{"id", id},
+                              {"syncMode", "Push"},
+                              {"apiEndpoint", member.url},
+                              {"secretRef", reference(options.name)},
+                              {"impersonatorSecretRef", reference(options.name + "-impersonator")}});
+  if (member.insecure) spec.set("insecureSkipTLSVerification", true);
+  if (!options.provider.empty()) spec.set("provider", options.provider);
+  if (!options.region.empty()) spec.set("region", options.region);
+  for (const std::string& zone : options.zones) spec.edit("zones").push_back(zone);
+  return Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
+                        {"kind", "Cluster"},
+                        {"metadata", Value::object({{"name", options.name}})},
+                        {"spec", std::move(spec)}});
+}
+
+Result<void> join(Connection& plane, Connection& member, const JoinOptions& options, std::ostream& out,
+                  std::ostream& progress) {
+  SHIPLOG_TRY(check_cluster_name(options.name));
+  if (!member.target().server_name.empty()) {
+    return Error{ErrorCode::kInvalid,
+                 "the member's kubeconfig sets tls-server-name, which a Cluster cannot carry: give "
+                 "its server certificate the name in `server`"};
+  }
+  const auto found = id_of(member);
+  if (!found && found.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kNotFound,
+                 member.target().url + " has no namespace kube-system: is it a Kubernetes cluster?"};
+  }
+  if (!found) return found.error();
+  const std::string& id = found.value();
+  SHIPLOG_TRY(refuse_twice(plane, options.name, id));
+  if (options.dry_run) {
+    out << "cluster(" << options.name << ") would be joined (dry run)" << std::endl;
+    return ok();
+  }
+  SHIPLOG_TRY(grant_access(member, options.name, options.ns));
+  SHIPLOG_TRY(const IssuedToken impersonator, issue_token(member, options.ns, kImpersonator));
+  const auto own = issue_token(member, options.ns, account_of(options.name));
+  const auto joined = own ? register_cluster(plane, member.target(), options, id, own.value(), impersonator)
+                          : Result<Value>{own.error()};
+  if (!joined) {
+    // Tokens that are not used must not stay valid.
+    const auto first = revoke_token(member, options.ns, impersonator.secret);
+    const auto second = own ? revoke_token(member, options.ns, own.value().secret) : ok();
+    if (!first || !second) {
+      progress << "tokens made for this attempt are left in the member, as Secrets of namespace " << options.ns
+               << std::endl;
+    }
+    return joined.error();
+  }
+  if (options.wait_seconds > 0) {
+    SHIPLOG_TRY(wait_until_ready(plane, options.name, options.wait_seconds, "cluster(" + options.name + ") is joined",
+                                 progress));
+  }
+  out << "cluster(" << options.name << ") is joined successfully" << std::endl;
+  return ok();
+}
+
+}  // namespace shiplog::ctl

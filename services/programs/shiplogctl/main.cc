@@ -1,0 +1,40 @@
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "services/programs/journals.h"
+#include "services/programs/shiplogctl/ctl.h"
+#include "services/programs/shiplogctl/decides.h"
+
+namespace {
+
+shiplog::Result<std::shared_ptr<shiplog::Journal>> open_journal(const std::string& name,
+                                                                const std::vector<std::string>& kafka) {
+  return shiplog::open_record({.journal = name, .kafka = kafka});
+}
+
+/// Colours only on a terminal that has them, unless NO_COLOR is set (https://no-color.org).
+shiplog::ctl::Terminal terminal_of(int fd) {
+  if (::isatty(fd) == 0) return {};
+  winsize size{};
+  const bool known = ::ioctl(fd, TIOCGWINSZ, &size) == 0;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view{term} == "dumb";
+  return {known ? size.ws_col : size_t{0}, !dumb && (no_colour == nullptr || *no_colour == '\0')};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // `| head` ends us through a failed write
+  const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
+                                      terminal_of(STDOUT_FILENO)};
+  return shiplog::ctl::run_ctl(argc, argv, backing, std::cout, std::cerr);
+}

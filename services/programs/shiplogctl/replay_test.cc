@@ -1,0 +1,249 @@
+#include "services/programs/shiplogctl/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "events/codec/codec.h"
+#include "events/fold/fold.h"
+
+namespace shiplog::ctl {
+namespace {
+
+const ObjectKey kNamespace{type::kNamespace, "", "default"};
+ObjectKey config_map(const std::string& name) { return {"configmaps", "default", name}; }
+
+Value object_value(const ObjectKey& key, const std::string& text) {
+  Value metadata = Value::object({{"name", key.name}});
+  if (!key.ns.empty()) metadata.set("namespace", key.ns);
+  return Value::object({{"metadata", std::move(metadata)}, {"text", text}});
+}
+
+// A service that copies "source" into the object it is asked about, unless it is there already.
+Result<std::optional<Decision>> copy(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* source = state.find(config_map("source"));
+  if (source == nullptr) return Error{ErrorCode::kNotFound, "there is no source"};
+  const std::string text = source->value["text"].str() + "@" + std::to_string(now.value);
+  Decision decision;
+  decision.expects = {{key, state.revision_of(key)}};
+  if (state.find(key) == nullptr) {
+    decision.events = {ObjectCreated{key, object_value(key, text)}};
+  } else {
+    decision.events = {ObjectUpdated{key, object_value(key, text)}};
+  }
+  return std::optional{decision};
+}
+
+Result<std::optional<Decision>> copy_in_capitals(const State& state, const ObjectKey& key, UtcMillis now) {
+  auto decided = copy(state, key, now);
+  for (Event& event : decided.value()->events) {
+    std::visit(
+        [](auto& one) {
+          if constexpr (requires { one.value; }) one.value.set("text", "CAPITALS");
+        },
+        event);
+  }
+  return decided;
+}
+
+/// A journal as it came about: decisions are made on the state as it was `behind` entries ago.
+class History {
+ public:
+  History() {
+    write({ObjectCreated{kNamespace, object_value(kNamespace, "")}});
+    write({ObjectCreated{config_map("source"), object_value(config_map("source"), "one")}});
+  }
+
+  void write(std::vector<Event> events) {
+    Entry entry;
+    entry.events = std::move(events);
+    put(std::move(entry));
+  }
+  void lease() { write({LeaseTaken{"copier", "host", ++epoch_}}); }
+
+  /// Computes a decision now; `write_decision` puts it into the journal, maybe later.
+  Entry decide(const std::string& name) {
+    Entry entry;
+    entry.time = time();
+    entry.request = {"decide", to_string(config_map(name))};
+    entry.fence = {"copier", epoch_};
+    entry.as_of = state_.revision();
+    Decision decision = *copy(state_, config_map(name), entry.time).value();
+    entry.events = std::move(decision.events);
+    entry.expects = std::move(decision.expects);
+    return entry;
+  }
+  Folded put(Entry entry) {
+    if (entry.id.empty()) entry.id.bytes[0] = static_cast<uint8_t>(records_.size() + 1);
+    if (entry.time == UtcMillis{}) entry.time = time();
+    records_.push_back({Offset{static_cast<int64_t>(3 * records_.size())}, std::move(entry)});
+    return fold(state_, records_.back().entry);
+  }
+  UtcMillis time() const { return {1'000 + static_cast<int64_t>(records_.size())}; }
+
+  std::function<Result<Records>()> open() const {
+    return [this]() -> Result<Records> {
+      return Records{[this, next = size_t{0}]() mutable -> Result<std::optional<ReplayRecord>> {
+        if (next == records_.size()) return std::nullopt;
+        return std::optional{records_[next++]};
+      }};
+    };
+  }
+
+  State state_;
+  std::vector<ReplayRecord> records_;
+  uint64_t epoch_ = 0;
+};
+
+struct Outcome {
+  Replayed replayed;
+  std::vector<Difference> differences;
+};
+Outcome run(const History& history, const Decides& decides, std::optional<Revision> to = {}) {
+  Outcome outcome;
+  ReplayOptions options;
+  options.to = to;
+  options.verify = &decides;
+  options.differs = [&](const Difference& difference) { outcome.differences.push_back(difference); };
+  State state;
+  outcome.replayed = replay(history.open(), options, state).value();
+  return outcome;
+}
+
+TEST(CtlReplay, FoldsToTheStateThatTheFleetHad) {
+  History history;
+  history.lease();
+  history.put(history.decide("a"));
+  const Entry late = history.decide("a");
+  history.write({ObjectUpdated{config_map("a"), object_value(config_map("a"), "first")}});
+  EXPECT_TRUE(history.put(late).refusal);
+  EXPECT_TRUE(history.put(history.records_[1].entry).duplicate);
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.entries, 7U);
+  EXPECT_EQ(replayed.accepted, 5U);
+  EXPECT_EQ(replayed.refused, 1U);
+  EXPECT_EQ(replayed.duplicates, 1U);
+  EXPECT_EQ(replayed.decisions, 2U) << "refused decisions are verified too";
+  EXPECT_TRUE(differences.empty());
+  EXPECT_EQ(replayed.hash, history.state_.hash());
+  EXPECT_EQ(replayed.revision, history.state_.revision());
+  EXPECT_FALSE(replayed.stop);
+}
+
+TEST(CtlReplay, VerifiesEveryDecisionOnTheStateItWasComputedFrom) {
+  History history;
+  history.lease();
+  const Entry first = history.decide("a");
+  const Entry second = history.decide("b");  // both as of the same revision
+  history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), "two")}});
+  history.put(first);
+  history.put(history.decide("c"));
+  history.put(second);  // late, and accepted: nobody touched b
+  history.lease();      // changes no object
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.decisions, 3U);
+  EXPECT_TRUE(differences.empty());
+}
+
+TEST(CtlReplay, TellsADecisionThatComesOutDifferently) {
+  History history;
+  history.lease();
+  history.put(history.decide("a"));
+  const auto [replayed, differences] = run(history, {{"copier", copy_in_capitals}});
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(replayed.differences, 1U);
+  EXPECT_EQ(differences[0].offset, history.records_.back().offset);
+  EXPECT_EQ(differences[0].service, "copier");
+  EXPECT_EQ(differences[0].key, "configmaps/default/a");
+  EXPECT_NE(differences[0].recomputed, differences[0].recorded);
+}
+
+TEST(CtlReplay, DifferentExpectationsAreADifferenceToo) {
+  History history;
+  history.lease();
+  Entry entry = history.decide("a");
+  entry.expects.push_back({config_map("source"), history.state_.revision_of(config_map("source"))});
+  history.put(entry);
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].recorded,
+            "expects configmaps/default/a at revision 0, configmaps/default/source at revision 2");
+}
+
+TEST(CtlReplay, DecisionsThatCannotBeRunAgainAreDifferences) {
+  History history;
+  history.lease();
+  history.put(history.decide("a"));
+  const auto unknown = run(history, {});
+  ASSERT_EQ(unknown.differences.size(), 1U);
+  EXPECT_EQ(unknown.differences[0].recomputed, "no service \"copier\" in this build can decide it again");
+  const Decide fails = [](const State&, const ObjectKey&, UtcMillis) -> Result<std::optional<Decision>> {
+    return Error{ErrorCode::kInvalid, "no placement"};
+  };
+  EXPECT_EQ(run(history, {{"copier", fails}}).differences[0].recomputed, "an error: no placement");
+  const Decide nothing = [](const State&, const ObjectKey&, UtcMillis) -> Result<std::optional<Decision>> {
+    return std::nullopt;
+  };
+  EXPECT_EQ(run(history, {{"copier", nothing}}).differences[0].recomputed, "nothing");
+}
+
+TEST(CtlReplay, ForgedRevisionIsADifferenceAndNoCrash) {
+  History history;
+  history.lease();
+  Entry within = history.decide("a");
+  history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), "two")},
+                 ObjectCreated{config_map("x"), object_value(config_map("x"), "")}});
+  within.as_of = Revision{3};  // that entry's first revision: nobody saw it without its second
+  history.put(within);
+  Entry future = history.decide("b");
+  future.as_of = Revision{history.state_.revision().value + 1};
+  history.put(future);
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.decisions, 2U);
+  EXPECT_EQ(differences.size(), 2U);
+}
+
+TEST(CtlReplay, StopsAtARevision) {
+  History history;
+  history.lease();
+  history.put(history.decide("a"));
+  history.put(history.decide("b"));
+  const auto [replayed, differences] = run(history, {{"copier", copy}}, Revision{3});
+  EXPECT_EQ(replayed.revision, Revision{3});
+  EXPECT_EQ(replayed.objects, 3U);
+  ReplayOptions options;
+  options.to = Revision{99};
+  State state;
+  EXPECT_EQ(replay(history.open(), options, state).error().message,
+            "the journal ends at revision 4: there is no revision 99 yet");
+}
+
+TEST(CtlReplay, StopsWhereARecordedStateHashDiffers) {
+  History history;
+  const Hash128 right = history.state_.hash();
+  Hash128 wrong = right;
+  wrong.lo ^= 1;
+  history.write({StateHashed{history.state_.revision(), wrong}});
+  history.write({ObjectCreated{config_map("never"), object_value(config_map("never"), "")}});
+  const auto [replayed, differences] = run(history, {});
+  ASSERT_TRUE(replayed.stop);
+  EXPECT_NE(replayed.stop->find(to_string(wrong)), std::string::npos) << *replayed.stop;
+  EXPECT_NE(replayed.stop->find(to_string(right)), std::string::npos) << *replayed.stop;
+  EXPECT_EQ(replayed.entries, 3U);
+}
+
+TEST(CtlReplay, TextThatTheJournalRepairedIsNoDifference) {
+  History history;
+  history.lease();
+  Entry entry = history.decide("a");
+  const Decide broken = [](const State& state, const ObjectKey& key, UtcMillis now) {
+    auto decided = copy(state, key, now);
+    std::get<ObjectCreated>(decided.value()->events[0]).value.set("text", "\xff");
+    return decided;
+  };
+  entry.events = broken(history.state_, config_map("a"), entry.time).value()->events;
+  entry.id.bytes[1] = 1;
+  history.put(decode(encode(entry)).value());
+  EXPECT_TRUE(run(history, {{"copier", broken}}).differences.empty());
+}
+
+}  // namespace
+}  // namespace shiplog::ctl

@@ -1,0 +1,152 @@
+#include "services/programs/shiplogctl/report.h"
+
+#include <algorithm>
+
+#include "services/programs/shiplogctl/table.h"
+
+namespace shiplog::ctl {
+namespace {
+
+constexpr size_t kLongestWhy = 70;
+constexpr size_t kLongestChange = 110;
+constexpr size_t kMostChanges = 12;
+
+std::string number(const Value& value) { return value.is_null() ? "" : std::to_string(value.as_int()); }
+
+// To the second: enough for people, and the revision orders.
+std::string seconds(const Value& time) {
+  const std::string text = time.str();
+  const size_t dot = text.find('.');
+  return dot == std::string::npos ? text : text.substr(0, dot) + "Z";
+}
+
+std::string joined(const std::string& words, const std::string& more) {
+  return words.empty() ? more : more.empty() ? words : words + " " + more;
+}
+
+std::string change_words(const Value& change) {
+  const std::string kind = change["change"].str();
+  const std::string path = change["path"].str();
+  if (kind == "added") return "+ " + path + ": " + change["after"].str();
+  if (kind == "removed") return "- " + path + ": " + change["before"].str();
+  if (kind == "changed") return path + ": " + change["before"].str() + " -> " + change["after"].str();
+  return kind;
+}
+
+std::string changes_words(const Value& version) {
+  const Value& changes = version["changes"];
+  if (version["operation"].as_string() != "updated") return version["operation"].str();
+  if (changes.size() == 0) return "(nothing but its revision)";
+  std::string text;
+  for (size_t i = 0; i < changes.size() && i < kMostChanges; ++i) {
+    text += (text.empty() ? "" : "\n") + cut(change_words(changes[i]), kLongestChange);
+  }
+  if (changes.size() > kMostChanges) {
+    text += "\n... and " + std::to_string(changes.size() - kMostChanges) + " more (-o json has all)";
+  }
+  return text;
+}
+
+std::string why_words(const Value& version) {
+  const Value& why = version["why"];
+  std::string text = why["event"].str();
+  if (why.contains("object")) text += " of " + object_words(why["object"]) + ":";
+  text = joined(text, why["summary"].str());
+  if (const std::string verb = version["verb"].str(); !verb.empty() && verb != "decide" && verb != "observe") {
+    text = verb;
+  }
+  text = cut(text, kLongestWhy);
+  const std::string explained = why["explanation"]["summary"].str();
+  if (!explained.empty()) text += "\n" + cut(explained, kLongestWhy);
+  if (why["causes"].size() > 0) {
+    const Value& root = why["causes"][0];
+    text += "\n" + cut("since " + joined(root["event"].str(), object_words(root["object"])) + " by " + who_words(root),
+                       kLongestWhy);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string object_words(const Value& object) {
+  if (object.is_null()) return "";
+  const std::string ns = object["namespace"].str();
+  const std::string type = object["type"].str();
+  return type.substr(0, type.find('.')) + "/" + (ns.empty() ? "" : ns + "/") + object["name"].str();
+}
+
+std::string who_words(const Value& entry) {
+  const std::string service = entry["service"].str();
+  return service.empty() || service == "api" ? entry["user"].str() : service;
+}
+
+std::string history_table(const Value& history, const Terminal& terminal) {
+  Table table{{"REVISION", "TIME", "WHO", "WHY", "CHANGED"}};
+  for (const Value& version : history["items"].items()) {
+    table.add({number(version["revision"]), seconds(version["time"]), who_words(version["who"]), why_words(version),
+               changes_words(version)});
+  }
+  return table.text(true, terminal);
+}
+
+std::string chain_table(const Value& chain, const Terminal& terminal) {
+  Table table{{"OFFSET", "REVISION", "TIME", "WHO", "EVENT", "OBJECT", "SUMMARY"}};
+  for (const Value& entry : chain["items"].items()) {
+    bool first = true;
+    for (const Value& event : entry["events"].items()) {
+      table.add({first ? number(entry["offset"]) : "", first ? number(entry["revision"]) : "",
+                 first ? entry["time"].str() : "", first ? who_words(entry) : "", event["kind"].str(),
+                 object_words(event["object"]), cut(event["summary"].str(), kLongestChange)});
+      first = false;
+    }
+  }
+  return table.text(true, terminal);
+}
+
+std::string audit_table(const Value& audit, const Terminal& terminal) {
+  Table table{{"OFFSET", "REVISION", "TIME", "WHO", "VERB", "EVENT", "OBJECT", "RESULT"}};
+  for (const Value& entry : audit["items"].items()) {
+    std::string result = entry["result"].str();
+    if (result == "refused") result += ": " + cut(entry["refusal"]["reason"].str(), kLongestChange);
+    std::string events;
+    std::string objects;
+    for (const Value& event : entry["events"].items()) {
+      events += (events.empty() ? "" : "\n") + event["kind"].str();
+      objects +=
+          (objects.empty() && &event == entry["events"].items().data() ? "" : "\n") + object_words(event["object"]);
+    }
+    if (result == "denied") result += ": " + cut(entry["events"][0]["summary"].str(), kLongestChange);
+    table.add({number(entry["offset"]), number(entry["revision"]), seconds(entry["time"]), who_words(entry),
+               entry["verb"].str(), events, objects, result});
+  }
+  return table.text(true, terminal);
+}
+
+std::string event_lines(const Value& entry, const EventFilter& filter, const Terminal& terminal) {
+  const auto of_family = [&](const Value& event) {
+    return filter.family.empty() || event["family"].as_string() == filter.family;
+  };
+  const auto about = [&](const Value& event) {
+    const Value& object = event["object"];
+    return (filter.ns.empty() || object["namespace"].as_string() == filter.ns) &&
+           (filter.name.empty() || object["name"].as_string() == filter.name);
+  };
+  const auto events = entry["events"].items();
+  const bool some = std::ranges::any_of(events, [&](const Value& event) { return of_family(event) && about(event); });
+  std::string text;
+  for (const Value& event : events) {
+    if (!of_family(event) || (some && !about(event))) continue;
+    std::string line = entry["time"].str() + "  r" + number(entry["revision"]) + "  " + event["family"].str() + "  " +
+                       who_words(entry) + "  " + event["kind"].str();
+    line = joined(line, object_words(event["object"]));
+    if (const std::string summary = event["summary"].str(); !summary.empty()) line += ": " + summary;
+    const bool refused = entry["result"].as_string() == "refused";
+    if (refused) line += "  REFUSED: " + entry["refusal"]["reason"].str();
+    if (entry["result"].as_string() == "duplicate") line += "  (duplicate)";
+    if (refused && terminal.colour) line = "\033[31m" + line + "\033[0m";
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "events/base/value.h"
+#include "services/programs/shiplogctl/terminal.h"
+
+// What the control plane's read endpoints answer (services/api/insight), as text for people.
+namespace shiplog::ctl {
+
+/// The words for an object, without its group: "deployments/default/nginx".
+std::string object_words(const Value& object);
+/// "scheduler" for a service, else the user.
+std::string who_words(const Value& entry);
+
+/// Every version: revision, time, who, why and what changed.
+std::string history_table(const Value& history, const Terminal& terminal = {});
+/// The entries that led to an object, one event a row.
+std::string chain_table(const Value& chain, const Terminal& terminal = {});
+/// Which policy, which clusters and why, what would have let the others in, what each member got.
+std::string why_text(const Value& why);
+/// Who asked what, and what came of it.
+std::string audit_table(const Value& audit, const Terminal& terminal = {});
+
+/// Which events of an entry are printed; what is empty does not count.
+struct EventFilter {
+  std::string family = {}, ns = {}, name = {};
+};
+/// One entry as `events tail` prints it: a line for every event that the filter lets through, each with a newline.
+/// Where none is about the namespace and name asked for, since the entry changed that object besides, all of the family
+/// are printed.
+std::string event_lines(const Value& entry, const EventFilter& filter, const Terminal& terminal = {});
+
+}  // namespace shiplog::ctl

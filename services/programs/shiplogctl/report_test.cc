@@ -1,0 +1,111 @@
+#include "services/programs/shiplogctl/report.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+
+namespace shiplog::ctl {
+namespace {
+
+Value json(const char* text) { return parse_json(text).value(); }
+
+TEST(CtlReport, HistoryTellsWhenWhoWhyAndWhatChanged) {
+  EXPECT_EQ(
+      history_table(json(R"({"items": [
+    {"revision": 4, "time": "2024-05-01T12:00:00.123Z", "operation": "created", "verb": "create", "changes": [],
+     "who": {"user": "alice", "service": "api"}, "why": {"event": "ObjectCreated", "causes": []}},
+    {"revision": 9, "time": "2024-05-01T12:00:01.000Z", "operation": "updated", "verb": "decide",
+     "who": {"user": "system:shiplog:scheduler", "service": "scheduler"},
+     "why": {"event": "PlacementDecided", "summary": "m1:2", "explanation": {"summary": "1 of 1 clusters"},
+             "causes": [{"event": "ObjectCreated", "user": "alice", "service": "api",
+                         "object": {"type": "deployments.apps", "namespace": "default", "name": "web"}}]},
+     "changes": [{"path": "spec.clusters", "change": "added", "after": "[]"},
+                 {"path": "spec.replicas", "change": "changed", "before": "1", "after": "2"}]}]})")),
+      "REVISION   TIME                   WHO         WHY                                                    CHANGED\n"
+      "4          2024-05-01T12:00:00Z   alice       create                                                 created\n"
+      "9          2024-05-01T12:00:01Z   scheduler   PlacementDecided m1:2                                  + "
+      "spec.clusters: []\n"
+      "                                              1 of 1 clusters                                        "
+      "spec.replicas: 1 -> 2\n"
+      "                                              since ObjectCreated deployments/default/web by alice\n");
+}
+
+TEST(CtlReport, ManyChangesAreCutAndCounted) {
+  Value changes = Value::array();
+  for (int i = 0; i < 20; ++i) changes.push_back(json(R"({"path": "p", "change": "removed", "before": "1"})"));
+  const Value version = Value::object({{"operation", "updated"}, {"changes", changes}});
+  const std::string text = history_table(Value::object({{"items", Value::array({version})}}));
+  EXPECT_NE(text.find("... and 8 more (-o json has all)"), std::string::npos) << text;
+}
+
+TEST(CtlReport, WhyTellsOfPolicyPlacementAndMembersAndWhatWouldHaveHelped) {
+  EXPECT_EQ(why_text(json(R"({"object": {"type": "deployments.apps", "namespace": "default", "name": "web"},
+    "binding": {"type": "resourcebindings.work.karmada.io", "namespace": "default", "name": "web-deployment"},
+    "revision": 40,
+    "policy": {"summary": "web is selected by policy p", "since": {"revision": 3, "time": "T1"}, "steps": ["no other"],
+               "now": {"revision": 30, "time": "T3"}, "stepsNow": ["it is claimed already"]},
+    "placement": {"summary": "placed on m1:2", "made": {"revision": 31, "time": "T4"}, "steps": ["duplicated"]},
+    "clusters": [
+      {"cluster": "m1", "replicas": 2, "availableReplicas": 9, "scores": [{"points": 100}, {"points": 1}],
+       "verdicts": [{"rule": "ClusterAffinity"}]},
+      {"cluster": "m2", "verdicts": [{"rule": "ClusterAffinity"}, {"rule": "APIEnablement", "passed": false, "reason": "no"}],
+       "remedy": {"changes": ["do a", "do b"], "chosen": true}},
+      {"cluster": "m3", "verdicts": [], "remedy": {"changes": ["do c"], "chosen": false}}],
+    "members": [{"cluster": "m1", "work": {"namespace": "karmada-es-m1", "name": "w"},
+                 "rendered": {"revision": 32, "time": "T5"}, "steps": ["image changed"],
+                 "now": ["generation 2 of the Work is applied"]},
+                {"cluster": "m4"}]})")),
+            R"(deployments/default/web, bound by resourcebindings/default/web-deployment, as of revision 40
+
+Policy: web is selected by policy p
+  (since revision 3, T1)
+  no other
+  as of revision 30, T3:
+  it is claimed already
+
+Placement: placed on m1:2
+  (revision 31, T4)
+  duplicated
+
+CLUSTER   REPLICAS   SCORE   ROOM   VERDICT
+m1        2          101     9      chosen
+m2                                  APIEnablement: no
+m3                                  passes every filter, not selected
+
+LEFT OUT   WOULD HAVE TAKEN
+m2         do a; do b
+m3         do c; then it is eligible, but still not taken
+
+In m1:
+  - generation 2 of the Work is applied
+  Work karmada-es-m1/w (revision 32, T5)
+  image changed
+
+In m4:
+  nothing has been rendered yet
+)");
+}
+
+TEST(CtlReport, AuditTellsRefusalsWithTheirReason) {
+  const std::string text = audit_table(json(R"({"items": [
+    {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",
+     "result": "refused", "refusal": {"code": "already_exists", "reason": "it exists"},
+     "events": [{"kind": "ObjectCreated", "object": {"type": "nodes", "name": "n"}}, {"kind": "StateHashed"}]}]})"));
+  EXPECT_EQ(text,
+            "OFFSET   REVISION   TIME                   WHO   VERB     EVENT           OBJECT    RESULT\n"
+            "3        7          2024-05-01T12:00:00Z   bob   create   ObjectCreated   nodes/n   refused: it exists\n"
+            "                                                          StateHashed\n");
+}
+
+TEST(CtlReport, EventLinesKeepToTheFamilyAskedFor) {
+  const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
+    "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},
+               {"kind": "ObjectUpdated", "family": "api", "object": {"type": "t", "name": "o"}}]})");
+  EXPECT_EQ(event_lines(entry, {.family = "scheduling"}), "T  r5  scheduling  binder  BindingPut t/n: s\n");
+  EXPECT_EQ(event_lines(entry, {}),
+            "T  r5  scheduling  binder  BindingPut t/n: s\nT  r5  api  binder  ObjectUpdated t/o\n");
+  EXPECT_EQ(event_lines(entry, {.family = "quota"}), "");
+}
+
+}  // namespace
+}  // namespace shiplog::ctl

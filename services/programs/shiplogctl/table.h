@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/programs/shiplogctl/terminal.h"
+
+namespace shiplog::ctl {
+
+/// A table as kubectl prints it: columns aligned, three spaces between, no lines. A cell may have several lines.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : header_{std::move(header)} {}
+  /// Missing cells are empty; those beyond the header are left out.
+  void add(std::vector<std::string> cells);
+  size_t size() const { return rows_.size(); }
+  /// Ends in a newline; `with_header` false: rows only. On a terminal the widest columns are wrapped until the table
+  /// fits, so that nothing is lost, and states (True, Unhealthy, refused) are coloured.
+  std::string text(bool with_header = true, const Terminal& terminal = {}) const;
+
+ private:
+  std::vector<std::string> header_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// At most `longest` characters (not bytes), "..." included when it was cut.
+std::string cut(const std::string& text, size_t longest);
+
+}  // namespace shiplog::ctl

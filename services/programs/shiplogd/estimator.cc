@@ -1,0 +1,76 @@
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "events/base/system.h"
+#include "services/http/client.h"
+#include "services/http/io_threads.h"
+#include "services/http/kubeconfig.h"
+#include "services/http/private_file.h"
+#include "services/programs/estimator/member_view.h"
+#include "services/programs/estimator/server.h"
+#include "services/programs/shiplogd/options.h"
+#include "services/programs/shiplogd/process.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+namespace {
+
+/// The file's text; of no file, none.
+Result<std::string> contents(const std::string& path) {
+  if (path.empty()) return std::string{};
+  std::ifstream file{path, std::ios::binary};
+  if (!file) return Error{ErrorCode::kIo, "cannot read " + path};
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Result<void> run(const EstimatorServerOptions& options) {
+  SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
+  SHIPLOG_TRY(const Kubeconfig kubeconfig, read_kubeconfig({options.kubeconfig}));
+  SHIPLOG_TRY(const KubeconfigContext context, context_of(kubeconfig, options.context));
+  HttpClient::Options http;
+  http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
+  SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
+              HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
+  const SystemClock clock;
+  estimator::MemberView member{client, clock, Millis{options.fresh_ms}};
+  estimator::Server::Options server;
+  server.cluster = options.cluster;
+  server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
+                  std::to_string(listen.port);
+  SHIPLOG_TRY(server.certificate_pem, contents(options.certificate_file));
+  SHIPLOG_TRY(server.key_pem, contents(options.key_file));
+  SHIPLOG_TRY(server.client_ca_pem, contents(options.client_ca_file));
+  if (server.certificate_pem.empty() != server.key_pem.empty()) {
+    return Error{ErrorCode::kBadRequest, "--grpc-auth-cert-file and --grpc-auth-key-file belong together"};
+  }
+  if (server.certificate_pem.empty() && !server.client_ca_pem.empty()) {
+    return Error{ErrorCode::kBadRequest,
+                 "--grpc-client-ca-file needs --grpc-auth-cert-file: without TLS nobody shows one"};
+  }
+  server.member = &member;
+  server.clock = &clock;
+  SHIPLOG_TRY(const auto running, estimator::Server::start(server));
+  const std::string address = listen.host + ":" + std::to_string(running->port());
+  log::info("estimator.listening", {log::kv("cluster", options.cluster), log::kv("address", address)});
+  if (!options.address_out.empty()) {
+    SHIPLOG_TRY(write_private_file(options.address_out, address));
+  }
+  wait_for_stop();
+  log::info("process.stopping", {});
+  return ok();
+}
+
+}  // namespace
+
+int estimator_server(const EstimatorServerOptions& options) {
+  if (const auto ran = run(options); !ran) {
+    std::fprintf(stderr, "shiplogd: %s\n", ran.error().message.c_str());
+    return 1;
+  }
+  return stopped_by_failure() ? 1 : 0;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,103 @@
+#include "services/programs/shiplogd/fleet_options.h"
+
+#include <algorithm>
+
+#include "events/kinds/pattern.h"
+#include "events/state/api_words.h"
+#include "events/state/fleet_options.h"
+
+namespace shiplog {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string listed(const Words& words) {
+  std::string list;
+  for (const std::string& one : words) list += (list.empty() ? "" : ", ") + one;
+  return list;
+}
+
+Error wrong(const std::string& option, const std::string& words) {
+  return {ErrorCode::kInvalid, "--" + option + ": " + words};
+}
+
+bool known(const Words& names, const std::string& word) {
+  return std::ranges::find(names, word.starts_with('-') ? word.substr(1) : word) != names.end();
+}
+
+Result<void> check_namespaces(const std::string& option, const Words& words) {
+  for (const std::string& word : words) {
+    if (word.empty()) return wrong(option, "between two commas there is nothing");
+    std::string why;
+    if (!is_pattern("^(?:" + word + ")$", &why)) {
+      return wrong(option, "\"" + word + "\" is no regular expression: " + why);
+    }
+  }
+  return ok();
+}
+
+Result<void> check_apis(const std::string& option, const Words& words) {
+  for (const std::string& word : words) {
+    if (auto checked = check_api_word(word); !checked) return wrong(option, checked.error().message);
+  }
+  return ok();
+}
+
+Result<void> check_plugins(const std::string& option, const Words& words) {
+  for (const std::string& word : words) {
+    if (word == "*" || known(scheduler_plugin_names(), word)) continue;
+    return wrong(option, "there is no plugin \"" + word + "\"; there are: *, " + listed(scheduler_plugin_names()) +
+                             ", and -NAME to leave one out");
+  }
+  return ok();
+}
+
+Result<void> check_controllers(const std::string& option, const Words& words) {
+  if (std::ranges::find(words, "*") == words.end()) {
+    return wrong(option, "without \"*\" nothing would be done; what a process does is said by --roles");
+  }
+  for (const std::string& word : words) {
+    if (word == "*" || known(optional_controller_names(), word)) continue;
+    return wrong(option, "\"" + word + "\" cannot be switched on or off; there are: " +
+                             listed(optional_controller_names()) + "; what a process does is said by --roles");
+  }
+  return ok();
+}
+
+Result<void> check(const std::string& option, const Words& words) {
+  if (option == "skipped-propagating-namespaces") return check_namespaces(option, words);
+  if (option == "skipped-propagating-apis" || option == "namespaced-policy-apis") return check_apis(option, words);
+  if (option == "plugins") return check_plugins(option, words);
+  if (option == "controllers") return check_controllers(option, words);
+  if (option == "service-cluster-ip-range") {
+    if (auto parsed = parse_service_networks(words); !parsed) return wrong(option, parsed.error().message);
+    return ok();
+  }
+  if (option == "service-node-port-range") {
+    if (auto parsed = parse_node_ports(words); !parsed) return wrong(option, parsed.error().message);
+    return ok();
+  }
+  if (words == Words{"true"} || words == Words{"false"}) return ok();
+  return wrong(option, "true or false is expected, not \"" + listed(words) + "\"");
+}
+
+Words split(const std::string& text, char at) {
+  Words words;
+  if (text.empty()) return words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(at, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<OptionSetting> parse_fleet_option(const std::string& name, const std::string& text) {
+  Words words = split(text, name.ends_with("-apis") ? ';' : ',');
+  SHIPLOG_TRY(check(name, words));
+  return OptionSetting{name, std::move(words)};
+}
+
+}  // namespace shiplog

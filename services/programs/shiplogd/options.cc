@@ -1,0 +1,124 @@
+#include "services/programs/shiplogd/options.h"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "events/state/feature_gates.h"
+
+namespace shiplog {
+namespace {
+
+constexpr std::string_view kKafkaOption = "kafka-option";
+constexpr std::string_view kFeatureGates = "feature-gates";
+constexpr std::string_view kSkippedApis = "skipped-propagating-apis";
+
+std::string text_of(const Value& value) { return value.is_string() ? value.str() : to_json(value); }
+
+}  // namespace
+
+const std::vector<std::string>& all_roles() {
+  static const std::vector<std::string> roles = {"api",       "binder",    "scheduler", "dispatcher", "distributor",
+                                                 "collector", "taint",     "quota",     "rebalancer", "scaler",
+                                                 "recorder",  "lifecycle", "control"};
+  return roles;
+}
+
+Result<HostPort> parse_host_port(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const auto invalid = [&] {
+    return Error{ErrorCode::kInvalid,
+                 "\"" + text + "\" is no HOST:PORT (for example 127.0.0.1:7443; port 0 takes a free one)"};
+  };
+  if (colon == std::string::npos) return invalid();
+  HostPort parsed;
+  parsed.host = text.substr(0, colon);
+  if (parsed.host.size() > 1 && parsed.host.front() == '[' && parsed.host.back() == ']') {
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  }
+  if (parsed.host.empty()) parsed.host = "0.0.0.0";
+  const char* begin = text.data() + colon + 1;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(begin, end, parsed.port);
+  if (result.ec != std::errc{} || result.ptr != end) return invalid();
+  return parsed;
+}
+
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string, bool>> gates;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (name == "WorkloadAffinity") {
+      return Error{ErrorCode::kInvalid,
+                   "--feature-gates: WorkloadAffinity is always on, it acts where a policy asks for it: leave it out"};
+    }
+    if (!is_feature_gate(name)) {
+      std::string known;
+      for (const std::string& one : feature_gate_names()) known += (known.empty() ? "" : ", ") + one;
+      return Error{ErrorCode::kInvalid,
+                   "--feature-gates: there is no feature gate \"" + name + "\"; there are: " + known};
+    }
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (value != "true" && value != "false") {
+      return Error{ErrorCode::kInvalid, "--feature-gates: " + name + " needs =true or =false, not \"" + value + "\""};
+    }
+    gates.emplace_back(name, value == "true");
+  }
+  return gates;
+}
+
+Result<std::vector<std::string>> read_config(const std::string& path) {
+  std::ifstream file{path};
+  if (!file) return Error{ErrorCode::kIo, "cannot read the configuration file " + path};
+  std::stringstream text;
+  text << file.rdbuf();
+  auto parsed = parse_yaml(text.str());
+  if (!parsed) return parsed.error().context(path);
+  if (!parsed.value().is_object()) return Error{ErrorCode::kBadRequest, path + ": a mapping of options is expected"};
+  std::vector<std::string> words;
+  for (const auto& member : parsed.value().members()) {
+    std::string value;
+    // These are not joined by commas, which their values may hold: a word each.
+    if (member.key() == kKafkaOption) {
+      for (const Value& item : member.value.items()) words.push_back("--kafka-option=" + text_of(item));
+      for (const auto& setting : member.value.members()) {
+        words.push_back("--kafka-option=" + std::string{setting.key()} + "=" + text_of(setting.value));
+      }
+      if (member.value.is_string()) words.push_back("--kafka-option=" + member.value.str());
+      continue;
+    }
+    if (member.key() == kFeatureGates && member.value.is_object()) {
+      for (const auto& gate : member.value.members()) {
+        value += (value.empty() ? "" : ",") + std::string{gate.key()} + "=" + text_of(gate.value);
+      }
+    } else if (member.value.is_array()) {
+      const char* between = member.key() == kSkippedApis ? ";" : ",";  // its words hold commas
+      for (const Value& item : member.value.items()) {
+        value += (value.empty() ? "" : between) + text_of(item);
+      }
+    } else if (member.value.is_object() || member.value.is_null()) {
+      return Error{ErrorCode::kBadRequest,
+                   path + ": option " + std::string{member.key()} + " must be a text, a number or a list of them"};
+    } else {
+      value = text_of(member.value);
+    }
+    words.push_back("--" + std::string{member.key()} + "=" + value);
+  }
+  return words;
+}
+
+Result<std::shared_ptr<const Networks>> parse_networks(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  SHIPLOG_TRY(auto networks, Networks::parse(words));
+  return std::make_shared<const Networks>(std::move(networks));
+}
+
+}  // namespace shiplog

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/base/networks.h"
+#include "events/base/result.h"
+#include "events/control.h"
+#include "services/adapters/estimators/options.h"
+#include "services/api/seats.h"
+#include "services/programs/journals.h"
+#include "services/programs/member/member.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+
+/// What the command line and the --config file of both subcommands say.
+struct CommonOptions {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:0";
+  std::string kubeconfig_out;
+  log::Format log_format = log::Format::kText;
+  log::Level log_level = log::Level::kInfo;
+  size_t max_connections = 10000;
+  size_t max_connections_per_address = 5000;
+  api::Seats::Limits limits;
+  size_t max_body_bytes = 3 * 1024 * 1024;
+};
+
+struct ServeOptions {
+  CommonOptions common;
+  std::vector<std::string> roles;  ///< never empty; "all" is spelled out
+  JournalOptions journal;
+  std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
+  std::vector<std::string> names;  ///< more names and addresses for the server's certificate
+  std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
+  bool anonymous = false;          ///< requests without credentials are system:anonymous's
+  /// Gates that this process sets; the others stay as the journal has them.
+  std::vector<std::pair<std::string, bool>> feature_gates;
+  /// Options of the fleet that this process sets; the others stay as the journal has them.
+  std::vector<OptionSetting> fleet_options;
+  uint64_t hash_every = 1000;  ///< entries between two StateHashed
+  uint64_t snapshot_every = 100'000;
+  EstimatorOptions estimators;
+  std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
+};
+
+struct TrialMemberOptions {
+  CommonOptions common;
+  MemberOptions member;
+  int64_t latency_ms = 0;
+  std::string refuse = "none";
+  int64_t flap_seconds = 0;
+};
+
+struct EstimatorServerOptions {
+  std::string cluster, kubeconfig, context;
+  std::string listen = "0.0.0.0:10352";
+  std::string address_out;  ///< a file to write HOST:PORT to, once it listens
+  std::string certificate_file, key_file, client_ca_file;
+  int64_t fresh_ms = 1000;
+  log::Format log_format = log::Format::kText;
+};
+
+/// All roles, in the order of --help.
+const std::vector<std::string>& all_roles();
+
+/// "169.254.0.0/16,fe80::/10". Error: kInvalid, naming the word.
+Result<std::shared_ptr<const Networks>> parse_networks(const std::string& list);
+
+/// "HOST:PORT", "[::1]:7443", ":7443". Error: kInvalid.
+struct HostPort {
+  std::string host;
+  uint16_t port = 0;
+};
+Result<HostPort> parse_host_port(const std::string& text);
+
+/// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words);
+
+/// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real
+/// ones. Errors: kIo, kBadRequest, naming the file.
+Result<std::vector<std::string>> read_config(const std::string& path);
+
+}  // namespace shiplog

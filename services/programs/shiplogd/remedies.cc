@@ -1,0 +1,78 @@
+#include "services/programs/shiplogd/remedies.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
+#include "services/roles/scheduler/remedy.h"
+#include "services/roles/scheduler/trigger.h"
+
+namespace shiplog {
+namespace {
+
+/// What the state would have said of the bindings beside this one.
+struct Beside {
+  AffinityIndex affinities;
+  UnsettledIndex unsettled;
+  FeatureGates gates;
+  FleetOptions options;
+  std::optional<scheduler::DefinitionPlacement> definition;
+
+  explicit Beside(const api::Scene& scene) {
+    for (const auto& [key, object] : scene.beside) {
+      if (key.type == kFeatureGatesType) gates = feature_gates_from(object);
+      if (key.type == kFleetOptionsType) options = fleet_options_from(object);
+    }
+    for (const auto& [key, object] : scene.beside) {
+      if (key.type != type::kResourceBinding) continue;
+      affinities.update(key, Value{}, object);
+      if (gates.overcommit_protection) unsettled.update(key, Value{}, object);
+    }
+    const auto find = [&](const ObjectKey& wanted) -> const Value& {
+      static const Value kNone;
+      const auto at = std::ranges::find(scene.beside, wanted, &std::pair<ObjectKey, Value>::first);
+      return at == scene.beside.end() ? kNone : at->second;
+    };
+    for (const auto& [key, object] : scene.beside) {
+      const Value& resource = object["spec"]["resource"];
+      if (key.type != type::kClusterResourceBinding || resource["kind"].as_string() != "CustomResourceDefinition")
+        continue;
+      definition = scheduler::definition_placement(resource["name"].str(), object, find);
+    }
+  }
+
+  scheduler::Surroundings around(const Binding& binding, UtcMillis now) const {
+    return {.together = affinities.together(binding.key.ns, binding.affinity_group),
+            .apart = affinities.apart(binding.key.ns, binding.anti_affinity_group),
+            .component_sets = gates.multiple_pod_templates,
+            .unsettled = gates.overcommit_protection ? &unsettled : nullptr,
+            .now = now,
+            .options = &options,
+            .definition = definition ? &*definition : nullptr};
+  }
+};
+
+}  // namespace
+
+Result<std::map<std::string, api::Remedy>> placement_remedies(const api::Scene& scene,
+                                                              const std::vector<std::string>& asked) {
+  const Binding wanted = binding_from(scene.key, scene.binding);
+  SHIPLOG_TRY(const Placement placement, placement_from(wanted.placement));
+  scheduler::Clusters clusters;
+  for (const Value& one : scene.fleet) {
+    Cluster cluster = cluster_from(one);
+    std::string name = cluster.name;
+    clusters.emplace(std::move(name), std::move(cluster));
+  }
+  const Beside beside{scene};
+  const bool fresh = scheduler::asked_for(wanted, scene.now);
+  std::map<std::string, api::Remedy> remedies;
+  for (const std::string& cluster : asked) {
+    auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh, beside.around(wanted, scene.now));
+    if (found) remedies[cluster] = {std::move(found->changes), found->chosen};
+  }
+  return remedies;
+}
+
+}  // namespace shiplog

@@ -1,0 +1,50 @@
+#include "services/programs/shiplogd/stack.h"
+
+#include <future>
+
+#include "services/programs/shiplogd/same_journal.h"
+#include "services/runtime/log.h"
+
+namespace shiplog {
+
+Stack::Stack(Options options) : options_{std::move(options)} {}
+
+Stack::~Stack() { stop(); }
+
+Result<std::unique_ptr<Stack>> Stack::open(Options options) {
+  std::unique_ptr<Stack> stack{new Stack{std::move(options)}};
+  SHIPLOG_TRY(auto opened, Projections::open(stack->options_.projection));
+  stack->projections_ = std::move(opened.projections);
+  stack->restored_ = std::move(opened.restored);
+  stack->replica_ = std::make_unique<Replica>(
+      Replica::Options{.name = stack->options_.name,
+                       .journal = stack->options_.journal.get(),
+                       .executor = stack->options_.executor,
+                       .random = stack->options_.random,
+                       .projections = stack->projections_.get(),
+                       .projector = [raw = stack.get()](auto write) { raw->projector_.post(std::move(write)); }});
+  stack->store_ = std::make_unique<api::Store>(*stack->options_.journal, *stack->replica_, stack->options_.projection);
+  return stack;
+}
+
+Result<void> Stack::start(std::function<void(const State&)> restored, std::function<void(const Error&)> failed) {
+  SHIPLOG_TRY(check_same_journal(*options_.journal, restored_));
+  std::promise<Result<Offset>> opened;
+  options_.executor->post([&] {
+    auto from = replica_->open(std::move(restored_));
+    if (from) restored(replica_->state());
+    opened.set_value(std::move(from));
+  });
+  SHIPLOG_TRY(const Offset from, opened.get_future().get());
+  log::info("journal.opened", {log::kv("name", options_.name), log::kv("journal", options_.journal->describe()),
+                               log::kv("from_offset", from.value)});
+  tail_ = std::make_unique<TailThread>(*options_.journal, *replica_, *options_.executor, from, std::move(failed));
+  return ok();
+}
+
+void Stack::stop() {
+  tail_.reset();
+  projector_.stop();
+}
+
+}  // namespace shiplog

@@ -1,0 +1,317 @@
+#include "services/roles/binder/decide.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "events/state/work.h"
+#include "services/roles/binder/binding.h"
+#include "services/roles/binder/claim.h"
+#include "services/roles/binder/lazy.h"
+#include "services/roles/binder/templates.h"
+
+namespace shiplog::binder {
+namespace {
+
+constexpr const char* kClaimedByLabel = "resourcetemplate.karmada.io/claimed-by";
+constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
+constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
+constexpr size_t kMostStrippedAtOnce = 100;  // keeps an entry far below its size limit; the rest follows
+
+using Decided = Result<std::optional<Decision>>;
+
+/// Adds an update of the object to the decision, unless it would change nothing.
+void update(Decision& decision, const State& state, const ObjectKey& key, Value wanted) {
+  const Object* object = state.find(key);
+  if (object == nullptr || object->value == wanted) return;
+  decision.events.emplace_back(ObjectUpdated{key, std::move(wanted)});
+  decision.expects.push_back({key, object->revision});
+}
+
+bool binds(const Value& binding, const Value& object) {
+  const Value& resource = binding["spec"]["resource"];
+  return resource["apiVersion"] == object["apiVersion"] && resource["kind"] == object["kind"] &&
+         resource["name"] == object["metadata"]["name"];
+}
+
+/// Takes the claim off the binding, then off the template (D-19, D-35, D-38). Binding, works and member objects stay.
+Decided release(const State& state, const ObjectKey& key, const Value& object) {
+  Decision decision;
+  const ObjectKey binding = binding_key(key, object["kind"].as_string());
+  Value stripped = state.value_of(binding);
+  if (binds(stripped, object)) {
+    strip_claim(stripped);
+    update(decision, state, binding, std::move(stripped));
+  }
+  stripped = object;
+  strip_claim(stripped);
+  erase_annotation(stripped, kLazyDigestAnnotation);
+  update(decision, state, key, std::move(stripped));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+/// D-13.
+Result<void> overrides_exist(const State& state, const Policy& policy) {
+  const char* type = policy.cluster_scoped() ? kClusterOverridePolicy : kOverridePolicy;
+  for (const Value& name : policy.spec["dependentOverrides"].items()) {
+    if (state.find({type, policy.ns, name.str()}) == nullptr) {
+      return Error{ErrorCode::kUnavailable,
+                   "waiting for dependent overrides: " + described(policy) + " names " + name.str()};
+    }
+  }
+  return ok();
+}
+
+std::string words_for(SelectorMatch how) {
+  switch (how) {
+    case SelectorMatch::kName:
+      return "by name";
+    case SelectorMatch::kLabels:
+      return "by labels";
+    case SelectorMatch::kAll:
+      return "by kind";
+    case SelectorMatch::kNone:
+      break;
+  }
+  return "not at all";
+}
+
+/// Which policies select it and may not have it (decision 0028).
+std::vector<std::string> refused_policies(const Considered& considered, size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& [policy, why_not] : considered.objections) {
+    if (lines.size() == most) break;
+    lines.push_back(described(*policy) + " selects it and may not have it: " + why_not);
+  }
+  return lines;
+}
+
+/// Which policies select it, and what set the one apart that has it.
+std::vector<std::string> how_won(const Candidate& chosen, const Considered& considered) {
+  constexpr size_t kMostNamed = 20;
+  const std::vector<Candidate>& candidates = considered.candidates;
+  std::vector<std::string> steps = refused_policies(considered, kMostNamed);
+  if (candidates.size() == 1) {
+    steps.emplace_back(steps.empty() ? "no other policy selects it" : "no other policy may have it");
+    return steps;
+  }
+  steps.push_back(std::to_string(candidates.size()) +
+                  " policies select it: the first by priority, how it selects, and name has it");
+  size_t named = 0;
+  for (const Candidate& each : candidates) {
+    if (++named > kMostNamed) {
+      steps.push_back("... and " + std::to_string(candidates.size() - kMostNamed) + " more");
+      break;
+    }
+    std::string words =
+        described(*each.policy) + ": priority " + std::to_string(each.policy->priority) + ", " + words_for(each.match);
+    if (each.policy == chosen.policy) {
+      words += ": has it";
+    } else if (each.policy->priority != chosen.policy->priority) {
+      words += ": lower priority";
+    } else {
+      words += each.match != chosen.match ? ": selects it less closely" : ": later by name";
+    }
+    steps.push_back(std::move(words));
+  }
+  return steps;
+}
+
+/// The fold keeps these as they are: they are not the binder's to say (D-24).
+Value without_what_others_write(Value binding) {
+  for (const char* field : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
+    binding.edit("spec").erase(field);
+  }
+  binding.erase("status");
+  return binding;
+}
+
+/// D-47: the policy waits for the user's next change of the template. `let_go`: whoever claimed it before does no more.
+Decided claim_only(const State& state, const ObjectKey& key, const Object& object, const Policy& policy, bool let_go) {
+  Decision decision;
+  const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
+  const Value& existing = state.value_of(binding);
+  if (let_go && binds(existing, object.value)) {
+    Value stripped = existing;
+    strip_claim(stripped);
+    update(decision, state, binding, std::move(stripped));
+  }
+  Value claimed = object.value;
+  set_lazy_claim(claimed, policy, !let_go && tells(existing, object.value));
+  update(decision, state, key, std::move(claimed));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+/// `let_go`: the claim that the template carries is void.
+Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
+             std::vector<std::string> how_chosen, bool let_go, UtcMillis now) {
+  const Policy& policy = *chosen.policy;
+  if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
+  const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
+  const Value& existing = state.value_of(binding);
+  if (lazy(policy)) {
+    if (!touched(state, object, existing, policy)) return claim_only(state, key, object, policy, let_go);
+    how_chosen.emplace_back("spec.activationPreference Lazy: applied, because the template was changed or is new");
+  }
+  SHIPLOG_TRY(overrides_exist(state, policy));
+
+  if (!existing.is_null() && existing["spec"]["resource"]["uid"] != object.value["metadata"]["uid"]) {
+    // Of another kind with the same name (N-2), or of an object that was deleted and made anew (D-30).
+    return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " belongs to another " +
+                                           existing["spec"]["resource"]["kind"].str() +
+                                           " of that name: waiting until it is gone"};
+  }
+  if (deleting(existing)) {
+    return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " is being deleted: waiting until it is gone"};
+  }
+
+  Decision decision;
+  Value claimed = object.value;
+  set_claim(claimed, policy);
+  erase_annotation(claimed, kLazyDigestAnnotation);
+  Explanation why;
+  why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
+  why.steps = std::move(how_chosen);
+  SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
+  update(decision, state, key, std::move(claimed));
+  if (made != existing) {
+    decision.events.emplace_back(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)});
+    decision.expects.push_back({binding, state.revision_of(binding)});
+    if (decision.expects.size() == 1) decision.expects.push_back({key, object.revision});
+  }
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+/// The policy that claims it is gone, going, selects it no more, or may no longer have it (decision 0028). Whoever is
+/// next takes over in the same entry, so that the template does not pass for changed in between (D-6); where that
+/// cannot be yet, the claim goes first (D-19).
+Decided pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+  Considered considered;
+  const Candidate next = choose_policy(state, key, object.value, considered);
+  if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
+    auto bound = bind(state, key, object, next, how_won(next, considered), true, now);
+    if (bound) return bound;
+  }
+  return release(state, key, object.value);
+}
+
+/// What is propagated no more stays as it is, also where it runs; only a policy that goes takes its claim with it
+/// (D-38).
+Decided leave_out(const State& state, const ObjectKey& key, const Value& object) {
+  const auto claim = claim_of(object);
+  const auto holder = claim ? state.policies().find(claim->policy) : state.policies().end();
+  if (holder != state.policies().end() && !holder->second.deleting) return std::nullopt;
+  return release(state, key, object);
+}
+
+Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || deleting(object->value) || !propagates(key.type)) return std::nullopt;
+  if (!propagates(state.options(), key, object->value)) return leave_out(state, key, object->value);
+  if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
+
+  const auto claim = claim_of(object->value);
+  if (!claim) {
+    Considered considered;
+    const Candidate chosen = choose_policy(state, key, object->value, considered);
+    if (chosen.policy == nullptr) {
+      Decided released = release(state, key, object->value);
+      if (considered.objections.empty() || !released || released.value()) return released;
+      return Error{ErrorCode::kForbidden, refused_policies(considered, 1).front()};
+    }
+    return bind(state, key, *object, chosen, how_won(chosen, considered), false, now);
+  }
+  const auto found = state.policies().find(claim->policy);
+  const Policy* holder = found == state.policies().end() || found->second.deleting ? nullptr : &found->second;
+  const SelectorMatch how = holder == nullptr ? SelectorMatch::kNone : match(*holder, object->value);
+  if (how == SelectorMatch::kNone || !objection(state, *holder, key, object->value).empty()) {
+    return pass_on(state, key, *object, now);
+  }
+  if (const Candidate taker = preemptor(state, key, object->value, *holder); taker.policy != nullptr) {
+    return bind(state, key, *object, taker, {how_preempted(*taker.policy, *holder)}, false, now);
+  }
+  return bind(state, key, *object, {holder, how},
+              {"it is claimed already: only a policy with spec.preemption Always could take it"}, false, now);
+}
+
+/// Bindings that carry the policy's claim though no template does: their template is gone or was edited.
+Decision strip_lone_bindings(const State& state, const Policy& policy) {
+  using Identity = std::tuple<std::string, std::string, std::string, std::string>;
+  std::set<Identity> claimed;
+  for (const ObjectKey& key : claimed_by(state, policy)) {
+    const Value& object = state.value_of(key);
+    claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns, key.name});
+  }
+  Decision decision;
+  const char* label = policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId;
+  for (const ObjectKey& key : state.labelled(label, policy.permanent_id)) {
+    if (!is_binding(key.type) || decision.events.size() == kMostStrippedAtOnce) continue;
+    Value binding = state.value_of(key);
+    const Value& resource = binding["spec"]["resource"];
+    if (claimed.contains({resource["apiVersion"].str(), resource["kind"].str(), resource["namespace"].str(),
+                          resource["name"].str()})) {
+      continue;  // goes together with its template
+    }
+    strip_claim(binding);
+    update(decision, state, key, std::move(binding));
+  }
+  return decision;
+}
+
+Decided decide_policy(const State& state, const ObjectKey& key) {
+  const auto found = state.policies().find({key.ns, key.name});
+  if (found == state.policies().end()) return std::nullopt;
+  const Policy& policy = found->second;
+  const bool cluster_scoped = policy.cluster_scoped();
+  const char* finalizer = cluster_scoped ? kClusterPolicyFinalizer : kPolicyFinalizer;
+  const char* id_label = cluster_scoped ? label::kClusterPolicyId : label::kPolicyId;
+  Value wanted = state.value_of(key);
+  Decision decision;
+
+  if (!policy.deleting) {
+    if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
+    note_since_when(wanted, policy, state.revision_of(key));
+    if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
+  } else if (has_finalizer(wanted, finalizer)) {
+    if (!claimed_by(state, policy).empty()) return std::nullopt;  // each template lets go by itself and wakes this key
+    if (!policy.permanent_id.empty()) decision = strip_lone_bindings(state, policy);
+    if (decision.events.size() == kMostStrippedAtOnce) return std::optional{std::move(decision)};
+    std::erase_if(wanted.edit("metadata").edit("finalizers").edit_items(),
+                  [&](const Value& item) { return item.as_string() == finalizer; });
+  }
+  update(decision, state, key, std::move(wanted));
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+}  // namespace
+
+Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key, now);
+}
+
+State::Name policy_for(const State& state, const ObjectKey& key) {
+  const Object* object = state.find(key);
+  if (object == nullptr || is_policy(key.type) || !propagates(state.options(), key, object->value)) return {};
+  Candidate by;
+  if (const auto claim = claim_of(object->value)) {
+    const auto found = state.policies().find(claim->policy);
+    if (found != state.policies().end() && !found->second.deleting &&
+        match(found->second, object->value) != SelectorMatch::kNone) {
+      by = preemptor(state, key, object->value, found->second);
+      if (by.policy == nullptr) by.policy = &found->second;
+    }
+  }
+  if (by.policy == nullptr) {
+    Considered considered;
+    by = choose_policy(state, key, object->value, considered);
+    if (by.policy == nullptr && !considered.objections.empty()) by.policy = considered.objections.front().first;
+  }
+  return by.policy == nullptr ? State::Name{} : State::Name{by.policy->ns, by.policy->name};
+}
+
+}  // namespace shiplog::binder

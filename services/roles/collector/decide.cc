@@ -1,0 +1,165 @@
+#include "services/roles/collector/decide.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "events/base/utf8.h"
+#include "events/state/answers.h"
+#include "events/state/binding.h"
+#include "events/state/bound_template.h"
+#include "events/state/work.h"
+#include "services/interpreter/interpreter.h"
+#include "services/roles/collector/manifest_status.h"
+
+namespace shiplog::collector {
+namespace {
+
+constexpr size_t kMostCauses = 3;
+constexpr size_t kLongestCause = 300;
+
+/// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
+std::string held_back_by(const State& state, const ObjectKey& key, const Value& work) {
+  const Value& dispatching = condition_of(work, "Dispatching");
+  if (dispatching["status"].as_string() == "False") return dispatching["message"].str();
+  const Cluster* cluster = state.cluster(cluster_of_space(key.ns));
+  if (cluster != nullptr && !cluster->ready()) return "cluster(" + cluster_of_space(key.ns) + ") not ready";
+  return "";
+}
+
+/// T-7: one cluster's line.
+Result<Value> item_of(const State& state, const ObjectKey& key, const Value& work, const Binding& binding) {
+  const Value& manifests = work["spec"]["workload"]["manifests"];
+  const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& one) {
+    return one["apiVersion"].as_string() == binding.api_version && one["kind"].as_string() == binding.kind &&
+           one["metadata"]["namespace"].as_string() == binding.ns &&
+           one["metadata"]["name"].as_string() == binding.name;
+  });
+  if (manifest == manifests.items().end()) {
+    return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + binding.kind + " " +
+                                          (binding.ns.empty() ? "" : binding.ns + "/") + binding.name};
+  }
+  Value item = Value::object({{"clusterName", cluster_of_space(key.ns)}, {"health", "Unknown"}});
+  const Value& condition = condition_of(work, "Applied");
+  const std::string held_back = applied(work) ? "" : held_back_by(state, key, work);
+  if (!held_back.empty()) item.set("appliedMessage", held_back);
+  if (condition["status"].as_string() != "True") {
+    if (held_back.empty() && !condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
+    return item;
+  }
+  item.set("applied", true);
+  for (const Value& status : work["status"]["manifestStatuses"].items()) {
+    if (!is_about(status, *manifest)) continue;
+    if (!status["status"].is_null()) item.set("status", status["status"]);
+    if (!status["health"].is_empty()) item.set("health", status["health"]);
+  }
+  return item;
+}
+
+/// "; member1: cause; member2: cause" of the members that do not have it; empty: none says why.
+std::string causes(const std::map<std::string, Value>& by_cluster) {
+  std::string text;
+  size_t found = 0;
+  for (const auto& [cluster, item] : by_cluster) {
+    const std::string cause = item["appliedMessage"].str();
+    if (item["applied"].as_bool() || cause.empty()) continue;
+    if (++found <= kMostCauses) text += "; " + cluster + ": " + printable(cause, kLongestCause);
+  }
+  if (found > kMostCauses) text += "; and " + std::to_string(found - kMostCauses) + " more clusters";
+  return text;
+}
+
+bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
+
+}  // namespace
+
+std::set<std::string> wanted_clusters(const Value& spec) {
+  std::set<std::string> wanted;
+  for (const Value& target : spec["clusters"].items()) wanted.insert(target["name"].str());
+  for (const Value& required : spec["requiredBy"].items()) {
+    for (const Value& target : required["clusters"].items()) wanted.insert(target["name"].str());
+  }
+  for (const Value& task : spec["gracefulEvictionTasks"].items()) {
+    if (task["purgeMode"].as_string() != "Directly") wanted.insert(task["fromCluster"].str());
+  }
+  return wanted;
+}
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || (key.type != type::kResourceBinding && key.type != type::kClusterResourceBinding)) {
+    return std::optional<Decision>{};
+  }
+  const Binding binding = binding_from(key, object->value);
+  if (binding.deleting || binding.permanent_id.empty()) return std::optional<Decision>{};
+
+  std::map<std::string, Value> by_cluster;
+  bool reported = false;
+  const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
+    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
+    if (!rendered_for(state.value_of(work), key)) continue;
+    reported = reported || !state.value_of(work)["status"].is_empty();
+    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
+    by_cluster[cluster_of_space(work.ns)] = std::move(item);
+  }
+  StatusAggregated event;
+  event.binding = key;
+  event.aggregated_status = Value::array();
+  std::set<std::string> applied_on;
+  for (const auto& [cluster, item] : by_cluster) {
+    event.aggregated_status.push_back(item);
+    if (item["applied"].as_bool()) applied_on.insert(cluster);
+  }
+
+  // T-6: a Work that has said nothing yet is no reason to speak, only one that did before. Whether the scheduler placed
+  // the binding or another one requires it (B-32) makes no difference.
+  if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return std::optional<Decision>{};
+
+  // T-9: everywhere it should be, nowhere else, and taken by all.
+  const auto wanted = wanted_clusters(object->value["spec"]);
+  event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
+  event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
+  event.message = event.fully_applied
+                      ? "All works have been successfully applied"
+                      : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
+
+  std::optional<Error> aggregation_error;
+  // What the binding may not refer to gets no status from it.
+  const auto bound = bound_template(state, key, object->value["spec"]["resource"]);
+  if (bound && bound.value()) {
+    const ObjectKey& template_key = *bound.value();
+    const Value& template_object = state.value_of(template_key);
+    Result<std::optional<Value>> aggregated = std::optional<Value>{};
+    if (!template_object.is_null()) {
+      aggregated = interpreter::aggregate_status(state, template_object, event.aggregated_status, now);
+    }
+    // A result that is not known yet is no failure: that it is not is no part of the state.
+    if (!aggregated && std::ranges::any_of(aggregated.error().questions, [](const auto& one) { return one->script; })) {
+      return aggregated.error();
+    }
+    // The binding's own status does not wait for a script that fails.
+    if (!aggregated) aggregation_error = aggregated.error();
+    const auto status = aggregated ? aggregated.value() : std::nullopt;
+    if (status && !same(*status, template_object["status"])) {
+      event.template_object = template_key;
+      event.template_status = *status;
+    }
+  }
+
+  const Value& condition = condition_of(object->value, "FullyApplied");
+  if (event.template_object.empty() && same(event.aggregated_status, object->value["status"]["aggregatedStatus"]) &&
+      condition["status"].as_string() == (event.fully_applied ? "True" : "False")) {
+    if (aggregation_error) return *aggregation_error;
+    return std::optional<Decision>{};
+  }
+  // The template's status is computed from its spec and its status: it must not have moved on meanwhile.
+  Decision decision;
+  if (!event.template_object.empty()) {
+    decision.expects.push_back({event.template_object, state.revision_of(event.template_object)});
+  }
+  decision.events.push_back(std::move(event));
+  return std::optional<Decision>{std::move(decision)};
+}
+
+}  // namespace shiplog::collector

@@ -1,0 +1,30 @@
+#include "services/roles/collector/manifest_status.h"
+
+namespace shiplog::collector {
+
+Value manifest_status(int64_t ordinal, const Value& manifest, const Value& status, const std::string& health) {
+  const std::string api_version = manifest["apiVersion"].str();
+  const size_t slash = api_version.find('/');
+  Value identifier =
+      Value::object({{"ordinal", ordinal},
+                     {"version", slash == std::string::npos ? api_version : api_version.substr(slash + 1)},
+                     {"kind", manifest["kind"]},
+                     {"resource", ""},
+                     {"name", manifest["metadata"]["name"]}});
+  if (slash != std::string::npos) identifier.set("group", api_version.substr(0, slash));
+  if (!manifest["metadata"]["namespace"].is_empty()) identifier.set("namespace", manifest["metadata"]["namespace"]);
+  Value entry = Value::object({{"identifier", identifier}, {"health", health}});
+  if (!status.is_null()) entry.set("status", status);
+  return entry;
+}
+
+bool is_about(const Value& manifest_status, const Value& manifest) {
+  const Value& identifier = manifest_status["identifier"];
+  std::string api_version = identifier["group"].str();
+  api_version += (api_version.empty() ? "" : "/") + identifier["version"].str();
+  return api_version == manifest["apiVersion"].as_string() && identifier["kind"] == manifest["kind"] &&
+         identifier["namespace"].as_string() == manifest["metadata"]["namespace"].as_string() &&
+         identifier["name"] == manifest["metadata"]["name"];
+}
+
+}  // namespace shiplog::collector

@@ -1,0 +1,229 @@
+#include "services/roles/collector/role.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/interpreter/customizations.h"
+#include "services/roles/collector/decide.h"
+#include "services/roles/collector/pods.h"
+#include "services/roles/collector/probe.h"
+#include "services/roles/collector/watch.h"
+#include "services/runtime/asker.h"
+
+namespace shiplog {
+namespace {
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+class CollectorRole final : public Role {
+ public:
+  CollectorRole(Members& members, Asker* asker, UnreadStatus unread)
+      : members_{members}, asker_{asker}, watches_{members, asker, std::move(unread)}, pods_{members} {}
+
+  std::string_view name() const override { return "collector"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const ObjectKey& key = change.object;
+    if (key.type == type::kWork) {
+      if (change.removed()) watches_.forget_work(key);
+      if (change.before["status"] != change.after["status"] || change.removed() || deleting(change.latest())) {
+        wake_binding(state, change.latest(), wake);
+      }
+      if (!change.removed() && change.before["spec"] != change.after["spec"]) {
+        watches_.want(state, key, change.after, wake);
+      }
+      if (!change.removed()) {
+        watches_.look_again(key, change.after);
+        if (change.before["status"] != change.after["status"]) collector::PodProblems::want(key, change.after, wake);
+      }
+    } else if (is_binding(key)) {
+      if (change.before["spec"] != change.after["spec"]) {
+        watches_.follow_evictions(state, key, change.latest(), change.removed());
+      }
+      // T-6: the Works wake it; of itself, once it has been scheduled, only what it aims at.
+      const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
+      if (!change.removed() && scheduled(change.after) &&
+          (change.before["spec"] != change.after["spec"] || !scheduled(change.before))) {
+        wake.push_back(key);
+      }
+    } else if (key.type == type::kCluster) {
+      on_cluster(state, change, wake);
+    } else if (interpreter::interprets(key.type)) {
+      on_customization(state, change, wake);
+    } else if (key.type == type::kSecret && !change.removed()) {
+      for (const auto& [name, cluster] : state.clusters()) {
+        if (cluster.secret_namespace == key.ns && cluster.secret_name == key.name) {
+          wake.push_back({type::kCluster, "", name});
+        }
+      }
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    for (const auto& [name, cluster] : state.clusters()) wake.push_back({type::kCluster, "", name});
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        wake.push_back({type, name.ns, name.name});
+        watches_.follow_evictions(state, wake.back(), object.value);
+      }
+    }
+    for (const auto& [name, work] : state.objects(type::kWork)) {
+      const ObjectKey key{type::kWork, name.ns, name.name};
+      watches_.want(state, key, work.value, wake);
+      collector::PodProblems::want(key, work.value, wake);
+    }
+    // What standing by has already taken note of.
+    wake.push_back(collector::Watches::flush_key());
+    for (const auto& [name, cluster] : state.clusters()) watches_.wake_cluster(name, wake);
+  }
+
+  void on_stop() override {
+    watches_.clear();
+    pods_.clear();
+    damping_->clear();
+    last_aggregated_.clear();
+    awaited_.clear();
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (collector::Watches::is_watch(task->key())) return watches_.reconcile_watch(task);
+    if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
+    if (collector::PodProblems::is_pods(task->key())) return pods_.reconcile(task);
+    if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
+    aggregate(task);
+  }
+
+ private:
+  /// The first report goes up at once; of a burst that follows, what it has come to.
+  static constexpr Millis kAggregateEvery{100};
+  /// So long the clusters that have taken it wait for the others, so that a binding is summed up once for all of them.
+  static constexpr Millis kAwaitOthers{1000};
+  /// So long a new binding is not told of while all that could be said is that its Works are under way.
+  static constexpr Millis kAwaitFirst{10'000};
+  struct Awaited {
+    Millis patience;
+    UtcMillis since;
+  };
+
+  void aggregate(const TaskPtr& task) {
+    const auto last = last_aggregated_.find(task->key());
+    if (last != last_aggregated_.end()) {
+      const Millis since = task->now() - last->second;
+      if (since.value >= 0 && since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
+      last_aggregated_.erase(last);
+    }
+    if (const auto patience = patience_with(task->state(), task->key())) {
+      Awaited& awaited = awaited_[task->key()];
+      if (awaited.patience != *patience) awaited = {*patience, task->now()};
+      const Millis waited = task->now() - awaited.since;
+      if (waited.value >= 0 && waited < *patience) return task->done(Millis{patience->value - waited.value});
+    }
+    awaited_.erase(task->key());
+    auto decided = collector::decide(task->state(), task->key(), task->now());
+    if (!decided) {
+      return ask_and_append(collector::decide, task, decided.error(), asker_, [this, task] { aggregate(task); });
+    }
+    if (!decided.value()) return task->done();
+    last_aggregated_[task->key()] = task->now();
+    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
+      // Once more in any case: what came in meanwhile must not be forgotten, nor this key kept in memory.
+      appended ? task->done(kAggregateEvery) : task->retry(appended.error());
+    });
+  }
+
+  /// How long to wait for what its clusters are about to say of it; nullopt: they have all spoken, or have no Work.
+  static std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
+    const Value& binding = state.value_of(key);
+    const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+    const auto id = label_of(binding, label);
+    if (id.empty()) return std::nullopt;
+    bool begun = false;
+    size_t spoken = 0;
+    for (const ObjectKey& one : state.labelled(label, id)) {
+      const Value& work = state.value_of(one);
+      if (one.type != type::kWork) continue;
+      begun = true;
+      const bool held_back = condition_of(work, "Dispatching")["status"].as_string() == "False";
+      const bool refused = condition_of(work, "Applied")["status"].as_string() == "False";
+      // What took it will also say how it fares.
+      if (held_back || refused || work["status"].contains("manifestStatuses")) ++spoken;
+    }
+    // A cluster that is not ready says nothing, and may not for long.
+    const auto expected = std::ranges::count_if(collector::wanted_clusters(binding["spec"]), [&](const auto& target) {
+      const Cluster* cluster = state.cluster(target);
+      return cluster != nullptr && cluster->ready();
+    });
+    if (!begun || std::cmp_greater_equal(spoken, expected)) return std::nullopt;
+    return spoken == 0 ? kAwaitFirst : kAwaitOthers;
+  }
+
+  static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+    for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+      const auto id = label_of(work, label);
+      if (id.empty()) continue;
+      for (const ObjectKey& key : state.labelled(label, id)) {
+        if (is_binding(key)) wake.push_back(key);
+      }
+    }
+  }
+
+  /// What members' objects of the kind say is read once more, and summed up once more.
+  void on_customization(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
+      if (const auto served = served_kind(state, api_version, kind)) watches_.list_again(served->type(), wake);
+      for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+        for (const auto& [name, binding] : state.objects(type)) {
+          const Value& resource = binding.value["spec"]["resource"];
+          if (resource["apiVersion"].as_string() != api_version || resource["kind"].as_string() != kind) continue;
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const std::string& cluster = change.object.name;
+    if (change.removed()) {
+      watches_.forget_cluster(cluster);
+      wake.push_back(change.object);  // the probe forgets it too
+      return;
+    }
+    const auto ready = [](const Value& object) {
+      return condition_of(object, "Ready")["status"].as_string() == "True";
+    };
+    if (ready(change.before) != ready(change.after)) {
+      watches_.wake_cluster(cluster, wake);
+      // Their bindings name what holds them back.
+      for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
+        if (!applied(work.value)) wake_binding(state, work.value, wake);
+      }
+    }
+    const bool taken_in = has_finalizer(change.after, finalizer::kCluster);
+    if (change.before["spec"] != change.after["spec"] ||
+        taken_in != has_finalizer(change.before, finalizer::kCluster)) {
+      wake.push_back(change.object);
+    }
+  }
+
+  Members& members_;
+  Asker* const asker_;
+  const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
+  collector::Watches watches_;
+  collector::PodProblems pods_;
+  std::map<ObjectKey, UtcMillis> last_aggregated_;
+  std::map<ObjectKey, Awaited> awaited_;
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_collector_role(Members& members, Asker* asker, UnreadStatus unread) {
+  return std::make_unique<CollectorRole>(members, asker, std::move(unread));
+}
+
+}  // namespace shiplog

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "events/base/hash.h"
+#include "events/state/served.h"
+#include "services/adapters/members/members.h"
+#include "services/runtime/asker.h"
+#include "services/runtime/role.h"
+#include "services/runtime/token_bucket.h"
+
+namespace shiplog::collector {
+
+/// Follows the members' objects that Works have made, and reports what becomes of them as WorkStatusObserved:
+///   changed    the reflected status and health (T-2 to T-4);
+///   vanished   no entry any more; the dispatcher then makes the object anew;
+///   altered    health "Unknown": somebody changed what the Work says (E-15); the dispatcher then writes it again.
+///
+/// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
+/// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
+/// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
+class Watches {
+ public:
+  /// `unread` is told of what could not be read of an object, in upstream's words (T-3, T-4).
+  using Unread = std::function<void(const ObjectKey& work, const Error& error)>;
+  Watches(Members& members, Asker* asker, Unread unread)
+      : members_{members}, asker_{asker}, unread_{std::move(unread)} {}
+
+  static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
+  static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
+  static ObjectKey flush_key() { return {type::kWork, kFlush, "all"}; }
+
+  /// The watches a Work needs that nobody has asked for yet, and the flush key with the first of them.
+  void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
+  /// The watches of a cluster that became ready.
+  void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const;
+  /// Looks at every object of a type once more: what is kept of them is told differently now.
+  void list_again(const std::string& type, std::vector<ObjectKey>& wake);
+  void forget_cluster(const std::string& cluster);
+  void forget_work(const ObjectKey& work);
+  /// While the binding is being evicted from a cluster, reports of its Works name the generation that they are of, as
+  /// soon as all of a Work's objects have been seen with the manifests of that generation.
+  void follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed = false);
+  /// A Work has changed: what is reported of it may have to name its generation now.
+  void look_again(const ObjectKey& work, const Value& value);
+  void clear();
+
+  /// Lists and watches, or sees that the watch still runs.
+  void reconcile_watch(const TaskPtr& task);
+  /// Reports what the inbox holds.
+  void flush(const TaskPtr& task);
+
+ private:
+  static constexpr const char* kWatch = "@watch";
+  static constexpr const char* kFlush = "@flush";
+
+  struct Watch;
+  struct Arrived {
+    std::string cluster, type;
+    enum class What { kPresent, kGone, kListed } what;
+    Value object;                                          // kPresent, kGone
+    std::set<std::pair<std::string, std::string>> listed;  // kListed: namespace and name of all there are
+    UtcMillis since = {};                                  // first looked at; set for what had to wait
+  };
+  /// What an object was when it was last written by the dispatcher, to tell later changes by others.
+  struct Baseline {
+    std::string revision;
+    Hash128 content;
+    bool altered = false;
+    bool literal = false;  // the member spells it as the manifest does
+    Value manifest;        // of the Work then, and its hash: every report of the object asks for it
+    std::string manifest_hash;
+  };
+  struct Listing;
+  using Place = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
+  /// An object that interpreter webhooks have to be asked about: one call at a time, and only about its newest version.
+  struct Asking {
+    Value object;          // to be asked about next; null: none
+    bool altered = false;  // that one
+    bool under_way = false;
+    UtcMillis not_before = {};
+    int failures = 0;
+    uint64_t number = 0;  // of the asking: answers to an earlier one count no more
+  };
+  struct Answered {
+    Place place;
+    uint64_t number = 0;
+    Value object;
+    bool altered = false;
+    Result<Value> status;
+    Result<std::optional<bool>> health;
+  };
+
+  void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
+  void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
+  static bool too_early(const State& state, Arrived& arrived, UtcMillis now);
+  void take_in(const State& state, const Arrived& arrived, UtcMillis now);
+  void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
+  void doubt(const Arrived& arrived);
+  void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
+  void report(const State& state, const Place& place, const Value& status, const std::string& health);
+  void ask_due(const State& state, UtcMillis now);
+  void ask(const State& state, const Place& place, Asking& asking, UtcMillis now);
+  void take_in_answer(const State& state, const Answered& answered, UtcMillis now);
+  void tell_unread(const ObjectKey& work, const char* what, const Value& object, const Error& error) const;
+  void gone(const State& state, const ObjectKey& work, const Value& manifest);
+  bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
+  const Value& statuses_of(const State& state, const ObjectKey& work) const;
+  bool evicting(const Value& work) const;
+  bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
+  void name_generations(const State& state);
+
+  Members& members_;
+  Asker* const asker_;
+  const Unread unread_;
+  std::map<ObjectKey, Served> wanted_;
+  std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
+  std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();
+  std::map<ObjectKey, Value> pending_;        // manifestStatuses to be reported, by Work
+  std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
+  std::set<ObjectKey> look_again_;            // Works of these, to be looked at by the next flush
+  std::map<Place, Baseline> baselines_;
+  std::map<Place, Asking> asking_;
+  std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();
+  uint64_t askings_ = 0;
+  std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes
+};
+
+}  // namespace shiplog::collector

@@ -1,0 +1,380 @@
+#include "services/roles/dispatcher/apply_work.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/dispatch.h"
+#include "events/fold/staged.h"
+#include "events/state/drift.h"
+#include "events/state/sealed.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/member_object.h"
+#include "services/roles/dispatcher/render.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+constexpr int kConflictTries = 5;  // E-7
+constexpr Millis kLookAfterRestoring{1'000};
+constexpr const char* kAppliedMessage = "Manifest has been successfully applied";
+
+bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
+
+/// What a member says about an object that is sealed here may quote what it was sent in clear text.
+Error refused(const MemberResponse& response, const Value& manifest) {
+  if (is_sealed(manifest)) {
+    return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid,
+            "HTTP status " + std::to_string(response.status) +
+                "; the member's message is not shown, as it may quote data of the " + manifest["kind"].str()};
+  }
+  std::string message = response.body.is_string() ? response.body.str() : response.body["message"].str();
+  if (message.empty()) message = "HTTP status " + std::to_string(response.status);
+  return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, std::move(message)};
+}
+
+/// How a member says that it serves the manifest's kind; nullopt: not at all, so that nothing of it can be there.
+std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
+  const std::string api_version = manifest["apiVersion"].str();
+  for (const Value& enabled : cluster["status"]["apiEnablements"].items()) {
+    if (enabled["groupVersion"].as_string() != api_version) continue;
+    for (const Value& resource : enabled["resources"].items()) {
+      if (resource["kind"] != manifest["kind"] || resource["name"].is_empty()) continue;
+      const size_t slash = api_version.find('/');
+      const bool core = slash == std::string::npos;
+      return Served{core ? "" : api_version.substr(0, slash), core ? api_version : api_version.substr(slash + 1),
+                    resource["name"].str(), !manifest["metadata"]["namespace"].is_empty()};
+    }
+  }
+  return std::nullopt;
+}
+
+class Step : public std::enable_shared_from_this<Step> {
+ public:
+  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, RevertsPtr reverts, Asker* asker)
+      : task_{std::move(task)},
+        members_{members},
+        open_{open},
+        reports_{std::move(reports)},
+        reverts_{std::move(reverts)},
+        asker_{asker},
+        key_{task_->key()},
+        cluster_{cluster_of_space(key_.ns)},
+        work_{task_->state().value_of(key_)},
+        revision_{task_->state().revision_of(key_)},
+        manifests_{work_["spec"]["workload"]["manifests"]} {}
+
+  void start() {
+    if (work_.is_null() || cluster_.empty()) return task_->done();
+    const Cluster* cluster = task_->state().cluster(cluster_);
+    if (deleting(work_)) return take_back(cluster);
+    if (cluster == nullptr) return task_->done();
+    const bool suspended = work_["spec"]["suspendDispatching"].as_bool();
+    const Value& dispatching = condition_of(work_, "Dispatching");
+    if (suspended != (dispatching["status"].as_string() == "False")) return note_dispatching(suspended);
+    if (suspended || !cluster->ready()) return task_->done();  // a change of either wakes the Work
+    if (doubtful(work_)) {
+      const Millis pause = reverts_->pause(key_, cluster_, task_->now());
+      if (pause.value > 0 && !reverts_limited(work_)) return note_limited(true);
+      if (pause.value > 0) return task_->done(pause);
+    } else if (reverts_limited(work_) && applied(work_)) {
+      const Millis calm = reverts_->calm_in(key_, task_->now());
+      return calm.value > 0 ? task_->done(calm) : note_limited(false);
+    } else if (!wants_dispatch(work_)) {
+      return task_->done();
+    }
+    apply_next();
+  }
+
+ private:
+  // --- create and update -------------------------------------------------------------------------------------------
+
+  void apply_next() {
+    if (index_ == manifests_.size()) return report();
+    manifest_ = manifests_[index_];
+    conflicts_ = 0;
+    const State& state = task_->state();
+    served_ = served_kind(state, manifest_["apiVersion"].as_string(), manifest_["kind"].as_string());
+    if (!served_) {
+      return failed({ErrorCode::kNotFound,
+                     "no kind " + manifest_["kind"].str() + " is served in version " + manifest_["apiVersion"].str()});
+    }
+    if (namespace_missing(state) || definition_missing(state)) return task_->done(Millis{1000});
+    hash_ = to_string(siphash128(to_json(manifest_)));
+    // Only there may anything sealed be: text that looks like it elsewhere was put there to be opened.
+    auto opened = open_ && is_sealed(manifest_) ? open_(manifest_) : Result<Value>{manifest_};
+    if (!opened) return failed(opened.error());
+    desired_ = stamped(std::move(opened.value()), revision_, hash_);
+    // Nearly always the first write finds nothing: one request instead of two.
+    condition_of(work_, "Applied").is_null() ? create() : look();
+  }
+
+  /// B-27: the namespace's own Work has not been dispatched yet; its Applied condition wakes this one. A Work that the
+  /// member refused is not waited for: a namespace that exists there already belongs to the member, but takes objects
+  /// all the same, and where there is none the member's answer to this Work is the cause to report.
+  bool namespace_missing(const State& state) const {
+    const auto ns = manifest_["metadata"]["namespace"].as_string();
+    if (ns.empty() || !condition_of(work_, "Applied").is_null()) return false;
+    const Value& template_ns = state.value_of({type::kNamespace, "", std::string{ns}});
+    if (template_ns.is_null() || deleting(template_ns) || !synced_namespace(state.options(), template_ns)) {
+      return false;
+    }
+    const Value& work = state.value_of({type::kWork, key_.ns, work_name("Namespace", "", ns)});
+    // None is on its way when it could not be rendered: then the member says what is missing.
+    if (work.is_null() && condition_of(template_ns, kWorksSyncedCondition)["status"].as_string() == "False")
+      return false;
+    return !applied(work) && condition_of(work, "Applied")["status"].as_string() != "False";
+  }
+
+  /// The definition of the manifest's kind is on its way to the same member, and has no answer yet (decision 0033).
+  bool definition_missing(const State& state) const {
+    if (served_->group.find('.') == std::string::npos || !condition_of(work_, "Applied").is_null()) return false;
+    const Value& work =
+        state.value_of({type::kWork, key_.ns, work_name("CustomResourceDefinition", "", served_->type())});
+    return !work.is_null() && !deleting(work) && !work["spec"]["suspendDispatching"].as_bool() && !applied(work) &&
+           condition_of(work, "Applied")["status"].as_string() != "False";
+  }
+
+  void create() {
+    send("POST", served_->collection(manifest_ns()), desired_, [this](const MemberResponse& response) {
+      if (good(response)) return next();
+      if (response.status == 409) return look();
+      failed(refused(response, manifest_));
+    });
+  }
+
+  void look() {
+    // A request can be held up for long: what has been taken back meanwhile, or left behind on purpose, stays so.
+    const Value& now = task_->state().value_of(key_);
+    if (now.is_null() || deleting(now)) return task_->done();
+    if (++conflicts_ > kConflictTries) return failed({ErrorCode::kConflict, "the object keeps changing on the member"});
+    send("GET", path(), {}, [this](const MemberResponse& response) {
+      if (response.status == 404) return create();
+      if (!good(response)) return failed(refused(response, manifest_));
+      update(response.body);
+    });
+  }
+
+  void update(const Value& observed) {
+    if (!may_update(observed, manifest_)) {
+      const std::string ns = manifest_["metadata"]["namespace"].str();
+      return failed({ErrorCode::kAlreadyExists,
+                     "resource(kind=" + manifest_["kind"].str() + ", " + (ns.empty() ? "" : ns + "/") +
+                         manifest_["metadata"]["name"].str() + ") already exists in the cluster " + cluster_ +
+                         " and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not "
+                         "manage this resource"});
+    }
+    if (written_later(observed, manifest_, revision_)) return stale(observed);
+    retain_and_write(observed, nullptr);
+  }
+
+  /// `answer`: what an interpreter webhook has said of what is to be retained; nullptr before it is asked.
+  void retain_and_write(const Value& observed, const Value* answer) {
+    auto kept = retained(task_->state(), desired_, observed, task_->now(), answer);
+    if (!kept && kept.error().questions.size() == 1 && asker_ != nullptr) {
+      return asker_->ask(task_->state(), kept.error().questions.front(),
+                         [self = shared_from_this(), observed](Result<Value> said) {
+                           said ? self->retain_and_write(observed, &said.value()) : self->failed(said.error());
+                         });
+    }
+    if (!kept) return failed(kept.error());
+    Value desired = std::move(kept).value();
+    // A doubtful object is written in any case: the member's answer to that is what the collector starts from again.
+    if (!doubtful(work_) && up_to_date(observed, desired)) return next();
+    send("PUT", path(), std::move(desired), [this](const MemberResponse& response) {
+      if (good(response)) return next();
+      if (response.status == 409 || response.status == 404) return look();
+      failed(refused(response, manifest_));
+    });
+  }
+
+  void next() {
+    if (doubtful(work_)) reverts_->restored(key_, task_->now());
+    ++succeeded_;
+    ++index_;
+    apply_next();
+  }
+
+  void failed(const Error& error) {
+    errors_ += (errors_.empty() ? "" : "; ") + error.message;
+    ++index_;
+    apply_next();
+  }
+
+  /// Condition Applied, if it says something else now (E-5).
+  void report() {
+    const int64_t generation = work_["metadata"]["generation"].as_int();
+    const Value& condition = condition_of(task_->state().value_of(key_), "Applied");
+    if (errors_.empty()) {
+      if (applied(task_->state().value_of(key_))) {
+        if (!doubtful(work_)) return task_->done();
+        // Changed again before the collector has seen it restored, nothing would wake it.
+        return task_->done(std::max(kLookAfterRestoring, reverts_->due_in(key_, task_->now())));
+      }
+      return reports_->add(task_, WorkApplied{key_, generation, kAppliedMessage});
+    }
+    const std::string message = "Failed to apply all manifests (" + std::to_string(succeeded_) + "/" +
+                                std::to_string(manifests_.size()) + "): " + errors_;
+    const Error error{ErrorCode::kUnavailable, to_string(key_) + ": " + message};
+    if (condition["status"].as_string() == "False" && condition["message"].as_string() == message &&
+        condition["observedGeneration"].as_int() == generation) {
+      return task_->retry(error);
+    }
+    Decision seen{{WorkApplyFailed{key_, generation, "AppliedFailed", message}}, {}};
+    task_->append_observation(std::move(seen), [task = task_, error](Result<Revision>) { task->retry(error); });
+  }
+
+  // --- delete ------------------------------------------------------------------------------------------------------
+
+  void take_back(const Cluster* cluster) {
+    if (!has_finalizer(work_, finalizer::kWork)) return task_->done();
+    if (cluster == nullptr || (cluster->deleting && !cluster->ready())) return release();  // E-17
+    if (!cluster->ready()) return task_->done();
+    delete_next();
+  }
+
+  void delete_next() {
+    if (index_ == manifests_.size()) return release();
+    manifest_ = manifests_[index_++];
+    served_ = served_kind(task_->state(), manifest_["apiVersion"].as_string(), manifest_["kind"].as_string());
+    // A definition can have gone here and still be in the member, with the objects that came from here.
+    if (!served_) served_ = served_by(task_->state().value_of({type::kCluster, "", cluster_}), manifest_);
+    if (!served_) return delete_next();
+    send("GET", path(), {}, [this](const MemberResponse& response) {
+      if (response.status == 404) return delete_next();
+      if (!good(response)) return give_up(refused(response, manifest_));
+      take_away(response.body);
+    });
+  }
+
+  void take_away(const Value& observed) {
+    if (label_of(observed, label::kManaged) != "true") return delete_next();  // E-18: not ours
+    if (written_later(observed, manifest_, revision_)) return stale(observed);
+    if (work_["spec"]["preserveResourcesOnDeletion"].as_bool()) {
+      return send("PUT", path(), preserved(observed), [this](const MemberResponse& response) {
+        // Gone meanwhile: nothing is left to preserve. (Upstream never finishes then.)
+        if (good(response) || response.status == 404) return delete_next();
+        give_up(refused(response, manifest_));
+      });
+    }
+    Value options = Value::object({{"kind", "DeleteOptions"},
+                                   {"apiVersion", "v1"},
+                                   {"propagationPolicy", "Background"},
+                                   {"preconditions", Value::object({{"uid", observed["metadata"]["uid"]}})}});
+    send("DELETE", path(), std::move(options), [this](const MemberResponse& response) {
+      if (good(response) || response.status == 404) return delete_next();
+      give_up(refused(response, manifest_));
+    });
+  }
+
+  void release() {
+    Value without = work_;
+    Value::Array& finalizers = without.edit("metadata").edit("finalizers").edit_items();
+    std::erase_if(finalizers, [](const Value& one) { return one.as_string() == finalizer::kWork; });
+    if (finalizers.empty()) return observe({WorkRemoved{key_}});
+    observe({ObjectUpdated{key_, std::move(without)}});
+  }
+
+  // --- shared ------------------------------------------------------------------------------------------------------
+
+  std::string manifest_ns() const { return manifest_["metadata"]["namespace"].str(); }
+  std::string path() const { return served_->path(manifest_ns(), manifest_["metadata"]["name"].as_string()); }
+
+  template <class Then>
+  void send(const char* method, std::string request_path, Value body, Then then) {
+    MemberRequest request;
+    request.method = method;
+    request.path = std::move(request_path);
+    request.body = std::move(body);
+    members_.request(cluster_, std::move(request), [self = shared_from_this(), then](Result<MemberResponse> response) {
+      if (response) return then(response.value());
+      deleting(self->work_) ? self->give_up(response.error()) : self->failed(response.error());
+    });
+  }
+
+  void give_up(const Error& error) { task_->retry(error.context(to_string(key_))); }
+
+  /// Somebody has already acted upon a newer revision than the one this step began with.
+  void stale(const Value& observed) {
+    task_->retry({ErrorCode::kConflict, to_string(key_) + ": the member's object was written from revision " +
+                                            std::string{annotation_of(observed, annotation::kRevision)} +
+                                            ", this step began at " + std::to_string(revision_.value)});
+  }
+
+  /// E-3. A Work begins with the condition (decide.cc); here it flips.
+  void note_dispatching(bool suspended) {
+    Value noted = work_;
+    Value::Array& conditions = noted.edit("status").edit("conditions").edit_items();
+    std::erase_if(conditions, [](const Value& one) { return one["type"].as_string() == "Dispatching"; });
+    conditions.push_back(dispatching_condition(suspended, task_->now()));
+    Decision seen{{StatusUpdated{key_, std::move(noted)}}, {{key_, revision_}}};
+    task_->append_observation(std::move(seen), [task = task_](Result<Revision> appended) {
+      appended ? task->done(Millis{1}) : task->retry(appended.error());
+    });
+  }
+
+  void note_limited(bool limited) {
+    Value noted = work_;
+    set_condition(noted, kRevertsLimited, limited ? "True" : "False", limited ? "ChangedRepeatedly" : "LeftAlone",
+                  limited ? "the object is changed or deleted in cluster " + cluster_ +
+                                " by others again and again; it is restored after growing pauses of up to " +
+                                std::to_string(Reverts::kLongestPause.value / 60'000) + " minutes while that lasts"
+                          : "the object has been left alone in cluster " + cluster_ + " for " +
+                                std::to_string(Reverts::kCalm.value / 60'000) + " minutes",
+                  task_->now());
+    Decision seen{{StatusUpdated{key_, std::move(noted)}}, {{key_, revision_}}};
+    task_->append_observation(std::move(seen), [task = task_](Result<Revision> appended) {
+      appended ? task->done(Millis{1}) : task->retry(appended.error());
+    });
+  }
+
+  void observe(std::vector<Event> events) {
+    // Refused as outdated: the change that made it so has woken the key, and retry() looks again at once.
+    task_->append_observation({std::move(events), {}}, [task = task_](Result<Revision> appended) {
+      appended ? task->done() : task->retry(appended.error());
+    });
+  }
+
+  const TaskPtr task_;
+  Members& members_;
+  const Open open_;  // a copy: an answer may come when the service is gone
+  const ReportsPtr reports_;
+  const RevertsPtr reverts_;
+  Asker* const asker_;
+  const ObjectKey key_;
+  const std::string cluster_;
+  const Value work_;         // as this step found it
+  const Revision revision_;  // of it
+  const Value manifests_;
+  size_t index_ = 0;
+  size_t succeeded_ = 0;
+  int conflicts_ = 0;
+  std::string errors_;
+  // Of the manifest at hand:
+  Value manifest_;
+  Value desired_;
+  std::string hash_;
+  std::optional<Served> served_;
+};
+
+}  // namespace
+
+bool doubtful(const Value& work) {
+  const Value* statuses = work["status"].find("manifestStatuses");
+  if (statuses == nullptr || !applied(work)) return false;
+  return statuses->size() == 0 || std::ranges::any_of(statuses->items(), [](const Value& one) {
+           return one["health"].as_string() == "Unknown";
+         });
+}
+
+bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
+
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
+                const RevertsPtr& reverts, Asker* asker) {
+  std::make_shared<Step>(task, members, open, reports, reverts, asker)->start();
+}
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,288 @@
+#include "services/roles/dispatcher/decide.h"
+
+#include <algorithm>
+#include <set>
+
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/bound_template.h"
+#include "events/state/served.h"
+#include "events/state/skipped.h"
+#include "events/state/work.h"
+#include "services/roles/dispatcher/authority.h"
+#include "services/roles/dispatcher/outcome.h"
+#include "services/roles/dispatcher/overrides/overrides.h"
+#include "services/roles/dispatcher/render.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+/// New Works can be put there: the cluster stays, and its execution space exists and stays too.
+bool open_for_works(const State& state, const std::string& cluster) {
+  const Cluster* known = state.cluster(cluster);
+  if (known == nullptr || known->deleting) return false;
+  const Object* space = state.find({type::kNamespace, "", execution_space(cluster)});
+  return space != nullptr && !deleting(space->value);
+}
+
+/// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25).
+template <class Render>
+void put_work(const State& state, const ObjectKey& work, const std::string& summary, std::vector<std::string> steps,
+              Render render, UtcMillis now, Decision& decision) {
+  const Object* present = state.find(work);
+  const Value& before = present == nullptr ? state.value_of(work) : present->value;
+  if (deleting(before)) return;
+  Value rendered = render(before);
+  if (rendered == before) return;
+  if (present == nullptr) {
+    // E-3: true from the beginning, and so said with it. What follows later is said when it flips (apply_work.cc).
+    const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
+    rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
+  }
+  Explanation why;
+  why.summary = summary;
+  why.steps = std::move(steps);
+  why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
+  decision.events.push_back(WorkRendered{work, std::move(rendered), std::move(why)});
+  decision.expects.push_back({work, present == nullptr ? Revision{} : present->revision});
+}
+
+std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
+  std::vector<ObjectKey> works;
+  if (binding.permanent_id.empty()) return works;
+  const char* key = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  for (const ObjectKey& one : state.labelled(key, binding.permanent_id)) {
+    if (one.type == type::kWork && rendered_for(state.value_of(one), binding.key)) works.push_back(one);
+  }
+  return works;
+}
+
+void delete_work(const State& state, const ObjectKey& work, Decision& decision) {
+  const Object* object = state.find(work);
+  if (object == nullptr || deleting(object->value)) return;
+  decision.events.push_back(DeletionRequested{.object = work});
+  decision.expects.push_back({work, object->revision});
+}
+
+/// B-5: spec.clusters, then clusters that appear only in requiredBy.
+std::vector<Target> targets_of(const Value& spec) {
+  std::vector<Target> targets;
+  const auto add = [&](const Value& clusters) {
+    for (const Value& one : clusters.items()) {
+      const std::string name = one["name"].str();
+      if (std::ranges::find(targets, name, &Target::cluster) == targets.end()) {
+        targets.push_back({name, one["replicas"].as_int()});
+      }
+    }
+  };
+  add(spec["clusters"]);
+  for (const Value& required : spec["requiredBy"].items()) add(required["clusters"]);
+  return targets;
+}
+
+bool directly_purged(const Value& task) { return task["purgeMode"].as_string() == "Directly"; }
+
+/// B-24.
+bool suspended_on(const Value& suspension, const std::string& cluster) {
+  if (suspension["dispatching"].as_bool()) return true;
+  return std::ranges::any_of(suspension["dispatchingOnClusters"]["clusterNames"].items(),
+                             [&](const Value& one) { return one.as_string() == cluster; });
+}
+
+/// B-7: the Works are told to go; the binding does not wait for them.
+Decision take_back(const State& state, const ObjectKey& key, const Object& object, const Binding& binding) {
+  Decision decision;
+  for (const ObjectKey& work : works_of(state, binding)) delete_work(state, work, decision);
+  const char* ours = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
+  if (has_finalizer(object.value, ours)) {
+    Value released = object.value;
+    std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
+                  [&](const Value& one) { return one.as_string() == ours; });
+    decision.events.push_back(ObjectUpdated{key, std::move(released)});
+    decision.expects.push_back({key, object.revision});
+  }
+  return decision;
+}
+
+/// The manifest of one target, made from the template `object`, with what the Work is to say of its overrides.
+Result<Value> overridden(const Overrides& overrides, const Value& object, Value manifest, const Cluster& cluster,
+                         Source& source, std::vector<std::string>& steps) {
+  SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster));
+  if (!result.applied_cluster.is_null()) source.applied_cluster_overrides = to_json(result.applied_cluster);
+  if (!result.applied_namespaced.is_null()) source.applied_overrides = to_json(result.applied_namespaced);
+  steps = std::move(result.steps);
+  SHIPLOG_TRY(check_authority(object, result.manifest));  // interpreters make manifests too
+  return pruned(std::move(result.manifest));
+}
+
+/// What the manifest is called names its Work (B-26).
+ObjectKey work_of(const Value& manifest, const std::string& cluster) {
+  return {type::kWork, execution_space(cluster),
+          work_name(manifest["kind"].as_string(), manifest["metadata"]["namespace"].as_string(),
+                    manifest["metadata"]["name"].as_string())};
+}
+
+/// Names of Works are hashes: one that another binding rendered is not replaced. One that is not rendered any more by
+/// the binding that it names is free.
+bool belongs_to_another(const State& state, const Value& work, const Binding& binding) {
+  if (work.is_null() || rendered_for(work, binding.key)) return false;
+  for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+    const auto id = label_of(work, label);
+    if (id.empty()) continue;
+    for (const ObjectKey& one : state.labelled(label, id)) {
+      if (one.type != type::kWork && one != binding.key && rendered_for(work, one)) return true;
+    }
+  }
+  return false;
+}
+
+/// A Work of an earlier build, which let overrides rename the manifest. Here a binding has one Work a cluster.
+void delete_former(const State& state, const std::vector<ObjectKey>& present, const ObjectKey& work,
+                   Decision& decision) {
+  for (const ObjectKey& one : present) {
+    if (one.ns == work.ns && one.name != work.name) delete_work(state, one, decision);
+  }
+}
+
+void render_targets(const State& state, const Object& object, const Binding& binding, const ObjectKey& source_key,
+                    const std::vector<ObjectKey>& present, UtcMillis now, Decision& decision, Outcome& outcome) {
+  const std::vector<Target> targets = targets_of(object.value["spec"]);
+  const Value& source_object = state.value_of(source_key);
+  const Overrides overrides{state, source_key, source_object};
+  for (const Target& target : targets) {
+    const Cluster* cluster = state.cluster(target.cluster);
+    if (cluster == nullptr) continue;
+    Source source{binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId,
+                  binding.permanent_id,
+                  binding.key.ns,
+                  binding.key.name,
+                  binding.cluster_scoped(),
+                  "",
+                  "",
+                  ""};
+    std::vector<std::string> steps;
+    const auto rendered = [&]() -> Result<Value> {
+      SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
+      return overridden(overrides, source_object, std::move(scaled), *cluster, source, steps);
+    };
+    auto manifest = rendered();
+    if (!manifest) {
+      outcome.failed(target.cluster, manifest.error());
+      continue;
+    }
+    source.conflict_resolution = conflict_resolution(manifest.value(), binding);
+    const ObjectKey work = work_of(manifest.value(), target.cluster);
+    if (belongs_to_another(state, state.value_of(work), binding)) {
+      outcome.failed(target.cluster, Error{ErrorCode::kConflict, to_string(work) + " belongs to another binding"});
+      continue;
+    }
+    if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
+    std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
+    if (binding.divisible()) summary += " with " + std::to_string(target.replicas) + " replicas";
+    const auto render = [&](const Value& before) {
+      return work_around(std::move(manifest).value(), work, source_object, source,
+                         suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
+    };
+    put_work(state, work, summary, std::move(steps), render, now, decision);
+    delete_former(state, present, work, decision);
+  }
+}
+
+Result<std::optional<Decision>> decide_binding(const State& state, const ObjectKey& key, const Object& object,
+                                               UtcMillis now) {
+  const Binding binding = binding_from(key, object.value);
+  const auto non_empty = [](Decision decision) {
+    return decision.events.empty() ? std::optional<Decision>{} : std::optional<Decision>{std::move(decision)};
+  };
+  if (binding.deleting) return non_empty(take_back(state, key, object, binding));
+  // Works are found by this label (B-3); the API gives it to every binding.
+  if (binding.permanent_id.empty()) return std::nullopt;
+
+  // B-4: an evicting cluster keeps its Work, unless it is purged directly.
+  const Value& spec = object.value["spec"];
+  std::set<std::string> wanted;
+  std::set<std::string> purged;
+  for (const Target& target : targets_of(spec)) wanted.insert(target.cluster);
+  for (const Value& task : spec["gracefulEvictionTasks"].items()) {
+    (directly_purged(task) ? purged : wanted).insert(task["fromCluster"].str());
+  }
+  Decision decision;
+  bool purging = false;
+  const std::vector<ObjectKey> present = works_of(state, binding);
+  for (const ObjectKey& work : present) {
+    const std::string cluster = cluster_of_space(work.ns);
+    if (!wanted.contains(cluster)) delete_work(state, work, decision);
+    purging = purging || purged.contains(cluster);
+  }
+  if (purging) return non_empty(std::move(decision));  // B-2: nothing new anywhere before the old cluster is clean
+
+  Outcome outcome{key};
+  const auto bound = bound_template(state, key, spec["resource"]);
+  if (!bound) {
+    for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, bound.error());
+    outcome.report(object, decision);
+    return non_empty(std::move(decision));
+  }
+  const ObjectKey source_key = bound.value().value_or(ObjectKey{});
+  const Value& source_object = state.value_of(source_key);
+  // A binding of an object that was deleted and made anew is on its way out, too (D-30).
+  const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
+  if (source_object.is_null() || another) return non_empty(std::move(decision));
+  render_targets(state, object, binding, source_key, present, now, decision, outcome);
+  // An eviction waits until the remaining targets are what the placement wants: others need not be told.
+  const bool evicting = spec["gracefulEvictionTasks"].size() > 0 && state.fold_version() >= 4;
+  outcome.report(object, decision, evicting ? binding.generation : 0);
+  return outcome.concluded(std::move(decision));
+}
+
+std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,
+                                                UtcMillis now) {
+  if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return std::nullopt;
+  const Overrides overrides{state, key, object.value};
+  Decision decision;
+  Outcome outcome{key};
+  for (const auto& [name, cluster] : state.clusters()) {
+    Source source{"", "", "", "", false, "", "", ""};
+    std::vector<std::string> steps;
+    auto manifest = overridden(overrides, object.value, object.value, cluster, source, steps);
+    if (!manifest) {
+      outcome.failed(name, manifest.error());
+      continue;
+    }
+    // No policy selects a Namespace here, so only its own annotation can let it take over one that exists.
+    source.conflict_resolution = conflict_resolution(manifest.value(), Binding{});
+    const ObjectKey work{type::kWork, execution_space(name), work_name("Namespace", "", key.name)};
+    if (state.find(work) == nullptr && !open_for_works(state, name)) continue;
+    const auto render = [&](const Value& before) {
+      Value rendered = work_around(std::move(manifest).value(), work, object.value, source, false, false, before);
+      const Value owner = Value::object({{"apiVersion", "v1"},
+                                         {"kind", "Namespace"},
+                                         {"name", key.name},
+                                         {"uid", uid_of(object.value)},
+                                         {"controller", true},
+                                         {"blockOwnerDeletion", true}});
+      rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
+      return rendered;
+    };
+    put_work(state, work, "rendered Namespace " + key.name + " for " + name, std::move(steps), render, now, decision);
+  }
+  outcome.report(object, decision);
+  if (decision.events.empty()) return std::nullopt;
+  return decision;
+}
+
+}  // namespace
+
+bool synced_namespace(const FleetOptions& options, const Value& ns) { return not_synced_because(options, ns).empty(); }
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return std::optional<Decision>{};
+  if (key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding) {
+    return decide_binding(state, key, *object, now);
+  }
+  if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object, now);
+  return std::optional<Decision>{};
+}
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,71 @@
+#include "services/roles/dispatcher/outcome.h"
+
+#include <algorithm>
+
+#include "events/state/answers.h"
+#include "events/state/work.h"
+
+namespace shiplog::dispatcher {
+
+void Outcome::failed(const std::string& cluster, const Error& error) {
+  if (!error.questions.empty()) {
+    waiting_.message = error.message;
+    bool tried = false;
+    for (const QuestionPtr& question : error.questions) {
+      tried = tried || !question->failure.empty();
+      // Targets with the same number of replicas ask the same.
+      const bool known = std::ranges::any_of(waiting_.questions, [&](const QuestionPtr& one) {
+        return one->operation == question->operation && one->basis == question->basis &&
+               one->qualifier == question->qualifier;
+      });
+      if (!known) waiting_.questions.push_back(question);
+    }
+    if (!tried) return;
+  }
+  ClusterExplanation failure;
+  failure.cluster = cluster;
+  failure.verdicts = {{"Override", false, error.message}};
+  failures_.push_back(std::move(failure));
+}
+
+void Outcome::report(const Object& object, Decision& decision, int64_t generation) const {
+  const Value& condition = condition_of(object.value, kWorksSyncedCondition);
+  WorksSynced synced{source_, failures_.empty(), failures_.empty() ? "SyncWorkSucceed" : "SyncWorkFailed", "", {}};
+  if (synced.succeeded) {
+    if (!waiting_.questions.empty()) return;  // nobody knows yet
+    // Success is recorded after a failure, and for who waits for this generation.
+    const bool failed_before = condition["status"].as_string() == "False";
+    const bool confirmed = generation == 0 || condition["observedGeneration"].as_int() == generation;
+    if (!failed_before && confirmed) return;
+    synced.generation = generation;
+    const bool cluster_scoped = source_.ns.empty();
+    synced.message = source_.type == type::kNamespace
+                         ? "Sync work of Namespace(" + source_.name + ") successful."
+                         : std::string{"Sync work of "} +
+                               (cluster_scoped ? "ClusterResourceBinding(" : "ResourceBinding(") +
+                               (cluster_scoped ? "" : source_.ns + "/") + source_.name + ") successful.";
+    synced.why.summary =
+        failed_before ? "every target is rendered again" : "every target is rendered: an eviction waits for them";
+  } else {
+    for (const ClusterExplanation& one : failures_) {
+      synced.message += (synced.message.empty() ? "" : "; ") + one.verdicts.front().reason;
+    }
+    if (condition["status"].as_string() == "False" && condition["message"].as_string() == synced.message) return;
+    synced.why.summary = "not rendered for " + std::to_string(failures_.size()) + " of the targets";
+    synced.why.clusters = failures_;
+    std::ranges::sort(synced.why.clusters, {}, &ClusterExplanation::cluster);
+  }
+  decision.events.push_back(std::move(synced));
+  if (decision.expects.empty()) decision.expects.push_back({source_, object.revision});
+}
+
+Result<std::optional<Decision>> Outcome::concluded(Decision decision) const {
+  // Which results of scripts are known here and now is no part of the state, so no decision may follow from it.
+  if (std::ranges::any_of(waiting_.questions, [](const QuestionPtr& one) { return one->script; })) return waiting_;
+  if (decision.events.empty() && !waiting_.questions.empty()) return waiting_;
+  if (decision.events.empty()) return std::optional<Decision>{};
+  decision.unfinished = !waiting_.questions.empty();
+  return std::optional{std::move(decision)};
+}
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,135 @@
+#include "services/roles/dispatcher/render.h"
+
+#include <algorithm>
+#include <set>
+
+#include "events/base/hash.h"
+#include "events/state/work.h"
+#include "services/interpreter/interpreter.h"
+
+namespace shiplog::dispatcher {
+namespace {
+
+constexpr const char* kAppliedClusterOverrides = "policy.karmada.io/applied-cluster-overrides";
+constexpr const char* kAppliedOverrides = "policy.karmada.io/applied-overrides";
+
+/// A UUID for the Work. Upstream draws it; here it follows from what the Work is, so that rendering stays repeatable.
+std::string work_id(const ObjectKey& work, const Source& source) {
+  const Hash128 hash = siphash128(to_string(work) + "\n" + source.label_value);
+  EntryId id;
+  for (size_t i = 0; i < 8; ++i) {
+    id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
+    id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
+  }
+  return uid_from(id, 0);
+}
+
+void add_all(Value& into, const Value& members) {
+  for (const auto& member : members.members()) into.set(member.key(), member.value);
+}
+
+Value binding_reference(const Source& source) {
+  Value annotations = Value::object();
+  if (source.binding_name.empty()) return annotations;
+  if (source.cluster_binding) {
+    annotations.set(annotation::kClusterBindingName, source.binding_name);
+  } else {
+    annotations.set(annotation::kBindingNamespace, source.binding_ns);
+    annotations.set(annotation::kBindingName, source.binding_name);
+  }
+  return annotations;
+}
+
+}  // namespace
+
+Result<Value> revised(const State& state, const Value& object, const Binding& binding,
+                      const std::vector<Target>& targets, const Target& target, UtcMillis now) {
+  if (!binding.divisible()) return object;  // several components go as the template has them
+  SHIPLOG_TRY(auto scaled, interpreter::revise_replica(state, object, target.replicas, now));
+  Value manifest = scaled ? std::move(*scaled) : object;
+
+  const Value& completions = manifest["spec"]["completions"];
+  const bool divided =
+      binding.placement["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided" && binding.replicas > 0;
+  if (binding.kind != "Job" || !divided || completions.is_null()) return manifest;
+  if (std::ranges::all_of(targets, [](const Target& one) { return one.replicas == 0; })) return manifest;
+  for (const Target& share : divide(completions.as_int(), targets, uid_of(object))) {
+    if (share.cluster == target.cluster) manifest.edit("spec").set("completions", share.replicas);
+  }
+  return manifest;
+}
+
+std::string conflict_resolution(const Value& manifest, const Binding& binding) {
+  const auto own = annotation_of(manifest, annotation::kConflictResolution);
+  if (own == "overwrite" || own == "abort") return std::string{own};
+  return binding.conflict_resolution == "Overwrite" ? "overwrite" : "abort";
+}
+
+Value dispatching_condition(bool suspended, UtcMillis since) {
+  return Value::object({{"type", "Dispatching"},
+                        {"status", suspended ? "False" : "True"},
+                        {"reason", suspended ? "SuspendDispatching" : "Dispatching"},
+                        {"message", suspended ? "Work dispatching is in a suspended state."
+                                              : "Work is being dispatched to member clusters."},
+                        {"lastTransitionTime", rfc3339(since)}});
+}
+
+Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
+                  bool preserve, const Value& before) {
+  const auto old_id = label_of(before, label::kWorkId);
+  const std::string id = old_id.empty() ? work_id(work, source) : std::string{old_id};
+
+  // Neither template nor override says which binding the manifest belongs to.
+  Value labels = manifest["metadata"]["labels"];
+  for (const char* key : {label::kBindingId, label::kClusterBindingId}) labels.erase(key);
+  if (!source.label_key.empty()) labels.set(source.label_key, source.label_value);
+  labels.set(label::kManaged, "true");
+  labels.set(label::kWorkId, id);
+  Value annotations = manifest["metadata"]["annotations"];
+  for (const char* key : {annotation::kBindingNamespace, annotation::kBindingName, annotation::kClusterBindingName}) {
+    annotations.erase(key);
+  }
+  add_all(annotations, binding_reference(source));
+  const int64_t generation = object["metadata"]["generation"].as_int();
+  if (generation > 0) annotations.set(annotation::kTemplateGeneration, std::to_string(generation));
+  annotations.set(annotation::kTemplateUid, uid_of(object));
+  annotations.set(annotation::kWorkName, work.name);
+  annotations.set(annotation::kWorkNamespace, work.ns);
+  annotations.set(annotation::kConflictResolution, source.conflict_resolution);
+  manifest.edit("metadata").set("labels", std::move(labels));
+  manifest.edit("metadata").set("annotations", std::move(annotations));
+  record_managed_keys(manifest);
+
+  Value work_labels = before["metadata"]["labels"];
+  if (!source.label_key.empty()) work_labels.set(source.label_key, source.label_value);
+  work_labels.set(label::kWorkId, id);
+  Value work_annotations = before["metadata"]["annotations"];
+  if (work_annotations.is_null()) work_annotations = Value::object();
+  add_all(work_annotations, binding_reference(source));
+  work_annotations.set(annotation::kConflictResolution, source.conflict_resolution);
+  // When none applies any more the old ones stay, as upstream (B-21).
+  if (!source.applied_cluster_overrides.empty()) {
+    work_annotations.set(kAppliedClusterOverrides, source.applied_cluster_overrides);
+  }
+  if (!source.applied_overrides.empty()) work_annotations.set(kAppliedOverrides, source.applied_overrides);
+  std::set<std::string> finalizers{finalizer::kWork};
+  for (const Value& one : before["metadata"]["finalizers"].items()) finalizers.insert(one.str());
+  Value sorted = Value::array();
+  for (const std::string& one : finalizers) sorted.push_back(one);
+
+  Value rendered = before;
+  rendered.set("apiVersion", "work.karmada.io/v1alpha1");
+  rendered.set("kind", "Work");
+  Value& head = rendered.edit("metadata");
+  head.set("name", work.name);
+  head.set("namespace", work.ns);
+  head.set("labels", std::move(work_labels));
+  head.set("annotations", std::move(work_annotations));
+  head.set("finalizers", std::move(sorted));
+  rendered.set("spec", Value::object({{"suspendDispatching", suspended},
+                                      {"preserveResourcesOnDeletion", preserve},
+                                      {"workload", Value::object({{"manifests", Value::array({manifest})}})}}));
+  return rendered;
+}
+
+}  // namespace shiplog::dispatcher

@@ -1,0 +1,181 @@
+#include "services/roles/dispatcher/role.h"
+
+#include "events/state/drift.h"
+#include "events/state/policy_author.h"
+#include "events/state/work.h"
+#include "services/interpreter/customizations.h"
+#include "services/roles/dispatcher/apply_work.h"
+#include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/wake.h"
+
+namespace shiplog {
+namespace {
+
+using dispatcher::wants_dispatch;
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>& wake) {
+  for (const auto& [name, object] : state.objects(type)) wake.push_back({std::string{type}, name.ns, name.name});
+}
+
+class DispatcherRole final : public Role {
+ public:
+  DispatcherRole(Members& members, dispatcher::Open open, Asker* asker)
+      : members_{members}, open_{std::move(open)}, asker_{asker} {}
+
+  std::string_view name() const override { return "dispatcher"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const ObjectKey& key = change.object;
+    if (key.type == type::kWork) return on_work(state, change, wake);
+    if (is_binding(key)) {
+      // B-1: a change of the status alone does not count.
+      const auto generation = [](const Value& object) { return object["metadata"]["generation"].as_int(); };
+      if (!change.removed() &&
+          (change.created() || deleting(change.after) || generation(change.before) != generation(change.after))) {
+        wake.push_back(key);
+      }
+    } else if (key.type == type::kNamespace) {
+      if (!change.removed() && !deleting(change.after)) wake.push_back(key);
+      // A member is ready to get Works.
+      if (change.created() && !cluster_of_space(key.name).empty()) wake_rendered(state, wake);
+    } else if (key.type == kFleetOptionsType) {  // other namespaces are left out, or other overrides
+      wake_rendered(state, wake);
+    } else if (rbac::is_rbac(key.type)) {  // authors of overrides may read other objects now
+      if (state.options().checks_policy_authors()) wake_rendered(state, wake);
+    } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
+      dispatcher::wake_overridden(state, change, wake);
+    } else if (interpreter::interprets(key.type)) {
+      wake_reinterpreted(state, change, wake);
+    } else if (key.type == type::kCluster) {
+      dispatcher::wake_for_cluster(state, change, wake);
+      const auto ready = [](const Value& cluster) {
+        return condition_of(cluster, "Ready")["status"].as_string() == "True";
+      };
+      if (ready(change.before) != ready(change.after) || deleting(change.before) != deleting(change.after)) {
+        for (const auto& [name, work] : state.objects(type::kWork, execution_space(key.name))) {
+          if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    wake_rendered(state, wake);
+    for (const auto& [name, work] : state.objects(type::kWork)) {
+      if (wants_dispatch(work.value) || reverts_limited(work.value)) wake.push_back({type::kWork, name.ns, name.name});
+    }
+  }
+
+  /// Answers of members that still arrive go to the old ones, whose tasks are void.
+  void on_stop() override {
+    reports_ = std::make_shared<dispatcher::Reports>();
+    reverts_ = std::make_shared<dispatcher::Reverts>();
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (task->key().type == type::kWork)
+      return dispatcher::apply_work(task, members_, open_, reports_, reverts_, asker_);
+    decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce, asker_);
+  }
+
+ private:
+  /// All that Works are rendered from.
+  static void wake_rendered(const State& state, std::vector<ObjectKey>& wake) {
+    wake_all(state, type::kNamespace, wake);
+    wake_all(state, type::kResourceBinding, wake);
+    wake_all(state, type::kClusterResourceBinding, wake);
+  }
+
+  /// What a kind's manifests say of replicas, and what members keep, may be told differently now.
+  static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
+      for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+        for (const auto& [name, binding] : state.objects(type)) {
+          const Value& resource = binding.value["spec"]["resource"];
+          if (resource["apiVersion"].as_string() != api_version || resource["kind"].as_string() != kind) continue;
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void on_work(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& before = change.before;
+    const Value& after = change.after;
+    if (change.removed() || before["spec"] != after["spec"]) {
+      // Its binding may want it back, or wait for it to be gone (B-25), or somebody has edited it.
+      for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+        const auto id = label_of(change.latest(), label);
+        if (id.empty() || change.created()) continue;
+        for (const ObjectKey& key : state.labelled(label, id)) {
+          if (is_binding(key)) wake.push_back(key);
+        }
+      }
+    }
+    if (change.removed()) {
+      reverts_->forget(change.object);
+      wake_successor(change.before, wake);
+      return wake_owner(change, wake);
+    }
+    // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
+    const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
+    const bool limited_again = reverts_limited(after) && applied(after) && !applied(before);
+    if (began || limited_again || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) {
+      wake.push_back(change.object);
+    }
+    // Whatever the member's answer: those that waited for it go next.
+    const auto answer = [](const Value& work) { return condition_of(work, "Applied")["status"].as_string(); };
+    if (dispatcher_namespace(after) && answer(after) != answer(before)) wake_tenants(state, change, wake);
+  }
+
+  /// A binding that was deleted and made anew waits for a Work of its predecessor, which carries another id, but the
+  /// same name (B-25).
+  static void wake_successor(const Value& work, std::vector<ObjectKey>& wake) {
+    const auto in = annotation_of(work, annotation::kBindingNamespace);
+    const auto name = annotation_of(work, annotation::kBindingName);
+    const auto cluster_name = annotation_of(work, annotation::kClusterBindingName);
+    if (!name.empty()) wake.push_back({type::kResourceBinding, std::string{in}, std::string{name}});
+    if (!cluster_name.empty()) wake.push_back({type::kClusterResourceBinding, "", std::string{cluster_name}});
+  }
+
+  /// B-27: a namespace's Work that is gone may be wanted back.
+  static void wake_owner(const Change& change, std::vector<ObjectKey>& wake) {
+    for (const Value& owner : change.before["metadata"]["ownerReferences"].items()) {
+      if (owner["kind"].as_string() == "Namespace") wake.push_back({type::kNamespace, "", owner["name"].str()});
+    }
+  }
+
+  static bool dispatcher_namespace(const Value& work) {
+    return work["spec"]["workload"]["manifests"][0]["kind"].as_string() == "Namespace";
+  }
+
+  /// The Works that waited for this namespace.
+  static void wake_tenants(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& ns = change.after["spec"]["workload"]["manifests"][0]["metadata"]["name"];
+    for (const auto& [name, work] : state.objects(type::kWork, change.object.ns)) {
+      const Value& manifest = work.value["spec"]["workload"]["manifests"][0];
+      if (manifest["metadata"]["namespace"] == ns && wants_dispatch(work.value)) {
+        wake.push_back({type::kWork, name.ns, name.name});
+      }
+    }
+  }
+
+  Members& members_;
+  const dispatcher::Open open_;
+  Asker* const asker_;
+  dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
+  dispatcher::RevertsPtr reverts_ = std::make_shared<dispatcher::Reverts>();
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_dispatcher_role(Members& members, std::function<Result<Value>(const Value& manifest)> open,
+                                           Asker* asker) {
+  return std::make_unique<DispatcherRole>(members, std::move(open), asker);
+}
+
+}  // namespace shiplog

@@ -1,0 +1,584 @@
+#include "services/roles/dispatcher/role.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/state/work.h"
+#include "services/interpreter/customizations.h"
+#include "services/roles/dispatcher/member_object.h"
+#include "tests/support/fake_task.h"
+#include "tests/support/stage.h"
+
+namespace shiplog {
+namespace {
+
+using namespace testing;
+
+class Dispatcher : public ::testing::Test {
+ protected:
+  Dispatcher() {
+    for (const char* name : {"m1", "m2"}) {
+      stage.put(cluster_key(name), cluster_object(name));
+      stage.put({type::kNamespace, "", execution_space(name)}, namespace_object(execution_space(name)));
+      stage.members().member(name);
+      ready(name, "True");
+    }
+    stage.add(make_dispatcher_role(stage.members()));
+  }
+
+  void ready(const std::string& cluster, const std::string& status) {
+    stage.write({ClusterConditionChanged{cluster_key(cluster), "Ready", status, "ClusterReady", ""}});
+  }
+  void place(const std::string& type, const Value& object, const std::vector<Target>& targets) {
+    stage.put({type, object["metadata"]["namespace"].str(), object["metadata"]["name"].str()}, object);
+    const Value made = binding(object, targets);
+    stage.put(testing::binding_key(made), made);
+    stage.run(Millis{5000});
+  }
+  const Value& applied_condition(const std::string& cluster, const Value& object) {
+    return condition_of(stage.state().value_of(work_key(cluster, object)), "Applied");
+  }
+  const Value& on_member(const std::string& cluster, const ObjectKey& key) {
+    return stage.members().member(cluster).find(key);
+  }
+
+  Stage stage;
+  const Value web = deployment("default", "web", 3);
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+};
+
+TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
+  place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
+  EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{1});
+  EXPECT_EQ(on_member("m2", web_key)["spec"]["replicas"], Value{2});
+  EXPECT_EQ(label_of(on_member("m1", web_key), "karmada.io/managed"), "true");
+  EXPECT_EQ(applied_condition("m1", web)["status"], "True");
+  EXPECT_EQ(applied_condition("m1", web)["reason"], "AppliedSuccessful");
+  EXPECT_EQ(applied_condition("m1", web)["message"], "Manifest has been successfully applied");
+  EXPECT_EQ(stage.count<WorkApplied>(), 2U);
+  EXPECT_EQ(stage.members().log.size(), 2U) << "one request each, and none afterwards";
+}
+
+TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
+  place("deployments.apps", web, {{"m1", 1}});
+  Value there = on_member("m1", web_key);
+  there.edit("metadata").edit("labels").set("members-own", "kept");
+  there.edit("metadata").set("finalizers", Value::array({"example.com/mine"}));
+  stage.members().member("m1").put(web_key, there);
+  place("deployments.apps", web, {{"m1", 7}});
+  EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{7});
+  EXPECT_EQ(label_of(on_member("m1", web_key), "members-own"), "kept");
+  EXPECT_TRUE(has_finalizer(on_member("m1", web_key), "example.com/mine"));
+  EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
+}
+
+TEST_F(Dispatcher, KeysNoLongerWantedAreTakenBack_E_13) {
+  Value labelled = map;
+  labelled.edit("metadata").edit("labels").set("colour", "blue");
+  place("configmaps", labelled, {{"m1", 0}});
+  EXPECT_EQ(label_of(on_member("m1", map_key), "colour"), "blue");
+  stage.put(map_key, map);
+  Value touched = binding(map, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key)["metadata"]["labels"].contains("colour"));
+}
+
+TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "theirs");
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  EXPECT_EQ(applied_condition("m1", map)["reason"], "AppliedFailed");
+  EXPECT_EQ(
+      applied_condition("m1", map)["message"],
+      "Failed to apply all manifests (0/1): resource(kind=ConfigMap, default/settings) already exists in the cluster "
+      "m1 and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource");
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 1U) << "said once, however often it is tried";
+}
+
+TEST_F(Dispatcher, AdoptsWhenToldToOverwrite_E_12) {
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
+  Value overwriting = map;
+  overwriting.edit("metadata").edit("annotations").set(annotation::kConflictResolution, "overwrite");
+  place("configmaps", overwriting, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+}
+
+TEST_F(Dispatcher, AdoptsWhatIsMarkedAsManaged_E_11) {
+  Value marked = config_map("default", "settings", "old");
+  marked.edit("metadata").edit("labels").set(label::kManaged, "true");
+  stage.members().member("m1").put(map_key, marked);
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+}
+
+TEST_F(Dispatcher, NamespaceComesFirst_B_27) {
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const Value shop_map = config_map("shop", "settings", "x");
+  place("configmaps", shop_map, {{"m1", 0}});
+  EXPECT_FALSE(on_member("m1", {"namespaces", "", "shop"}).is_null());
+  EXPECT_FALSE(on_member("m1", {"configmaps", "shop", "settings"}).is_null());
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
+}
+
+TEST_F(Dispatcher, ObjectsGoIntoANamespaceThatTheMemberAlreadyHas) {
+  const ObjectKey shop{"namespaces", "", "shop"};
+  stage.members().member("m1").put(shop, namespace_object("shop"));
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const Value shop_map = config_map("shop", "settings", "x");
+  place("configmaps", shop_map, {{"m1", 0}});
+  EXPECT_FALSE(on_member("m1", {"configmaps", "shop", "settings"}).is_null());
+  EXPECT_EQ(label_of(on_member("m1", shop), label::kManaged), "") << "the namespace itself stays the member's";
+  const Value& refused = applied_condition("m1", namespace_object("shop"));
+  EXPECT_EQ(refused["status"], "False");
+  EXPECT_NE(refused["message"].as_string().find("resource(kind=Namespace, shop) already exists in the cluster m1"),
+            std::string_view::npos);
+}
+
+TEST_F(Dispatcher, AnAnnotatedNamespaceIsTakenOver) {
+  const ObjectKey shop{"namespaces", "", "shop"};
+  Value theirs = namespace_object("shop");
+  theirs.edit("metadata").edit("labels").set("team", "blue");
+  stage.members().member("m1").put(shop, theirs);
+  Value ours = namespace_object("shop");
+  ours.edit("metadata").edit("annotations").set(annotation::kConflictResolution, "overwrite");
+  stage.put({type::kNamespace, "", "shop"}, ours);
+  stage.run(Millis{5000});
+  EXPECT_EQ(label_of(on_member("m1", shop), label::kManaged), "true");
+  EXPECT_EQ(label_of(on_member("m1", shop), "team"), "blue");
+  EXPECT_EQ(applied_condition("m1", ours)["status"], "True");
+}
+
+TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
+  ready("m1", "False");
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_TRUE(applied_condition("m1", map).is_null()) << "nothing is said while not ready (E-5)";
+  ready("m1", "True");
+  stage.run(Millis{100});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, SaysWhyAndTriesAgainWhenTheMemberCannotBeReached) {
+  stage.members().set_down("m1", true);
+  place("configmaps", map, {{"m1", 0}});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  stage.members().set_down("m1", false);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+}
+
+TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}});
+  made.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  const Value& work = stage.state().value_of(work_key("m1", map));
+  EXPECT_EQ(condition_of(work, "Dispatching")["reason"], "SuspendDispatching");
+  made.edit("spec").erase("suspension");
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+  EXPECT_EQ(condition_of(stage.state().value_of(work_key("m1", map)), "Dispatching")["status"], "True");
+}
+
+TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
+  place("configmaps", map, {{"m1", 0}, {"m2", 0}});
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_TRUE(on_member("m2", map_key).is_null());
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_EQ(stage.state().find({type::kResourceBinding, "default", "settings-configmap"}), nullptr);
+}
+
+TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().member("m1").put(map_key, config_map("default", "settings", "released"));
+  stage.write({DeletionRequested{.object = work_key("m1", map)}});
+  stage.run(Millis{20});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
+}
+
+TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  stage.write({DeletionRequested{.object = testing::binding_key(made)}});
+  stage.run(Millis{1000});
+  const Value& left = on_member("m1", map_key);
+  ASSERT_FALSE(left.is_null());
+  EXPECT_EQ(left["data"]["text"], "x");
+  EXPECT_FALSE(left["metadata"]["labels"].contains("karmada.io/managed"));
+  EXPECT_FALSE(left["metadata"]["annotations"].contains("work.karmada.io/name"));
+  EXPECT_FALSE(left["metadata"]["annotations"].contains("shiplog.io/revision"));
+  EXPECT_TRUE(left["metadata"]["annotations"].contains("work.karmada.io/conflict-resolution"));  // as upstream
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, WhatPreservationTakesOffDependsOnTheScope_E_19) {
+  const std::vector<std::string> claims = {"propagationpolicy.karmada.io", "clusterpropagationpolicy.karmada.io"};
+  const auto left = [&](const char* ns) {
+    Value object = Value::object({{"metadata", Value::object({{"name", "x"}})}});
+    Value& metadata = object.edit("metadata");
+    if (*ns != 0) metadata.set("namespace", ns);
+    for (const std::string& claim : claims) {
+      metadata.edit("labels").set(claim + "/permanent-id", "id");
+      metadata.edit("annotations").set(claim + "/name", "p");
+    }
+    for (const char* key : {"resourcebinding.karmada.io/permanent-id", "work.karmada.io/permanent-id",
+                            "karmada.io/managed", "clusterresourcebinding.karmada.io/permanent-id"}) {
+      metadata.edit("labels").set(key, "true");
+    }
+    for (const char* key :
+         {"resourcetemplate.karmada.io/managed-annotations", "resourcetemplate.karmada.io/managed-labels",
+          "resourcebinding.karmada.io/namespace", "resourcebinding.karmada.io/name", "resourcetemplate.karmada.io/uid",
+          "resourcetemplate.karmada.io/generation", "work.karmada.io/name", "work.karmada.io/namespace",
+          "propagationpolicy.karmada.io/namespace", "clusterresourcebinding.karmada.io/name",
+          "work.karmada.io/conflict-resolution"}) {
+      metadata.edit("annotations").set(key, "x");
+    }
+    std::string keys;
+    const Value preserved = dispatcher::preserved(std::move(object));
+    for (const char* list : {"labels", "annotations"}) {
+      for (const auto& member : preserved["metadata"][list].members()) keys += std::string{member.key()} + " ";
+    }
+    return keys;
+  };
+  EXPECT_EQ(left("default"),
+            "clusterpropagationpolicy.karmada.io/permanent-id clusterresourcebinding.karmada.io/permanent-id "
+            "clusterpropagationpolicy.karmada.io/name clusterresourcebinding.karmada.io/name "
+            "work.karmada.io/conflict-resolution ")
+      << "as upstream";
+  EXPECT_EQ(left(""),
+            "clusterresourcebinding.karmada.io/permanent-id propagationpolicy.karmada.io/permanent-id "
+            "clusterresourcebinding.karmada.io/name propagationpolicy.karmada.io/name "
+            "propagationpolicy.karmada.io/namespace work.karmada.io/conflict-resolution ");
+}
+
+TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {
+  place("configmaps", map, {{"m1", 0}});
+  Value held = stage.state().value_of(cluster_key("m1"));
+  held.edit("metadata").set("finalizers", Value::array({finalizer::kCluster}));
+  stage.put(cluster_key("m1"), held);
+  ready("m1", "False");
+  stage.write({DeletionRequested{.object = work_key("m1", map)}});
+  stage.run(Millis{1000});
+  ASSERT_NE(stage.state().find(work_key("m1", map)), nullptr) << "not ready and staying: the Work stays";
+  stage.write({DeletionRequested{.object = cluster_key("m1")}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, RewritesWhatTheCollectorFoundGone) {
+  place("configmaps", map, {{"m1", 0}});
+  const Value seen = Value::array({Value::object({{"health", "Healthy"}})});
+  stage.write({WorkStatusObserved{work_key("m1", map), seen}});
+  stage.members().member("m1").erase(map_key);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null()) << "nobody has told yet";
+  stage.write({WorkStatusObserved{work_key("m1", map), Value::array()}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key).is_null());
+}
+
+TEST_F(Dispatcher, NeverReplacesWhatWasWrittenFromANewerRevision) {
+  place("configmaps", map, {{"m1", 0}});
+  Value newer = on_member("m1", map_key);
+  newer.edit("metadata").edit("annotations").set("shiplog.io/revision", "999999");
+  newer.edit("data").set("text", "from the future");
+  stage.members().member("m1").put(map_key, newer);
+  Value changed = config_map("default", "settings", "y");
+  stage.put(map_key, changed);
+  Value touched = binding(map, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{5000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "from the future");
+}
+
+TEST_F(Dispatcher, AStatusOfABindingWakesNothing_B_1) {
+  given::History history;
+  const auto service = make_dispatcher_role(stage.members());
+  Value made = binding(map, {{"m1", 0}});
+  const ObjectKey key = testing::binding_key(made);
+  history.put(key, made);
+  made = history.state().value_of(key);
+  made.edit("status").set("aggregatedStatus", Value::array({Value::object({{"clusterName", "m1"}})}));
+  EXPECT_EQ(given::woken(*service, history, {StatusUpdated{key, made}}), std::vector<ObjectKey>{});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  EXPECT_EQ(given::woken(*service, history, {ObjectUpdated{key, made}}), std::vector<ObjectKey>{key});
+  EXPECT_EQ(given::woken(*service, history, {DeletionRequested{key}}), std::vector<ObjectKey>{key});
+}
+
+TEST_F(Dispatcher, SuspensionStopsRepairButNotDeletion_E_4) {
+  place("configmaps", map, {{"m1", 0}});
+  Value made = stage.state().value_of(testing::binding_key(binding(map, {})));
+  made.edit("spec").edit("suspension").set("dispatching", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  stage.members().member("m1").erase(map_key);
+  stage.write({WorkStatusObserved{work_key("m1", map), Value::array()}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null()) << "what is gone is not made anew";
+  stage.members().member("m1").put(map_key, [&] {
+    Value there = config_map("default", "settings", "x");
+    there.edit("metadata").edit("labels").set(label::kManaged, "true");
+    return there;
+  }());
+  stage.write({DeletionRequested{.object = testing::binding_key(made)}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, AConflictIsTriedAgainInPlace_E_7) {
+  place("configmaps", map, {{"m1", 0}});
+  const auto somebody_writes_for = [&](int64_t millis) {
+    for (int64_t at = 0; at < millis; ++at) {
+      stage.after(Millis{at}, [&, at] {
+        Value there = on_member("m1", map_key);
+        there.edit("metadata").edit("annotations").set("somebody", std::to_string(at));
+        stage.members().member("m1").put(map_key, there);
+      });
+    }
+  };
+  const auto change = [&](const char* text) {
+    stage.put(map_key, config_map("default", "settings", text));
+    Value touched = binding(map, {{"m1", 0}});
+    touched.edit("spec").edit("resource").set("resourceVersion", text);
+    stage.put(testing::binding_key(touched), touched);
+  };
+  somebody_writes_for(8);
+  change("y");
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "y");
+  EXPECT_GT(stage.members().count("PUT"), 1U) << "there was a conflict";
+  EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
+  somebody_writes_for(200);
+  change("z");
+  stage.run(Millis{100});
+  EXPECT_NE(applied_condition("m1", map)["message"].as_string().find("the object keeps changing on the member"),
+            std::string_view::npos)
+      << applied_condition("m1", map)["message"].as_string();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "z");
+}
+
+TEST_F(Dispatcher, AKindThatNobodyServesCannotBeApplied_E_8) {
+  const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
+                                      {"kind", "Gadget"},
+                                      {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
+  const Value workload = Value::object({{"manifests", Value::array({gadget})}});
+  stage.put(work_key("m1", gadget),
+            Value::object({{"apiVersion", "work.karmada.io/v1alpha1"},
+                           {"kind", "Work"},
+                           {"metadata", Value::object({{"name", work_key("m1", gadget).name},
+                                                       {"namespace", "karmada-es-m1"},
+                                                       {"generation", 1},
+                                                       {"finalizers", Value::array({finalizer::kWork})}})},
+                           {"spec", Value::object({{"workload", workload}})}}));
+  stage.run(Millis{1000});
+  EXPECT_EQ(applied_condition("m1", gadget)["reason"], "AppliedFailed");
+  EXPECT_EQ(applied_condition("m1", gadget)["message"],
+            "Failed to apply all manifests (0/1): no kind Gadget is served in version example.com/v1");
+  stage.write({DeletionRequested{.object = work_key("m1", gadget)}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
+}
+
+TEST_F(Dispatcher, WhatADeletedDefinitionLeavesInAMemberIsTakenBackAsTheMemberServesIt_E_18) {
+  const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
+                                      {"kind", "Gadget"},
+                                      {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
+  Value cluster = stage.state().value_of(testing::cluster_key("m1"));
+  const Value resource = Value::object({{"name", "gadgets"}, {"kind", "Gadget"}});
+  cluster.edit("status").set(
+      "apiEnablements",
+      Value::array({Value::object({{"groupVersion", "example.com/v1"}, {"resources", Value::array({resource})}})}));
+  stage.put(testing::cluster_key("m1"), cluster);
+  stage.put(
+      work_key("m1", gadget),
+      Value::object({{"apiVersion", "work.karmada.io/v1alpha1"},
+                     {"kind", "Work"},
+                     {"metadata", Value::object({{"name", work_key("m1", gadget).name},
+                                                 {"namespace", "karmada-es-m1"},
+                                                 {"generation", 1},
+                                                 {"finalizers", Value::array({finalizer::kWork})}})},
+                     {"spec", Value::object({{"workload", Value::object({{"manifests", Value::array({gadget})}})}})}}));
+  stage.write({DeletionRequested{.object = work_key("m1", gadget)}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr);
+  EXPECT_EQ(stage.members().count("GET /apis/example.com/v1/namespaces/default/gadgets/g"), 1U) << "it was looked for";
+}
+
+TEST_F(Dispatcher, AClusterThatIsNoTargetAnyMorePreservesToo_E_20) {
+  stage.put(map_key, map);
+  Value made = binding(map, {{"m1", 0}, {"m2", 0}});
+  made.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  made = stage.state().value_of(testing::binding_key(made));
+  made.edit("spec").set("clusters", binding(map, {{"m2", 0}})["spec"]["clusters"]);
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
+  EXPECT_EQ(label_of(on_member("m1", map_key), label::kManaged), "");
+  EXPECT_EQ(label_of(on_member("m2", map_key), label::kManaged), "true");
+}
+
+TEST_F(Dispatcher, RestartAsksNothingOfWhatIsApplied) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.stop("dispatcher");
+  stage.members().log.clear();
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_TRUE(stage.members().log.empty());
+}
+
+TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
+  stage.append_latency = Millis{50};
+  stage.put(map_key, map);
+  const Value made = binding(map, {{"m1", 0}});
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{70});  // rendered and written, but Applied is not yet in the journal
+  ASSERT_FALSE(on_member("m1", map_key).is_null());
+  ASSERT_TRUE(applied_condition("m1", map).is_null());
+  stage.stop("dispatcher");
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+  EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
+}
+
+TEST_F(Dispatcher, WhatComesWhileAReportIsUnderWayIsReportedTogether) {
+  stage.append_latency = Millis{50};
+  for (int i = 0; i < 10; ++i) {
+    const Value one = config_map("default", "settings-" + std::to_string(i), "x");
+    stage.put({"configmaps", "default", one["metadata"]["name"].str()}, one);
+    const Value made = binding(one, {{"m1", 0}, {"m2", 0}});
+    stage.put(testing::binding_key(made), made);
+  }
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.count<WorkApplied>(), 20U);
+  size_t entries = 0;
+  for (const auto& [entry, folded] : stage.history()) {
+    entries += std::holds_alternative<WorkApplied>(entry.events.front()) ? 1U : 0U;
+  }
+  EXPECT_LE(entries, 3U);
+}
+
+TEST_F(Dispatcher, OneWorkThatMovedOnKeepsBackNoOtherOfItsReport) {
+  stage.append_latency = Millis{50};
+  stage.put(map_key, map);
+  stage.put(testing::binding_key(binding(map, {{"m1", 0}, {"m2", 0}})), binding(map, {{"m1", 0}, {"m2", 0}}));
+  const Value other = config_map("default", "other", "x");
+  stage.put({"configmaps", "default", "other"}, other);
+  stage.put(testing::binding_key(binding(other, {{"m1", 0}})), binding(other, {{"m1", 0}}));
+  stage.run(Millis{110});  // two of the three wait for the entry of the first
+  Value edited = stage.state().value_of(work_key("m2", map));
+  ASSERT_TRUE(edited.is_object());
+  edited.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.write({ObjectUpdated{work_key("m2", map), edited}});
+  stage.run(Millis{5000});
+  const auto refused = std::ranges::count_if(stage.history(), [](const Stage::Folding& one) {
+    return one.entry.events.size() == 2 && std::holds_alternative<WorkApplied>(one.entry.events.front()) &&
+           one.folded.refusal.has_value();
+  });
+  EXPECT_EQ(refused, 1);
+  for (const auto& [cluster, object] : {std::pair{"m1", map}, std::pair{"m2", map}, std::pair{"m1", other}}) {
+    EXPECT_EQ(applied_condition(cluster, object)["status"], "True");
+  }
+}
+
+TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {
+  stage.stop("dispatcher");
+  stage.add(make_dispatcher_role(stage.members(), [](const Value& manifest) -> Result<Value> {
+    Value open = manifest;
+    if (open["data"]["text"].as_string() == "sealed:x") open.edit("data").set("text", "x");
+    return open;
+  }));
+  Value secret = config_map("default", "settings", "sealed:x");
+  secret.set("kind", "Secret");
+  place("secrets", secret, {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", {"secrets", "default", "settings"})["data"]["text"], "x");
+  const Value& work = stage.state().value_of(work_key("m1", secret));
+  EXPECT_EQ(to_json(work).find("\"x\""), std::string::npos);
+
+  place("configmaps", config_map("default", "settings", "sealed:x"), {{"m1", 0}});
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "sealed:x")
+      << "of a kind that is not sealed: somebody's own text";
+}
+
+// It was sent the data in clear text, and what it answers is stored.
+TEST_F(Dispatcher, WhatAMemberSaysAboutASecretIsNotStored) {
+  stage.members().member("m1").refuse = 422;
+  Value secret = config_map("default", "settings", "x");
+  secret.set("kind", "Secret");
+  place("secrets", secret, {{"m1", 0}});
+  EXPECT_EQ(applied_condition("m1", secret)["message"],
+            "Failed to apply all manifests (0/1): HTTP status 422; the member's message is not shown, as it may quote "
+            "data of the Secret");
+}
+
+TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {
+  const Value port = Value::object({{"port", 80}, {"name", "http"}});
+  Value service = Value::object({{"apiVersion", "v1"},
+                                 {"kind", "Service"},
+                                 {"metadata", Value::object({{"name", "web"}, {"namespace", "default"}})},
+                                 {"spec", Value::object({{"type", "NodePort"}, {"ports", Value::array({port})}})}});
+  place("services", service, {{"m1", 0}});
+  const ObjectKey key{"services", "default", "web"};
+  Value there = on_member("m1", key);
+  there.edit("spec").set("clusterIP", "10.0.0.7");
+  there.edit("spec").edit("ports").edit_items()[0].set("nodePort", 30007);
+  stage.members().member("m1").put(key, there);
+  service.edit("spec").edit("ports").push_back(Value::object({{"port", 443}, {"name", "https"}}));
+  stage.put(key, service);
+  Value touched = binding(service, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", key)["spec"]["clusterIP"], "10.0.0.7");
+  EXPECT_EQ(on_member("m1", key)["spec"]["ports"][0]["nodePort"], Value{30007});
+  EXPECT_EQ(on_member("m1", key)["spec"]["ports"][1]["port"], Value{443});
+}
+
+TEST_F(Dispatcher, RetainsWhatACustomizationSays_L_12) {
+  const char* script =
+      "function Retain(desired, observed) desired.data.theirs = observed.data.theirs return desired end";
+  stage.put({interpreter::kCustomizationType, "", "c"},
+            Value::object(
+                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}})},
+                                         {"customizations",
+                                          Value::object({{"retention", Value::object({{"luaScript", script}})}})}})}}));
+  Value settings = testing::config_map("default", "settings", "x");
+  place("configmaps", settings, {{"m1", 0}});
+  const ObjectKey key{"configmaps", "default", "settings"};
+  Value there = on_member("m1", key);
+  there.edit("data").set("theirs", "kept");
+  stage.members().member("m1").put(key, there);
+  settings.edit("data").set("ours", "new");
+  stage.put(key, settings);
+  Value touched = binding(settings, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{1000});
+  EXPECT_EQ(on_member("m1", key)["data"]["theirs"], "kept");
+  EXPECT_EQ(on_member("m1", key)["data"]["ours"], "new");
+}
+
+}  // namespace
+}  // namespace shiplog

@@ -1,0 +1,264 @@
+#include "services/roles/distributor/attached.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/new_binding.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+
+namespace shiplog::distributor {
+namespace {
+
+constexpr std::string_view kDependedBy = "resourcebinding.karmada.io/depended-by-";
+
+/// The object's name, told from the name of its binding: those of namespaced kinds are lower case. nullopt: the binding
+/// is not of this kind.
+std::optional<std::string> named_by(const ObjectKey& attached, std::string_view kind) {
+  const std::string suffix = binding_name(kind, "");
+  if (!attached.name.ends_with(suffix) || attached.name.size() == suffix.size()) return std::nullopt;
+  return attached.name.substr(0, attached.name.size() - suffix.size());
+}
+
+/// As what a referrer means the template of `attached`, if it does.
+std::optional<Referrer> meaning(const State& state, const ObjectKey& referrer, const ObjectKey& attached) {
+  const Value& binding = state.value_of(referrer);
+  if (!propagates_dependencies(binding)) return std::nullopt;
+  const Value recorded = recorded_dependencies(binding);
+  for (const Value& one : recorded.items()) {
+    Referrer found{referrer,         &binding, one["apiVersion"].str(), one["kind"].str(), one["namespace"].str(),
+                   one["name"].str()};
+    if (!found.name.empty()) {
+      if (attached_binding(referrer, found.kind, found.name) == attached) return found;
+      continue;
+    }
+    const auto name = named_by(attached, found.kind);
+    if (!name) continue;
+    const auto served = served_kind(state, found.api_version, found.kind);
+    if (!served) continue;
+    const Value& object = state.value_of(served->key(found.ns, *name));
+    if (object.is_null() || !label_selector_from(one["labelSelector"]).matches(object["metadata"]["labels"])) continue;
+    found.name = *name;
+    return found;
+  }
+  return std::nullopt;
+}
+
+bool same_object(const Referrer& referrer, const Value& resource) {
+  return referrer.api_version == resource["apiVersion"].as_string() && referrer.kind == resource["kind"].as_string() &&
+         referrer.ns == resource["namespace"].as_string() && referrer.name == resource["name"].as_string();
+}
+
+const Value& template_of(const State& state, const Referrer& referrer) {
+  const auto served = served_kind(state, referrer.api_version, referrer.kind);
+  return served ? state.value_of(served->key(referrer.ns, referrer.name)) : state.value_of({});
+}
+
+std::string place(const ObjectKey& key) { return key.ns + "/" + key.name; }
+
+Value snapshot_of(const Referrer& referrer) {
+  Value snapshot = Value::object({{"namespace", referrer.binding.ns}, {"name", referrer.binding.name}});
+  const Value& clusters = (*referrer.object)["spec"]["clusters"];
+  if (clusters.size() > 0) snapshot.set("clusters", clusters);
+  return snapshot;
+}
+
+std::string where(const Value& snapshot) {
+  std::string clusters;
+  for (const Value& one : snapshot["clusters"].items()) clusters += " " + one["name"].str();
+  return clusters.empty() ? " nowhere yet" : " at" + clusters;
+}
+
+/// spec.requiredBy and the labels: what is there keeps its place, what is new comes behind it.
+void set_required_by(Value& made, const std::vector<Referrer>& referrers, Explanation& why) {
+  std::map<std::string, const Referrer*> missing;
+  for (const Referrer& one : referrers) missing.emplace(place(one.binding), &one);
+  Value required = Value::array();
+  for (const Value& entry : made["spec"]["requiredBy"].items()) {
+    const ObjectKey key{type::kResourceBinding, entry["namespace"].str(), entry["name"].str()};
+    const auto wanted = missing.find(place(key));
+    if (wanted != missing.end()) {
+      Value snapshot = snapshot_of(*wanted->second);
+      if (snapshot != entry) why.steps.push_back(place(key) + ": followed, now" + where(snapshot));
+      required.push_back(std::move(snapshot));
+      missing.erase(wanted);
+    } else if (made["metadata"]["labels"].contains(depended_by_label(key))) {
+      why.steps.push_back(place(key) + ": released, it no longer refers to this or no longer propagates what it does");
+    } else {
+      required.push_back(entry);  // somebody else's
+    }
+  }
+  for (const auto& [name, referrer] : missing) {
+    Value snapshot = snapshot_of(*referrer);
+    why.steps.push_back(name + ": followed from now on," + where(snapshot));
+    required.push_back(std::move(snapshot));
+  }
+  if (required.size() > 0) {
+    made.edit("spec").set("requiredBy", std::move(required));
+  } else if (made["spec"].contains("requiredBy")) {
+    made.edit("spec").erase("requiredBy");
+  }
+}
+
+void set_labels(Value& made, const std::vector<Referrer>& referrers) {
+  Value labels = Value::object();
+  for (const auto& member : made["metadata"]["labels"].members()) {
+    if (!member.key().starts_with(kDependedBy)) labels.set(member.key(), member.value);
+  }
+  for (const Referrer& one : referrers) {
+    labels.set(depended_by_label(one.binding), label_of(*one.object, label::kBindingId));
+  }
+  made.edit("metadata").set("labels", std::move(labels));
+}
+
+/// B-34, B-35: a placement means that a policy says these things.
+void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanation& why) {
+  if (!made["spec"]["placement"].is_null()) return;
+  Value& spec = made.edit("spec");
+  if (referrers.empty()) {
+    spec.erase("conflictResolution");
+    spec.erase("preserveResourcesOnDeletion");
+    return;
+  }
+  size_t overwrite = 0;
+  size_t preserve = 0;
+  for (const Referrer& one : referrers) {
+    const Value& theirs = (*one.object)["spec"];
+    overwrite += theirs["conflictResolution"].as_string() == "Overwrite" ? 1 : 0;
+    preserve += theirs["preserveResourcesOnDeletion"].as_bool() ? 1 : 0;
+  }
+  spec.set("conflictResolution", overwrite > 0 ? "Overwrite" : "Abort");
+  spec.set("preserveResourcesOnDeletion", preserve > 0);
+  const auto mixed = [&](size_t count) { return count > 0 && count < referrers.size(); };
+  if (!mixed(overwrite) && !mixed(preserve)) return;
+  std::string conflict = "Dependency policy conflict detected: ";
+  if (mixed(overwrite)) conflict += "ConflictResolution conflicted (Overwrite vs Abort)";
+  if (mixed(overwrite) && mixed(preserve)) conflict += "; ";
+  if (mixed(preserve)) conflict += "PreserveResourcesOnDeletion conflicted (true vs false)";
+  why.steps.push_back(conflict + ".");
+}
+
+bool claimed(const Value& binding) {
+  return !label_of(binding, label::kPolicyId).empty() || !label_of(binding, label::kClusterPolicyId).empty() ||
+         !label_of(binding, kManagedByLabel).empty();
+}
+
+/// What the binder says of a binding that a policy claims; of any other, this is who says it.
+void set_template(Value& made, const Value& existing, const Value& object, const ObjectKey& attached) {
+  if (claimed(existing)) return;
+  const std::string digest = template_digest(object);
+  const bool same = annotation_of(existing, kTemplateDigestAnnotation) == digest;
+  Value& metadata = made.edit("metadata");
+  metadata.edit("annotations").set(kTemplateDigestAnnotation, digest);
+  metadata.set("ownerReferences", Value::array({owner_reference_to(object)}));
+  if (metadata["labels"][label::kBindingId].is_empty()) {
+    metadata.edit("labels").set(label::kBindingId, binding_permanent_id(object, attached));
+  }
+  if (!has_finalizer(made, finalizer::kBinding)) metadata.edit("finalizers").push_back(finalizer::kBinding);
+  made.edit("spec").set("resource", resource_reference_to(object, same ? existing["spec"]["resource"]["resourceVersion"]
+                                                                       : object["metadata"]["resourceVersion"]));
+}
+
+bool attached_before(const Value& binding) {
+  return std::ranges::any_of(binding["metadata"]["labels"].members(),
+                             [](const auto& label) { return label.key().starts_with(kDependedBy); });
+}
+
+}  // namespace
+
+bool propagates_dependencies(const Value& binding) {
+  return binding["spec"]["propagateDeps"].as_bool() && !deleting(binding) &&
+         has_finalizer(binding, kDistributorFinalizer);
+}
+
+std::string depended_by_label(const ObjectKey& referrer) {
+  return std::string{kDependedBy} + safe_hash(place(referrer));  // N-6
+}
+
+std::vector<Referrer> referrers_of(const State& state, const ObjectKey& attached) {
+  const DependencyIndex& index = state.dependencies();
+  std::set<ObjectKey> keys = index.referrers(attached);
+  keys.insert(index.selecting(attached.ns).begin(), index.selecting(attached.ns).end());
+  const Value resource = state.value_of(attached)["spec"]["resource"];
+  std::vector<Referrer> found;
+  keys.erase(attached);
+  for (const ObjectKey& key : keys) {
+    auto one = meaning(state, key, attached);
+    if (!one || (!resource.is_null() && !same_object(*one, resource))) continue;
+    // N-2: of another group's kind with the same name.
+    const bool same = found.empty() || (one->api_version == found.front().api_version &&
+                                        one->kind == found.front().kind && one->ns == found.front().ns);
+    if (same) found.push_back(std::move(*one));
+  }
+  return found;
+}
+
+void follow(const State& state, const ObjectKey& attached, Decision& decision) {
+  const Object* present = state.find(attached);
+  const Value& existing = present == nullptr ? state.value_of(attached) : present->value;
+  std::vector<Referrer> referrers = referrers_of(state, attached);
+  if (referrers.empty() && !attached_before(existing)) return;
+
+  const Value& object = referrers.empty() ? state.value_of({}) : template_of(state, referrers.front());
+  const bool there = !object.is_null() && !deleting(object);
+  if (present == nullptr && !there) return;  // it is picked up when it appears (B-32)
+  if (present == nullptr && deleting(state.value_of({type::kNamespace, "", attached.ns}))) return;
+  // Of an object that has gone, or goes: nobody is followed any more than before, but who lets go is let go.
+  const bool settled = present != nullptr && (deleting(existing) || !there ||
+                                              existing["spec"]["resource"]["uid"] != object["metadata"]["uid"]);
+  if (settled) {
+    std::erase_if(referrers, [&](const Referrer& one) {
+      return !existing["metadata"]["labels"].contains(depended_by_label(one.binding));
+    });
+  }
+
+  Value made = existing;
+  AttachedBindingPut put{attached, {}, {}, {}};
+  if (present == nullptr) {
+    made = Value::object({{"apiVersion", "work.karmada.io/v1alpha2"},
+                          {"kind", "ResourceBinding"},
+                          {"metadata", Value::object({{"name", attached.name}, {"namespace", attached.ns}})}});
+  }
+  set_required_by(made, referrers, put.why);
+  set_labels(made, referrers);
+  set_policies(made, referrers, put.why);
+  if (!settled && there) set_template(made, existing, object, attached);
+  if (made == existing) return;
+
+  for (const Referrer& one : referrers) put.referrers.push_back(one.binding);
+  const Value& resource = made["spec"]["resource"];
+  put.why.summary = resource["kind"].str() + " " + resource["name"].str() + " follows " +
+                    std::to_string(referrers.size()) + (referrers.size() == 1 ? " binding" : " bindings");
+  put.why.inputs_digest = to_string(siphash128(to_json(made["spec"])));
+  made.erase("status");
+  put.value = std::move(made);
+  decision.events.push_back(std::move(put));
+  decision.expects.push_back({attached, present == nullptr ? Revision{} : present->revision});
+}
+
+std::vector<ObjectKey> attachable(const State& state, const ObjectKey& referrer, const Value& binding) {
+  std::vector<ObjectKey> keys;
+  const Value recorded = recorded_dependencies(binding);
+  for (const Value& one : recorded.items()) {
+    const auto kind = one["kind"].as_string();
+    if (!one["name"].is_empty()) {
+      keys.push_back(attached_binding(referrer, kind, one["name"].as_string()));
+      continue;
+    }
+    const auto served = served_kind(state, one["apiVersion"].as_string(), kind);
+    if (!served) continue;
+    const LabelSelector selector = label_selector_from(one["labelSelector"]);
+    for (const auto& [name, object] : state.objects(served->type(), one["namespace"].as_string())) {
+      if (selector.matches(object.value["metadata"]["labels"])) {
+        keys.push_back(attached_binding(referrer, kind, name.name));
+      }
+    }
+  }
+  return keys;
+}
+
+}  // namespace shiplog::distributor

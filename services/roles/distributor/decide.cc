@@ -1,0 +1,81 @@
+#include "services/roles/distributor/decide.h"
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/bound_template.h"
+#include "services/interpreter/interpreter.h"
+#include "services/roles/distributor/attached.h"
+
+namespace shiplog::distributor {
+namespace {
+
+/// Nothing is propagated any more: once nobody follows this binding, the finalizer goes (B-35).
+void let_go(const State& state, const ObjectKey& key, const Object& object, Decision& decision) {
+  const std::string mark = depended_by_label(key);
+  for (const ObjectKey& attached : state.dependencies().attached_to(key)) {
+    // They are released each in a step of its own.
+    if (state.value_of(attached)["metadata"]["labels"].contains(mark)) return;
+  }
+  Value freed = object.value;
+  Value& metadata = freed.edit("metadata");
+  std::erase_if(metadata.edit("finalizers").edit_items(),
+                [](const Value& one) { return one.as_string() == kDistributorFinalizer; });
+  if (metadata["finalizers"].size() == 0) metadata.erase("finalizers");
+  decision.events.push_back(ObjectUpdated{key, std::move(freed)});
+  decision.expects.push_back({key, object.revision});
+}
+
+std::string called(const interpreter::Dependency& one) {
+  const std::string name = one.name.empty() ? "labelled " + to_json(one.label_selector) : one.name;
+  return one.kind + " " + (one.ns.empty() ? "" : one.ns + "/") + name;
+}
+
+/// Records what the template refers to (B-29).
+Result<void> resolve(const State& state, const ObjectKey& key, const Object& object, UtcMillis now,
+                     Decision& decision) {
+  const Value& spec = object.value["spec"];
+  const bool recorded = has_finalizer(object.value, kDistributorFinalizer);
+  if (!spec["propagateDeps"].as_bool() || deleting(object.value)) {
+    if (recorded) let_go(state, key, object, decision);
+    return ok();
+  }
+  if (!recorded && spec["clusters"].size() == 0) return ok();  // B-28: not before it is placed
+  // D-39: a binding whose policy has gone stays as it was, and what it was rendered from needs what it needed then.
+  if (recorded && !binding_from(key, object.value).claimed) return ok();
+  const auto bound = bound_template(state, key, spec["resource"]);
+  if (!bound || !bound.value()) return ok();
+  const Value& source = state.value_of(*bound.value());
+  if (source.is_null()) return ok();
+  SHIPLOG_TRY(const auto found, interpreter::dependencies(state, source, now));
+  if (!found) return ok();
+  Value list = interpreter::to_value(*found);
+  if (recorded && annotation_of(object.value, kDependenciesAnnotation) == to_json(list)) return ok();
+  Explanation why;
+  why.summary = source["kind"].str() + " " + source["metadata"]["name"].str() + " refers to " +
+                std::to_string(found->size()) + (found->size() == 1 ? " object" : " objects");
+  for (const interpreter::Dependency& one : *found) {
+    why.steps.push_back(called(one) + (one.ns == key.ns ? "" : ": not propagated, it is in another namespace"));
+  }
+  why.inputs_digest = to_string(siphash128(to_json(source["spec"])));
+  decision.events.push_back(DependenciesResolved{key, std::move(list), std::move(why)});
+  decision.expects.push_back({key, object.revision});
+  return ok();
+}
+
+}  // namespace
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  if (key.type != type::kResourceBinding) return std::optional<Decision>{};
+  Decision decision;
+  // First as what others refer to: an interpreter that fails on its own template must not hold that up.
+  follow(state, key, decision);
+  if (!decision.events.empty()) return std::optional{std::move(decision)};
+  if (const Object* object = state.find(key)) {
+    SHIPLOG_TRY(resolve(state, key, *object, now, decision));
+  }
+  if (decision.events.empty()) return std::optional<Decision>{};
+  return std::optional{std::move(decision)};
+}
+
+}  // namespace shiplog::distributor

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "events/state/new_namespace.h"
+#include "events/state/work.h"
+#include "services/roles/lifecycle/decide.h"
+
+namespace shiplog::lifecycle {
+namespace {
+
+Value execution_space_object(const std::string& name) {
+  Value space = new_namespace(name);
+  space.edit("metadata").edit("labels").set(label::kSystem, "true");
+  return space;
+}
+
+bool placed_on(const State& state, std::string_view binding_type, const std::string& cluster) {
+  return std::ranges::any_of(state.objects(binding_type), [&](const auto& item) {
+    return std::ranges::any_of(item.second.value["spec"]["clusters"].items(),
+                               [&](const Value& target) { return target["name"].as_string() == cluster; });
+  });
+}
+
+std::optional<Decision> take_in(const State& state, const ObjectKey& key, const Object& cluster,
+                                const ObjectKey& space) {
+  const Value& ns = state.value_of(space);
+  if (deleting(ns)) return std::nullopt;  // of an earlier cluster of this name: wait until it is gone
+  Decision decision;
+  if (ns.is_null()) {
+    decision.events.push_back(ObjectCreated{space, execution_space_object(space.name)});
+    decision.expects.push_back({space, Revision{}});
+  }
+  if (!has_finalizer(cluster.value, finalizer::kCluster)) {
+    Value with = cluster.value;
+    with.edit("metadata").edit("finalizers").push_back(finalizer::kCluster);
+    decision.events.push_back(ObjectUpdated{key, std::move(with)});
+    decision.expects.push_back({key, cluster.revision});
+  }
+  if (decision.events.empty()) return std::nullopt;
+  return decision;
+}
+
+// The order is what users rely on (1.12.2): works first, then bindings have moved on, then the Cluster object goes.
+std::optional<Decision> let_go(const State& state, const ObjectKey& key, const Object& cluster,
+                               const ObjectKey& space) {
+  if (!has_finalizer(cluster.value, finalizer::kCluster)) return std::nullopt;
+  if (const Object* ns = state.find(space)) {
+    if (deleting(ns->value)) return std::nullopt;
+    return Decision{{deletion_because_of(state, space, key)}, {{space, ns->revision}}};
+  }
+  if (placed_on(state, type::kResourceBinding, key.name) || placed_on(state, type::kClusterResourceBinding, key.name)) {
+    return std::nullopt;
+  }
+  const std::vector<Expect> expects = {{key, cluster.revision}};
+  if (cluster.value["metadata"]["finalizers"].size() == 1) {
+    return Decision{{ClusterLeft{key, "its works are gone and no binding names it"}}, expects};
+  }
+  Value without = cluster.value;
+  std::erase_if(without.edit("metadata").edit("finalizers").edit_items(),
+                [](const Value& one) { return one.as_string() == finalizer::kCluster; });
+  return Decision{{ObjectUpdated{key, std::move(without)}}, expects};
+}
+
+}  // namespace
+
+std::optional<Decision> decide_cluster(const State& state, const ObjectKey& key, const Object& cluster) {
+  const ObjectKey space{type::kNamespace, "", execution_space(key.name)};
+  return deleting(cluster.value) ? let_go(state, key, cluster, space) : take_in(state, key, cluster, space);
+}
+
+}  // namespace shiplog::lifecycle

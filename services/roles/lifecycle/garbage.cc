@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "events/state/protection.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/roles/lifecycle/decide.h"
+
+namespace shiplog::lifecycle {
+namespace {
+
+enum class Owner { kSolid, kWaiting, kAbsent };
+
+/// What a reference leads to; an empty key: nothing that has a name here.
+struct Found {
+  Owner owner = Owner::kAbsent;
+  ObjectKey key = {};
+};
+
+/// The kind of a binding's template, in whichever version it is defined now. A binding is made of an object that was
+/// here: when nobody defines its kind any more, the object has gone with the definition.
+Found owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
+  const std::string_view version = reference["apiVersion"].as_string();
+  const size_t slash = version.find('/');
+  const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
+  for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
+    const Value& spec = definition.value["spec"];
+    if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
+    const std::string ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
+    ObjectKey key{name.name, ns, reference["name"].str()};
+    const bool there = uid_of(state.value_of(key)) == reference["uid"].as_string();
+    return {there ? Owner::kSolid : Owner::kAbsent, std::move(key)};
+  }
+  return {};
+}
+
+/// What has become of the object that a reference names (DEL-12).
+Found owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
+  const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
+  const bool binding = dependent.type == type::kResourceBinding || dependent.type == type::kClusterResourceBinding;
+  if (!served && binding) return owner_of_binding(state, dependent, reference);
+  // Of a kind that we do not serve nothing is known: nothing is deleted on a guess. The same for a cluster-scoped
+  // dependent of a namespaced owner, which is not allowed and so cannot be resolved.
+  if (!served || (served->namespaced && dependent.ns.empty())) return {Owner::kSolid};
+  ObjectKey key = served->key(dependent.ns, reference["name"].as_string());
+  const Value& owner = state.value_of(key);
+  if (owner.is_null() || uid_of(owner) != reference["uid"].as_string()) return {Owner::kAbsent, std::move(key)};
+  const bool waits = deleting(owner) && has_finalizer(owner, finalizer::kForeground);
+  return {waits ? Owner::kWaiting : Owner::kSolid, std::move(key)};
+}
+
+const Value& reference_to(const Value& object, std::string_view uid) {
+  static const Value kNone;
+  for (const Value& reference : object["metadata"]["ownerReferences"].items()) {
+    if (reference["uid"].as_string() == uid) return reference;
+  }
+  return kNone;
+}
+
+bool has_blocking_dependents(const State& state, std::string_view uid) {
+  return std::ranges::any_of(state.dependents(uid), [&](const ObjectKey& dependent) {
+    return reference_to(state.value_of(dependent), uid)["blockOwnerDeletion"].as_bool();
+  });
+}
+
+template <class Drop>
+Value without_references(Value object, Drop drop) {
+  Value& metadata = object.edit("metadata");
+  std::erase_if(metadata.edit("ownerReferences").edit_items(), drop);
+  if (metadata["ownerReferences"].size() == 0) metadata.erase("ownerReferences");
+  return object;
+}
+
+Value without_finalizer(Value object, std::string_view finalizer) {
+  Value& metadata = object.edit("metadata");
+  std::erase_if(metadata.edit("finalizers").edit_items(),
+                [&](const Value& one) { return one.as_string() == finalizer; });
+  if (metadata["finalizers"].size() == 0) metadata.erase("finalizers");
+  return object;
+}
+
+Decision update(const ObjectKey& key, const Object& object, Value value) {
+  return {{ObjectUpdated{key, std::move(value)}}, {{key, object.revision}}};
+}
+
+/// DEL-14: the dependents lose their reference and stay.
+Decision orphan(const State& state, const ObjectKey& key, const Object& owner) {
+  const std::string uid{uid_of(owner.value)};
+  Decision decision;
+  for (const ObjectKey& dependent : state.dependents(uid)) {
+    if (decision.events.size() == kMostAtOnce) return decision;
+    const Object& object = *state.find(dependent);
+    Value freed = without_references(object.value, [&](const Value& one) { return one["uid"].as_string() == uid; });
+    decision.events.push_back(ObjectUpdated{dependent, std::move(freed)});
+    decision.expects.push_back({dependent, object.revision});
+  }
+  decision.events.push_back(ObjectUpdated{key, without_finalizer(owner.value, finalizer::kOrphan)});
+  decision.expects.push_back({key, owner.revision});
+  return decision;
+}
+
+/// A dependent, by what has become of its owners (DEL-12, DEL-13).
+std::optional<Decision> dependent(const State& state, const ObjectKey& key, const Object& object) {
+  size_t solid = 0;
+  size_t waiting = 0;
+  const auto references = object.value["metadata"]["ownerReferences"].items();
+  ObjectKey because;
+  for (const Value& reference : references) {
+    Found found = owner_of(state, key, reference);
+    solid += found.owner == Owner::kSolid ? 1 : 0;
+    waiting += found.owner == Owner::kWaiting ? 1 : 0;
+    if (found.owner != Owner::kSolid && because.empty()) because = std::move(found.key);
+  }
+  if (solid == references.size()) return std::nullopt;
+  if (solid > 0) {
+    return update(key, object, without_references(object.value, [&](const Value& reference) {
+                    return owner_of(state, key, reference).owner != Owner::kSolid;
+                  }));
+  }
+  if (deletion_protected(object.value)) return std::nullopt;  // D-41
+  const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
+  return Decision{{deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background")},
+                  {{key, object.revision}}};
+}
+
+}  // namespace
+
+std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object) {
+  if (!deleting(object.value)) return dependent(state, key, object);
+  if (has_finalizer(object.value, finalizer::kOrphan)) return orphan(state, key, object);
+  if (has_finalizer(object.value, finalizer::kForeground) && !has_blocking_dependents(state, uid_of(object.value))) {
+    return update(key, object, without_finalizer(object.value, finalizer::kForeground));
+  }
+  return std::nullopt;
+}
+
+}  // namespace shiplog::lifecycle

@@ -1,0 +1,117 @@
+#include <map>
+
+#include "events/state/protection.h"
+#include "events/state/served.h"
+#include "services/roles/lifecycle/decide.h"
+
+namespace shiplog::lifecycle {
+namespace {
+
+/// What is still in a namespace: how many of each type, and how many each finalizer holds.
+struct Remaining {
+  std::map<std::string, int64_t> types, finalizers;
+  std::string protected_object;  // one of those that nobody may delete
+};
+
+/// Nobody may delete it (D-41), or what it is the binding of: then what members run stays as well.
+bool spared(const State& state, const ObjectKey& key, const Value& object) {
+  if (deletion_protected(object)) return true;
+  if (key.type != type::kResourceBinding) return false;
+  const Value& resource = object["spec"]["resource"];
+  const auto served = served_kind(state, resource["apiVersion"].as_string(), resource["kind"].as_string());
+  return served && deletion_protected(
+                       state.value_of(served->key(resource["namespace"].as_string(), resource["name"].as_string())));
+}
+
+Remaining remaining_in(const State& state, const std::string& ns) {
+  Remaining remaining;
+  for (const std::string& type : state.types()) {
+    for (const auto& [name, object] : state.objects(type, ns)) {
+      ++remaining.types[type];
+      for (const Value& one : object.value["metadata"]["finalizers"].items()) ++remaining.finalizers[one.str()];
+      if (deletion_protected(object.value)) remaining.protected_object = type + " " + name.name;
+    }
+  }
+  return remaining;
+}
+
+std::string listed(const std::map<std::string, int64_t>& counts, const char* between) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += (text.empty() ? "" : ", ") + name + between + std::to_string(count) + " resource instances";
+  }
+  return text;
+}
+
+/// NSP-5: why the namespace is still there, in the words that kubectl's users know.
+Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now) {
+  struct Row {
+    const char* type;
+    bool problem;
+    const char* reason;
+    std::string message;
+  };
+  const bool held = !remaining.finalizers.empty();
+  const bool denied = !remaining.protected_object.empty();
+  const Row rows[] = {
+      {"NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered"},
+      {"NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
+       "All legacy kube types successfully parsed"},
+      {"NamespaceDeletionContentFailure", denied, denied ? "ContentDeletionFailed" : "ContentDeleted",
+       denied ? "Failed to delete " + remaining.protected_object + ": " + kDeletionProtectedWords
+              : "All content successfully deleted, may be waiting on finalization"},
+      {"NamespaceContentRemaining", true, "SomeResourcesRemain",
+       "Some resources are remaining: " + listed(remaining.types, " has ")},
+      {"NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+       held ? "Some content in the namespace has finalizers remaining: " + listed(remaining.finalizers, " in ")
+            : "All content-preserving finalizers finished"}};
+  Value conditions = Value::array();
+  for (const Row& row : rows) {
+    Value condition = Value::object({{"type", row.type},
+                                     {"status", row.problem ? "True" : "False"},
+                                     {"lastTransitionTime", rfc3339(now)},
+                                     {"reason", row.reason},
+                                     {"message", row.message}});
+    for (const Value& before : ns["status"]["conditions"].items()) {
+      if (before["type"] != condition["type"] || before["status"] != condition["status"]) continue;
+      condition.set("lastTransitionTime", before["lastTransitionTime"]);
+    }
+    conditions.push_back(std::move(condition));
+  }
+  Value told = ns;
+  told.edit("status").set("conditions", std::move(conditions));
+  return told;
+}
+
+}  // namespace
+
+std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now) {
+  if (!deleting(ns.value) || ns.value["spec"]["finalizers"].size() == 0) return std::nullopt;
+  Decision decision;
+  bool content = false;
+  for (const std::string& type : state.types()) {
+    for (const auto& [name, object] : state.objects(type, key.name)) {
+      content = true;
+      const ObjectKey item{type, name.ns, name.name};
+      // Its finalizers hold it: those who set them remove them.
+      if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
+      if (spared(state, item, object.value)) continue;
+      if (decision.events.size() == kMostAtOnce) return decision;
+      decision.events.push_back(deletion_because_of(state, item, key));
+    }
+  }
+  if (!decision.events.empty()) return decision;
+  if (content) {
+    Value told = with_conditions(ns.value, remaining_in(state, key.name), now);
+    if (told == ns.value) return std::nullopt;
+    return Decision{{StatusUpdated{key, std::move(told)}}, {{key, ns.revision}}};
+  }
+
+  Value finalized = ns.value;
+  Value& finalizers = finalized.edit("spec").edit("finalizers");
+  std::erase_if(finalizers.edit_items(), [](const Value& one) { return one.as_string() == "kubernetes"; });
+  if (finalizers.size() == ns.value["spec"]["finalizers"].size()) return std::nullopt;
+  return Decision{{ObjectUpdated{key, std::move(finalized)}}, {{key, ns.revision}}};
+}
+
+}  // namespace shiplog::lifecycle

@@ -1,0 +1,16 @@
+#include "services/roles/lifecycle/decide.h"
+
+namespace shiplog::lifecycle {
+
+std::optional<Decision> decide_pod(const State& state, const ObjectKey& key, const Object& pod) {
+  if (!has_grace_left(state, key, pod.value)) return std::nullopt;
+  if (state.find({"nodes", "", pod.value["spec"]["nodeName"].str()}) != nullptr) return std::nullopt;
+  return Decision{{DeletionRequested{.object = key}}, {{key, pod.revision}}};
+}
+
+bool has_grace_left(const State& state, const ObjectKey& key, const Value& object) {
+  return state.fold_version() >= 2 && key.type == "pods" && deleting(object) &&
+         object["metadata"]["deletionGracePeriodSeconds"].as_int() > 0;
+}
+
+}  // namespace shiplog::lifecycle

@@ -1,0 +1,108 @@
+#include "services/roles/lifecycle/role.h"
+
+#include "events/state/answers.h"
+#include "events/state/protection.h"
+#include "events/state/served.h"
+#include "events/state/work.h"
+#include "services/roles/lifecycle/decide.h"
+
+namespace shiplog {
+namespace {
+
+const Value& references(const Value& object) { return object["metadata"]["ownerReferences"]; }
+
+void wake_all(const std::set<ObjectKey>& keys, std::vector<ObjectKey>& wake) {
+  wake.insert(wake.end(), keys.begin(), keys.end());
+}
+
+class LifecycleRole final : public Role {
+ public:
+  std::string_view name() const override { return "lifecycle"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const Value& latest = change.latest();
+    if (change.removed() || deleting(latest)) wake_all(state.dependents(uid_of(latest)), wake);
+    if (!change.removed() && (deleting(latest) || change.object.type == type::kCluster)) wake.push_back(change.object);
+    if (!change.removed() && references(latest).size() > 0 &&
+        (references(change.before) != references(latest) ||
+         deletion_protected(change.before) != deletion_protected(latest))) {
+      wake.push_back(change.object);
+    }
+    wake_owners(state, change, wake);
+    wake_space(state, change, wake);
+    wake_pods(state, change, wake);
+    wake_answers(state, change, wake);
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    for (const std::string& type : state.types()) {
+      for (const auto& [name, object] : state.objects(type)) {
+        if (type == type::kCluster || deleting(object.value) || references(object.value).size() > 0) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void reconcile(TaskPtr task) override { decide_and_append(lifecycle::decide, task); }
+
+ private:
+  // An owner that waits for its dependents looks again when one of them goes or lets go.
+  static void wake_owners(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.before.is_null() || references(change.before).size() == 0) return;
+    if (!change.removed() && references(change.before) == references(change.after)) return;
+    for (const Value& reference : references(change.before).items()) {
+      const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
+      if (!served) continue;
+      const ObjectKey owner = served->key(change.object.ns, reference["name"].as_string());
+      if (deleting(state.value_of(owner))) wake.push_back(owner);
+    }
+  }
+
+  // Nobody will ask for what a webhook said that has gone.
+  static void wake_answers(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.object.type == kAnswersType && !change.removed() && references(change.after).size() == 0) {
+      wake.push_back(change.object);
+    }
+    if (change.object.type != kInterpreterWebhookType || change.before["webhooks"] == change.after["webhooks"]) return;
+    for (const auto& [name, answers] : state.objects(kAnswersType)) {
+      if (of_no_webhook(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});
+    }
+  }
+
+  // Nobody is left to end the pods of a node that has gone.
+  static void wake_pods(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (!change.removed() || change.object.type != "nodes") return;
+    for (const auto& [name, pod] : state.objects("pods")) {
+      if (deleting(pod.value) && pod.value["spec"]["nodeName"].as_string() == change.object.name) {
+        wake.push_back({"pods", name.ns, name.name});
+      }
+    }
+  }
+
+  // Whatever happens inside a namespace that is going, or to a cluster that is leaving, may have been the last of it.
+  static void wake_space(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.removed()) {
+      const ObjectKey definition{type::kCustomResourceDefinition, "", change.object.type};
+      if (deleting(state.value_of(definition))) wake.push_back(definition);
+    }
+    const ObjectKey ns{type::kNamespace, "", change.object.ns};
+    if (!change.object.ns.empty() && deleting(state.value_of(ns))) wake.push_back(ns);
+    if (change.object.type == type::kNamespace) {
+      const std::string cluster = cluster_of_space(change.object.name);
+      if (state.cluster(cluster) != nullptr) wake.push_back({type::kCluster, "", cluster});
+    }
+    if (change.object.type == type::kResourceBinding || change.object.type == type::kClusterResourceBinding) {
+      for (const Value& target : change.before["spec"]["clusters"].items()) {
+        const Cluster* cluster = state.cluster(target["name"].as_string());
+        if (cluster != nullptr && cluster->deleting) wake.push_back({type::kCluster, "", cluster->name});
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_lifecycle_role() { return std::make_unique<LifecycleRole>(); }
+
+}  // namespace shiplog

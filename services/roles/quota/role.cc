@@ -1,0 +1,42 @@
+#include "services/roles/quota/role.h"
+
+#include "services/roles/quota/decide.h"
+
+namespace shiplog {
+namespace {
+
+class QuotaRole final : public Role {
+ public:
+  std::string_view name() const override { return "quota"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    if (change.object.type == type::kFederatedResourceQuota && !change.removed()) {
+      if (change.before["spec"] != change.after["spec"]) wake.push_back(change.object);
+      return;
+    }
+    if (change.object.type != type::kResourceBinding) return;
+    const Value& before = change.before["spec"];
+    const Value& after = change.after["spec"];
+    if (before["clusters"] == after["clusters"] && before["replicaRequirements"] == after["replicaRequirements"])
+      return;
+    const auto& quotas = state.quotas();
+    for (auto at = quotas.lower_bound({change.object.ns, ""}); at != quotas.end() && at->first.ns == change.object.ns;
+         ++at) {
+      wake.push_back({type::kFederatedResourceQuota, at->first.ns, at->first.name});
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    for (const auto& [name, quota] : state.quotas()) {
+      wake.push_back({type::kFederatedResourceQuota, name.ns, name.name});
+    }
+  }
+
+  void reconcile(TaskPtr task) override { decide_and_append(quota::decide, task); }
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_quota_role() { return std::make_unique<QuotaRole>(); }
+
+}  // namespace shiplog

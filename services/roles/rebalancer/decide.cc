@@ -1,0 +1,152 @@
+#include "services/roles/rebalancer/decide.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "events/state/work.h"
+
+namespace shiplog::rebalancer {
+namespace {
+
+constexpr const char* kSuccessful = "Successful";
+constexpr const char* kFailed = "Failed";
+constexpr size_t kMostAtOnce = 200;  // keeps an entry small; the rest follows
+constexpr Millis kSecond{1000};
+
+/// The order of status.observedWorkloads (5.2.4).
+struct Workload {
+  std::string api_version, kind, ns, name;
+  auto operator<=>(const Workload&) const = default;
+};
+
+Workload workload_from(const Value& value) {
+  return {value["apiVersion"].str(), value["kind"].str(), value["namespace"].str(), value["name"].str()};
+}
+
+ObjectKey binding_of(const Workload& workload) { return binding_key({"", workload.ns, workload.name}, workload.kind); }
+
+Value to_value(const Workload& workload, const std::string& result) {
+  Value what = Value::object({{"apiVersion", workload.api_version}, {"kind", workload.kind}, {"name", workload.name}});
+  if (!workload.ns.empty()) what.set("namespace", workload.ns);
+  Value observed = Value::object({{"workload", std::move(what)}});
+  if (!result.empty()) observed.set("result", result);
+  if (result == kFailed) observed.set("reason", "ReferencedBindingNotFound");
+  return observed;
+}
+
+/// When the request for one workload is to be made, and with which timestamp; `at` 0: it stands already.
+struct Request {
+  UtcMillis due;
+  UtcMillis at;
+};
+
+/// The scheduler follows a request that is later than its last placement, in whole seconds.
+Request request_for(const Value& binding, UtcMillis created, UtcMillis now) {
+  const auto asked = parse_rfc3339(binding["spec"]["rescheduleTriggeredAt"].as_string());
+  if (asked && asked.value() >= created) return {now, {}};
+  const auto placed = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
+  if (!placed || placed.value() < created) return {now, created};
+  // That placement knew nothing of the request, and would hide it: ask as of the first second behind it.
+  const UtcMillis later = placed.value() + kSecond;
+  return {later, later};
+}
+
+UtcMillis created_at(const Value& object) {
+  const auto at = parse_rfc3339(object["metadata"]["creationTimestamp"].as_string());
+  return at ? at.value() : UtcMillis{};
+}
+
+/// When a rebalancer that is done goes; nullopt: never.
+std::optional<UtcMillis> end_of(const Value& object) {
+  const Value& ttl = object["spec"]["ttlSecondsAfterFinished"];
+  const auto finished = parse_rfc3339(object["status"]["finishTime"].as_string());
+  if (ttl.is_null() || !finished) return std::nullopt;
+  return finished.value() + Millis{1000 * std::max<int64_t>(ttl.as_int(), 0)};
+}
+
+bool seen_whole(const Value& object) {
+  return object["status"]["observedGeneration"].as_int() == object["metadata"]["generation"].as_int() &&
+         !object["status"]["finishTime"].is_null();
+}
+
+}  // namespace
+
+Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  Decision decision;
+  decision.expects.push_back({key, object->revision});
+  if (seen_whole(object->value)) {
+    const auto end = end_of(object->value);
+    if (!end || *end > now) return std::nullopt;
+    decision.events.emplace_back(DeletionRequested{key});
+    return std::optional{std::move(decision)};
+  }
+
+  std::map<Workload, std::string> results;  // of what is settled: it is not asked for twice (5.2.3)
+  std::map<Workload, std::string> before;
+  for (const Value& each : object->value["status"]["observedWorkloads"].items()) {
+    before[workload_from(each["workload"])] = each["result"].str();
+  }
+  for (const auto& [workload, result] : before) {
+    if (result == kSuccessful) results[workload] = result;  // also of one that has left the spec (5.2.5)
+  }
+  const UtcMillis created = created_at(object->value);
+  bool settled = true;
+  for (const Value& each : object->value["spec"]["workloads"].items()) {
+    const Workload workload = workload_from(each);
+    if (results.contains(workload)) continue;
+    if (const auto known = before.find(workload); known != before.end() && !known->second.empty()) {
+      results[workload] = known->second;
+      continue;
+    }
+    const ObjectKey binding = binding_of(workload);
+    const Value& found = state.value_of(binding);
+    std::string& result = results[workload];
+    if (found.is_null()) {
+      result = kFailed;
+      continue;
+    }
+    const Request request = request_for(found, created, now);
+    if (request.due > now || decision.events.size() == kMostAtOnce) {
+      settled = false;
+      continue;
+    }
+    result = kSuccessful;
+    if (request.at == UtcMillis{}) continue;
+    decision.events.emplace_back(ReschedulingTriggered{binding, "WorkloadRebalancer " + key.name, request.at});
+  }
+
+  Value wanted = object->value;
+  Value& status = wanted.edit("status");
+  Value observed = Value::array();
+  for (const auto& [workload, result] : results) observed.push_back(to_value(workload, result));
+  status.set("observedWorkloads", std::move(observed));
+  if (settled) {
+    status.set("observedGeneration", object->value["metadata"]["generation"]);
+    status.set("finishTime", rfc3339(now));
+  } else {
+    status.erase("finishTime");
+  }
+  if (wanted != object->value) decision.events.emplace_back(StatusUpdated{key, std::move(wanted)});
+  if (decision.events.empty()) return std::nullopt;
+  return std::optional{std::move(decision)};
+}
+
+std::optional<UtcMillis> next_look(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Value& object = state.value_of(key);
+  if (object.is_null() || deleting(object)) return std::nullopt;
+  if (seen_whole(object)) return end_of(object);
+  std::optional<UtcMillis> next;
+  for (const Value& each : object["spec"]["workloads"].items()) {
+    const Value& binding = state.value_of(binding_of(workload_from(each)));
+    if (binding.is_null()) continue;
+    const UtcMillis due = request_for(binding, created_at(object), now).due;
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
+}  // namespace shiplog::rebalancer

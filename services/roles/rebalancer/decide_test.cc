@@ -1,0 +1,123 @@
+#include "services/roles/rebalancer/decide.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/given.h"
+
+namespace shiplog::rebalancer {
+namespace {
+
+using given::History;
+using given::json;
+
+const ObjectKey kKey{kWorkloadRebalancer, "", "again"};
+const ObjectKey kWeb{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kRole{type::kClusterResourceBinding, "", "system.x-clusterrole"};
+
+constexpr const char* kBoth = R"({"spec": {"workloads": [
+  {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "system:x"},
+  {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+  {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "none"}]}})";
+
+/// Placed long before noon.
+History placed() {
+  History history;
+  for (const ObjectKey& key : {kWeb, kRole}) {
+    history.object(key, R"({"status": {"lastScheduledTime": "2026-01-01T00:00:00Z"}})");
+  }
+  return history;
+}
+
+std::string triggered(const History& history, const ObjectKey& binding) {
+  return history.state().value_of(binding)["spec"]["rescheduleTriggeredAt"].str();
+}
+const Value& rebalancer(const History& history) { return history.state().value_of(kKey); }
+
+TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // behaviour-fleet 5.2.2, 5.2.4, 5.2.5
+  History history = placed();
+  history.object(kKey, kBoth);
+  EXPECT_EQ(history.settle(decide, kKey), 1);
+  const std::string created = rebalancer(history)["metadata"]["creationTimestamp"].str();
+  EXPECT_EQ(triggered(history, kWeb), created);
+  EXPECT_EQ(triggered(history, kRole), created);
+  EXPECT_EQ(rebalancer(history)["status"]["observedWorkloads"], json(R"([
+    {"workload": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "none"},
+     "result": "Failed", "reason": "ReferencedBindingNotFound"},
+    {"workload": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+     "result": "Successful"},
+    {"workload": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "system:x"},
+     "result": "Successful"}])"));
+  EXPECT_EQ(rebalancer(history)["status"]["observedGeneration"].as_int(), 1);
+  EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].str().empty());
+}
+
+TEST(Rebalancer, NothingIsAskedForTwice) {  // 5.2.3
+  History history = placed();
+  history.object(kKey, kBoth);
+  history.settle(decide, kKey);
+  history.edit(kWeb, [](Value& web) { web.edit("spec").erase("rescheduleTriggeredAt"); });
+  EXPECT_EQ(history.settle(decide, kKey), 0);
+  history.edit(kKey, [](Value& it) {
+    Value::Array& workloads = it.edit("spec").edit("workloads").edit_items();
+    workloads.erase(workloads.begin());
+    workloads.pop_back();
+  });
+  EXPECT_EQ(history.settle(decide, kKey), 1) << "the status follows";
+  EXPECT_EQ(triggered(history, kWeb), "");
+  const Value& observed = rebalancer(history)["status"]["observedWorkloads"];
+  ASSERT_EQ(observed.size(), 2U) << "one that failed and has left the spec is no longer told of";
+  EXPECT_EQ(observed[1]["workload"]["kind"].str(), "ClusterRole");
+}
+
+TEST(Rebalancer, ANewerRequestStands) {
+  History history = placed();
+  history.edit(kWeb, [](Value& web) { web.edit("spec").set("rescheduleTriggeredAt", "2027-01-01T00:00:00Z"); });
+  history.object(kKey, kBoth);
+  history.settle(decide, kKey);
+  EXPECT_EQ(triggered(history, kWeb), "2027-01-01T00:00:00Z");
+}
+
+TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementIsNotLost) {
+  History history = placed();
+  history.object(kKey, kBoth);
+  const std::string created = rebalancer(history)["metadata"]["creationTimestamp"].str();
+  history.edit(kWeb, [&](Value& web) { web.edit("status").set("lastScheduledTime", created); });
+  const auto first = decide(history.state(), kKey, parse_rfc3339(created).value());
+  ASSERT_TRUE(first && first.value());
+  history.accept(*first.value());
+  EXPECT_EQ(triggered(history, kRole), created);
+  EXPECT_EQ(triggered(history, kWeb), "") << "the scheduler would not look at it";
+  EXPECT_TRUE(rebalancer(history)["status"]["finishTime"].is_null());
+  const auto due = next_look(history.state(), kKey, parse_rfc3339(created).value());
+  ASSERT_TRUE(due);
+  const auto second = decide(history.state(), kKey, parse_rfc3339(created).value() + Millis{1000});
+  ASSERT_TRUE(second && second.value());
+  history.accept(*second.value());
+  EXPECT_EQ(triggered(history, kWeb), rfc3339(parse_rfc3339(created).value() + Millis{1000}));
+  EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].is_null());
+}
+
+TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // 5.2.6
+  History history = placed();
+  history.object(kKey, kBoth).edit(kKey, [](Value& it) { it.edit("spec").set("ttlSecondsAfterFinished", 60); });
+  history.settle(decide, kKey);
+  const UtcMillis finished = parse_rfc3339(rebalancer(history)["status"]["finishTime"].str()).value();
+  EXPECT_EQ(next_look(history.state(), kKey, history.now()), finished + Millis{60'000});
+  EXPECT_FALSE(decide(history.state(), kKey, finished + Millis{59'999}).value());
+  const auto end = decide(history.state(), kKey, finished + Millis{60'000});
+  ASSERT_TRUE(end.value());
+  history.accept(*end.value());
+  EXPECT_EQ(history.state().find(kKey), nullptr);
+  EXPECT_FALSE(decide(history.state(), kKey, history.now()).value());
+}
+
+TEST(Rebalancer, StaysWithoutATimeToLive) {
+  History history = placed();
+  history.object(kKey, kBoth);
+  history.settle(decide, kKey);
+  EXPECT_FALSE(next_look(history.state(), kKey, history.now()));
+  EXPECT_FALSE(decide(history.state(), kKey, UtcMillis{INT64_MAX}).value());
+}
+
+}  // namespace
+}  // namespace shiplog::rebalancer

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "events/base/hash.h"
+#include "services/roles/recorder/report.h"
+#include "services/runtime/replica.h"
+#include "services/runtime/role.h"
+
+namespace shiplog {
+
+/// Writes down as Kubernetes Events what accepted entries of the record tell (recorder::reports_of), for `kubectl
+/// describe` and `kubectl get events`. What has been told of an object before is counted up. Nothing waits for it:
+/// reports gather and go into the ephemera some dozens at a time, one append after the other, most of them when the
+/// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
+/// dropped and counted. Of its Events the newest `most_kept` stay.
+/// It observes the record; what it writes goes to the other journal, so it never hears of itself.
+/// Threads: the executor; the counters from any.
+class Recorder final : public Observer {
+ public:
+  struct Options {
+    Replica* record = nullptr;
+    Replica* ephemera = nullptr;
+    Executor* executor = nullptr;
+    std::string user_agent;
+    Millis gather{200};     ///< nothing is written before nothing was told for so long,
+    Millis patience{1000};  ///< but an append of so long ago is followed by another
+    Millis between{50};     ///< two appends while it is quiet
+    size_t at_once = 64;    ///< Events in one append
+    size_t most_waiting = 4096;
+    size_t most_kept = 5000;
+  };
+  explicit Recorder(Options options);
+  ~Recorder() override { *alive_ = false; }
+
+  /// From here on what is folded is told: nothing of what was before.
+  void begin();
+  void end();
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+  /// Told whether or not this process leads: who fails knows it alone.
+  void tell(std::vector<recorder::Report> reports, UtcMillis time);
+
+  uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  /// One Event to be: reports of the same words about the same object are one.
+  struct Waiting {
+    recorder::Report report;
+    UtcMillis first, last;
+    int64_t count = 1;
+    int tries = 0;
+  };
+  void take(Waiting waiting, const Hash128& identity);
+  void arm(Millis after);
+  void flush();
+  void put(const Waiting& waiting, const Hash128& identity, std::vector<Event>& events);
+  void forget_oldest(std::vector<Event>& events);
+  void drop(size_t count);
+  void after_append(const Result<Outcome>& outcome, std::vector<std::pair<Hash128, Waiting>> batch);
+  void find_kept();
+
+  Options options_;
+  bool recording_ = false;
+  bool armed_ = false;
+  bool appending_ = false;
+  bool found_kept_ = false;
+  std::map<Hash128, Waiting> waiting_;
+  std::deque<Hash128> order_;   // of waiting_, the oldest first; what is no longer waiting is skipped
+  std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; what is gone is skipped
+  UtcMillis told_, appended_;
+  UtcMillis said_dropped_;
+  uint64_t dropped_said_ = 0;
+  std::atomic<uint64_t> written_{0};
+  std::atomic<uint64_t> dropped_{0};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// Role "recorder": who has its lease tells, `recorder` does the work.
+std::unique_ptr<Role> make_recorder_role(Recorder& recorder);
+
+}  // namespace shiplog

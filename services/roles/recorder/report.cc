@@ -1,0 +1,469 @@
+#include "services/roles/recorder/report.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/state/answers.h"
+#include "events/state/claim.h"
+#include "events/state/drift.h"
+#include "events/state/work.h"
+#include "services/interpreter/interpreter.h"
+#include "services/interpreter/native/native.h"
+#include "services/roles/recorder/subjects.h"
+
+namespace shiplog::recorder {
+namespace {
+
+constexpr const char* kDetector = "resource-detector";
+constexpr const char* kDistributor = "dependencies-distributor";
+constexpr const char* kExecution = "execution-controller";
+constexpr const char* kOverrides = "override-manager";
+constexpr const char* kWorkStatus = "work-status-controller";
+
+/// Who has the template's claim, lives and still selects it, and is another than `policy` (D-46).
+std::optional<State::Name> preempted_by(const State& state, const Value& object, const State::Name& policy) {
+  const auto claim = claim_of(object);
+  if (!claim || claim->policy == policy) return std::nullopt;
+  const auto former = state.policies().find(claim->policy);
+  if (former == state.policies().end() || former->second.deleting) return std::nullopt;
+  if (match(former->second, object) == SelectorMatch::kNone) return std::nullopt;
+  return claim->policy;
+}
+
+std::string taker(const State::Name& name) {
+  return name.ns.empty() ? "Cluster propagation policy(" + name.name + ")"
+                         : "Propagation policy(" + name.ns + "/" + name.name + ")";
+}
+std::string holder(const State::Name& name) {
+  return name.ns.empty() ? "cluster propagation policy(" + name.name + ")"
+                         : "propagation policy(" + name.ns + "/" + name.name + ")";
+}
+
+bool cluster_scoped(const Value& object) { return object["metadata"]["namespace"].is_empty(); }
+
+/// "ResourceBinding(default/web-deployment)", "ClusterResourceBinding(role-clusterrole)".
+std::string called(const Value& binding) {
+  return std::string{cluster_scoped(binding) ? "ClusterResourceBinding(" : "ResourceBinding("} + place_of(binding) +
+         ")";
+}
+
+const char* of_binding(const Value& binding, const char* namespaced, const char* wide) {
+  return cluster_scoped(binding) ? wide : namespaced;
+}
+
+/// "{Key:a,Value:b,Effect:c},...": all that a cluster has now (2.1.2).
+std::string taints_of(const Value& cluster) {
+  const Value& taints = cluster["spec"]["taints"];
+  if (taints.size() == 0) return "cluster now does not have taints";
+  std::string text = "cluster now has taints([";
+  for (const Value& taint : taints.items()) {
+    if (!text.ends_with('[')) text += ",";
+    text += "{Key:" + taint["key"].str();
+    if (!taint["value"].is_empty()) text += ",Value:" + taint["value"].str();
+    text += ",Effect:" + taint["effect"].str() + "}";
+  }
+  return text + "])";
+}
+
+/// As Go prints a *LabelSelector with %+v.
+std::string selector_text(const Value& selector) {
+  if (selector.is_null()) return "nil";
+  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
+  for (const auto& label : selector["matchLabels"].members()) {
+    text += std::string{label.key()} + ": " + label.value.str() + ",";
+  }
+  text += "},MatchExpressions:[]LabelSelectorRequirement{";
+  for (const Value& one : selector["matchExpressions"].items()) {
+    text += "LabelSelectorRequirement{Key:" + one["key"].str() + ",Operator:" + one["operator"].str() + ",Values:[";
+    for (const Value& value : one["values"].items()) text += (text.ends_with('[') ? "" : " ") + value.str();
+    text += "],},";
+  }
+  return text + "},}";
+}
+
+/// As Go prints the list with %+v (B-29).
+std::string dependencies_text(const Value& list) {
+  std::string text = "[";
+  for (const Value& one : list.items()) {
+    if (text.size() > 1) text += " ";
+    text += "{APIVersion:" + one["apiVersion"].str() + " Kind:" + one["kind"].str() +
+            " Namespace:" + one["namespace"].str() + " Name:" + one["name"].str() +
+            " LabelSelector:" + selector_text(one["labelSelector"]) + "}";
+  }
+  return text + "]";
+}
+
+/// "Kind/namespace/name" of an item of status.manifestStatuses.
+std::string identified(const Value& item) {
+  const Value& id = item["identifier"];
+  return id["kind"].str() + "/" + id["namespace"].str() + "/" + id["name"].str();
+}
+
+class Telling {
+ public:
+  Telling(const State& state, const Entry& entry, const Folded& folded)
+      : state_{state}, entry_{entry}, folded_{folded} {}
+
+  std::vector<Report> all() {
+    for (const Event& event : entry_.events) {
+      std::visit([this](const auto& fact) { on(fact); }, static_cast<const EventVariant&>(event));
+    }
+    for (const Change& change : folded_.changes) on(change);
+    for (const ObjectKey& key : synced_) on_synced(state_.value_of(key));
+    for (const ObjectKey& key : tainted_) on_tainted(state_.value_of(key));
+    return std::move(reports_);
+  }
+
+ private:
+  void tell(const Value& object, const char* component, const char* reason, std::string message, bool warning = false) {
+    if (object.is_null()) return;
+    reports_.push_back({object, component, warning, reason, std::move(message)});
+  }
+  void warn(const Value& object, const char* component, const char* reason, std::string message) {
+    tell(object, component, reason, std::move(message), true);
+  }
+  /// About a binding and its template.
+  void tell_both(const Value& binding, const char* component, const char* reason, const std::string& message,
+                 bool warning = false) {
+    tell(binding, component, reason, message, warning);
+    tell(template_of(state_, binding), component, reason, message, warning);
+  }
+
+  template <class Fact>
+  void on(const Fact&) {}
+
+  // D-27, D-28, D-32.
+  void on(const BindingPut& put) {
+    const Value& binding = state_.value_of(put.binding);
+    const Value& object = template_of(state_, binding);
+    if (binding["spec"]["components"].size() > 0) {
+      tell(object, kDetector, "GetComponentsSucceed", "Get components of resource template successfully.");
+    } else if (std::ranges::none_of(put.why.steps,
+                                    [](const std::string& step) { return step.starts_with("replicas: none"); })) {
+      tell(object, kDetector, "GetReplicasSucceed", "Get replicas of resource template successfully.");
+    }
+    const auto claim = claim_of(binding);
+    if (!claim) return;
+    tell(object, kDetector, "ApplyPolicySucceed",
+         claim->policy.ns.empty() ? "Apply cluster policy(" + claim->policy.name + ") succeed"
+                                  : "Apply policy(" + claim->policy.ns + "/" + claim->policy.name + ") succeed");
+  }
+
+  /// Whose events they are: the scheduler's name (S-78). Others than the default one are not this scheduler's.
+  static constexpr const char* kScheduler = "default-scheduler";
+
+  // S-25: terms that failed, before the one that is in force or the last.
+  void on_failed_terms(const Value& binding, const Explanation& why) {
+    constexpr std::string_view kTerm = "affinity ";
+    constexpr std::string_view kFails = " fails: ";
+    const Value& terms = binding["spec"]["placement"]["clusterAffinities"];
+    for (const std::string& step : why.steps) {
+      if (!step.starts_with(kTerm)) continue;
+      for (size_t at = 0; at < terms.size(); ++at) {
+        const std::string begin = std::string{kTerm} + terms[at]["affinityName"].str() + std::string{kFails};
+        if (!step.starts_with(begin)) continue;
+        tell_both(binding, kScheduler, "ScheduleBindingFailed",
+                  "failed to schedule " + called(binding) + " with clusterAffiliates index(" + std::to_string(at) +
+                      "): " + step.substr(begin.size()),
+                  true);
+      }
+    }
+  }
+
+  // S-78.
+  void on(const PlacementDecided& placed) {
+    const Value& binding = state_.value_of(placed.binding);
+    on_failed_terms(binding, placed.why);
+    std::string targets;
+    for (const Target& one : placed.targets) {
+      targets += (targets.empty() ? "" : ", ") + one.cluster + ":" + std::to_string(one.replicas);
+    }
+    tell_both(binding, kScheduler, "ScheduleBindingSucceed",
+              std::string{"Binding has been scheduled successfully. Result"} + of_binding(binding, ": {", " {") +
+                  targets + "}");
+  }
+  void on(const PlacementRefused& refused) {
+    const Value& binding = state_.value_of(refused.binding);
+    on_failed_terms(binding, refused.why);
+    tell_both(binding, kScheduler, "ScheduleBindingFailed", refused.message, true);
+  }
+  void on(const QuotaRefused& refused) {  // 4.5.2
+    tell_both(state_.value_of(refused.binding), kScheduler, "ScheduleBindingFailed", refused.message, true);
+  }
+
+  void on(const DependenciesResolved& resolved) {  // B-29
+    tell(template_of(state_, state_.value_of(resolved.binding)), kDistributor, "GetDependenciesSucceed",
+         "Get dependencies(" + dependencies_text(resolved.dependencies) + ") succeed.");
+  }
+  void on(const AttachedBindingPut& put) {  // B-34, B-36
+    for (const std::string& step : put.why.steps) {
+      if (!step.starts_with("Dependency policy conflict detected")) continue;
+      warn(state_.value_of(put.binding), kDistributor, "DependencyPolicyConflict", step);
+    }
+    for (const ObjectKey& referrer : put.referrers) {
+      tell(state_.value_of(referrer), kDistributor, "SyncScheduleResultToDependenciesSucceed",
+           "Sync schedule results to dependencies succeed.");
+    }
+  }
+
+  void on(const WorkRendered& rendered) {
+    const Value& work = state_.value_of(rendered.work);
+    const std::string cluster = cluster_of_space(rendered.work.ns);
+    const Value& object = template_of_work(state_, work);
+    on_overridden(object, work, cluster, "policy.karmada.io/applied-cluster-overrides", true);
+    on_overridden(object, work, cluster, "policy.karmada.io/applied-overrides", false);
+    const Value& binding = binding_of_work(state_, work);
+    if (binding.is_null()) return;
+    const Value& meta = binding["metadata"];
+    synced_.insert({cluster_scoped(binding) ? type::kClusterResourceBinding : type::kResourceBinding,
+                    meta["namespace"].str(), meta["name"].str()});
+  }
+  // B-21, of one that was rendered: what was applied is noted on the Work.
+  void on_overridden(const Value& object, const Value& work, const std::string& cluster, const char* annotation,
+                     bool wide) {
+    const auto text = annotation_of(work, annotation);
+    if (text.empty()) return;
+    const auto applied = parse_json(text);
+    if (!applied) return;
+    const std::string ns = object["metadata"]["namespace"].str();
+    for (const Value& one : applied.value().items()) {
+      const std::string policy = wide ? "cluster override policy(" + one["policyName"].str()
+                                      : "override policy(" + ns + "/" + one["policyName"].str();
+      tell(object, kOverrides, "ApplyOverridePolicySucceed",
+           "Apply " + policy + ") for cluster(" + cluster + ") succeed.");
+    }
+  }
+  // B-6: once for all targets of an entry, unless something else is still said of the binding.
+  void on_synced(const Value& binding) {
+    if (binding.is_null() || condition_of(binding, kWorksSyncedCondition)["status"].as_string() == "False") return;
+    tell_both(binding, of_binding(binding, "binding-controller", "cluster-resource-binding-controller"),
+              "SyncWorkSucceed", "Sync work of " + called(binding) + " successful.");
+  }
+  void on(const WorksSynced& synced) {
+    const Value& object = state_.value_of(synced.object);
+    if (!is_binding(synced.object.type)) return on_failed_overrides(object, synced);
+    if (synced.succeeded) return void(synced_.insert(synced.object));
+    on_failed_overrides(template_of(state_, object), synced);
+    tell_both(object, of_binding(object, "binding-controller", "cluster-resource-binding-controller"), "SyncWorkFailed",
+              synced.message, true);
+  }
+  // B-21: "Apply override policy(a/b) for cluster(c) failed: rule 1: ...", one for each target that failed.
+  void on_failed_overrides(const Value& object, const WorksSynced& synced) {
+    for (const ClusterExplanation& cluster : synced.why.clusters) {
+      for (const Verdict& verdict : cluster.verdicts) {
+        const size_t end = verdict.reason.find(" failed: ");
+        if (verdict.passed || !verdict.reason.starts_with("Apply ") || end == std::string::npos) continue;
+        warn(object, kOverrides, "ApplyOverridePolicyFailed", verdict.reason.substr(0, end) + " failed.");
+      }
+    }
+  }
+
+  void on(const ClusterConditionChanged& changed) {
+    if (changed.type != "WithinLimits" || changed.status != "False") return;
+    warn(state_.value_of(changed.cluster), "cluster-status-controller", "LimitExceeded", changed.message);
+  }
+
+  // E-6.
+  void on(const WorkApplied& applied) {
+    const Value& work = state_.value_of(applied.work);
+    const std::string cluster = cluster_of_space(applied.work.ns);
+    tell(work, kExecution, "SyncSucceed", "Sync work(" + place_of(work) + ") to cluster(" + cluster + ") successful.");
+    const Value& object = template_of_work(state_, work);
+    tell(object, kExecution, "SyncSucceed",
+         "Successfully applied resource(" + object["metadata"]["namespace"].str() + "/" +
+             object["metadata"]["name"].str() + ") to cluster " + cluster);
+  }
+  void on(const WorkApplyFailed& failed) {
+    const Value& work = state_.value_of(failed.work);
+    const std::string cluster = cluster_of_space(failed.work.ns);
+    warn(work, kExecution, "SyncFailed",
+         "Failed to sync work(" + place_of(work) + ") to cluster(" + cluster + "), err: " + failed.message);
+    // E-5: the condition counts the manifests first; there is always one.
+    const size_t cause = failed.message.find("): ");
+    const Value& object = template_of_work(state_, work);
+    warn(object, kExecution, "SyncFailed",
+         "Failed to create or update resource(" + place_of(object) + ") in member cluster(" + cluster +
+             "): " + (cause == std::string::npos ? failed.message : failed.message.substr(cause + 3)));
+  }
+
+  // T-3, T-4.
+  void on(const WorkStatusObserved& observed) {
+    const Value& work = state_.value_of(observed.work);
+    if (work.is_null()) return;
+    for (const Value& item : observed.manifest_statuses.items()) {
+      const std::string object = "object(" + identified(item) + ")";
+      tell(work, kWorkStatus, "ReflectStatusSucceed", "Reflect status for " + object + " succeed.");
+      const auto health = item["health"].as_string();
+      // That of an object that somebody has altered is not known either (E-15); why a rule has failed is told by
+      // whoever has asked it.
+      if (health == "Unknown") continue;
+      if (health == "Unhealthy" || interpreter::native::health(work["spec"]["workload"]["manifests"][0])) {
+        // A kind without health is Healthy, and nothing is said of that.
+        tell(work, kWorkStatus, "InterpretHealthSucceed",
+             "Interpret health of " + object + (health == "Healthy" ? " as healthy." : " as unhealthy."));
+      }
+    }
+  }
+
+  // T-10, T-11: only of what the entry has changed.
+  void on(const StatusAggregated& aggregated) {
+    const Value& binding = state_.value_of(aggregated.binding);
+    const char* component =
+        of_binding(binding, "resource-binding-status-controller", "cluster-resource-binding-status-controller");
+    if (changed(aggregated.binding)) {
+      tell(binding, component, "AggregateStatusSucceed",
+           "Update " + called(binding) + " with AggregatedStatus successfully.");
+    }
+    if (!aggregated.template_object.empty() && changed(aggregated.template_object)) {
+      tell(state_.value_of(aggregated.template_object), component, "AggregateStatusSucceed",
+           "Update Resource with AggregatedStatus successfully.");
+    }
+  }
+  bool changed(const ObjectKey& key) const {
+    return std::ranges::any_of(folded_.changes, [&](const Change& change) { return change.object == key; });
+  }
+
+  void on(const EvictionFinished& finished) {  // 2.6.6
+    const Value& binding = state_.value_of(finished.binding);
+    tell_both(binding,
+              of_binding(binding, "resource-binding-graceful-eviction-controller",
+                         "cluster-resource-binding-graceful-eviction-controller"),
+              "EvictWorkloadFromClusterSucceed", "Evict from cluster " + finished.cluster + " succeed.");
+  }
+  void on(const TaintAdded& added) { on_taint(added.cluster, added.reason); }
+  void on(const TaintRemoved& removed) { on_taint(removed.cluster, removed.reason); }
+  void on_taint(const ObjectKey& cluster, const std::string& reason) {
+    tainted_.insert(cluster);
+    by_policy_ = by_policy_ || reason.starts_with("ClusterTaintPolicy");
+  }
+  void on_tainted(const Value& cluster) {  // 2.1.2, 2.4.11
+    const std::string taints = taints_of(cluster);
+    if (by_policy_) {
+      return tell(cluster, "cluster-taint-policy-controller", "TaintClusterSucceed",
+                  "Update Cluster(" + cluster["metadata"]["name"].str() + ") with taints(" + taints + ") succeed");
+    }
+    tell(cluster, "cluster-controller", "TaintClusterSucceed", "Taint cluster succeed: " + taints + ".");
+  }
+  void on(const QuotaUsageChanged& usage) {  // 4.4.2
+    const Value& quota = state_.value_of(usage.quota);
+    tell(quota, "federated-resource-quota-enforcement-controller", "CollectOverallStatusSucceed",
+         "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");
+  }
+
+  void on(const Change& change) {
+    if (change.object.type == type::kWork) return on_work(change);
+    if (change.object.type == type::kNamespace) return on_space(change);
+    if (is_binding(change.object.type)) return on_terminating(change);
+    if (entry_.actor.service == "binder" && !change.created() && !change.removed()) on_preempted(change);
+  }
+  void on_work(const Change& change) {  // E-3
+    if (change.removed()) return;
+    if (reverts_limited(change.after) && !reverts_limited(change.before)) {
+      const std::string message = condition_of(change.after, kRevertsLimited)["message"].str();
+      warn(change.after, kExecution, kRevertsLimited, message);
+      warn(template_of_work(state_, change.after), kExecution, kRevertsLimited, message);
+    }
+    const Value& condition = condition_of(change.after, "Dispatching");
+    if (condition.is_null() || condition["status"] == condition_of(change.before, "Dispatching")["status"]) return;
+    tell(change.after, kExecution, "WorkDispatching", condition["message"].str());
+  }
+  void on_space(const Change& change) {
+    const std::string name = cluster_of_space(change.object.name);
+    if (name.empty() || (!change.created() && !change.removed())) return;
+    tell(state_.value_of({type::kCluster, "", name}), "cluster-controller",
+         change.created() ? "CreateExecutionSpaceSucceed" : "RemoveExecutionSpaceSucceed",
+         change.created() ? "Created execution space(" + change.object.name + ") for cluster(" + name + ")."
+                          : "Removed execution space for cluster(" + name + ").");
+  }
+  void on_terminating(const Change& change) {  // S-9
+    if (change.created() || change.removed() || deleting(change.before) || !deleting(change.after)) return;
+    const std::string kind = cluster_scoped(change.after) ? "clusterResourceBinding: " : "resourceBinding: ";
+    tell_both(change.after, kScheduler, "ScheduleBindingFailed",
+              "skip schedule deleting " + kind + place_of(change.after), true);
+  }
+  // D-46: a policy has lost the claim that lives and still selects the template.
+  void on_preempted(const Change& change) {
+    const auto after = claim_of(change.after);
+    if (!after) return;
+    const auto former = preempted_by(state_, change.before, after->policy);
+    if (!former) return;
+    tell(change.after, kDetector, "PreemptPolicySucceed",
+         taker(after->policy) + " preempted " + holder(*former) + " successfully");
+  }
+
+  const State& state_;
+  const Entry& entry_;
+  const Folded& folded_;
+  std::vector<Report> reports_;
+  std::set<ObjectKey> synced_, tainted_;
+  bool by_policy_ = false;
+};
+
+/// The step failed because this could not be told. Where a webhook or a script was asked, the error begins with its
+/// name.
+template <class T>
+bool failed_at(const Result<T>& told, const std::string& error) {
+  if (told) return false;
+  if (told.error().message == error) return true;
+  return std::ranges::any_of(told.error().questions, [&](const QuestionPtr& question) {
+    return error.starts_with(question->script ? question->asked : "interpreter webhook ");
+  });
+}
+
+std::vector<Report> template_failure(const State& state, const Value& object, const State::Name& policy,
+                                     const std::string& error) {
+  std::vector<Report> reports;
+  if (const auto former = preempted_by(state, object, policy)) {
+    reports.push_back({object, kDetector, true, "PreemptPolicyFailed",
+                       taker(policy) + " failed to preempt " + holder(*former) + ": " + error});
+  }
+  if (state.gates().multiple_pod_templates && failed_at(interpreter::components(state, object, state.time()), error)) {
+    reports.push_back({object, kDetector, true, "GetComponentsFailed", error});
+  } else if (failed_at(interpreter::replicas(state, object, state.time()), error)) {
+    reports.push_back({object, kDetector, true, "GetReplicasFailed", error});
+  }
+  const std::string named =
+      policy.ns.empty() ? "cluster policy(" + policy.name : "policy(" + policy.ns + "/" + policy.name;
+  reports.push_back({object, kDetector, true, "ApplyPolicyFailed", "Apply " + named + ") failed: " + error});
+  return reports;
+}
+
+}  // namespace
+
+bool Report::operator==(const Report& other) const {
+  return object == other.object && std::string_view{component} == other.component && warning == other.warning &&
+         std::string_view{reason} == other.reason && message == other.message;
+}
+
+std::vector<Report> reports_of(const State& state, const Entry& entry, const Folded& folded) {
+  if (folded.refusal) return {};
+  return Telling{state, entry, folded}.all();
+}
+
+std::vector<Report> reports_of_failure(const State& state, std::string_view role, const ObjectKey& key,
+                                       const State::Name& policy, const std::string& error) {
+  const Value& object = state.value_of(key);
+  if (object.is_null()) return {};
+  if (role == "binder" && !policy.name.empty()) return template_failure(state, object, policy, error);
+  if (role == "distributor" && is_binding(key.type)) {
+    const Value& source = template_of(state, object);
+    if (source.is_null()) return {};
+    return {{source, kDistributor, true, "GetDependenciesFailed", error}};
+  }
+  if (role == "collector" && key.type == type::kWork) {
+    const bool health = error.starts_with("Interpret health");
+    return {{object, kWorkStatus, true, health ? "InterpretHealthFailed" : "ReflectStatusFailed", error + "."}};
+  }
+  if (role == "collector" && is_binding(key.type)) {
+    return {{object,
+             of_binding(object, "resource-binding-status-controller", "cluster-resource-binding-status-controller"),
+             true, "AggregateStatusFailed", error}};
+  }
+  return {};
+}
+
+}  // namespace shiplog::recorder

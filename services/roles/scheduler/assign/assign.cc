@@ -1,0 +1,101 @@
+#include "services/roles/scheduler/assign/assign.h"
+
+#include <algorithm>
+
+#include "services/roles/scheduler/assign/words.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+std::vector<Target> same_for_all(const std::vector<Candidate>& selected, int64_t replicas) {
+  std::vector<Target> targets;
+  targets.reserve(selected.size());
+  for (const Candidate& candidate : selected) targets.push_back({candidate.cluster->name, replicas});
+  if (!std::is_sorted(targets.begin(), targets.end())) std::sort(targets.begin(), targets.end());
+  return targets;
+}
+
+std::vector<Share> shares_of(const std::vector<Candidate>& selected, const Demand& demand, int64_t tier) {
+  std::vector<Share> shares;
+  shares.reserve(selected.size());
+  for (const Candidate& candidate : selected) {
+    if (tier >= 0 && candidate.tier != tier) continue;
+    const Target* previous = demand.previous(candidate.cluster->name);
+    shares.push_back({candidate.cluster->name, candidate.allocatable, previous == nullptr ? 0 : previous->replicas});
+  }
+  return shares;
+}
+
+/// Fills one tier after the other; shrinking thus empties the last one first (S-61).
+Placed<std::vector<Target>> assign_by_tier(const std::vector<Candidate>& selected, const Demand& demand,
+                                           Explanation& why) {
+  std::vector<Target> targets;
+  int64_t left = demand.binding.replicas;
+  const auto last = std::max_element(selected.begin(), selected.end(),
+                                     [](const Candidate& a, const Candidate& b) { return a.tier < b.tier; });
+  for (int64_t tier = 0; last != selected.end() && tier <= last->tier && left > 0; ++tier) {
+    int64_t room = 0;
+    for (const Candidate& candidate : selected) room += candidate.tier == tier ? candidate.available : 0;
+    const int64_t part = std::min(left, room);
+    if (part == 0) continue;
+    why.steps.push_back("tier " + std::to_string(tier) + " has room for " + std::to_string(room) + ", takes " +
+                        std::to_string(part));
+    SHIPLOG_TRY(const auto given, assign_dynamic(part, shares_of(selected, demand, tier), demand, why));
+    targets.insert(targets.end(), given.begin(), given.end());
+    left -= part;
+  }
+  if (left > 0) {
+    return Unplaced{Unplaced::Kind::kCapacity, "Clusters available replicas are not enough to schedule."};
+  }
+  std::sort(targets.begin(), targets.end());
+  return targets;
+}
+
+Placed<std::vector<Target>> divide(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
+  switch (demand.placement.strategy) {
+    case Strategy::kDuplicated:
+      why.steps.push_back("duplicated: " + std::to_string(demand.binding.replicas) + " replicas on each cluster");
+      return same_for_all(selected, demand.binding.replicas);
+    case Strategy::kStaticWeight:
+      return assign_static(selected, demand, why);
+    case Strategy::kDynamicWeight:
+    case Strategy::kAggregated:
+      break;
+  }
+  if (demand.term != nullptr && !demand.term->overflow.empty()) return assign_by_tier(selected, demand, why);
+  return assign_dynamic(demand.binding.replicas, shares_of(selected, demand, -1), demand, why);
+}
+
+/// --enable-empty-workload-propagation (S-46): a selected cluster without replicas gets the object all the same.
+void attach_the_rest(const std::vector<Candidate>& selected, std::vector<Target>& targets, Explanation& why) {
+  const size_t with_replicas = targets.size();
+  for (const Candidate& candidate : selected) {
+    if (std::ranges::find(targets, candidate.cluster->name, &Target::cluster) == targets.end()) {
+      targets.push_back({candidate.cluster->name, 0});
+    }
+  }
+  if (targets.size() == with_replicas) return;
+  why.steps.push_back("the other " + std::to_string(targets.size() - with_replicas) +
+                      " selected get it with 0 replicas (--enable-empty-workload-propagation)");
+  std::sort(targets.begin(), targets.end());
+}
+
+}  // namespace
+
+Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
+  if (selected.empty()) return Unplaced{Unplaced::Kind::kOther, "no clusters available to schedule"};
+  if (!demand.binding.divisible()) {
+    why.steps.push_back(demand.binding.components.empty()
+                            ? "no replicas to assign: the object goes to every selected cluster"
+                            : "its components are not divided: all of them go to every selected cluster");
+    return same_for_all(selected, 0);
+  }
+  SHIPLOG_TRY(auto targets, divide(selected, demand, why));
+  std::erase_if(targets, [](const Target& target) { return target.replicas == 0; });
+  if (demand.around.options != nullptr && demand.around.options->propagates_empty_workloads()) {
+    attach_the_rest(selected, targets, why);
+  }
+  return targets;
+}
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <utility>
+
+#include "services/roles/scheduler/assign/assign.h"
+#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/scheduler/assign/words.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+int64_t sum_of(const std::vector<Weight>& weights) {
+  int64_t sum = 0;
+  for (const Weight& each : weights) sum += each.weight;
+  return sum;
+}
+
+/// The shortest beginning of the list that has room for all (S-56).
+void keep_shortest_prefix(std::vector<Weight>& weights, int64_t replicas) {
+  int64_t sum = 0;
+  size_t kept = 0;
+  while (kept < weights.size() && sum < replicas) sum += weights[kept++].weight;
+  weights.resize(kept);
+}
+
+void sort_by_weight(std::vector<Weight>& weights) {
+  // Stable: clusters of equal weight keep the order they were selected in (S-57).
+  std::stable_sort(weights.begin(), weights.end(),
+                   [](const Weight& a, const Weight& b) { return a.weight > b.weight; });
+}
+
+void add(std::vector<Target>& targets, Target more) {
+  if (targets.empty() || targets.back().cluster < more.cluster) {  // most come in order
+    targets.push_back(std::move(more));
+    return;
+  }
+  const auto at = std::lower_bound(targets.begin(), targets.end(), more.cluster,
+                                   [](const Target& target, const auto& name) { return target.cluster < name; });
+  if (at != targets.end() && at->cluster == more.cluster) {
+    at->replicas += more.replicas;
+  } else {
+    targets.insert(at, std::move(more));
+  }
+}
+
+}  // namespace
+
+Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<Share>& shares, const Demand& demand,
+                                           Explanation& why) {
+  const bool aggregated = demand.placement.strategy == Strategy::kAggregated;
+  std::vector<Target> previous;
+  int64_t assigned = 0;
+  for (const Share& share : shares) {
+    if (share.previous == 0) continue;
+    add(previous, {std::string{share.cluster}, share.previous});
+    assigned += share.previous;
+  }
+  if (!demand.fresh && assigned == replicas) {
+    why.steps.push_back("the " + std::to_string(replicas) + " replicas stay: " + in_words(previous));
+    return previous;
+  }
+
+  const bool grows = !demand.fresh && assigned < replicas;
+  const bool shrinks = !demand.fresh && assigned > replicas;
+  const char* direction = shrinks ? "scale down" : grows ? "scale up" : "do fresh scale";
+  const int64_t wanted = grows ? replicas - assigned : replicas;
+  std::vector<Weight> weights;
+  weights.reserve(shares.size());
+  for (const Share& share : shares) {
+    if (shrinks && share.previous == 0) continue;
+    weights.push_back({share.cluster, shrinks ? share.previous
+                                      : grows ? share.allocatable
+                                              : share.allocatable + share.previous});
+  }
+  sort_by_weight(weights);
+  if (sum_of(weights) < wanted) {
+    return Unplaced{Unplaced::Kind::kCapacity, std::string{"failed to "} + direction +
+                                                   ": Clusters available replicas " + std::to_string(sum_of(weights)) +
+                                                   " are not enough to schedule."};
+  }
+  if (aggregated && grows) {
+    std::stable_partition(weights.begin(), weights.end(), [&](const Weight& weight) {
+      return std::any_of(previous.begin(), previous.end(),
+                         [&](const Target& target) { return target.cluster == weight.name; });
+    });
+  }
+  if (aggregated) keep_shortest_prefix(weights, wanted);
+
+  auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
+  why.steps.push_back(std::string{aggregated ? "aggregated" : "available replicas"} + ", to " + direction + ": " +
+                      division_in_words(wanted, weights, given));
+  if (!grows || previous.empty()) return given;
+  std::vector<Target> targets = std::move(previous);
+  for (Target& target : given) add(targets, std::move(target));
+  return targets;
+}
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "services/roles/scheduler/assign/assign.h"
+#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/scheduler/assign/words.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+int64_t weight_of(const Placement& placement, const Cluster& cluster) {
+  int64_t weight = 0;
+  for (const StaticWeight& rule : placement.weights) {
+    if (rule.clusters.matches(cluster)) weight = std::max(weight, rule.weight);
+  }
+  return weight;
+}
+
+}  // namespace
+
+std::vector<Target> assign_static(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
+  std::vector<Weight> weights;
+  for (const Candidate& candidate : selected) {
+    const int64_t weight = weight_of(demand.placement, *candidate.cluster);
+    if (weight > 0) weights.push_back({candidate.cluster->name, weight});
+  }
+  if (weights.empty()) {
+    for (const Candidate& candidate : selected) weights.push_back({candidate.cluster->name, 1});
+  }
+  auto targets = webster(demand.binding.replicas, weights, names_descend(demand.binding.resource_uid));
+  why.steps.push_back("static weight: " + division_in_words(demand.binding.replicas, weights, targets));
+  return targets;
+}
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,119 @@
+#include "services/roles/scheduler/decide_test_support.h"
+#include "services/roles/scheduler/estimate/accurate.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+/// What the estimators say is recorded, as the shell does it.
+void say(History& history, const std::string& answers) {
+  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  ASSERT_TRUE(question.has_value());
+  history.accept(
+      {QuestionAnswered{question->object, question->operation, question->asked, question->basis,
+                        Value::object({{question->qualifier, Value::object({{"answer", json(answers)}})}})}});
+}
+
+bool asks(const History& history) { return estimate_to_ask(history.state(), kBinding, history.now()).has_value(); }
+
+std::string steps(const History& history) {
+  const Event event = decided(history);
+  std::string text;
+  if (const auto* placed = std::get_if<PlacementDecided>(&event)) {
+    for (const std::string& step : placed->why.steps) text += step + "\n";
+  }
+  return text;
+}
+
+const Case kDivided{6, kDynamic, {{"a", 4}, {"b", 4}}};
+
+TEST(Estimators, TheSmallerEstimateCounts_S_63) {
+  EXPECT_EQ(answer(kDivided), "a:3 b:3");
+  History history = history_of(kDivided);
+  say(history, R"({"a":{"replicas":2},"b":{"replicas":90}})");
+  EXPECT_EQ(answer(history), "a:2 b:4") << "b has room for 4 by its summary";
+  EXPECT_NE(steps(history).find("estimators say: a 2, b 90"), std::string::npos) << steps(history);
+}
+
+TEST(Estimators, MinusOneSaysNothing_S_63) {
+  History history = history_of(kDivided);
+  say(history, R"({"a":{"replicas":-1},"b":{"replicas":2}})");
+  EXPECT_EQ(answer(history), "a:4 b:2");
+}
+
+TEST(Estimators, OneThatIsSilentSetsAllAside_S_72) {
+  History history = history_of(kDivided);
+  say(history, R"({"a":{"failure":"nobody there"},"b":{"replicas":0}})");
+  EXPECT_EQ(answer(history), "a:3 b:3");
+  EXPECT_NE(steps(history).find("that of a gave no answer: nobody there"), std::string::npos) << steps(history);
+  // Not of one that is no candidate.
+  Case one = kDivided;
+  one.placement = R"({"clusterAffinity":{"clusterNames":["b"]}})";
+  one.replicas = 3;
+  History apart = history_of(one);
+  const auto question = estimate_to_ask(apart.state(), kBinding, apart.now());
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->request["clusters"], json(R"(["b"])")) << "only those that pass the filters are asked";
+  say(apart, R"({"b":{"replicas":3}})");
+  EXPECT_EQ(answer(apart), "b:3");
+}
+
+TEST(Estimators, AreAskedOnceInACycleThatNeedsThem_S_62_S_71) {
+  History history = history_of(kDivided);
+  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->operation, "MaxAvailableReplicas");
+  EXPECT_EQ(question->request["object"].as_string(), "kind=Deployment, name=default/web");
+  EXPECT_EQ(question->request["clusters"], json(R"(["a","b"])"));
+  say(history, R"({"a":{"replicas":2},"b":{"replicas":90}})");
+  EXPECT_FALSE(asks(history));
+  const auto decision = decide(history.state(), kBinding, history.now());
+  ASSERT_TRUE(decision && decision.value());
+  history.accept(*decision.value());
+  EXPECT_FALSE(asks(history)) << "it is placed";
+  history.edit(kBinding, [](Value& value) {
+    value.edit("spec").set("replicas", 7);
+    value.edit("metadata").set("generation", 2);
+  });
+  EXPECT_TRUE(asks(history)) << "another cycle";
+  for (const char* scheduling : {kDuplicated, kEqualWeights}) {
+    Case other = kDivided;
+    other.scheduling = scheduling;
+    EXPECT_FALSE(asks(history_of(other))) << "room does not matter";
+  }
+  Case none = kDivided;
+  none.replicas = 0;
+  EXPECT_FALSE(asks(history_of(none)));
+}
+
+TEST(Estimators, AnOldAnswerDoesNotCount) {
+  History history = history_of({6, kDynamic, {{"a", 1}, {"b", 1}}});
+  say(history, R"({"a":{"replicas":1},"b":{"replicas":1}})");
+  const auto at = [&](Millis later) {
+    return estimate_to_ask(history.state(), kBinding, history.now() + later).has_value();
+  };
+  EXPECT_FALSE(at(kEstimateGoodFor));
+  EXPECT_TRUE(at(Millis{kEstimateGoodFor.value + 1}));
+}
+
+TEST(Estimators, WholeSetsAreAskedAboutWhereTheyArePlaced_M_1_S_71) {
+  History history;
+  for (const char* name : {"a", "b"}) history.put(cluster_key(name), cluster(name, 60));
+  history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});
+  Value object = binding_of(
+      {.scheduling = kDynamic,
+       .clusters = {},
+       .placement = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})"});
+  const Value components = json(R"([{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}])");
+  object.edit("spec").set("components", components);
+  history.put(kBinding, object);
+  EXPECT_EQ(answer(history), "a:0") << "both have room for 20 sets";
+  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->operation, "MaxAvailableComponentSets");
+  EXPECT_EQ(question->request["components"], components);
+  say(history, R"({"a":{"replicas":0},"b":{"replicas":1}})");
+  EXPECT_EQ(answer(history), "b:0");
+}
+
+}  // namespace
+}  // namespace shiplog::scheduler

@@ -1,0 +1,129 @@
+#include "services/roles/scheduler/estimate/accurate.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "events/base/hash.h"
+#include "events/base/json.h"
+#include "services/adapters/estimators/operations.h"
+#include "services/roles/scheduler/filter/filter.h"
+#include "services/roles/scheduler/place.h"
+#include "services/roles/scheduler/surroundings.h"
+#include "services/roles/scheduler/trigger.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+/// What tells one cycle of a binding from the next. Not its whole status: members report all the time, and an answer
+/// must not be old before it is there.
+std::string basis_of(const Value& object) {
+  const Value& spec = object["spec"];
+  const Value& status = object["status"];
+  return to_string(siphash128(
+      to_json(Value::array({spec["replicaRequirements"], spec["components"], object["metadata"]["generation"],
+                            spec["rescheduleTriggeredAt"], status["lastScheduledTime"]}))));
+}
+
+const char* operation_for(const Demand& demand) {
+  return demand.goes_as_a_set() ? estimators::kMaxAvailableComponentSets : estimators::kMaxAvailableReplicas;
+}
+
+/// Those that pass the filters under any of the terms.
+std::set<std::string> possible(const State& state, Demand demand) {
+  std::set<std::string> names;
+  const auto add = [&] {
+    Explanation unread;
+    const auto candidates = filter(state.clusters(), demand, unread);
+    if (!candidates) return;
+    for (const Candidate& one : candidates.value()) names.insert(one.cluster->name);
+  };
+  if (demand.placement.terms.empty()) add();
+  for (const AffinityTerm& term : demand.placement.terms) {
+    demand.term = &term;
+    add();
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<Question> estimate_to_ask(const State& state, const ObjectKey& key, UtcMillis now) {
+  const Object* object = state.find(key);
+  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  const Binding binding = binding_from(key, object->value);
+  if (!concerns_us(binding) || !binding.placement.is_object() ||
+      (binding.replicas <= 0 && binding.components.empty())) {
+    return std::nullopt;  // S-62
+  }
+  const auto placement = placement_from(binding.placement);
+  if (!placement) return std::nullopt;
+  const auto trigger = trigger_of(state, binding, placement.value(), now);
+  if (!trigger) return std::nullopt;
+  const auto definition = definition_placement(state, binding);
+  const Demand demand{binding, placement.value(), nullptr, trigger->fresh,
+                      surroundings_of(state, binding, now, definition ? &*definition : nullptr)};
+  if (!asks_for_room(demand)) return std::nullopt;
+  const auto clusters = possible(state, demand);
+  const auto known = estimates_for(state, demand, object->value, now);
+  if (clusters.empty() ||
+      (known && std::ranges::all_of(clusters, [&](const std::string& one) { return known->contains(one); }))) {
+    return std::nullopt;
+  }
+  Question question;
+  question.object = key;
+  question.operation = operation_for(demand);
+  question.asked = "estimators";
+  question.basis = basis_of(object->value);
+  question.qualifier = kNoQualifier;
+  Value names = Value::array();
+  for (const std::string& one : clusters) names.push_back(one);
+  const Value& spec = object->value["spec"];
+  const Value& resource = spec["resource"];
+  question.request =
+      Value::object({{"clusters", std::move(names)},
+                     {"object", "kind=" + resource["kind"].str() + ", name=" + resource["namespace"].str() + "/" +
+                                    resource["name"].str()}});
+  if (demand.goes_as_a_set()) {
+    question.request.set("components", spec["components"]);
+    question.request.set("namespace", resource["namespace"]);
+  } else {
+    question.request.set("replicaRequirements", spec["replicaRequirements"]);
+  }
+  return question;
+}
+
+std::optional<Value> estimates_for(const State& state, const Demand& demand, const Value& object, UtcMillis now) {
+  if (state.objects(kAnswersType).empty()) return std::nullopt;
+  auto recorded = recorded_answer(state, demand.binding.key, operation_for(demand), basis_of(object), kNoQualifier);
+  if (!recorded || !recorded->failure.empty() || now - recorded->at > kEstimateGoodFor) return std::nullopt;
+  return std::move(recorded->answer);
+}
+
+Accurate::Accurate(const Demand& demand, const std::vector<Candidate>& candidates, Explanation& why) {
+  if (demand.estimates == nullptr) return;
+  for (const Candidate& candidate : candidates) {
+    const std::string& name = candidate.cluster->name;
+    const Value& said = (*demand.estimates)[name];
+    if (said["replicas"].is_int()) continue;
+    why.steps.push_back("estimators are left aside: that of " + name + " " +
+                        (said["failure"].is_string() ? "gave no answer: " + said["failure"].str() : "was not asked"));
+    return;
+  }
+  estimates_ = demand.estimates;
+  std::string words;
+  for (const Candidate& candidate : candidates) {
+    const std::string& name = candidate.cluster->name;
+    words += (words.empty() ? "" : ", ") + name + " " + std::to_string((*estimates_)[name]["replicas"].as_int());
+  }
+  if (!candidates.empty()) why.steps.push_back("estimators say: " + words);
+}
+
+std::optional<int64_t> Accurate::bound(std::string_view cluster) const {
+  if (estimates_ == nullptr) return std::nullopt;
+  const int64_t said = (*estimates_)[cluster]["replicas"].as_int();
+  if (said == -1) return std::nullopt;  // S-63: it does not know
+  return std::max<int64_t>(0, said);
+}
+
+}  // namespace shiplog::scheduler

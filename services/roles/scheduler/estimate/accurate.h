@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "events/explanation.h"
+#include "events/state/answers.h"
+#include "events/state/state.h"
+#include "services/roles/scheduler/demand.h"
+
+// What the estimators of members say (behaviour-core S-63, S-71, S-72). They are asked once in each cycle that needs to
+// know room, by the shell, before it is decided; what they said is an event, and decisions read it from the state.
+
+namespace shiplog::scheduler {
+
+/// So long an answer counts: for the cycle it was asked for, and for one that looks at the same again soon after.
+inline constexpr Millis kEstimateGoodFor{10'000};
+
+/// What has to be asked before the binding is decided; nullopt: nothing, as nothing is to be placed, room does not
+/// matter, or the answers are there. Pure. The question is for estimators (services/adapters/estimators); the shell
+/// says how long they have.
+std::optional<Question> estimate_to_ask(const State& state, const ObjectKey& key, UtcMillis now);
+
+/// The recorded answers that count now: {CLUSTER: {replicas} | {failure}}.
+std::optional<Value> estimates_for(const State& state, const Demand& demand, const Value& object, UtcMillis now);
+
+/// What the answers come to among these candidates. All or nothing: one cluster that has not answered, and none counts
+/// (S-72).
+class Accurate {
+ public:
+  Accurate(const Demand& demand, const std::vector<Candidate>& candidates, Explanation& why);
+  /// nullopt: the cluster's estimator has no say.
+  std::optional<int64_t> bound(std::string_view cluster) const;
+
+ private:
+  const Value* estimates_ = nullptr;
+};
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/roles/scheduler/demand.h"
+#include "services/roles/scheduler/estimate/promised.h"
+
+namespace shiplog::scheduler {
+
+/// How many further replicas of a binding, or whole sets of its components (M-1, M-3), fit on a cluster, judged by its
+/// status.resourceSummary (S-62 to S-64): by the grades of its nodes where these are told (S-66, S-70), and by what is
+/// free in all. What depends on the binding alone is worked out once.
+class Estimate {
+ public:
+  explicit Estimate(const Demand& demand);
+  int64_t operator()(const Cluster& cluster) const;
+
+ private:
+  struct Request {
+    std::string resource;
+    int64_t amount = 0;
+    bool in_milli = false;
+  };
+  using Rooms = std::map<std::string, Cluster::Room>;
+  int64_t replicas_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const;
+  int64_t sets_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const;
+  int64_t by_grades(const Cluster& cluster) const;
+  int64_t by_sums(const Rooms& room) const;
+
+  const Binding& binding_;
+  const Surroundings& around_;
+  bool asked_;  ///< there is something whose room could be asked for (S-62)
+  bool sets_;   ///< of components, whole
+  std::vector<Request> requests_;
+  int64_t pods_of_a_set_ = 0;
+  std::map<std::string, int64_t> needs_of_a_set_;
+};
+
+}  // namespace shiplog::scheduler

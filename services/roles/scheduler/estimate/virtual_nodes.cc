@@ -1,0 +1,106 @@
+#include "services/roles/scheduler/estimate/virtual_nodes.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shiplog::scheduler {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kPodsOfANode = 110;
+
+}  // namespace
+
+VirtualNodes::VirtualNodes(const std::vector<Cluster::Grade>& grades) {
+  for (const Cluster::Grade& grade : grades) {
+    if (grade.nodes <= 0) continue;
+    Run& run = runs_.emplace_back(Run{std::min(grade.nodes, kMost), kPodsOfANode, {}});
+    for (const auto& [name, least] : grade.least) {
+      run.free.emplace(name, divided_in_milli(name) ? least.milli : least.units);
+    }
+  }
+}
+
+VirtualNodes::Amounts VirtualNodes::amounts_of(const ResourceList& request) {
+  Amounts amounts;
+  for (const auto& [name, amount] : request) {
+    if (amount.is_zero() || amount.negative()) continue;
+    amounts.emplace(name, divided_in_milli(name) ? amount.milli() : amount.units());
+  }
+  return amounts;
+}
+
+int64_t VirtualNodes::fits(const Run& run, const Amounts& request) {
+  int64_t fits = run.pods;
+  for (const auto& [name, amount] : request) {
+    const auto free = run.free.find(name);
+    if (free == run.free.end()) return 0;  // not modelled: nothing is known to be there
+    fits = std::min(fits, free->second / amount);
+  }
+  return fits;
+}
+
+void VirtualNodes::take(Run& run, const Amounts& request, int64_t pods) {
+  run.pods -= pods;
+  for (const auto& [name, amount] : request) run.free.at(name) -= amount * pods;
+}
+
+bool VirtualNodes::place(const Amounts& request, int64_t replicas) {
+  for (size_t at = 0; at < runs_.size() && replicas > 0; ++at) {
+    const int64_t on_one = fits(runs_[at], request);
+    if (on_one <= 0) continue;
+    const Run before = runs_[at];
+    const int64_t full = std::min(before.nodes, replicas / on_one);
+    const int64_t rest = full < before.nodes ? replicas - full * on_one : 0;
+    replicas -= full * on_one + rest;
+    // Nodes that are filled, one that takes the rest, and those that are left as they are.
+    std::vector<Run> parts;
+    if (full > 0) {
+      take(parts.emplace_back(before), request, on_one);
+      parts.back().nodes = full;
+    }
+    if (rest > 0) {
+      take(parts.emplace_back(before), request, rest);
+      parts.back().nodes = 1;
+    }
+    const int64_t left = before.nodes - full - (rest > 0 ? 1 : 0);
+    if (left > 0) parts.emplace_back(before).nodes = left;
+    const auto place = runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(at));
+    runs_.insert(place, parts.begin(), parts.end());
+    at += parts.size() - 1;
+  }
+  return replicas <= 0;
+}
+
+bool VirtualNodes::place(const Component& component) {
+  return place(amounts_of(component.request), component.replicas);
+}
+
+bool VirtualNodes::place_set(const std::vector<Component>& components) {
+  return std::ranges::all_of(components, [&](const Component& one) { return place(one); });
+}
+
+int64_t VirtualNodes::sets(const std::vector<Component>& components, int64_t most) {
+  std::vector<std::pair<Amounts, int64_t>> requests;
+  for (const Component& one : components) requests.emplace_back(amounts_of(one.request), one.replicas);
+  const auto of_no_use = [&](const Run& run) {
+    return std::ranges::none_of(requests, [&](const auto& one) { return fits(run, one.first) > 0; });
+  };
+  int64_t placed = 0;
+  while (placed < most) {
+    // What nothing more fits on is never looked at again: else every set would walk over all that are full.
+    std::erase_if(runs_, of_no_use);
+    if (!std::ranges::all_of(requests, [&](const auto& one) { return place(one.first, one.second); })) break;
+    ++placed;
+  }
+  return placed;
+}
+
+int64_t VirtualNodes::pods(const ResourceList& request) const {
+  const Amounts amounts = amounts_of(request);
+  int64_t sum = 0;
+  for (const Run& run : runs_) sum = std::min(kMost, sum + run.nodes * std::max<int64_t>(fits(run, amounts), 0));
+  return sum;
+}
+
+}  // namespace shiplog::scheduler

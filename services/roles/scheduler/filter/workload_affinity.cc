@@ -1,0 +1,21 @@
+#include "services/roles/scheduler/filter/rules.h"
+
+namespace shiplog::scheduler {
+
+// A current target passes both: a placement is never taken back because of who has come to be where (M-10).
+
+std::optional<std::string> workload_affinity(const Demand& demand, const Cluster& cluster) {
+  const AffinityGroup& group = *demand.around.together;
+  const ObjectKey& self = demand.binding.key;
+  if (demand.previous(cluster.name) != nullptr) return std::nullopt;
+  if (group.others_on(cluster.name, self) == group.others_placed(self)) return std::nullopt;
+  return "ResourceBinding with the same affinity group does not target this cluster";
+}
+
+std::optional<std::string> workload_anti_affinity(const Demand& demand, const Cluster& cluster) {
+  if (demand.previous(cluster.name) != nullptr) return std::nullopt;
+  if (demand.around.apart->others_on(cluster.name, demand.binding.key) == 0) return std::nullopt;
+  return "cluster already has workload with the same anti-affinity group";
+}
+
+}  // namespace shiplog::scheduler

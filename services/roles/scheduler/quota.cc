@@ -1,0 +1,56 @@
+#include "services/roles/scheduler/quota.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+int64_t sum_of(const std::vector<Target>& targets) {
+  int64_t sum = 0;
+  for (const Target& target : targets) sum += target.replicas;
+  return sum;
+}
+
+/// What one more replica takes; of components, where they count, one more set of them.
+ResourceList taken_by_one(const Binding& binding, bool sets) {
+  if (!sets) return binding.request;
+  ResourceList sum;
+  for (const Component& component : binding.components) {
+    if (component.replicas <= 0) continue;
+    for (const auto& [name, request] : component.request) sum[name] = sum[name] + request * component.replicas;
+  }
+  return sum;
+}
+
+std::string text_of(const std::string& resource, const Quantity& amount) {
+  return to_value(ResourceList{{resource, amount}})[resource].str();
+}
+
+}  // namespace
+
+std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& binding,
+                                          const std::vector<Target>& targets) {
+  const bool sets = state.gates().multiple_pod_templates && !binding.components.empty();
+  const int64_t more = sets ? static_cast<int64_t>(targets.size()) - static_cast<int64_t>(binding.targets.size())
+                            : sum_of(targets) - sum_of(binding.targets);
+  if (binding.key.ns.empty() || more <= 0) return std::nullopt;  // cluster-scoped bindings are never checked
+  const ResourceList requested = taken_by_one(binding, sets);
+  const ResourceList& used = state.quota_usage(binding.key.ns);
+  const auto& quotas = state.quotas();
+  for (auto at = quotas.lower_bound({binding.key.ns, ""}); at != quotas.end() && at->first.ns == binding.key.ns; ++at) {
+    for (const auto& [resource, limit] : at->second.overall) {
+      const auto request = requested.find(resource);
+      if (request == requested.end()) continue;
+      const auto in_use = used.find(resource);
+      const Quantity sum = (in_use == used.end() ? Quantity{} : in_use->second) + request->second * more;
+      if (sum <= limit) continue;
+      return QuotaRefused{binding.key,
+                          {type::kFederatedResourceQuota, at->first.ns, at->first.name},
+                          "FederatedResourceQuota(" + at->first.ns + "/" + at->first.name + ") exceeded for resource " +
+                              resource + ": requested sum " + text_of(resource, sum) + ", limit " +
+                              text_of(resource, limit) + ".",
+                          binding.generation};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace shiplog::scheduler

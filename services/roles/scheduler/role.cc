@@ -1,0 +1,266 @@
+#include "services/roles/scheduler/role.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "events/state/binding.h"
+#include "events/state/cluster.h"
+#include "events/state/placement.h"
+#include "services/roles/scheduler/decide.h"
+#include "services/roles/scheduler/estimate/accurate.h"
+#include "services/runtime/asker.h"
+
+namespace shiplog {
+namespace {
+
+bool is_binding(const ObjectKey& key) {
+  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
+}
+
+const Value& scheduled_condition(const Value& binding) {
+  static const Value kNone;
+  for (const Value& condition : binding["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == "Scheduled") return condition;
+  }
+  return kNone;
+}
+
+bool refused(const Value& binding) { return scheduled_condition(binding)["status"].as_string() == "False"; }
+
+bool over_quota(const Value& binding) {
+  return refused(binding) && scheduled_condition(binding)["reason"].as_string() == "QuotaExceeded";
+}
+
+int64_t replicas_placed(const Value& binding) {
+  int64_t sum = 0;
+  for (const Value& target : binding["spec"]["clusters"].items()) sum += target["replicas"].as_int();
+  return sum;
+}
+
+bool usage_fell(const Change& change) {
+  return replicas_placed(change.after) < replicas_placed(change.before) ||
+         change.before["spec"]["replicaRequirements"] != change.after["spec"]["replicaRequirements"];
+}
+
+/// The affinity in force lets the cluster in, or cannot be told (S-4).
+bool may_concern(const Value& object, const Cluster& cluster) {
+  const auto parsed = placement_from(object["spec"]["placement"]);
+  if (!parsed) return false;
+  const Placement& placement = parsed.value();
+  if (placement.terms.empty()) return !placement.affinity || placement.affinity->matches(cluster);
+  const Value& status = object["status"];
+  if (status["schedulerObservedGeneration"].as_int() != object["metadata"]["generation"].as_int()) return true;
+  const auto named = std::find_if(placement.terms.begin(), placement.terms.end(), [&](const AffinityTerm& term) {
+    return term.name == status["schedulerObservingAffinityName"].as_string();
+  });
+  const AffinityTerm& term = named == placement.terms.end() ? placement.terms.front() : *named;
+  // Overflow counts too, unlike upstream: a cluster that joins a lower tier is room all the same.
+  return term.affinity.matches(cluster) || std::any_of(term.overflow.begin(), term.overflow.end(),
+                                                       [&](const auto& tier) { return tier.matches(cluster); });
+}
+
+bool places_on(const Value& object, const std::string& cluster) {
+  const auto targets = object["spec"]["clusters"].items();
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const Value& target) { return target["name"].as_string() == cluster; });
+}
+
+class SchedulerRole final : public Role {
+ public:
+  SchedulerRole(Asker* estimators, Millis estimators_have)
+      : estimators_{estimators}, estimators_have_{estimators_have} {}
+
+  std::string_view name() const override { return "scheduler"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    if (is_binding(change.object)) return on_binding(state, change, wake);
+    if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
+    if (change.object.type == kFleetOptionsType) return on_start(state, wake);  // other plugins let others in
+    if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
+    if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
+      wake_over_quota(state, change.object.ns, wake);
+    }
+  }
+
+  /// S-6.
+  int64_t priority(const State& state, const ObjectKey& key) const override {
+    return state.value_of(key)["spec"]["schedulePriority"]["priority"].as_int();
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    refused_.clear();
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        ObjectKey key{type, name.ns, name.name};
+        if (refused(object.value)) refused_.insert(key);
+        wake.push_back(std::move(key));
+      }
+    }
+  }
+
+  void reconcile(TaskPtr task) override { step(std::move(task), kMostAttempts, false); }
+
+ private:
+  static constexpr int kMostAttempts = 4;
+
+  /// A placement that the fold refuses for a quota is decided again at once: against the usage that was in its way, the
+  /// decision is then QuotaRefused. Nothing is looked at again before the binding, the quota or a cluster changes.
+  void step(TaskPtr task, int attempts, bool asked) {
+    if (estimators_ != nullptr && !asked) {
+      if (auto question = scheduler::estimate_to_ask(task->state(), task->key(), task->now())) {
+        return ask(std::move(task), attempts, std::move(*question));
+      }
+    }
+    auto decided = scheduler::decide(task->state(), task->key(), task->now());
+    if (!decided) return task->retry(decided.error());
+    if (!decided.value()) return task->done(look_again_after(task->state(), task->key()));
+    const Event& event = decided.value()->events.front();
+    const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
+    task->append_decision(std::move(*decided.value()), [this, task, attempts, refusal](Result<Revision> appended) {
+      // What is refused waits for quota or room. Some may have come between the state that this was decided from and
+      // its own entry, and have woken nothing yet: so once more.
+      if (appended) return task->done(Millis{refusal ? 1 : 0});
+      const ErrorCode code = appended.error().code;
+      const bool again = code == ErrorCode::kConflict || code == ErrorCode::kForbidden;
+      if (!again || attempts <= 1) return task->retry(appended.error());
+      step(task, attempts - 1, false);
+    });
+  }
+
+  /// S-71: the answer is recorded, then it is decided; also when some of them said nothing.
+  void ask(TaskPtr task, int attempts, Question question) {
+    question.timeout = estimators_have_;
+    auto asked = std::make_shared<const Question>(std::move(question));
+    estimators_->ask(task->state(), asked, [this, task, attempts, asked](Result<Value> answer) {
+      Value said = answer ? Value::object({{"answer", std::move(answer).value()}})
+                          : Value::object({{"failure", answer.error().message}});
+      Decision seen;
+      seen.events.push_back(QuestionAnswered{asked->object, asked->operation, asked->asked, asked->basis,
+                                             Value::object({{asked->qualifier, std::move(said)}})});
+      task->append_observation(std::move(seen), [this, task, attempts](Result<Revision> appended) {
+        if (!appended) return task->retry(appended.error());
+        step(task, attempts, true);
+      });
+    });
+  }
+
+  /// Room that was promised to others comes free by itself when the promise ends: nothing that changes tells of it
+  /// (S-7).
+  static Millis look_again_after(const State& state, const ObjectKey& key) {
+    constexpr Millis kPromise{5 * 60 * 1000};
+    return state.gates().overcommit_protection && refused(state.value_of(key)) ? kPromise : Millis{0};
+  }
+
+  void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (!change.removed() && refused(change.after)) {
+      refused_.insert(change.object);
+    } else {
+      refused_.erase(change.object);
+    }
+    // S-2: what the status says is the scheduler's own doing. Labels tell whether the binding is claimed.
+    const Value& before = change.before["metadata"];
+    const Value& after = change.after["metadata"];
+    // A placement wakes too: it may be that of a scheduler that was deposed, made of older clusters than we have seen.
+    if (!change.removed() && (before["generation"] != after["generation"] || before["labels"] != after["labels"])) {
+      wake.push_back(change.object);
+    }
+    wake_peers(state, change, wake);
+    wake_defined(state, change, wake);
+    // Room in a quota may have come free.
+    if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
+  }
+
+  /// Those that were refused look again when another of their group is placed, moves, or comes and goes (M-10 to M-12):
+  /// upstream leaves them until something else wakes them.
+  void wake_peers(const State& state, const Change& change, std::vector<ObjectKey>& wake) const {
+    const Value& before = change.before["spec"];
+    const Value& after = change.after["spec"];
+    const Value& was = before["workloadAffinityGroups"];
+    const Value& is = after["workloadAffinityGroups"];
+    if ((!was.is_object() && !is.is_object()) || (was == is && before["clusters"] == after["clusters"])) return;
+    const auto wake_refused = [&](const AffinityGroup* group) {
+      if (group == nullptr) return;
+      for (const auto& [key, targets] : group->members) {
+        if (key != change.object && refused_.contains(key)) wake.push_back(key);
+      }
+    };
+    for (const Value* groups : {&was, &is}) {
+      wake_refused(state.affinities().together(change.object.ns, (*groups)["affinityGroup"].as_string()));
+      wake_refused(state.affinities().apart(change.object.ns, (*groups)["antiAffinityGroup"].as_string()));
+    }
+  }
+
+  /// The binding of a CustomResourceDefinition is placed, moved or refused: bindings of the kind that it defines
+  /// follow.
+  static void wake_defined(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& resource = change.latest()["spec"]["resource"];
+    if (change.object.type != type::kClusterResourceBinding ||
+        resource["kind"].as_string() != "CustomResourceDefinition" ||
+        (change.before["spec"]["clusters"] == change.after["spec"]["clusters"] &&
+         scheduled_condition(change.before)["status"] == scheduled_condition(change.after)["status"])) {
+      return;
+    }
+    const Value& spec = state.value_of({type::kCustomResourceDefinition, "", resource["name"].str()})["spec"];
+    const std::string group = spec["group"].str() + "/";
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        const Value& defined = object.value["spec"]["resource"];
+        if (defined["kind"] == spec["names"]["kind"] && defined["apiVersion"].as_string().starts_with(group)) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const Value& before = change.before;
+    const Value& after = change.after;
+    // S-3, and beyond it: the arrival of a cluster and of its APIs wake as well, where upstream waits for the next
+    // change of a taint or label to come along.
+    const bool anew = change.created() || change.removed() || before["spec"] != after["spec"] ||
+                      before["metadata"]["labels"] != after["metadata"]["labels"] ||
+                      deleting(before) != deleting(after) ||
+                      before["status"]["apiEnablements"] != after["status"]["apiEnablements"];
+    if (!anew) {
+      // Room concerns those that found none; what is placed stays where it is.
+      if (before["status"]["resourceSummary"] != after["status"]["resourceSummary"]) {
+        wake.insert(wake.end(), refused_.begin(), refused_.end());
+      }
+      return;
+    }
+    const Cluster was = change.created() ? Cluster{} : cluster_from(before);
+    const Cluster is = change.removed() ? Cluster{} : cluster_from(after);
+    // What was divided stays on a cluster that its affinity has ceased to match (S-14), but not when that one leaves.
+    const bool leaves = change.removed() || deleting(after);
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        if ((!change.removed() && may_concern(object.value, is)) ||
+            (!change.created() && may_concern(object.value, was)) ||
+            (leaves && places_on(object.value, change.object.name))) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+
+  void wake_over_quota(const State& state, const std::string& ns, std::vector<ObjectKey>& wake) const {
+    for (const ObjectKey& key : refused_) {
+      if (key.ns == ns && over_quota(state.value_of(key))) wake.push_back(key);
+    }
+  }
+
+  Asker* const estimators_;
+  const Millis estimators_have_;
+  std::set<ObjectKey>
+      refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_scheduler_role(Asker* estimators, Millis estimators_have) {
+  return std::make_unique<SchedulerRole>(estimators, estimators_have);
+}
+
+}  // namespace shiplog

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "services/roles/scheduler/demand.h"
+
+namespace shiplog::scheduler {
+
+/// 100 for a current target, else 0 (S-22): equal candidates stay where they are.
+int64_t cluster_locality(const Demand& demand, const Cluster& cluster);
+
+}  // namespace shiplog::scheduler

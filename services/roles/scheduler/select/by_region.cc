@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "services/roles/scheduler/select/select.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+struct Region {
+  std::string name;
+  std::vector<const Candidate*> clusters;  // in the order of S-29
+  int64_t score = 0;
+
+  int64_t size() const { return static_cast<int64_t>(clusters.size()); }
+};
+
+struct Limits {
+  int64_t region_min, region_max, cluster_min, cluster_max;
+};
+
+/// S-36, Duplicated: regions with many roomy clusters first.
+int64_t score_duplicated(const Region& region, int64_t replicas) {
+  int64_t roomy = 0;
+  int64_t scores = 0;
+  for (const Candidate* cluster : region.clusters) {
+    if (cluster->available < replicas) continue;
+    ++roomy;
+    scores += cluster->score;
+  }
+  return roomy == 0 ? 0 : roomy * 1000 + scores / roomy;
+}
+
+/// S-36, Divided: a region that can take its share scores the share, one that cannot what it has.
+int64_t score_divided(const Region& region, int64_t replicas, const Limits& limits) {
+  const int64_t regions = std::max<int64_t>(limits.region_min, 1);
+  const int64_t share = (replicas + regions - 1) / regions;
+  const int64_t least = std::max(limits.cluster_min, limits.region_min);
+  int64_t available = 0;
+  int64_t scores = 0;
+  int64_t walked = 0;
+  for (const Candidate* cluster : region.clusters) {
+    available += cluster->available;
+    scores += cluster->score;
+    ++walked;
+    if (walked >= least && available >= share) break;
+  }
+  return available < share ? available * 1000 + scores / region.size() : share * 1000 + scores / walked;
+}
+
+bool scores_higher(const Region* a, const Region* b) {
+  return a->score != b->score ? a->score > b->score : a->name < b->name;
+}
+
+using Path = std::vector<const Region*>;
+
+int64_t clusters_of(const Path& path) {
+  int64_t count = 0;
+  for (const Region* region : path) count += region->size();
+  return count;
+}
+
+int64_t score_of(const Path& path) {
+  int64_t score = 0;
+  for (const Region* region : path) score += region->score;
+  return score;
+}
+
+/// Every combination of regions, depth first, that reaches the least number of clusters (S-38). Fleets have few
+/// regions; should one have very many, the search ends after kMostSteps with what it found.
+class Paths {
+ public:
+  Paths(const Path& regions, const Limits& limits) : regions_{regions}, limits_{limits} {}
+
+  std::vector<Path> find() {
+    if (static_cast<int64_t>(regions_.size()) == limits_.region_min) {
+      if (clusters_of(regions_) >= limits_.cluster_min && limits_.region_min <= limits_.region_max) return {regions_};
+      return {};
+    }
+    descend(0, 0);
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr int kMostSteps = 100'000;
+
+  void descend(size_t from, int64_t clusters) {
+    const auto length = static_cast<int64_t>(path_.size());
+    if (length > limits_.region_max || ++steps_ > kMostSteps) return;
+    if (length > 0 && length >= limits_.region_min && clusters >= limits_.cluster_min) {
+      found_.push_back(path_);
+      return;
+    }
+    for (size_t next = from; next < regions_.size(); ++next) {
+      path_.push_back(regions_[next]);
+      descend(next + 1, clusters + regions_[next]->size());
+      path_.pop_back();
+    }
+  }
+
+  const Path& regions_;
+  const Limits& limits_;
+  Path path_;
+  std::vector<Path> found_;
+  int steps_ = 0;
+};
+
+/// S-39.
+Path best_of(std::vector<Path> paths) {
+  for (Path& path : paths) std::sort(path.begin(), path.end(), scores_higher);
+  std::stable_sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) {
+    const int64_t of_a = score_of(a);
+    const int64_t of_b = score_of(b);
+    return of_a != of_b ? of_a > of_b : clusters_of(a) > clusters_of(b);
+  });
+  Path best = paths.front();
+  for (const Path& other : paths) {
+    if (other.size() < best.size() && std::equal(other.begin(), other.end(), best.begin())) best = other;
+  }
+  return best;
+}
+
+/// The first of each region, then the rest in the common order as far as cluster_max goes (S-40).
+std::vector<Candidate> clusters_from(const Path& chosen, const Limits& limits) {
+  std::vector<Candidate> selected;
+  std::vector<Candidate> rest;
+  for (const Region* region : chosen) {
+    selected.push_back(*region->clusters.front());
+    for (size_t next = 1; next < region->clusters.size(); ++next) rest.push_back(*region->clusters[next]);
+  }
+  std::sort(rest.begin(), rest.end(), goes_first);
+  const int64_t most = std::min(clusters_of(chosen), limits.cluster_max);
+  for (const Candidate& candidate : rest) {
+    if (static_cast<int64_t>(selected.size()) >= most) break;
+    selected.push_back(candidate);
+  }
+  return selected;
+}
+
+}  // namespace
+
+Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& ordered, const SpreadConstraint& region,
+                                                const SpreadConstraint* cluster, const Demand& demand) {
+  // Without a cluster constraint beside it (the API asks for one), the number of clusters is free.
+  const Limits limits{region.min_groups, region.max_groups, cluster == nullptr ? 0 : cluster->min_groups,
+                      cluster == nullptr ? static_cast<int64_t>(ordered.size()) : cluster->max_groups};
+  std::map<std::string, Region> by_name;
+  for (const Candidate& candidate : ordered) {
+    Region& one = by_name[candidate.cluster->region];
+    one.name = candidate.cluster->region;
+    one.clusters.push_back(&candidate);
+  }
+  if (static_cast<int64_t>(by_name.size()) < limits.region_min) {
+    return Unplaced{Unplaced::Kind::kOther, "the number of feasible region is less than spreadConstraint.MinGroups"};
+  }
+  Path regions;
+  for (auto& [name, one] : by_name) {
+    one.score = demand.placement.strategy == Strategy::kDuplicated
+                    ? score_duplicated(one, demand.binding.replicas)
+                    : score_divided(one, demand.binding.replicas, limits);
+    regions.push_back(&one);
+  }
+  std::sort(regions.begin(), regions.end(), [](const Region* a, const Region* b) {
+    return a->size() != b->size() ? a->size() < b->size() : scores_higher(a, b);
+  });
+  auto paths = Paths{regions, limits}.find();
+  if (paths.empty()) {
+    return Unplaced{Unplaced::Kind::kOther,
+                    "the number of clusters is less than the cluster spreadConstraint.MinGroups"};
+  }
+  return clusters_from(best_of(std::move(paths)), limits);
+}
+
+}  // namespace shiplog::scheduler

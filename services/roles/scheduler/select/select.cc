@@ -1,0 +1,55 @@
+#include "services/roles/scheduler/select/select.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shiplog::scheduler {
+namespace {
+
+bool ignores_spread(const Placement& placement) {
+  if (placement.spread.empty()) return true;
+  // Static weights say themselves where replicas go. A weight preference that is there but empty does not (S-30).
+  return placement.strategy == Strategy::kStaticWeight && (!placement.weights_given || !placement.weights.empty());
+}
+
+std::string names_of(const std::vector<Candidate>& candidates) {
+  std::string names;
+  for (const Candidate& candidate : candidates) names += (names.empty() ? "" : " ") + candidate.cluster->name;
+  return names;
+}
+
+}  // namespace
+
+bool goes_first(const Candidate& a, const Candidate& b) {
+  // Lines are in the order of names, and cheaper to compare.
+  return std::tie(a.tier, b.score, b.available, a.line) < std::tie(b.tier, a.score, a.available, b.line);
+}
+
+Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why) {
+  // Where nothing sets clusters apart they come in order already.
+  if (!std::is_sorted(candidates.begin(), candidates.end(), goes_first)) {
+    std::sort(candidates.begin(), candidates.end(), goes_first);
+  }
+  const Placement& placement = demand.placement;
+  if (ignores_spread(placement)) {
+    if (!placement.spread.empty()) why.steps.push_back("static weights: spread constraints are not looked at");
+    return candidates;
+  }
+  const SpreadConstraint* region = placement.spread_by("region");
+  const SpreadConstraint* cluster = placement.spread_by("cluster");
+  for (const SpreadConstraint& spread : placement.spread) {
+    if (spread.field == "zone" || spread.field == "provider") {
+      why.steps.push_back("spread by " + spread.field + ": only leaves out clusters that have none");
+    }
+  }
+  if (region == nullptr && cluster == nullptr) {
+    return Unplaced{Unplaced::Kind::kOther, "just support cluster and region spread constraint"};
+  }
+  SHIPLOG_TRY(auto selected, region != nullptr ? select_by_region(candidates, *region, cluster, demand)
+                                               : select_by_cluster(candidates, *cluster, demand));
+  why.steps.push_back("spread constraints select, of " + std::to_string(candidates.size()) + " clusters in order " +
+                      names_of(candidates) + ": " + names_of(selected));
+  return selected;
+}
+
+}  // namespace shiplog::scheduler

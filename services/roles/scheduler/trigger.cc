@@ -1,0 +1,82 @@
+#include "services/roles/scheduler/trigger.h"
+
+#include <algorithm>
+
+#include "events/base/json.h"
+
+namespace shiplog::scheduler {
+namespace {
+
+const Value& term_named(const Value& placement, const std::string& name) {
+  static const Value kNone;
+  for (const Value& term : placement["clusterAffinities"].items()) {
+    if (term["affinityName"].as_string() == name) return term;
+  }
+  return kNone;
+}
+
+/// S-11. Of several affinity terms only the one in force counts.
+bool placement_changed(const Binding& binding) {
+  if (binding.applied_placement.empty()) return true;
+  const auto applied = parse_json(binding.applied_placement);
+  if (!applied) return false;
+  const Value& before = applied.value();
+  const Value& after = binding.placement;
+  if (before == after) return false;
+  for (const char* field : {"clusterAffinity", "clusterTolerations", "spreadConstraints", "replicaScheduling"}) {
+    if (before[field] != after[field] && !(before[field].is_empty() && after[field].is_empty())) return true;
+  }
+  if (binding.observed_affinity.empty()) return true;
+  const Value& term_before = term_named(before, binding.observed_affinity);
+  const Value& term_after = term_named(after, binding.observed_affinity);
+  return term_before.is_null() || term_after.is_null() || term_before != term_after;
+}
+
+/// S-12.
+bool replicas_changed(const State& state, const Binding& binding, const Placement& placement) {
+  if (!placement.scheduling_given) return false;
+  if (state.gates().multiple_pod_templates && !binding.components.empty() && binding.targets.empty()) return true;
+  const auto& targets = binding.targets;
+  if (placement.strategy == Strategy::kDuplicated) {
+    return std::any_of(targets.begin(), targets.end(),
+                       [&](const Target& target) { return target.replicas != binding.replicas; });
+  }
+  int64_t sum = 0;
+  for (const Target& target : targets) sum += target.replicas;
+  return sum != binding.replicas;
+}
+
+}  // namespace
+
+bool asked_for(const Binding& binding, UtcMillis now) {
+  const auto asked = parse_rfc3339(binding.reschedule_triggered_at);
+  const auto last = parse_rfc3339(binding.last_scheduled_time);
+  return asked && last && asked.value() > last.value() && asked.value() <= now;
+}
+
+bool concerns_us(const Binding& binding) {
+  return binding.claimed && (binding.scheduler_name.empty() || binding.scheduler_name == "default-scheduler") &&
+         !binding.suspension["scheduling"].as_bool();
+}
+
+std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
+                                  UtcMillis now) {
+  // A request for a fresh placement also holds when another reason came first.
+  const bool fresh = asked_for(binding, now);
+  if (placement_changed(binding)) return Trigger{"its placement is new or has changed", fresh};
+  if (replicas_changed(state, binding, placement))
+    return Trigger{"its number of replicas is not the one placed", fresh};
+  if (fresh) return Trigger{"rescheduling was asked for", true};
+  // Without replicas nothing else tells that it was never placed.
+  if (binding.scheduled_status == "False" && binding.targets.empty()) return Trigger{"it was refused before", false};
+  if (!binding.workload || placement.strategy == Strategy::kDuplicated) {
+    return Trigger{"objects without replicas, and duplicated ones, always follow the clusters", false};
+  }
+  for (const Target& target : binding.targets) {
+    const Cluster* cluster = state.cluster(target.cluster);
+    if (cluster == nullptr || cluster->deleting) return Trigger{"target " + target.cluster + " is leaving", false};
+  }
+  return std::nullopt;
+}
+
+}  // namespace shiplog::scheduler

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <tuple>
+
+#include "events/state/placement.h"
+#include "events/state/work.h"
+#include "services/roles/taint/parts.h"
+
+namespace shiplog::taint {
+namespace {
+
+const Taint kNotReady{"cluster.karmada.io/not-ready", "", "NoSchedule"};
+const Taint kUnreachable{"cluster.karmada.io/unreachable", "", "NoSchedule"};
+
+bool same(const Taint& a, const Taint& b) { return a.key == b.key && a.effect == b.effect; }
+
+bool carries(const std::vector<Taint>& taints, const Taint& wanted) {
+  return std::ranges::any_of(taints, [&](const Taint& one) { return same(one, wanted); });
+}
+
+std::vector<Taint> taints_from(const Value& list) {
+  std::vector<Taint> taints;
+  for (const Value& one : list.items()) taints.push_back({one["key"].str(), one["value"].str(), one["effect"].str()});
+  return taints;
+}
+
+/// 2.4.6 to 2.4.8: all of them hold; an empty list never does, nor one about a condition that the cluster does not
+/// have.
+bool conditions_hold(const Value& list, const Value& cluster) {
+  if (list.size() == 0) return false;
+  return std::ranges::all_of(list.items(), [&](const Value& one) {
+    const Value& condition = condition_of(cluster, one["conditionType"].as_string());
+    if (condition.is_null()) return false;
+    const auto values = one["statusValues"].items();
+    const bool among = std::ranges::find(values, condition["status"]) != values.end();
+    const auto op = one["operator"].as_string();
+    return op == "In" ? among : op == "NotIn" && !among;
+  });
+}
+
+bool selects(const Value& policy, const Cluster& cluster) {
+  const Value& target = policy["spec"]["targetClusters"];
+  return target.is_null() || cluster_affinity_from(target).matches(cluster);
+}
+
+}  // namespace
+
+std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster) {
+  if (deleting(cluster)) return {};
+  const std::string ready = condition_of(cluster, "Ready")["status"].str();
+  const std::vector<Taint> present = taints_from(cluster["spec"]["taints"]);
+  const std::string reason = "condition Ready is " + (ready.empty() ? "missing" : ready);
+  const bool not_ready = ready.empty() || ready == "False";
+  const bool unreachable = ready == "Unknown";
+  std::vector<Event> events;
+  if (not_ready && !carries(present, kNotReady)) events.push_back(TaintAdded{key, kNotReady, reason});
+  if (unreachable && !carries(present, kUnreachable)) events.push_back(TaintAdded{key, kUnreachable, reason});
+  // With no condition at all nothing is known, so nothing is taken away (2.1.1).
+  if (!not_ready && carries(present, kNotReady)) events.push_back(TaintRemoved{key, kNotReady, reason});
+  if (!unreachable && !ready.empty() && carries(present, kUnreachable)) {
+    events.push_back(TaintRemoved{key, kUnreachable, reason});
+  }
+  return events;
+}
+
+std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
+  const Cluster* cluster = state.cluster(key.name);
+  const Value& object = state.value_of(key);
+  if (cluster == nullptr || cluster->deleting) return {};
+
+  // 2.4.4: older policies first, so that of two that disagree the younger wins. Ties, which upstream leaves open, by
+  // name.
+  std::vector<std::tuple<std::string, std::string, Value>> policies;
+  for (const auto& [name, policy] : state.objects(type::kClusterTaintPolicy)) {
+    if (deleting(policy.value) || !selects(policy.value, *cluster)) continue;
+    policies.emplace_back(policy.value["metadata"]["creationTimestamp"].str(), name.name, policy.value);
+  }
+  std::ranges::sort(policies, {}, [](const auto& one) { return std::tie(std::get<0>(one), std::get<1>(one)); });
+
+  struct Touched {
+    Taint taint;
+    std::string policy;
+  };
+  const std::vector<Taint> before = taints_from(object["spec"]["taints"]);
+  std::vector<Taint> taints = before;
+  std::vector<Touched> added;
+  std::vector<Touched> removed;
+  for (const auto& [created, name, policy] : policies) {
+    const std::vector<Taint> about = taints_from(policy["spec"]["taints"]);
+    if (conditions_hold(policy["spec"]["addOnConditions"], object)) {
+      for (const Taint& taint : about) {
+        if (carries(taints, taint)) continue;  // 2.4.9: another value is left as it is
+        taints.push_back(taint);
+        added.push_back({taint, name});
+      }
+    }
+    if (conditions_hold(policy["spec"]["removeOnConditions"], object)) {
+      for (const Taint& taint : about) {
+        if (std::erase_if(taints, [&](const Taint& one) { return same(one, taint); }) > 0)
+          removed.push_back({taint, name});
+      }
+    }
+  }
+  // Only the difference between before and after: a taint that one policy takes off and the next puts on again keeps
+  // its timeAdded. Upstream restarts it, and with it every tolerationSeconds (2.4.5).
+  std::vector<Event> events;
+  for (const Taint& taint : before) {
+    if (carries(taints, taint)) continue;
+    const auto by = std::ranges::find_if(removed, [&](const Touched& one) { return same(one.taint, taint); });
+    events.push_back(TaintRemoved{key, taint, "ClusterTaintPolicy " + by->policy});
+  }
+  for (const Taint& taint : taints) {
+    if (carries(before, taint)) continue;
+    const auto by = std::ranges::find_if(added, [&](const Touched& one) { return same(one.taint, taint); });
+    events.push_back(TaintAdded{key, taint, "ClusterTaintPolicy " + by->policy});
+  }
+  return events;
+}
+
+}  // namespace shiplog::taint

@@ -1,0 +1,161 @@
+// Graceful evictions beside the roles that they wait for: what ends one early is health of the present placement.
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/state/binding.h"
+#include "events/state/work.h"
+#include "services/roles/collector/role.h"
+#include "services/roles/dispatcher/role.h"
+#include "services/roles/lifecycle/role.h"
+#include "services/roles/taint/role.h"
+#include "tests/support/stage.h"
+
+namespace shiplog {
+namespace {
+
+using namespace testing;
+
+class GracefulEviction : public ::testing::Test {
+ protected:
+  GracefulEviction() {
+    stage.write({FoldVersionActivated{kFoldVersion}});
+    stage.add(make_lifecycle_role());
+    stage.add(make_dispatcher_role(stage.members()));
+    stage.add(make_collector_role(stage.members()));
+    stage.add(make_taint_role());
+    for (const char* name : {"m1", "m2"}) {
+      stage.members().member(name).ready_after = Millis{50};
+      stage.put(cluster_key(name), cluster_object(name));
+    }
+    stage.run(Millis{1000});
+    Value made = binding(web, {{"m1", 1}, {"m2", 1}});
+    made.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, "{}");
+    stage.put(web_key, web);
+    stage.put(key, made);
+    stage.run(Millis{3000});
+    EXPECT_EQ(health("m2"), "Healthy");
+  }
+
+  const Value& bound() { return stage.state().value_of(key); }
+  size_t tasks() { return bound()["spec"]["gracefulEvictionTasks"].size(); }
+  std::string health(const std::string& cluster) {
+    for (const Value& one : bound()["status"]["aggregatedStatus"].items()) {
+      if (one["clusterName"].as_string() == cluster) return one["health"].str();
+    }
+    return "";
+  }
+  void evict_from_m1() {
+    stage.write({TaintAdded{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+    stage.run(Millis{10});
+    ASSERT_EQ(tasks(), 1U);
+  }
+  /// What the scheduler does next.
+  void schedule(int64_t replicas_on_m2) {
+    PlacementDecided placed;
+    placed.binding = key;
+    placed.targets = {{"m2", replicas_on_m2}};
+    placed.observed_generation = bound()["metadata"]["generation"].as_int();
+    placed.applied_placement = "{}";
+    ASSERT_FALSE(stage.write({placed}).refusal);
+  }
+  void ready_on_m2(int64_t replicas) {
+    const Value& object = stage.members().member("m2").find(web_key);
+    Value status = Value::object({{"observedGeneration", object["metadata"]["generation"]}});
+    for (const char* field : {"replicas", "readyReplicas", "updatedReplicas", "availableReplicas"}) {
+      status.set(field, replicas);
+    }
+    stage.members().member("m2").set_status(web_key, status);
+  }
+  int64_t replicas_on_m2() { return stage.members().member("m2").find(web_key)["spec"]["replicas"].as_int(); }
+
+  Stage stage;
+  const Value web = deployment("default", "web", 2);
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  const ObjectKey key{type::kResourceBinding, "default", "web-deployment"};
+};
+
+TEST_F(GracefulEviction, HealthOfAnEarlierPlacementDoesNotEndIt) {
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(replicas_on_m2(), 2) << "it has been applied, and only one replica is ready";
+  EXPECT_EQ(tasks(), 1U);
+  ready_on_m2(1);
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 1U);
+  ready_on_m2(2);
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 0U);
+  EXPECT_EQ(stage.count<EvictionFinished>(), 1U);
+}
+
+TEST_F(GracefulEviction, AnUnreachableReplacementsLastHealthDoesNotEndIt) {
+  stage.members().set_down("m2", true);
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{120'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.members().set_down("m2", false);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(replicas_on_m2(), 2);
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, WaitsForTheDispatcherToRenderThePlacement) {
+  stage.stop("dispatcher");
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{60'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, EndsAtOnceWhereNothingChangesForTheRest) {
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(1);
+  stage.run(Millis{1000});
+  EXPECT_EQ(tasks(), 0U) << "m2 has what it is to have, and was seen healthy with it";
+}
+
+TEST_F(GracefulEviction, ACollectorThatStartsAgainLooksAgain) {
+  stage.stop("collector");
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{10'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.add(make_collector_role(stage.members()));
+  stage.run(Millis{10'000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, GracePeriodEndsItWithoutHealth) {
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{590'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.run(Millis{20'000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, JournalsOfEarlierBuildsDecideAsBefore) {
+  Stage old;
+  Value made = binding(web, {{"m2", 1}});
+  made.edit("spec").set(
+      "gracefulEvictionTasks",
+      Value::array({Value::object({{"fromCluster", "m1"}, {"creationTimestamp", rfc3339(old.now())}})}));
+  made.edit("status").set("schedulerObservedGeneration", 1);
+  made.edit("status").set("aggregatedStatus",
+                          Value::array({Value::object({{"clusterName", "m2"}, {"health", "Healthy"}})}));
+  old.put(key, made);
+  old.add(make_taint_role());
+  old.run(Millis{100});
+  EXPECT_EQ(old.count<EvictionFinished>(), 1U);
+}
+
+}  // namespace
+}  // namespace shiplog

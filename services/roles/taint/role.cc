@@ -1,0 +1,100 @@
+#include "services/roles/taint/role.h"
+
+#include <algorithm>
+
+#include "events/state/work.h"
+#include "services/roles/taint/decide.h"
+
+namespace shiplog {
+namespace {
+
+bool is_binding(std::string_view type) {
+  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
+}
+
+bool has_no_execute(const Value& cluster) {
+  return std::ranges::any_of(cluster["spec"]["taints"].items(),
+                             [](const Value& one) { return one["effect"].as_string() == "NoExecute"; });
+}
+
+class TaintRole final : public Role {
+ public:
+  std::string_view name() const override { return "taint"; }
+
+  void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    const Value& before = change.before;
+    const Value& after = change.after;
+    if (change.removed()) return;
+    if (is_binding(change.object.type)) {
+      // Its targets, its tasks and its health decide; a binding without either needs no look.
+      if (before["spec"] != after["spec"] || evicting(after)) wake.push_back(change.object);
+    } else if (change.object.type == type::kWork) {
+      if (before["status"] != after["status"]) wake_evicting(state, after, wake);
+    } else if (change.object.type == type::kCluster) {
+      wake.push_back(change.object);
+      if (change.created() || before["status"]["conditions"] != after["status"]["conditions"]) {
+        wake.push_back(taint::policies_key(change.object.name));
+      }
+      if (before["spec"]["taints"] != after["spec"]["taints"] && has_no_execute(after)) {
+        wake_placed(state, change.object.name, wake);
+      }
+    } else if (change.object.type == type::kClusterTaintPolicy && before["spec"] != after["spec"]) {
+      for (const auto& [name, cluster] : state.clusters()) wake.push_back(taint::policies_key(name));
+    }
+  }
+
+  void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    for (const auto& [name, cluster] : state.clusters()) {
+      wake.push_back({type::kCluster, "", name});
+      wake.push_back(taint::policies_key(name));  // 2.4.3: once for each cluster at start
+    }
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) wake.push_back({type, name.ns, name.name});
+    }
+  }
+
+  void reconcile(TaskPtr task) override {
+    auto decided = taint::decide(task->state(), task->key(), task->now());
+    if (!decided) return task->retry(decided.error());
+    if (!decided.value()) return task->done(until_next_look(*task));
+    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
+      appended ? task->done(Millis{1}) : task->retry(appended.error());
+    });
+  }
+
+ private:
+  static bool evicting(const Value& binding) { return binding["spec"]["gracefulEvictionTasks"].size() > 0; }
+
+  /// An eviction waits for what the Works of the remaining targets report.
+  static void wake_evicting(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+    for (const char* id_label : {label::kBindingId, label::kClusterBindingId}) {
+      const auto id = label_of(work, id_label);
+      if (id.empty()) continue;
+      for (const ObjectKey& key : state.labelled(id_label, id)) {
+        if (is_binding(key.type) && evicting(state.value_of(key))) wake.push_back(key);
+      }
+    }
+  }
+
+  static Millis until_next_look(const Task& task) {
+    const auto next = taint::next_look(task.state(), task.key(), task.now());
+    return next ? Millis{std::max<int64_t>(1, (*next - task.now()).value)} : Millis{0};
+  }
+
+  static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
+      for (const auto& [name, object] : state.objects(type)) {
+        const auto targets = object.value["spec"]["clusters"].items();
+        if (std::ranges::any_of(targets, [&](const Value& one) { return one["name"].as_string() == cluster; })) {
+          wake.push_back({type, name.ns, name.name});
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Role> make_taint_role() { return std::make_unique<TaintRole>(); }
+
+}  // namespace shiplog
