@@ -7,7 +7,7 @@
 
 namespace shiplog::testing {
 
-struct Stage::Role {
+struct Stage::RunningRole {
   std::unique_ptr<Role> service;
   ReconcileQueue queue;
   bool running = true;
@@ -15,7 +15,7 @@ struct Stage::Role {
 
 class Stage::Step final : public Task, public std::enable_shared_from_this<Stage::Step> {
  public:
-  Step(Stage& stage, std::shared_ptr<Role> role, ReconcileQueue::Taken taken)
+  Step(Stage& stage, std::shared_ptr<RunningRole> role, ReconcileQueue::Taken taken)
       : stage_{stage}, role_{std::move(role)}, taken_{std::move(taken)} {}
 
   const ObjectKey& key() const override { return taken_.key; }
@@ -65,7 +65,7 @@ class Stage::Step final : public Task, public std::enable_shared_from_this<Stage
   }
 
   Stage& stage_;
-  std::shared_ptr<Role> role_;
+  std::shared_ptr<RunningRole> role_;
   ReconcileQueue::Taken taken_;
 };
 
@@ -80,7 +80,7 @@ Stage::Stage()
 Stage::~Stage() = default;
 
 void Stage::add(std::unique_ptr<Role> service) {
-  auto role = std::make_shared<Role>();
+  auto role = std::make_shared<RunningRole>();
   role->service = std::move(service);
   std::vector<ObjectKey> wake;
   role->service->on_start(state_, wake);
@@ -143,7 +143,7 @@ void Stage::run(Millis time) {
   now_ = until;
 }
 
-void Stage::pump(Role& role) {
+void Stage::pump(RunningRole& role) {
   const auto due = role.queue.next_due();
   if (!due) return;
   // Whoever asks first sets the timer; a timer that finds nothing due costs nothing.

@@ -63,10 +63,10 @@ class Stage {
   }
 
  private:
-  struct Role;
+  struct RunningRole;
   class Step;
   void fold_one(Entry entry, std::function<void(const Folded&)> then);
-  void pump(Role& role);
+  void pump(RunningRole& role);
 
   UtcMillis now_{1'767'225'600'000};  // 2026-01-01T00:00:00Z
   uint64_t sequence_ = 0;
@@ -74,7 +74,7 @@ class Stage {
   SeededRandom random_{1};
   State state_;
   std::unique_ptr<FakeMembers> members_;
-  std::vector<std::shared_ptr<Role>> roles_;
+  std::vector<std::shared_ptr<RunningRole>> roles_;
   std::vector<Folding> history_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace shiplog {
 
-class Service;
+class Role;
 class Switches;
 
 /// A trial member cluster: a Kubernetes API with controllers that make workloads come true on simulated nodes.
