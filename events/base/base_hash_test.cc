@@ -32,7 +32,7 @@ TEST(Hash, SipHashGivesTheReferenceVectors) {  // inputs 00 01 02 ... of each le
   }
 }
 
-TEST(Hash, FnvGivesTheWorkNamesOfTheFactSheet) {  // behaviour-core N-4, N-5
+TEST(Hash, FnvGivesTheNamesOfWorks) {  // N-4, N-5
   EXPECT_EQ(fnv1a32("default-nginx-deployment"), 2439396529U);
   EXPECT_EQ(fnv1a32("prod-app-config-configmap"), 1289509650U);
   EXPECT_EQ(fnv1a32("system.x-clusterrole"), 2999913377U);

@@ -25,7 +25,7 @@ TEST(Time, OutsideFourDigitYearsStopsAtTheEnds) {
   EXPECT_EQ(rfc3339(UtcMillis{std::numeric_limits<int64_t>::min()}), "0000-01-01T00:00:00Z");
 }
 
-TEST(Time, ReadsFractionsAndOffsets) {  // kubernetes-api NEG-10
+TEST(Time, ReadsFractionsAndOffsets) {  // NEG-10
   const std::pair<const char*, int64_t> cases[] = {
       {"2006-01-02T15:04:05Z", 1136214245000},        {"2006-01-02T15:04:05.123456789Z", 1136214245123},
       {"2006-01-02T15:04:05+01:30", 1136208845000},   {"2006-01-02T15:04:05-23:59", 1136300585000},

@@ -190,7 +190,7 @@ TEST(Fold, PlacementIsItsOwnGeneration) {
   EXPECT_EQ(binding_from(kBindingKey, history.state.value_of(kBindingKey)).generation, 2) << "same targets";
 }
 
-TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // behaviour-fleet 4.3.8, 4.5.1
+TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
   History history = History::with_namespace();
   history.create_binding("500m");
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"2"}}})")}});
@@ -216,7 +216,7 @@ TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
   EXPECT_TRUE(history.state.quota_usage("default").empty());
 }
 
-TEST(Fold, EvictionMovesTheTargetToATask) {  // behaviour-fleet 2.6
+TEST(Fold, EvictionMovesTheTargetToATask) {  // TN-25 to TN-34
   History history = History::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});

@@ -128,7 +128,7 @@ TEST(FleetOptions, PluginsAreEnabledAndDisabledByName_S_23) {
   EXPECT_EQ(on({"ClusterAffinity", "-ClusterAffinity"}), "");
 }
 
-TEST(FleetOptions, OptionalControllersAreOffUntilNamedAndTheFirstWordCounts_4_4) {
+TEST(FleetOptions, OptionalControllersAreOffUntilNamedAndTheFirstWordCounts_E_21) {
   const auto marks = [](std::vector<std::string> words) {
     FleetOptions options;
     options.controllers = std::move(words);
@@ -162,7 +162,7 @@ TEST(Fold, TargetsOfAWorkloadWithComponentsSayThem_M_6) {
   EXPECT_EQ(read.placed_components, (std::vector<ComponentReplicas>{{"jm", 1}, {"tm", 2}}));
 }
 
-TEST(Fold, UsageOfComponentsCountsWholeSetsWhereTheGateIsOn) {  // behaviour-fleet 4.3.6
+TEST(Fold, UsageOfComponentsCountsWholeSetsWhereTheGateIsOn) {  // Q-8
   History history;
   history.put({ObjectCreated{{type::kFederatedResourceQuota, "default", "limits"},
                              json(R"({"metadata": {"name": "limits", "namespace": "default"},

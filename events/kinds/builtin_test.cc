@@ -46,7 +46,7 @@ TEST(BuiltinKinds, SayWhatTheyAreFor) {
   EXPECT_EQ(at("pods", "spec").description, "What is to run, and how.") << "the field's own, not its message's";
 }
 
-TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // kubernetes-api section 24
+TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // KIND-1
   struct Row {
     const char* type;
     const char* kind;
@@ -239,7 +239,7 @@ TEST(BuiltinSchema, InlineMessagesStandInTheirParent) {
   EXPECT_EQ(at("ingresses.networking.k8s.io", "spec.rules[].http").proto_wrapper, 2);
 }
 
-TEST(BuiltinSchema, ListsMergeAsTheSheetSays) {  // kubernetes-api SMP and SSA-13 tables
+TEST(BuiltinSchema, ListsMergeAsTheSheetSays) {  // SMP and SSA-13 tables
   const Schema& containers = at("deployments.apps", "spec.template.spec.containers");
   EXPECT_TRUE(containers.patch_merge);
   EXPECT_EQ(containers.patch_key, "name");
@@ -284,7 +284,7 @@ spec:
   EXPECT_TRUE(to_openapi(schema).is_object()) << "ends although the schema does not";
 }
 
-TEST(BuiltinSchema, ADeploymentIsFilledInAndChecked) {  // kubernetes-api CRU-10
+TEST(BuiltinSchema, ADeploymentIsFilledInAndChecked) {  // CRU-10
   const Schema& schema = *kind_of("deployments.apps").schema;
   const Value given = yaml(R"(
 apiVersion: apps/v1
@@ -323,7 +323,7 @@ status: {}
   EXPECT_EQ(fields, (std::set<std::string>{"spec.selector", "spec.replicas", "spec.template.spec.containers[0].name"}));
 }
 
-TEST(BuiltinSchema, OpenApiTellsClientsHowToPatch) {  // kubernetes-api OA-6
+TEST(BuiltinSchema, OpenApiTellsClientsHowToPatch) {  // OA-6
   const Value api = to_openapi(*kind_of("deployments.apps").schema);
   const Value& pod = api["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"];
   EXPECT_EQ(pod["containers"]["x-kubernetes-patch-merge-key"], Value{"name"});

@@ -52,7 +52,7 @@ TEST(KarmadaKinds, EveryDocumentIsAKind) {
   EXPECT_EQ(documents, 22U);
 }
 
-TEST(KarmadaKinds, AreServedAsTheMatrixSays) {  // api section 1
+TEST(KarmadaKinds, AreServedAsTheMatrixSays) {  // KIND-2
   struct Row {
     const char* group;
     const char* version;
@@ -146,7 +146,7 @@ TEST(KarmadaKinds, HaveTheirColumns) {
   EXPECT_EQ(kind_of(kBindings).columns[0].json_path, R"(.status.conditions[?(@.type=="Scheduled")].status)");
 }
 
-TEST(KarmadaKinds, PropagationPolicyDefaults) {  // api sections 3.4, 3.5, 4.1
+TEST(KarmadaKinds, PropagationPolicyDefaults) {  // KIND-4 to KIND-6
   const Value policy = filled(kPolicies, R"(
 spec:
   resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]
@@ -197,7 +197,7 @@ TEST(KarmadaKinds, PoliciesOfBothScopesAreDescribedAlike) {
   EXPECT_EQ(spec_of(kBindings), spec_of("clusterresourcebindings.work.karmada.io"));
 }
 
-TEST(KarmadaKinds, Cluster) {  // api section 6.1
+TEST(KarmadaKinds, Cluster) {  // CL-1 to CL-10
   EXPECT_EQ(wrong(kClusters,
                   "{metadata: {name: m1}, spec: {syncMode: Push, zones: [a], taints: [{key: k, effect: NoExecute}]}}"),
             Fields{});
@@ -238,7 +238,7 @@ spec:
                     "spec.removeOnConditions[0].statusValues FieldValueRequired", "spec.taints FieldValueInvalid"}));
 }
 
-TEST(KarmadaKinds, ResourceBinding) {  // api section 5.2
+TEST(KarmadaKinds, ResourceBinding) {  // KIND-9
   const Value binding = filled(kBindings, R"(
 spec: {resource: {apiVersion: apps/v1, kind: Deployment, name: web}, schedulePriority: {}, failover: {cluster: {}}}
 )");

@@ -148,7 +148,7 @@ TEST(KindsOf, KeepsObjectsUnderAServedVersion) {
   EXPECT_TRUE(kinds.value()[0].storage);
 }
 
-TEST(KindsOf, RefusesWhatIsWrongWithItsPath) {  // kubernetes-api CRD-1
+TEST(KindsOf, RefusesWhatIsWrongWithItsPath) {  // CRD-1
   struct Case {
     std::function<void(Value&)> change;
     const char* field;

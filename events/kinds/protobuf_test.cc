@@ -43,7 +43,7 @@ std::string refusal(std::string_view body) {
   return result.error().message;
 }
 
-TEST(Protobuf, ReadsWhatAGoClientWrites) {  // kubernetes-api PB-5, PB-10: zeros that were never set are no fields
+TEST(Protobuf, ReadsWhatAGoClientWrites) {  // PB-5, PB-10: zeros that were never set are no fields
   const std::string metadata = bytes(1, "web") + bytes(2, "") + bytes(3, "default") + bytes(4, "") + bytes(5, "") +
                                bytes(6, "") + varint(7, 0) + bytes(8, "") +
                                bytes(11, bytes(1, "app") + bytes(2, "web"));
@@ -53,7 +53,7 @@ TEST(Protobuf, ReadsWhatAGoClientWrites) {  // kubernetes-api PB-5, PB-10: zeros
                  "binaryData: {raw: Zg==}}"));
 }
 
-TEST(Protobuf, KeepsTheZerosOfPointers) {  // kubernetes-api PB-10
+TEST(Protobuf, KeepsTheZerosOfPointers) {  // PB-10
   EXPECT_EQ(decoded("apps/v1", "Deployment", bytes(2, varint(1, 0) + varint(7, 0))), yaml("{spec: {replicas: 0}}"));
   EXPECT_EQ(decoded("v1", "DeleteOptions", varint(1, 0) + varint(3, 0)),
             yaml("{gracePeriodSeconds: 0, orphanDependents: false}"));
@@ -69,14 +69,14 @@ TEST(Protobuf, KeepsWhatIsThereThoughItIsEmpty) {
   EXPECT_EQ(decoded("v1", "Secret", bytes(2, bytes(1, "empty"))), yaml("{data: {empty: ''}}"));
 }
 
-TEST(Protobuf, OptionsAndScaleAreKnownWithoutBeingKinds) {  // kubernetes-api PB-6
+TEST(Protobuf, OptionsAndScaleAreKnownWithoutBeingKinds) {  // PB-6
   EXPECT_EQ(decoded("apps/v1", "DeleteOptions", bytes(2, bytes(1, "u-1")) + bytes(4, "Orphan") + bytes(5, "All")),
             yaml("{preconditions: {uid: u-1}, propagationPolicy: Orphan, dryRun: [All]}"));
   EXPECT_EQ(decoded("autoscaling/v1", "Scale", bytes(1, bytes(1, "web")) + bytes(2, varint(1, 3)) + bytes(3, "")),
             yaml("{metadata: {name: web}, spec: {replicas: 3}, status: {}}"));
 }
 
-TEST(Protobuf, ReadsMessagesThatAreScalarsInJson) {  // kubernetes-api PB-8
+TEST(Protobuf, ReadsMessagesThatAreScalarsInJson) {  // PB-8
   const std::string port = varint(3, 80) + bytes(4, varint(1, 1) + varint(2, 0) + bytes(3, "http"));
   const std::string other = varint(3, 81) + bytes(4, varint(1, 0) + varint(2, 8080) + bytes(3, ""));
   EXPECT_EQ(decoded("v1", "Service", bytes(2, bytes(1, port) + bytes(1, other))),
@@ -125,7 +125,7 @@ TEST(Protobuf, NamesTheFieldThatCannotBeRead) {
   EXPECT_EQ(refusal(envelope("v1", "", "")), text + "typeMeta: the kind is missing");
 }
 
-TEST(Protobuf, HasNoFormForOtherKinds) {  // kubernetes-api PB-4
+TEST(Protobuf, HasNoFormForOtherKinds) {  // PB-4
   for (const auto& [version, kind] : {std::pair{"work.karmada.io/v1alpha1", "Work"}, std::pair{"v2", "ConfigMap"}}) {
     auto result = decode_protobuf(kinds(), envelope(version, kind, ""));
     ASSERT_FALSE(result.has_value());

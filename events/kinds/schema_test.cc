@@ -74,7 +74,7 @@ spec: {template: {apiVersion: v1, kind: K, metadata: {name: b, unheard: of}}}
   EXPECT_EQ(prune(*schema_of(kNested), object), object);
 }
 
-TEST(SchemaDefaults, FillOnlyInsideObjectsThatArePresent) {  // kubernetes-api CRD-7
+TEST(SchemaDefaults, FillOnlyInsideObjectsThatArePresent) {  // CRD-7
   const auto schema = schema_of(kNested);
   EXPECT_EQ(with_defaults(*schema, yaml("{}")), yaml("{}"));
   EXPECT_EQ(with_defaults(*schema, yaml("spec: {items: [{}, {live: false}]}")),
@@ -110,7 +110,7 @@ struct Case {
   FieldCause cause;
 };
 
-TEST(SchemaValidate, SaysWhatIsWrongAsKubernetesDoes) {  // kubernetes-api CRD-8, ERR-5
+TEST(SchemaValidate, SaysWhatIsWrongAsKubernetesDoes) {  // CRD-8, ERR-5
   const std::vector<Case> cases = {
       {"spec: {}", {"spec.size", "FieldValueRequired", "Required value"}},
       {"spec: {size: big}",

@@ -162,7 +162,7 @@ TEST(TolerationView, MatchesAsKubernetesDoes) {
   EXPECT_EQ(to_string(Taint{"k", "", "NoExecute"}), "k:NoExecute");
 }
 
-TEST(QuotaView, UsageIsRequestTimesAssignedReplicas) {  // behaviour-fleet 4.3.5
+TEST(QuotaView, UsageIsRequestTimesAssignedReplicas) {  // Q-7
   const Value binding = json(R"({"spec": {"replicas": 3, "clusters": [{"name": "a", "replicas": 3},
       {"name": "b", "replicas": 3}], "replicaRequirements": {"resourceRequest": {"cpu": "250m", "memory": "64Mi"}}}})");
   EXPECT_EQ(to_json(to_value(usage_of(binding, false))), to_json(json(R"({"cpu": "1500m", "memory": "384Mi"})")));

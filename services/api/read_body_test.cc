@@ -18,7 +18,7 @@ Result<Value> read(const char* type, const char* content_type, std::string body)
 const Value kConfigMap =
     Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"data", Value::object({{"a", "b"}})}});
 
-TEST(ReadBody, TakesJsonYamlAndProtobuf) {  // kubernetes-api PB-3
+TEST(ReadBody, TakesJsonYamlAndProtobuf) {  // PB-3
   const char* json = R"({"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}})";
   EXPECT_EQ(read("configmaps", nullptr, json).value(), kConfigMap);
   EXPECT_EQ(read("configmaps", "Application/JSON; charset=utf-8", json).value(), kConfigMap);
@@ -29,7 +29,7 @@ TEST(ReadBody, TakesJsonYamlAndProtobuf) {  // kubernetes-api PB-3
   EXPECT_EQ(read("configmaps", kProtobuf, body.value()).value(), kConfigMap);
 }
 
-TEST(ReadBody, TakesProtobufForBuiltInKindsOnly) {  // kubernetes-api PB-4
+TEST(ReadBody, TakesProtobufForBuiltInKindsOnly) {  // PB-4
   const auto body = encode_protobuf(Kinds::compiled(), kConfigMap);
   ASSERT_TRUE(body.has_value());
   const auto refused = read("propagationpolicies.policy.karmada.io", kProtobuf, body.value());

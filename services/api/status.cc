@@ -7,7 +7,7 @@
 
 #include "events/base/utf8.h"
 
-// Wording: kubernetes-api section 7, which is what kubectl prints and what client libraries look for.
+// Wording: ERR-1 to ERR-8, which is what kubectl prints and what client libraries look for.
 
 namespace shiplog::api {
 namespace {

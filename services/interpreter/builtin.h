@@ -6,7 +6,7 @@
 
 namespace shiplog::interpreter {
 
-/// The compiled-in script of a third-party kind (table 6.2), if it has the operation's function.
+/// The compiled-in script of a third-party kind (L-23), if it has the operation's function.
 /// Written from thirdparty/<group>/<version>/<Kind>.lua.
 std::optional<Script> built_in(const Value& object, Operation operation);
 

@@ -13,7 +13,7 @@
 /// What the control plane knows of a kind: how many replicas it has, what of a member's object is kept, when it is
 /// healthy, what it depends on. The services decide through these functions and nothing else.
 ///
-/// For each operation and kind the first level that offers it decides, and its error is final (behaviour-core L-2):
+/// For each operation and kind the first level that offers it decides, and its error is final (L-2):
 ///   1. Lua of the ResourceInterpreterCustomizations in the state;
 ///   2. a webhook of the ResourceInterpreterWebhookConfigurations in the state;
 ///   3. Lua for third-party kinds that is compiled in;
@@ -23,7 +23,8 @@
 /// the question, and the answer goes where the result would. nullopt: no level offers the operation for this kind.
 /// Pure: the same state, object and `now` give the same answer. `now` is the time of the decision: it dates conditions,
 /// and is what os.time() tells a script. Errors: kInvalid, naming kind, object and cause; of a script also the
-/// customization, the function and the line. Source: behaviour-core section 6, and 4.4, 5.1, 5.3 for the native kinds.
+/// customization, the function and the line. Source: docs/reference/interpreter.md, and E-21, T-17, T-18 for the native
+/// kinds.
 namespace shiplog::interpreter {
 
 /// How many replicas a workload wants, and what one of them needs.
@@ -61,7 +62,7 @@ Result<std::optional<std::vector<Component>>> components(const State& state, con
 /// ReviseReplica: the object with so many replicas.
 Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now);
 
-/// Retain: `desired` with what belongs to the member's object `observed` (4.4). `answer`: what the webhook said to the
+/// Retain: `desired` with what belongs to the member's object `observed` (E-21). `answer`: what the webhook said to the
 /// question that came without it.
 Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
                                     const Value* answer = nullptr);

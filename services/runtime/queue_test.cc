@@ -32,7 +32,7 @@ TEST_F(QueueTest, HandsOutWokenKeysOnceEach) {
   EXPECT_EQ(queue.busy(), 2U);
 }
 
-TEST_F(QueueTest, OfDueKeysTheHighestPriorityGoesFirst) {  // behaviour-core S-6
+TEST_F(QueueTest, OfDueKeysTheHighestPriorityGoesFirst) {  // S-6
   const ObjectKey late{"configmaps", "default", "late"};
   queue.wake(kA, kNow, cause(1));
   queue.wake(kB, kNow + Millis{1}, cause(2), 5);

@@ -1,5 +1,5 @@
-// Namespaces, who may do what, leases and events (kubernetes-api sections 18, 20 and 22). Authentication and most of
-// authorization are tests/contract/authorization_test.cc's.
+// Namespaces, who may do what, leases and events (NSP-1 to NSP-7, AUTHZ-1 to AUTHZ-10 and LEASE-1 to EVENT-3).
+// Authentication and most of authorization are tests/contract/authorization_test.cc's.
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Server-side apply and managed fields (kubernetes-api section 14).
+// Server-side apply and managed fields (SSA-1 to SSA-16).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

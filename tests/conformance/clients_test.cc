@@ -1,4 +1,4 @@
-// The sequences of requests that whole clients send (kubernetes-api section 28).
+// The sequences of requests that whole clients send (CLI-1 to CLI-7).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// Kinds that users define, and built-in groups (kubernetes-api sections 17 and 24).
+// Kinds that users define, and built-in groups (CRD-1 to CRD-14 and KIND-1).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// Deletion, finalizers, garbage collection (kubernetes-api section 10).
+// Deletion, finalizers, garbage collection (DEL-1 to DEL-16).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// Discovery, version and health (kubernetes-api section 5).
+// Discovery, version and health (DISC-1 to DISC-15).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

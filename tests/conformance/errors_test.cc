@@ -1,4 +1,4 @@
-// The Status body (kubernetes-api section 7).
+// The Status body (ERR-1 to ERR-8).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

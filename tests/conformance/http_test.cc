@@ -1,4 +1,4 @@
-// HTTP and TLS (kubernetes-api section 1).
+// HTTP and TLS (HTTP-1 to HTTP-17).
 #include "events/base/system.h"
 #include "services/http/kubeconfig.h"
 #include "services/http/tls.h"

@@ -1,4 +1,4 @@
-// Lists, selectors, versions (kubernetes-api section 11).
+// Lists, selectors, versions (LIST-1 to LIST-13).
 #include <future>
 
 #include "tests/conformance/conformance.h"

@@ -1,4 +1,4 @@
-// What the server sets in an object's metadata (kubernetes-api section 8).
+// What the server sets in an object's metadata (META-1 to META-15).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// What is accepted and what is answered (kubernetes-api section 3).
+// What is accepted and what is answered (NEG-1 to NEG-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// OpenAPI documents (kubernetes-api section 6).
+// OpenAPI documents (OA-1 to OA-13).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// JSON patch and merge patch (kubernetes-api section 13).
+// JSON patch and merge patch (PT-1 to PT-8).
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Paths and verbs (kubernetes-api section 2).
+// Paths and verbs (PATH-1 to PATH-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// Bodies in protobuf, as typed Go clients send them (kubernetes-api section 4).
+// Bodies in protobuf, as typed Go clients send them (PB-1 to PB-13).
 #include "events/kinds/protobuf.h"
 
 #include "tests/conformance/conformance.h"

@@ -1,4 +1,4 @@
-// Strategic merge patch (kubernetes-api section 13.1).
+// Strategic merge patch (SMP-1 to SMP-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

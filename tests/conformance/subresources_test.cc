@@ -1,4 +1,4 @@
-// Status, scale and the other subresources (kubernetes-api section 15).
+// Status, scale and the other subresources (SUB-1 to SUB-5).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

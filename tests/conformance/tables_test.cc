@@ -1,4 +1,4 @@
-// Tables (kubernetes-api section 16).
+// Tables (TBL-1 to TBL-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

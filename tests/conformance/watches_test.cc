@@ -1,4 +1,4 @@
-// Watches (kubernetes-api section 12).
+// Watches (W-1 to W-18).
 #include "tests/conformance/conformance.h"
 #include "tests/contract/raw_connection.h"
 

@@ -1,4 +1,4 @@
-// Create and update (kubernetes-api section 9).
+// Create and update (CRU-1 to CRU-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -1,4 +1,4 @@
-// Server-side apply and who owns which field (kubernetes-api section 14).
+// Server-side apply and who owns which field (SSA-1 to SSA-16).
 #include "events/base/json.h"
 #include "tests/contract/contract.h"
 

@@ -1,4 +1,4 @@
-// Who is let in, and what they may do (kubernetes-api sections 19 and 20), asked as real clients ask.
+// Who is let in, and what they may do (AUTHN-1 to AUTHN-9 and AUTHZ-1 to AUTHZ-10), asked as real clients ask.
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/http/kubeconfig.h"

@@ -1,5 +1,5 @@
-// What no well-behaved client sends: a clear answer each time, and a server that goes on (kubernetes-api sections 1, 2,
-// 7).
+// What no well-behaved client sends: a clear answer each time, and a server that goes on (HTTP-1 to HTTP-17, PATH-1 to
+// PATH-10, 7).
 #include "events/base/json.h"
 #include "tests/contract/contract.h"
 #include "tests/contract/raw_connection.h"

@@ -1,4 +1,4 @@
-// CertificateSigningRequests from the question to the certificate (kubernetes-api section 21).
+// CertificateSigningRequests from the question to the certificate (CSR-1 to CSR-4).
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/http/tls.h"

@@ -1,4 +1,5 @@
-// Which kinds there are: discovery, OpenAPI, and kinds that users define (kubernetes-api sections 5, 6 and 17).
+// Which kinds there are: discovery, OpenAPI, and kinds that users define (DISC-1 to DISC-15, OA-1 to OA-13 and CRD-1 to
+// CRD-14).
 #include <algorithm>
 
 #include "tests/contract/contract.h"

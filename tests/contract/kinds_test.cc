@@ -1,5 +1,5 @@
 // The built-in kinds around workloads, one object of each from creation to deletion, in JSON and in protobuf
-// (kubernetes-api section 24).
+// (KIND-1).
 #include <algorithm>
 
 #include "events/base/json.h"

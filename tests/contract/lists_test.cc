@@ -1,4 +1,4 @@
-// Lists, selectors, the past, and the forms of an answer (kubernetes-api sections 3, 11 and 16).
+// Lists, selectors, the past, and the forms of an answer (NEG-1 to NEG-10, LIST-1 to LIST-13 and TBL-1 to TBL-10).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {

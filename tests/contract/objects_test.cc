@@ -1,4 +1,5 @@
-// One object at a time: create, read, replace, delete, subresources (kubernetes-api sections 8 to 10 and 15).
+// One object at a time: create, read, replace, delete, subresources (META-1 to META-15, CRU-1 to CRU-10, DEL-1 to
+// DEL-16 and SUB-1 to SUB-5).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {

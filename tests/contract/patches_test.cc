@@ -1,4 +1,4 @@
-// Patches of each kind (kubernetes-api section 13).
+// Patches of each kind (PT-1 to PT-8).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {
@@ -36,7 +36,7 @@ TEST(Patches, MergePatch) {  // PT-2, PT-5, PT-6
   expect_failure(api().patch(kConfigMaps + "/none", "merge", json("{}")), 404, "NotFound");  // PT-8
 }
 
-TEST(Patches, StrategicMergePatchMergesListsByTheirKeys) {  // PT-3, section 13.1
+TEST(Patches, StrategicMergePatchMergesListsByTheirKeys) {  // PT-3
   ASSERT_EQ(api().post(kDeployments, deployment("strategic")).status, 201);
   const std::string path = kDeployments + "/strategic";
   const Answer added = api().patch(path, "strategic-merge", json(R"({"spec":{"template":{"spec":{"containers":[

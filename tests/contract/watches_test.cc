@@ -1,4 +1,4 @@
-// Watches: from a version, through selectors, without gaps (kubernetes-api section 12).
+// Watches: from a version, through selectors, without gaps (W-1 to W-18).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {

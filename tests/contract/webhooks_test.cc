@@ -1,4 +1,4 @@
-// Admission webhooks, called by the real shiplogd at a server in this process (kubernetes-api ADM-2).
+// Admission webhooks, called by the real shiplogd at a server in this process (ADM-2).
 #include <atomic>
 #include <mutex>
 

@@ -58,7 +58,7 @@ class Autoscaling : public ThreeMembers {
   }
 };
 
-TEST_F(Autoscaling, MembersKeepTheReplicasThatAreDecidedThere_4_4) {
+TEST_F(Autoscaling, MembersKeepTheReplicasThatAreDecidedThere_E_21) {
   restart_with("*,hpaScaleTargetMarker");
   deploy();
   scale_in("member1", 5);
@@ -67,7 +67,7 @@ TEST_F(Autoscaling, MembersKeepTheReplicasThatAreDecidedThere_4_4) {
   EXPECT_EQ(asked_for(), 4) << "nobody has said that the template should follow";
 }
 
-TEST_F(Autoscaling, TheTemplateFollowsAndTheMarkGoesWithTheAutoscaler_4_4) {
+TEST_F(Autoscaling, TheTemplateFollowsAndTheMarkGoesWithTheAutoscaler_E_21) {
   restart_with("*,hpaScaleTargetMarker");
   deploy();
   restart_with("*,hpaScaleTargetMarker,deploymentReplicasSyncer");

@@ -1,4 +1,4 @@
-// The estimators of members (behaviour-core S-71 to S-74), both ends real: shiplogd asks, `shiplogd estimator` answers.
+// The estimators of members (S-71 to S-74), both ends real: shiplogd asks, `shiplogd estimator` answers.
 #include <gtest/gtest.h>
 
 #include "events/base/system.h"

@@ -1,4 +1,4 @@
-// Interpreter webhooks (behaviour-core L-18 to L-22), asked by a real shiplogd at a real HTTPS server in this process.
+// Interpreter webhooks (L-18 to L-22), asked by a real shiplogd at a real HTTPS server in this process.
 #include <atomic>
 #include <mutex>
 #include <set>

@@ -74,7 +74,7 @@ TEST_F(Options, APluginThatIsOffKeepsNobodyOut_S_23_S_46) {
             std::string::npos);
 }
 
-TEST_F(Options, WordsThatMeanNothingAreRefusedAtTheStart_D_3_D_4_S_23_4_4) {
+TEST_F(Options, WordsThatMeanNothingAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"--skipped-propagating-namespaces=kube-.*,team-(",
        "--skipped-propagating-namespaces: \"team-(\" is no regular expression"},

@@ -70,7 +70,7 @@ TEST_F(Status, ADeploymentsCountsAreAddedUpAndItsGenerationIsObservedByAll_T_11_
   EXPECT_TRUE(fleet_.kubectl({"wait", "rb/web-deployment", "--for=condition=FullyApplied", "--timeout=50s"}).ok());
 }
 
-TEST_F(Status, ThirdPartyKindsAreUnderstoodAsUpstreamDoes_6_2) {
+TEST_F(Status, ThirdPartyKindsAreUnderstoodAsUpstreamDoes_L_23) {
   define("apps.kruise.io", "v1alpha1", "CloneSet", "clonesets");
   apply(R"(
 apiVersion: apps.kruise.io/v1alpha1

@@ -67,10 +67,10 @@ std::string read_rule(const std::string& line, Rule& rule) {
   return "";
 }
 
-/// The numbers of "D 48": D-1 to D-48; a word without a count is a number itself.
+/// The numbers of "D 48": D-1 to D-48.
 std::vector<std::string> numbers_of(const std::string& declared) {
   const auto words = cut(declared, ' ');
-  if (words.size() != 2 || !is_number(words[1])) return {declared};
+  if (words.size() != 2 || !is_number(words[1])) return {};
   std::vector<std::string> numbers;
   for (int at = 1; at <= std::stoi(words[1]); ++at) numbers.push_back(words[0] + "-" + std::to_string(at));
   return numbers;

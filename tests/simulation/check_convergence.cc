@@ -75,7 +75,7 @@ void check_nothing_to_decide(World& world) {
     std::vector<ObjectKey> keys;
     service->on_start(state, keys);
     for (const ObjectKey& key : keys) {
-      // A policy's taint that somebody took off by hand stays off until the cluster's condition changes (2.4.3).
+      // A policy's taint that somebody took off by hand stays off until the cluster's condition changes (TN-5).
       if (name == "taint" && key.ns == "taint-policies") continue;
       // D-39: what was rendered for a binding stays when its policy goes, whatever its template then becomes.
       if (name == "dispatcher" && unclaimed(state.value_of(key)) &&

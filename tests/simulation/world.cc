@@ -98,7 +98,7 @@ void World::note_created(const std::string& cluster, const Value& object) {
   left_behind.insert(std::string{uid_of(object)});
 }
 
-/// What is still on a cluster that has left stays there, also when the cluster comes back (behaviour-fleet 1.12.3).
+/// What is still on a cluster that has left stays there, also when the cluster comes back (CL-14).
 void World::note_clusters() {
   const auto& now = reference.state().clusters();
   for (auto at = joined_.begin(); at != joined_.end();) {

@@ -9,7 +9,7 @@
 
 namespace shiplog {
 
-/// How the estimators of members are found and asked (behaviour-core S-71, S-72). The names of the options are
+/// How the estimators of members are found and asked (S-71, S-72). The names of the options are
 /// upstream's.
 struct EstimatorOptions {
   bool enabled = false;   ///< --enable-scheduler-estimator

@@ -15,7 +15,7 @@
 
 namespace shiplog {
 
-/// Asks interpreter webhooks over HTTPS (behaviour-core L-19 to L-22). Of each address a few at a time are asked, the
+/// Asks interpreter webhooks over HTTPS (L-19 to L-22). Of each address a few at a time are asked, the
 /// other questions wait: their time runs from when they are sent, so a slow webhook fails nobody who only stood in
 /// line.
 class WebhookAsker final : public Asker {

@@ -63,7 +63,7 @@ Result<Value> draft_create(Admission& admission, Value object);
 Result<Value> draft_update(Admission& admission, const Value& old, Value object);
 Result<Value> draft_status_update(Admission& admission, const Value& old, Value object);
 
-/// Whether the object may be deleted (behaviour-core D-41). Error: kForbidden.
+/// Whether the object may be deleted (D-41). Error: kForbidden.
 Result<void> admit_delete(const Kind& kind, const Value& old);
 
 }  // namespace shiplog::api

@@ -10,7 +10,7 @@
 #include "events/state/work.h"
 #include "services/api/admission/rules.h"
 
-// Bindings and Works that are written through the API (api 5.2). These rules hold for every user, administrators too.
+// Bindings and Works that are written through the API (KIND-9). These rules hold for every user, administrators too.
 // Who may write what else of them: services/api/auth/rbac/owned_kinds.h.
 
 namespace shiplog::api {

@@ -14,7 +14,7 @@ Value named(const char* name, std::string_view spec) {
 
 Value binding_of(std::string_view resource) { return named("b", "{\"resource\":" + std::string{resource} + "}"); }
 
-TEST(BindingAdmission, BindingsWrittenByHand) {  // api 5.2
+TEST(BindingAdmission, BindingsWrittenByHand) {  // KIND-9
   Value object = named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}})");
   EXPECT_TRUE(create(kBindings, object).has_value());
   object.edit("metadata").edit("annotations").set("resourcebinding.karmada.io/dependencies", "{");

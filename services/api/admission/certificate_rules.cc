@@ -6,7 +6,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// CertificateSigningRequest. Source: kubernetes-api section 24.
+// CertificateSigningRequest. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// Cluster: behaviour-fleet 1.2, api 6.3 and 6.4. What the schema can say (names, label values, required fields) stands
+// Cluster: CL-1 to CL-10. What the schema can say (names, label values, required fields) stands
 // there.
 
 namespace shiplog::api {
@@ -29,7 +29,7 @@ Value default_models() {
   return models;
 }
 
-/// 1.2.9: by grade, from nothing to everything.
+/// CL-9: by grade, from nothing to everything.
 void standardize(Value& models) {
   auto& items = models.edit_items();
   std::stable_sort(items.begin(), items.end(),
@@ -48,16 +48,16 @@ void fill_cluster(Value& object, const Write& write) {
   if (spec["resourceModels"].size() > 0) {
     standardize(spec.edit("resourceModels"));
   } else if (write.old == nullptr) {
-    spec.set("resourceModels", default_models());  // 1.2.10
+    spec.set("resourceModels", default_models());  // CL-10
   }
-  if (spec["taints"].size() > 0) {  // 1.2.7
+  if (spec["taints"].size() > 0) {  // CL-7
     for (Value& taint : spec.edit("taints").edit_items()) {
       if (taint["effect"].as_string() == "NoExecute" && taint["timeAdded"].is_empty()) {
         taint.set("timeAdded", rfc3339(write.now));
       }
     }
   }
-  if (!spec["zone"].is_empty() && spec["zones"].size() == 0) {  // 1.2.5
+  if (!spec["zone"].is_empty() && spec["zones"].size() == 0) {  // CL-5
     spec.set("zones", Value::array({spec["zone"]}));
     spec.erase("zone");
   }
@@ -90,7 +90,7 @@ Url parse_url(std::string_view text) {
 }
 
 void check_endpoints(const Value& spec, Causes& causes) {
-  if (const Value& endpoint = spec["apiEndpoint"]; !endpoint.is_empty()) {  // 1.2.3
+  if (const Value& endpoint = spec["apiEndpoint"]; !endpoint.is_empty()) {  // CL-3
     const Url url = parse_url(endpoint.as_string());
     if (url.host.empty()) causes.invalid("spec.apiEndpoint", endpoint, "host must be specified");
     if (!url.user.empty()) causes.invalid("spec.apiEndpoint", endpoint, "user information is not permitted");
@@ -128,7 +128,7 @@ std::string text_of(const Value& quantity) {
   return quantity.is_string() ? quantity.str() : std::to_string(quantity.as_int());
 }
 
-void check_models(const Value& models, Causes& causes) {  // 1.2.8
+void check_models(const Value& models, Causes& causes) {  // CL-8
   const std::string root = "spec.resourceModels";
   for (size_t i = 0; i < models.size(); ++i) {
     const Value& ranges = models[i]["ranges"];

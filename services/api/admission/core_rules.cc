@@ -8,7 +8,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// The core kinds, and RBAC, Ingress, Lease and PriorityClass. Source: kubernetes-api CRU-8 to CRU-10, EVENT-2, NSP-3.
+// The core kinds, and RBAC, Ingress, Lease and PriorityClass. Source: CRU-8 to CRU-10, EVENT-2, NSP-3.
 
 namespace shiplog::api {
 namespace {

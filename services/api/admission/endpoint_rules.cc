@@ -4,7 +4,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// Endpoints and EndpointSlices: where a Service's traffic goes. Source: kubernetes-api section 24.
+// Endpoints and EndpointSlices: where a Service's traffic goes. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

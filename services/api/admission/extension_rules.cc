@@ -9,7 +9,8 @@
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/webhooks.h"
 
-// Karmada's kinds around the core pipeline: autoscaling (api 9), networking (api 10), interpreter webhooks (api 7.2).
+// Karmada's kinds around the core pipeline: autoscaling (KIND-11, KIND-12), networking (KIND-13, KIND-14), interpreter
+// webhooks (KIND-10).
 
 namespace shiplog::api {
 namespace {

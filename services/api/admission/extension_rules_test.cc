@@ -7,7 +7,7 @@ Value named(const char* name, std::string_view spec) {
   return Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
 }
 
-TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // api 9.1
+TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // KIND-11
   const char* type = "federatedhpas.autoscaling.karmada.io";
   const auto made = create(type, named("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":3,
       "behavior":{}})"));
@@ -22,7 +22,7 @@ TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // api 9.1
             "spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
 }
 
-TEST(ExtensionAdmission, CronAutoscalers) {  // api 9.2
+TEST(ExtensionAdmission, CronAutoscalers) {  // KIND-12
   const char* type = "cronfederatedhpas.autoscaling.karmada.io";
   EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
       "name":"web"},"rules":[{"name":"a","schedule":"* * * * *","targetReplicas":1},
@@ -34,7 +34,7 @@ TEST(ExtensionAdmission, CronAutoscalers) {  // api 9.2
             "spec.rules[0].targetMinReplicas");
 }
 
-TEST(ExtensionAdmission, MultiClusterServices) {  // api 10.1
+TEST(ExtensionAdmission, MultiClusterServices) {  // KIND-13
   const char* type = "multiclusterservices.networking.karmada.io";
   const Value old = stored(type, named("web", R"({"types":["CrossCluster"]})"));
   Value object = old;
@@ -45,13 +45,13 @@ TEST(ExtensionAdmission, MultiClusterServices) {  // api 10.1
             "spec.ports[0].port,spec.range.providerClusters[0]");
 }
 
-TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // api 10.2
+TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // KIND-14
   EXPECT_EQ(fields_of(create("multiclusteringresses.networking.karmada.io", named("web", R"({"rules":[{"host":"a.b",
       "http":{"paths":[{"path":"x","pathType":"Exact","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]})"))),
             "spec.rules[0].http.paths[0].path");
 }
 
-TEST(ExtensionAdmission, InterpreterWebhooks) {  // api 7.2
+TEST(ExtensionAdmission, InterpreterWebhooks) {  // KIND-10
   const char* type = "resourceinterpreterwebhookconfigurations.config.karmada.io";
   const auto with = [&](const std::string& hook) {
     return create(type, json(R"({"metadata":{"name":"w"},"webhooks":[)" + hook + "]}"));

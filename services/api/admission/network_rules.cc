@@ -1,7 +1,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// IngressClass and NetworkPolicy. Source: kubernetes-api section 24.
+// IngressClass and NetworkPolicy. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

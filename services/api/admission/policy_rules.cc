@@ -7,7 +7,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// Propagation and override policies: behaviour-core D-33, D-34; api 3 and 4.
+// Propagation and override policies: D-33, D-34; KIND-3 to KIND-8.
 
 namespace shiplog::api {
 namespace {

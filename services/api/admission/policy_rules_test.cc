@@ -51,7 +51,7 @@ TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
             "spec.failover.application.gracePeriodSeconds");
 }
 
-TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, api 2.4
+TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20
   const auto refused =
       create(kPolicies, policy(R"("suspension":{"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m1"]}})"));
   ASSERT_FALSE(refused.has_value());
@@ -158,7 +158,7 @@ TEST(PolicyAdmission, SchemasComeBeforeTheWebhook) {
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
 }
 
-TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, api 4.2
+TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KIND-7
   EXPECT_EQ(fields_of(create(kOverrides, json(R"({"metadata":{"name":"o"},"spec":{"targetCluster":{},"overriders":
       {"plaintext":[{"path":"/a","operator":"remove"}]},"overrideRules":[{"overriders":{}}]}})"))),
             "spec.targetCluster,spec.overriders");
@@ -247,7 +247,7 @@ TEST(OverrideAdmission, FieldOverriders) {  // D-34
             "spec.overrideRules[0].overriders.fieldOverrider[1].json[1].value");
 }
 
-TEST(ClusterAdmission, GetsResourceModelsOnCreateOnly) {  // 1.2.10
+TEST(ClusterAdmission, GetsResourceModelsOnCreateOnly) {  // CL-10
   const Value made = stored(kClusters, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push"}})"));
   const Value& models = made["spec"]["resourceModels"];
   ASSERT_EQ(models.size(), 9U);
@@ -277,7 +277,7 @@ TEST(ClusterAdmission, GetsResourceModelsOnCreateOnly) {  // 1.2.10
   EXPECT_FALSE(updated.value()["spec"].contains("resourceModels"));
 }
 
-TEST(ClusterAdmission, StampsTaintsAndMovesTheZone) {  // 1.2.5, 1.2.7
+TEST(ClusterAdmission, StampsTaintsAndMovesTheZone) {  // CL-5, CL-7
   const auto made = create(kClusters, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push","zone":"z1","taints":[
       {"key":"a","effect":"NoExecute"},{"key":"a","effect":"NoSchedule"}]}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
@@ -287,7 +287,7 @@ TEST(ClusterAdmission, StampsTaintsAndMovesTheZone) {  // 1.2.5, 1.2.7
   EXPECT_FALSE(made.value()["spec"].contains("zone"));
 }
 
-TEST(ClusterAdmission, IsChecked) {  // 1.2.1 to 1.2.8
+TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8
   const auto refused = [](std::string_view spec, const char* name = "m1") {
     Value object = Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
     return fields_of(create(kClusters, object));
@@ -340,7 +340,7 @@ TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {
   EXPECT_TRUE(refused(first + "," + grade(1, range("cpu", "3", "4")))) << "a gap";
 }
 
-TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // 4.1.2
+TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // Q-2
   const auto refused = [](std::string_view spec) {
     Value object = Value::object({{"metadata", Value::object({{"name", "q"}})}, {"spec", json(spec)}});
     return fields_of(create("federatedresourcequotas.policy.karmada.io", object));
@@ -355,7 +355,7 @@ TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // 4.1.2
             "spec.overall[cpu],spec.overall[pods],spec.overall[wheels]");
 }
 
-TEST(TaintPolicyAdmission, NoTwinsButEvictionsAreAllowed) {  // 2.4.12, with upstream's --allow-no-execute flag on
+TEST(TaintPolicyAdmission, NoTwinsButEvictionsAreAllowed) {  // TN-14, with upstream's --allow-no-execute flag on
   const auto refused =
       create("clustertaintpolicies.policy.karmada.io", json(R"({"metadata":{"name":"t"},"spec":{"taints":[
       {"key":"a","effect":"NoSchedule"},{"key":"a","effect":"NoSchedule"},{"key":"b","effect":"NoExecute"}]}})"));

@@ -8,7 +8,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// FederatedResourceQuota (behaviour-fleet 4.1.2, api 4.3) and ClusterTaintPolicy (behaviour-fleet 2.4.12).
+// FederatedResourceQuota (Q-2, KIND-8) and ClusterTaintPolicy (TN-14).
 
 namespace shiplog::api {
 namespace {

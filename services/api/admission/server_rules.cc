@@ -4,7 +4,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// Kinds that tell an API server what to do: webhooks, APIServices, flow control. Source: kubernetes-api section 24.
+// Kinds that tell an API server what to do: webhooks, APIServices, flow control. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// Services. Addresses are allocated behind admission (services/api/addresses). Source: kubernetes-api CRU-8 to CRU-10;
+// Services. Addresses are allocated behind admission (services/api/addresses). Source: CRU-8 to CRU-10;
 // pkg/registry/core/service/{strategy.go,storage/storage.go} and ValidateService of Kubernetes.
 
 namespace shiplog::api {

@@ -3,7 +3,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// The kinds of storage.k8s.io. Source: kubernetes-api section 24.
+// The kinds of storage.k8s.io. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

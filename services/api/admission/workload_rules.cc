@@ -10,7 +10,7 @@
 #include "services/api/admission/rules.h"
 #include "services/api/views/view_label.h"
 
-// Pods and what makes them. Source: kubernetes-api CRU-8 to CRU-10.
+// Pods and what makes them. Source: CRU-8 to CRU-10.
 
 namespace shiplog::api {
 namespace {

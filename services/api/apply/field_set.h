@@ -9,8 +9,8 @@
 
 namespace shiplog::api {
 
-/// A set of fields of an object, as a tree. Each step of a path is written as FieldsV1 writes it (kubernetes-api
-/// SSA-5): `f:replicas` a field, `k:{"name":"c"}` an element of a list with keys, `v:"x"` an element of a set.
+/// A set of fields of an object, as a tree. Each step of a path is written as FieldsV1 writes it
+/// (SSA-5): `f:replicas` a field, `k:{"name":"c"}` an element of a list with keys, `v:"x"` an element of a set.
 class FieldSet {
  public:
   struct Child;

@@ -8,7 +8,7 @@
 namespace shiplog::api {
 
 // What a value consists of, seen through its schema: objects and lists with keys are taken apart, atomic ones are whole
-// (kubernetes-api SSA-13 to SSA-15). A field that the schema does not know is taken apart like an object; lists there
+// (SSA-13 to SSA-15). A field that the schema does not know is taken apart like an object; lists there
 // are atomic.
 
 /// All fields of `value`. Error: kBadRequest, an element of a list twice, or one without its key (SSA-2).

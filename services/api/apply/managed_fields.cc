@@ -8,7 +8,7 @@
 #include "events/base/json.h"
 #include "services/api/apply/fields.h"
 
-// kubernetes-api section 14, SSA-1 to SSA-16.
+// SSA-1 to SSA-16.
 
 namespace shiplog::api {
 namespace {

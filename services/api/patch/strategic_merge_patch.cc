@@ -11,7 +11,7 @@
 #include "events/kinds/place.h"
 #include "services/api/patch/patch.h"
 
-// kubernetes-api 13.1, SMP-1 to SMP-10.
+// SMP-1 to SMP-10.
 
 namespace shiplog::api {
 namespace {

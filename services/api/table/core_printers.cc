@@ -193,7 +193,7 @@ void print_claim(const Value& claim, UtcMillis now, Row& row) {
                             spec["volumeMode"].as_string("<unset>")});
 }
 
-void print_cluster(const Value& cluster, UtcMillis now, Row& row) {  // api 6.2
+void print_cluster(const Value& cluster, UtcMillis now, Row& row) {  // KIND-15
   const Value& spec = cluster["spec"];
   std::string ready = "Unknown";
   for (const Value& condition : cluster["status"]["conditions"].items()) {

@@ -1,4 +1,4 @@
-// One store, several versions (kubernetes-api GRP-3, EVENT-1, CRD-10).
+// One store, several versions (GRP-3, EVENT-1, CRD-10).
 #include "services/api/versions/versions.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is asked, where, and what is made of the answer (kubernetes-api ADM-2).
+// Who is asked, where, and what is made of the answer (ADM-2).
 #include <gtest/gtest.h>
 
 #include "events/base/base64.h"

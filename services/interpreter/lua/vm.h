@@ -9,7 +9,7 @@
 #include "events/base/value.h"
 
 /// Runs one function of a Lua 5.1 script on JSON values, in a state of its own that is thrown away afterwards: nothing
-/// leaks from one call to the next (behaviour-core L-13 to L-16).
+/// leaks from one call to the next (L-13 to L-16).
 namespace shiplog::interpreter::lua {
 
 /// What a script may use: the libraries table, string and math, os.time and os.date, most of the basic functions, and

@@ -39,7 +39,7 @@ std::string says(const Value& status, std::string_view type) {
   return "";
 }
 
-TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_5_3) {
+TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_T_18) {
   const Value web =
       object_of("apps/v1", "Deployment", "{conditions: [1], unavailableReplicas: 3, observedGeneration: 2}");
   EXPECT_EQ(aggregated(web, {"{replicas: 2, readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}",
@@ -175,7 +175,7 @@ TEST(InterpreterConditions, AnAutoscalerIsLimitedWhenOneClusterLimitsIt) {
   EXPECT_EQ(says(with_conditions(scaler, {able, limited}), "ScalingLimited"), "True T: m2: p");
 }
 
-TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_5_3) {
+TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_T_18) {
   EXPECT_EQ(
       aggregated(object_of("apps/v1", "DaemonSet"),
                  {R"({currentNumberScheduled: 1, desiredNumberScheduled: 2, numberAvailable: 3, numberMisscheduled: 4,
@@ -189,7 +189,7 @@ TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_5_3) {
             yaml("{replicas: 3, readyReplicas: 1, availableReplicas: 1}"));
 }
 
-TEST(InterpreterAggregate, LoadBalancersAreUnitedAndSorted_5_3) {
+TEST(InterpreterAggregate, LoadBalancersAreUnitedAndSorted_T_18) {
   const Value service = object_of("v1", "Service", "{conditions: [1]}", "{type: LoadBalancer}");
   EXPECT_EQ(
       aggregated(service,
@@ -209,7 +209,7 @@ const std::string kComplete =
     R"({succeeded: 1, startTime: "2026-01-01T02:00:00Z", completionTime: "2026-01-01T03:00:00Z",
     conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]})";
 
-TEST(InterpreterAggregate, JobCompletesWithAll_5_3) {
+TEST(InterpreterAggregate, JobCompletesWithAll_T_18) {
   const Value job = object_of("batch/v1", "Job", "{uncountedTerminatedPods: {}}");
   const Value done = aggregated(job, {kComplete, R"({succeeded: 2, failed: 1, startTime: "2026-01-01T01:00:00Z",
       completionTime: "2026-01-01T04:00:00Z", conditions: [{type: Complete, status: "True"}]})"});
@@ -223,7 +223,7 @@ TEST(InterpreterAggregate, JobCompletesWithAll_5_3) {
   EXPECT_EQ(met["conditions"][1]["message"], "All member clusters have met success criteria");
 }
 
-TEST(InterpreterAggregate, JobFailsWithOneAndIsThenFrozen_5_3) {
+TEST(InterpreterAggregate, JobFailsWithOneAndIsThenFrozen_T_18) {
   Value job = object_of("batch/v1", "Job");
   const Value failed =
       aggregated(job, {kComplete, "{failed: 1, conditions: [{type: Failed, status: 'True'}]}", "null"});
@@ -234,13 +234,13 @@ TEST(InterpreterAggregate, JobFailsWithOneAndIsThenFrozen_5_3) {
   EXPECT_EQ(aggregated(job, {kComplete, kComplete}), failed);
 }
 
-TEST(InterpreterAggregate, JobIsNotDoneWhileAClusterIsSilent_5_3) {
+TEST(InterpreterAggregate, JobIsNotDoneWhileAClusterIsSilent_T_18) {
   const Value running = aggregated(object_of("batch/v1", "Job", "{startTime: then}"), {kComplete, "null"});
   EXPECT_EQ(running, yaml("{succeeded: 1, startTime: then}"));
   EXPECT_EQ(aggregated(object_of("batch/v1", "Job"), {}), yaml("{}"));
 }
 
-TEST(InterpreterAggregate, CronJobTakesTheLatest_5_3) {
+TEST(InterpreterAggregate, CronJobTakesTheLatest_T_18) {
   EXPECT_EQ(
       aggregated(
           object_of("batch/v1", "CronJob"),
@@ -250,7 +250,7 @@ TEST(InterpreterAggregate, CronJobTakesTheLatest_5_3) {
                      lastSuccessfulTime: "2026-01-01T01:30:00Z"})"));
 }
 
-TEST(InterpreterAggregate, PodTakesTheWorstPhase_5_3) {
+TEST(InterpreterAggregate, PodTakesTheWorstPhase_T_18) {
   const Value pod = object_of("v1", "Pod", "{phase: Running, hostIP: 1.1.1.1}");
   const auto phase = [&](const std::vector<std::string>& statuses) { return aggregated(pod, statuses)["phase"].str(); };
   EXPECT_EQ(phase({"{phase: Running}", "{phase: Failed}", "null"}), "Failed");
@@ -266,7 +266,7 @@ TEST(InterpreterAggregate, PodTakesTheWorstPhase_5_3) {
   EXPECT_EQ(aggregated(pod, {}), pod["status"]);
 }
 
-TEST(InterpreterAggregate, VolumesAndClaims_5_3) {
+TEST(InterpreterAggregate, VolumesAndClaims_T_18) {
   const auto volume = [](const std::vector<std::string>& statuses) {
     return aggregated(object_of("v1", "PersistentVolume"), statuses)["phase"].str();
   };
@@ -281,7 +281,7 @@ TEST(InterpreterAggregate, VolumesAndClaims_5_3) {
   EXPECT_EQ(claim({"{phase: Lost}", "{phase: Pending}"}), "Lost");
 }
 
-TEST(InterpreterAggregate, BudgetsAndAutoscalers_5_3) {
+TEST(InterpreterAggregate, BudgetsAndAutoscalers_T_18) {
   EXPECT_EQ(
       aggregated(
           object_of("policy/v1", "PodDisruptionBudget", "{disruptedPods: {gone: t}}"),

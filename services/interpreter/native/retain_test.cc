@@ -12,7 +12,7 @@ Value kept(std::string_view desired, std::string_view observed) {
   return retained.value().value();
 }
 
-TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenTold_4_4) {
+TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenTold_E_21) {
   const char* observed = "{spec: {replicas: 0}}";
   EXPECT_EQ(kept("{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", observed)["spec"]["replicas"],
             Value{3});
@@ -22,7 +22,7 @@ TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenTold_4_4) {
   EXPECT_FALSE(native::retain(yaml(marked), yaml("{spec: {}}"))) << "there is nothing to keep";
 }
 
-TEST(InterpreterRetain, PodKeepsWhereItRunsAndWhatIsMounted_4_4) {
+TEST(InterpreterRetain, PodKeepsWhereItRunsAndWhatIsMounted_E_21) {
   const Value pod = kept(R"({apiVersion: v1, kind: Pod, spec: {
         containers: [{name: a, image: new}, {name: b}], initContainers: [{name: i}]}})",
                          R"({spec: {nodeName: n1, serviceAccountName: default, volumes: [{name: token}],
@@ -33,7 +33,7 @@ TEST(InterpreterRetain, PodKeepsWhereItRunsAndWhatIsMounted_4_4) {
       initContainers: [{name: i, volumeMounts: [{name: token}]}]})"));
 }
 
-TEST(InterpreterRetain, ServiceKeepsItsAddressAndPorts_4_4) {
+TEST(InterpreterRetain, ServiceKeepsItsAddressAndPorts_E_21) {
   const Value service =
       kept("{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, ports: [{port: 80}, {port: 81, nodePort: 5}]}}",
            R"({spec: {type: LoadBalancer, clusterIP: 10.0.0.1, healthCheckNodePort: 30000,
@@ -55,21 +55,21 @@ TEST(InterpreterRetain, ServiceKeepsTheFamilyOfItsAddress) {
   EXPECT_EQ(same["spec"]["ipFamilies"], yaml("[IPv4, IPv6]")) << "a second family can be added";
 }
 
-TEST(InterpreterRetain, ServiceAccountKeepsOtherSecrets_4_4) {
+TEST(InterpreterRetain, ServiceAccountKeepsOtherSecrets_E_21) {
   const Value account = kept("{apiVersion: v1, kind: ServiceAccount, secrets: [{name: b}]}",
                              "{secrets: [{name: a}, {name: b}], imagePullSecrets: [{name: p}]}");
   EXPECT_EQ(account["secrets"], yaml("[{name: b}, {name: a}]"));
   EXPECT_EQ(account["imagePullSecrets"], yaml("[{name: p}]"));
 }
 
-TEST(InterpreterRetain, VolumesStayBound_4_4) {
+TEST(InterpreterRetain, VolumesStayBound_E_21) {
   EXPECT_EQ(kept("{apiVersion: v1, kind: PersistentVolumeClaim, spec: {a: 1}}", "{spec: {volumeName: v}}")["spec"],
             yaml("{a: 1, volumeName: v}"));
   EXPECT_EQ(kept("{apiVersion: v1, kind: PersistentVolume, spec: {}}", "{spec: {claimRef: {name: c}}}")["spec"],
             yaml("{claimRef: {name: c}}"));
 }
 
-TEST(InterpreterRetain, JobKeepsItsSelector_4_4) {
+TEST(InterpreterRetain, JobKeepsItsSelector_E_21) {
   const Value job = kept("{apiVersion: batch/v1, kind: Job, spec: {template: {metadata: {labels: {mine: x}}}}}",
                          R"({spec: {selector: {matchLabels: {controller-uid: u}},
                              template: {metadata: {labels: {controller-uid: u}}}}})");
@@ -77,7 +77,7 @@ TEST(InterpreterRetain, JobKeepsItsSelector_4_4) {
       template: {metadata: {labels: {controller-uid: u}}}})"));
 }
 
-TEST(InterpreterRetain, OnlyServiceAccountTokensKeepTheirData_4_4) {
+TEST(InterpreterRetain, OnlyServiceAccountTokensKeepTheirData_E_21) {
   const char* observed = "{data: {token: dA==}}";
   EXPECT_EQ(kept("{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token}", observed)["data"],
             yaml("{token: dA==}"));

@@ -54,12 +54,12 @@ TEST(InterpreterStatus, WithoutTheTemplatesGenerationThereIsNone_T_5) {
   }
 }
 
-TEST(InterpreterStatus, AnEmptyResultIsNoStatus_5_1) {
+TEST(InterpreterStatus, AnEmptyResultIsNoStatus_T_17) {
   for (const char* kind : {"Deployment", "ReplicaSet"}) EXPECT_TRUE(reflected("apps/v1", kind, "{}").is_null()) << kind;
   EXPECT_TRUE(reflected("v1", "ConfigMap", "null").is_null());
 }
 
-TEST(InterpreterStatus, OtherKinds_5_1) {
+TEST(InterpreterStatus, OtherKinds_T_17) {
   EXPECT_EQ(reflected("batch/v1", "Job", "{active: 1, ready: 1, startTime: t, conditions: [{type: Complete}]}"),
             yaml("{active: 1, startTime: t, conditions: [{type: Complete}]}"));
   const char* balanced = "{loadBalancer: {ingress: [{ip: 1.2.3.4}]}, conditions: [1]}";
@@ -80,7 +80,7 @@ TEST(InterpreterStatus, AnyOtherKindGivesItsWholeStatus_L_3) {
   EXPECT_EQ(reflected("example.com/v1", "Thing", "{any: [1]}"), yaml("{any: [1]}"));
 }
 
-TEST(InterpreterHealth, DeploymentsAndStatefulSets_5_1) {
+TEST(InterpreterHealth, DeploymentsAndStatefulSets_T_17) {
   for (const char* kind : {"Deployment", "StatefulSet"}) {
     EXPECT_TRUE(
         healthy("apps/v1", kind, "{observedGeneration: 4, updatedReplicas: 2, availableReplicas: 2}", "{replicas: 2}"));
@@ -94,7 +94,7 @@ TEST(InterpreterHealth, DeploymentsAndStatefulSets_5_1) {
   }
 }
 
-TEST(InterpreterHealth, ReplicaSetsAndDaemonSets_5_1) {
+TEST(InterpreterHealth, ReplicaSetsAndDaemonSets_T_17) {
   EXPECT_TRUE(healthy("apps/v1", "ReplicaSet", "{observedGeneration: 4, availableReplicas: 2}", "{replicas: 2}"));
   EXPECT_FALSE(healthy("apps/v1", "ReplicaSet", "{observedGeneration: 4, availableReplicas: 1}", "{replicas: 2}"));
   EXPECT_FALSE(healthy("apps/v1", "ReplicaSet", "{observedGeneration: 3, availableReplicas: 2}", "{replicas: 2}"));
@@ -109,7 +109,7 @@ TEST(InterpreterHealth, ReplicaSetsAndDaemonSets_5_1) {
   EXPECT_FALSE(healthy("apps/v1", "DaemonSet", starting));
 }
 
-TEST(InterpreterHealth, AddressesPhasesAndBudgets_5_1) {
+TEST(InterpreterHealth, AddressesPhasesAndBudgets_T_17) {
   EXPECT_TRUE(healthy("v1", "Service", "{}", "{type: ClusterIP}"));
   EXPECT_FALSE(healthy("v1", "Service", "{loadBalancer: {ingress: [{ports: []}]}}", "{type: LoadBalancer}"));
   EXPECT_TRUE(healthy("v1", "Service", "{loadBalancer: {ingress: [{hostname: h}]}}", "{type: LoadBalancer}"));

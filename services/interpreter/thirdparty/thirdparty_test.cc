@@ -4,7 +4,7 @@
 #include "services/interpreter/lua/vm.h"
 #include "services/interpreter/test_support.h"
 
-// The compiled-in scripts of table 6.2, a realistic object of each kind.
+// The compiled-in scripts of L-23, a realistic object of each kind.
 namespace shiplog::interpreter {
 namespace {
 
@@ -97,7 +97,7 @@ void observes_generations(const Kind& kind, const std::string& fields = "") {
   EXPECT_EQ(status["observedGeneration"], Value{5});
 }
 
-TEST(ThirdParty, AllKindsOfTheTableAreThereAndParse_6_2) {
+TEST(ThirdParty, AllKindsOfTheTableAreThereAndParse_L_23) {
   const auto kinds = built_in_kinds();
   EXPECT_EQ(kinds.size(), 27U);
   for (const std::string& kind : kinds) {
@@ -114,7 +114,7 @@ TEST(ThirdParty, AllKindsOfTheTableAreThereAndParse_6_2) {
   }
 }
 
-TEST(ThirdParty, OperationsAreThoseOfTheTable_6_2) {
+TEST(ThirdParty, OperationsAreThoseOfTheTable_L_23) {
   const auto offered = [](const char* api_version, const char* kind) {
     const Value object = Value::object({{"apiVersion", api_version}, {"kind", kind}});
     std::string letters;
@@ -152,7 +152,7 @@ TEST(ThirdParty, OperationsAreThoseOfTheTable_6_2) {
   EXPECT_EQ(offered("sparkoperator.k8s.io/v1beta2", "SparkApplication"), "CASH");
 }
 
-TEST(ThirdParty, ScaledKruiseKinds_6_2) {
+TEST(ThirdParty, ScaledKruiseKinds_L_23) {
   for (const auto& [version, name] : std::vector<std::pair<std::string, std::string>>{
            {"v1alpha1", "CloneSet"}, {"v1beta1", "StatefulSet"}, {"v1alpha1", "UnitedDeployment"}}) {
     const Kind kind{"apps.kruise.io/" + version, name};
@@ -174,7 +174,7 @@ TEST(ThirdParty, ScaledKruiseKinds_6_2) {
   }
 }
 
-TEST(ThirdParty, KruiseDaemonSet_6_2) {
+TEST(ThirdParty, KruiseDaemonSet_L_23) {
   const Kind kind{"apps.kruise.io/v1alpha1", "DaemonSet"};
   EXPECT_EQ(kind.depends("spec: {" + kTemplate + "}"), "ConfigMap:ns/cm");
   const Value sum =
@@ -190,7 +190,7 @@ TEST(ThirdParty, KruiseDaemonSet_6_2) {
   observes_generations(kind);
 }
 
-TEST(ThirdParty, KruiseJobsAndSidecars_6_2) {
+TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {
   const Kind broadcast{"apps.kruise.io/v1alpha1", "BroadcastJob"};
   EXPECT_EQ(broadcast.count("spec: {parallelism: 3, " + kTemplate + "}"), 3);
   EXPECT_EQ(broadcast.count("spec: {" + kTemplate + "}"), 1);
@@ -220,7 +220,7 @@ TEST(ThirdParty, KruiseJobsAndSidecars_6_2) {
   EXPECT_EQ(sidecars.depends("spec: {containers: [{name: c, envFrom: [{secretRef: {name: s}}]}]}"), "Secret:ns/s");
 }
 
-TEST(ThirdParty, FluxKinds_6_2_L_10) {
+TEST(ThirdParty, FluxKinds_L_23_L_10) {
   for (const auto& [group, name] :
        std::vector<std::pair<std::string, std::string>>{{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"},
                                                         {"kustomize.toolkit.fluxcd.io/v1", "Kustomization"},
@@ -246,7 +246,7 @@ TEST(ThirdParty, FluxKinds_6_2_L_10) {
   }
 }
 
-TEST(ThirdParty, WhatFluxKindsReferTo_6_2) {
+TEST(ThirdParty, WhatFluxKindsReferTo_L_23) {
   EXPECT_EQ((Kind{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"}.depends(
                 R"(spec: {valuesFrom: [{kind: Secret, name: a}, {kind: ConfigMap, name: b}], serviceAccountName: sa,
                    kubeConfig: {secretRef: {name: k}}, chart: {spec: {verify: {secretRef: {name: v}}}}})")),
@@ -262,7 +262,7 @@ TEST(ThirdParty, WhatFluxKindsReferTo_6_2) {
             "Secret:ns/c ServiceAccount:ns/sa");
 }
 
-TEST(ThirdParty, FluxRevisionsAndArtifacts_6_2) {
+TEST(ThirdParty, FluxRevisionsAndArtifacts_L_23) {
   const Kind release{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"};
   EXPECT_EQ(
       release.aggregated("spec: {}, status: {failures: 9}", {"{lastAppliedRevision: '1', failures: 1}",
@@ -275,7 +275,7 @@ TEST(ThirdParty, FluxRevisionsAndArtifacts_6_2) {
             yaml("{url: u, artifact: {digest: b}, observedGeneration: 0}"));
 }
 
-TEST(ThirdParty, Workflow_6_2_L_10) {
+TEST(ThirdParty, Workflow_L_23_L_10) {
   const Kind kind{"argoproj.io/v1alpha1", "Workflow"};
   EXPECT_EQ(kind.count("spec: {parallelism: 3}"), 3);
   EXPECT_EQ(kind.needs("spec: {nodeSelector: {a: b}}"), yaml("{nodeClaim: {nodeSelector: {a: b}}}"));
@@ -409,7 +409,7 @@ TEST(ThirdParty, SparkApplication_L_8) {
   EXPECT_EQ(status["executionAttempts"], Value{3});
 }
 
-TEST(ThirdParty, NotebookAndKyverno_6_2) {
+TEST(ThirdParty, NotebookAndKyverno_L_23) {
   const Kind notebook{"kubeflow.org/v1", "Notebook"};
   EXPECT_EQ(notebook.count("spec: {" + kTemplate + "}"), 1);
   EXPECT_TRUE(notebook.healthy("status: {containerState: {running: {startedAt: t}}}"));

@@ -7,7 +7,7 @@
 #include "events/base/time.h"
 #include "events/base/value.h"
 
-/// What an estimator knows of its member, and says of it (behaviour-core S-73, S-74). Pure.
+/// What an estimator knows of its member, and says of it (S-73, S-74). Pure.
 namespace shiplog::estimator {
 
 /// The member's objects, as its API lists them.

@@ -24,7 +24,7 @@ TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
   }
 }
 
-TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // kubernetes-api DEL-9
+TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
   TrialMember member;
   member.stage.write({FoldVersionActivated{kFoldVersion}});
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1));

@@ -18,7 +18,7 @@ ClientTarget member() {
   return target;
 }
 
-TEST(CtlJoin, NameIsADnsLabelOfAtMost48Characters) {  // cli section 10
+TEST(CtlJoin, NameIsADnsLabelOfAtMost48Characters) {  // CL-1
   EXPECT_TRUE(check_cluster_name("member-1"));
   EXPECT_TRUE(check_cluster_name(std::string(48, 'a')));
   for (const std::string& name : {std::string{"A"}, std::string{"a.b"}, std::string{"-a"}, std::string{"a-"},

@@ -9,7 +9,7 @@
 namespace shiplog::ctl {
 
 // What a control plane needs in a member, and what it logs in there with. Names and rights are those of upstream's
-// join (behaviour-fleet 1.4), so that either tool can take a member out again. No function puts a token into an error.
+// join (CL-11), so that either tool can take a member out again. No function puts a token into an error.
 
 inline constexpr const char* kImpersonator = "karmada-impersonator";
 

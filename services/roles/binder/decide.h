@@ -19,7 +19,7 @@ namespace shiplog::binder {
 /// nullopt: nothing to do, also while something else has to happen first that will wake the key.
 /// Errors: kForbidden, no policy that selects it may have it (decision 0028); kConflict, another object's binding has
 /// the name; kUnavailable, waiting for dependent overrides; kInvalid and kNotFound, replicas or priority cannot be
-/// told. Source: behaviour-core section 1.
+/// told. Source: docs/reference/propagation.md.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// The policy that decide() would bind this template by, or would have, had it not failed; empty: none.

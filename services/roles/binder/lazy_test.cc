@@ -7,7 +7,7 @@
 #include "services/roles/binder/decide.h"
 #include "tests/support/binder_loop.h"
 
-// behaviour-core 1.9: what a Lazy policy says takes effect with the user's next change of a template.
+// D-47, D-48: what a Lazy policy says takes effect with the user's next change of a template.
 
 namespace shiplog::binder {
 namespace {

@@ -7,7 +7,7 @@
 #include "services/roles/binder/decide.h"
 #include "tests/support/binder_loop.h"
 
-// behaviour-core 1.8: a policy with spec.preemption Always takes what another one has claimed.
+// D-42 to D-46: a policy with spec.preemption Always takes what another one has claimed.
 
 namespace shiplog::binder {
 namespace {

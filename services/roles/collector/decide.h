@@ -9,7 +9,7 @@
 namespace shiplog::collector {
 
 /// What the Works of a ResourceBinding or ClusterResourceBinding come to: its aggregatedStatus and FullyApplied
-/// condition, and the status of its template (behaviour-core 5.2 and 5.3). Pure. Other keys need no decision.
+/// condition, and the status of its template (T-6 to T-18). Pure. Other keys need no decision.
 /// Error: kInvalid, a Work without the binding's object among its manifests (T-8).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 

@@ -14,7 +14,7 @@ using namespace testing;
 
 constexpr UtcMillis kNoon{1'767'268'800'000};
 
-TEST(CollectorFacts, SumsNodesAndPods_1_14_8_1_14_9) {
+TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {
   const auto node = [](const char* ready) {
     return Value::object(
         {{"status",
@@ -70,7 +70,7 @@ TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {
       << "a is of grade 2, b of 1 by its memory, c of 0 by its cpu; the others are not counted";
 }
 
-TEST(CollectorFacts, HealthFromTheProbe_1_14_3) {
+TEST(CollectorFacts, HealthFromTheProbe_CL_17) {
   EXPECT_EQ(collector::health_from(200).reason, "ClusterReady");
   EXPECT_EQ(collector::health_from(204).reason, "ClusterNotReady");
   for (const int status : {0, 302, 401, 404, 500})
@@ -83,7 +83,7 @@ TEST(CollectorFacts, HealthFromTheProbe_1_14_3) {
             "failed to create a ClusterClient: no secret");
 }
 
-TEST(CollectorFacts, FlipsAreHeldBackUntilTheyLast_1_15) {
+TEST(CollectorFacts, FlipsAreHeldBackUntilTheyLast_CL_26) {
   collector::Damping damping;
   const auto ready = collector::health_from(200);
   const auto away = collector::health_from(0);

@@ -13,12 +13,12 @@ namespace shiplog::collector {
 
 // A Cluster's status worked out from what its API says. Pure.
 
-/// 1.14.8: {totalNum, readyNum}. `nodes` is an array of Nodes.
+/// CL-22: {totalNum, readyNum}. `nodes` is an array of Nodes.
 Value node_summary(const Value& nodes);
 
-/// 1.14.9: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings
-/// (1.14.10): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
-/// then leaves out all nodes that are listed behind it, too (1.14.11).
+/// CL-23: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings
+/// (CL-24): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
+/// then leaves out all nodes that are listed behind it, too (CL-25).
 Value resource_summary(const Value& nodes, const Value& pods, const Value& models);
 
 /// What the pods of a member request, added up pod by pod: a member may have very many.
@@ -36,7 +36,7 @@ Value slim_node(const Value& node);
 /// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
 Value slim_resources(const Value& list, size_t most);
 
-/// 1.14.6: apiEnablements from APIResourceLists, sorted, without subresources.
+/// CL-20: apiEnablements from APIResourceLists, sorted, without subresources.
 Value api_enablements(const Value& resource_lists);
 
 /// What a probe came to, before damping.
@@ -45,13 +45,13 @@ struct Health {
   bool operator==(const Health&) const = default;
 };
 
-/// 1.14.3: from the HTTP status of /readyz (or /healthz).
+/// CL-17: from the HTTP status of /readyz (or /healthz).
 Health health_from(int http_status);
 /// From why there was no answer. kNotFound, kInvalid: there is no way to ask at all.
 Health health_from(const Error& error);
 
-/// Holds back flips between Ready and not Ready until they have lasted (1.15). Memory of this process alone: the first
-/// observation after a start counts at once.
+/// Holds back flips between Ready and not Ready until they have lasted (CL-26, CL-27). Memory of this process alone:
+/// the first observation after a start counts at once.
 class Damping {
  public:
   static constexpr Millis kThreshold{30'000};

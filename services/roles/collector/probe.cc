@@ -33,7 +33,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void start() {
     const Cluster* cluster = task_->state().cluster(name_);
     if (cluster == nullptr) damping_->forget(name_);
-    // 1.14.1: not before lifecycle has taken the cluster in; its change of the Cluster wakes this key.
+    // CL-15: not before lifecycle has taken the cluster in; its change of the Cluster wakes this key.
     const Value& object = task_->state().value_of(task_->key());
     if (cluster == nullptr || !has_finalizer(object, finalizer::kCluster)) return task_->done();
     get_status("/readyz", [this](const Result<MemberResponse>& response) {
@@ -48,7 +48,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     if (cluster == nullptr) return task_->done();
     const Health observed = response ? health_from(response.value().status) : health_from(response.error());
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
-    // 1.14.4, 1.15.5: while it is not both healthy and Ready, all else keeps its last value.
+    // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
     get_status("/version", [this](const Result<MemberResponse>& version) {
       if (good(version)) version_ = version.value().body["gitVersion"];
@@ -157,7 +157,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     });
   }
 
-  /// 1.14.5.
+  /// CL-19.
   Health completeness() const {
     const size_t found = resource_lists_.size();
     if (complete_) return {"True", "Complete", "collected complete APIEnablements from the cluster"};

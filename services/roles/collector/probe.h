@@ -8,12 +8,12 @@
 
 namespace shiplog::collector {
 
-/// How often a cluster is looked at (1.14.2).
+/// How often a cluster is looked at (CL-16).
 inline constexpr Millis kProbeEvery{10'000};
 
-/// One look at one cluster: its health, and when it is ready its version, APIs, nodes and pods (1.14). What differs
-/// from the Cluster's status is reported in one entry. Ends the task, to be run again after kProbeEvery. `members`
-/// outlives it.
+/// One look at one cluster: its health, and when it is ready its version, APIs, nodes and pods (CL-15 to CL-25). What
+/// differs from the Cluster's status is reported in one entry. Ends the task, to be run again after kProbeEvery.
+/// `members` outlives it.
 void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping);
 
 }  // namespace shiplog::collector

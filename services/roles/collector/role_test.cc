@@ -57,7 +57,7 @@ class Collector : public ::testing::Test {
   const ObjectKey map_key{"configmaps", "default", "settings"};
 };
 
-TEST_F(Collector, TakesAReadyMemberIn_1_14) {
+TEST_F(Collector, TakesAReadyMemberIn_CL_15) {
   join("m1");
   EXPECT_EQ(condition_of(cluster("m1"), "Ready")["reason"], "ClusterReady");
   EXPECT_EQ(condition_of(cluster("m1"), "CompleteAPIEnablements")["status"], "True");
@@ -129,7 +129,7 @@ TEST_F(Collector, SaysNothingWhenNothingChanges) {
   EXPECT_EQ(stage.state().revision(), before);
 }
 
-TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_1_15) {
+TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_CL_26) {
   join("m1");
   stage.members().set_down("m1", true);
   stage.run(Millis{25'000});

@@ -7,7 +7,7 @@
 namespace shiplog::dispatcher {
 
 /// The Works that should exist. Pure. Other keys than these need no decision.
-/// A ResourceBinding or ClusterResourceBinding: a Work for every target cluster, none elsewhere (behaviour-core B-1 to
+/// A ResourceBinding or ClusterResourceBinding: a Work for every target cluster, none elsewhere (B-1 to
 /// B-7, B-23 to B-25); when it is being deleted its Works go, then its finalizer.
 /// A Namespace: a Work for every member (B-27).
 /// A cluster that is leaving, or whose execution space does not exist yet, gets nothing new.

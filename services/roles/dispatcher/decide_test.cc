@@ -253,7 +253,7 @@ TEST_F(DispatcherDecide, EvictingClusterKeepsItsWorkAsItIs_B_4_B_5) {
   EXPECT_TRUE(decide(key).empty());
   stage.write({EvictionFinished{key, "m1", "timeout"}});
   decide(key);
-  EXPECT_TRUE(deleting(work("m1", web)));  // fleet 2.6.10
+  EXPECT_TRUE(deleting(work("m1", web)));  // TN-34
 }
 
 TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsGone_B_2) {

@@ -21,7 +21,7 @@ bool may_update(const Value& observed, const Value& manifest);
 /// The object was written for the same Work from a newer revision than `acted_upon`: whoever is older must keep off.
 bool written_later(const Value& observed, const Value& manifest, Revision acted_upon);
 
-/// E-13 and 4.4: `desired` with what belongs to the member: resourceVersion, its own labels and annotations,
+/// E-13 and E-21: `desired` with what belongs to the member: resourceVersion, its own labels and annotations,
 /// finalizers, owners, and the fields that the kind's controllers there have filled in.
 /// The state says how the kind is interpreted. Errors: the interpreter's.
 Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now,

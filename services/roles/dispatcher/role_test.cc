@@ -533,7 +533,7 @@ TEST_F(Dispatcher, WhatAMemberSaysAboutASecretIsNotStored) {
             "data of the Secret");
 }
 
-TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_4_4) {
+TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_E_21) {
   const Value port = Value::object({{"port", 80}, {"name", "http"}});
   Value service = Value::object({{"apiVersion", "v1"},
                                  {"kind", "Service"},

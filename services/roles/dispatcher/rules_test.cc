@@ -1,4 +1,4 @@
-// Rules of the fact sheet that the other tests of decide() pass by.
+// Rules of docs/reference that the other tests of decide() pass by.
 #include <gtest/gtest.h>
 
 #include "events/base/test_values.h"

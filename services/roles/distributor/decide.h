@@ -8,7 +8,7 @@ namespace shiplog::distributor {
 
 /// What follows from dependencies for one ResourceBinding; other keys need no decision. Pure.
 /// As a referrer (spec.propagateDeps): records what its template refers to, and keeps a finalizer until all of that has
-/// been released (behaviour-core B-28 to B-31, B-35). As the binding of something referred to, which need not exist
+/// been released (B-28 to B-31, B-35). As the binding of something referred to, which need not exist
 /// yet: follows its referrers, all of them at once (B-32 to B-35).
 /// Error: kInvalid, the interpreter cannot tell the dependencies (B-29).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);

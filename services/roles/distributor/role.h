@@ -6,9 +6,9 @@
 
 namespace shiplog {
 
-/// Role "distributor": what the templates of bindings with propagateDeps refer to goes where they go (behaviour-core
-/// 3.6). Upstream's dependencies distributor. `asker`, which outlives the service, asks interpreter webhooks; without
-/// one what needs them is not decided.
+/// Role "distributor": what the templates of bindings with propagateDeps refer to goes where they go
+/// (B-28 to B-36). Upstream's dependencies distributor. `asker`, which outlives the service, asks interpreter webhooks;
+/// without one what needs them is not decided.
 std::unique_ptr<Role> make_distributor_role(Asker* asker = nullptr);
 
 }  // namespace shiplog

@@ -39,7 +39,7 @@ std::optional<Decision> take_in(const State& state, const ObjectKey& key, const 
   return decision;
 }
 
-// The order is what users rely on (1.12.2): works first, then bindings have moved on, then the Cluster object goes.
+// The order is what users rely on (CL-13): works first, then bindings have moved on, then the Cluster object goes.
 std::optional<Decision> let_go(const State& state, const ObjectKey& key, const Object& cluster,
                                const ObjectKey& space) {
   if (!has_finalizer(cluster.value, finalizer::kCluster)) return std::nullopt;

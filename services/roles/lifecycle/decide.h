@@ -8,12 +8,12 @@
 namespace shiplog::lifecycle {
 
 /// What one object's life asks for next. Pure.
-/// A Cluster: its execution space and finalizer, and when it leaves, the steps of behaviour-fleet 1.12.
+/// A Cluster: its execution space and finalizer, and when it leaves, the steps of CL-12 to CL-14.
 /// A Namespace that is being deleted: its content goes, then its finalizer; while some stays, conditions say what
-/// (kubernetes-api NSP-5).
+/// (NSP-5).
 /// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
-/// A Pod that waits for a node to end it, where there is no such node: nobody will (kubernetes-api DEL-9).
-/// Anything else: owner references and the finalizers of cascading deletion (kubernetes-api DEL-12 to DEL-14).
+/// A Pod that waits for a node to end it, where there is no such node: nobody will (DEL-9).
+/// Anything else: owner references and the finalizers of cascading deletion (DEL-12 to DEL-14).
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 // The parts of it, each for an object that exists.

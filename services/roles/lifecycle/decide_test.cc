@@ -43,14 +43,14 @@ class Lifecycle : public ::testing::Test {
   const ObjectKey second{"configmaps", "default", "second"};
 };
 
-TEST_F(Lifecycle, MakesExecutionSpaceAndThenHoldsTheCluster_1_12_1) {
+TEST_F(Lifecycle, MakesExecutionSpaceAndThenHoldsTheCluster_CL_12) {
   stage.put(cluster_key("m1"), cluster_object("m1"));
   stage.run(Millis{100});
   EXPECT_EQ(label_of(stage.state().value_of(space("m1")), "karmada.io/system"), "true");
   EXPECT_TRUE(has_finalizer(stage.state().value_of(cluster_key("m1")), "karmada.io/cluster-controller"));
 }
 
-TEST_F(Lifecycle, EndsPodsOfNodesThatAreNotThere) {  // kubernetes-api DEL-9
+TEST_F(Lifecycle, EndsPodsOfNodesThatAreNotThere) {  // DEL-9
   stage.write({FoldVersionActivated{kFoldVersion}});
   const ObjectKey node{"nodes", "", "n1"};
   stage.put(node, Value::object({{"metadata", Value::object({{"name", "n1"}})}}));
@@ -70,7 +70,7 @@ TEST_F(Lifecycle, EndsPodsOfNodesThatAreNotThere) {  // kubernetes-api DEL-9
   EXPECT_FALSE(exists(runs));
 }
 
-TEST_F(Lifecycle, NamespaceThatGoesDoesNotWaitForAPodsGrace) {  // kubernetes-api DEL-9
+TEST_F(Lifecycle, NamespaceThatGoesDoesNotWaitForAPodsGrace) {  // DEL-9
   stage.write({FoldVersionActivated{kFoldVersion}});
   stage.put({"nodes", "", "n1"}, Value::object({{"metadata", Value::object({{"name", "n1"}})}}));
   const ObjectKey ns{type::kNamespace, "", "gone"};
@@ -86,7 +86,7 @@ TEST_F(Lifecycle, NamespaceThatGoesDoesNotWaitForAPodsGrace) {  // kubernetes-ap
   EXPECT_FALSE(exists(ns));
 }
 
-TEST_F(Lifecycle, ClusterLeavesOnlyAfterItsWorksAndTheBindingsThatNameIt_1_12_2) {
+TEST_F(Lifecycle, ClusterLeavesOnlyAfterItsWorksAndTheBindingsThatNameIt_CL_13) {
   stage.put(cluster_key("m1"), cluster_object("m1"));
   stage.run(Millis{100});
   const Value binding = testing::binding(deployment("default", "web", 2), {{"m1", 2}});

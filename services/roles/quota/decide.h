@@ -13,7 +13,7 @@ namespace shiplog::quota {
 /// Brings the status of one FederatedResourceQuota up to date: overall as in the spec, overallUsed what the bindings of
 /// its namespace use of the resources it limits. Pure; one QuotaUsageChanged, or nullopt when the status is right.
 /// Only for people: what counts for refusing a placement is the fold's own sum.
-/// Source: behaviour-fleet 4.3.12, 4.4.
+/// Source.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::quota

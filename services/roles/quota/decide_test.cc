@@ -19,7 +19,7 @@ ObjectKey binding(const std::string& name, const std::string& ns = "default") {
 constexpr const char* kTwoReplicas = R"({"spec": {"clusters": [{"name": "m1", "replicas": 2}],
     "replicaRequirements": {"resourceRequest": {"cpu": "250m", "memory": "1Gi"}}}})";
 
-TEST(QuotaDecide, SumsTheNamespaceAndKeepsToTheQuotasResources) {  // behaviour-fleet 4.4.2
+TEST(QuotaDecide, SumsTheNamespaceAndKeepsToTheQuotasResources) {  // Q-17
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2", "pods": "5"}}})");
   history.object(binding("a"), kTwoReplicas).object(binding("b"), kTwoReplicas);

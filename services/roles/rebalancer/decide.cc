@@ -15,7 +15,7 @@ constexpr const char* kFailed = "Failed";
 constexpr size_t kMostAtOnce = 200;  // keeps an entry small; the rest follows
 constexpr Millis kSecond{1000};
 
-/// The order of status.observedWorkloads (5.2.4).
+/// The order of status.observedWorkloads (REB-4).
 struct Workload {
   std::string api_version, kind, ns, name;
   auto operator<=>(const Workload&) const = default;
@@ -85,13 +85,13 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
     return std::optional{std::move(decision)};
   }
 
-  std::map<Workload, std::string> results;  // of what is settled: it is not asked for twice (5.2.3)
+  std::map<Workload, std::string> results;  // of what is settled: it is not asked for twice (REB-3)
   std::map<Workload, std::string> before;
   for (const Value& each : object->value["status"]["observedWorkloads"].items()) {
     before[workload_from(each["workload"])] = each["result"].str();
   }
   for (const auto& [workload, result] : before) {
-    if (result == kSuccessful) results[workload] = result;  // also of one that has left the spec (5.2.5)
+    if (result == kSuccessful) results[workload] = result;  // also of one that has left the spec (REB-5)
   }
   const UtcMillis created = created_at(object->value);
   bool settled = true;

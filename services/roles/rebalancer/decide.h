@@ -8,7 +8,7 @@ namespace shiplog::rebalancer {
 
 inline constexpr const char* kWorkloadRebalancer = "workloadrebalancers.apps.karmada.io";
 
-/// What one WorkloadRebalancer asks for (behaviour-fleet 5.2): a fresh placement of each workload that it has not asked
+/// What one WorkloadRebalancer asks for (REB-1 to REB-7): a fresh placement of each workload that it has not asked
 /// for yet, with its own creationTimestamp; its status; its removal when it is done and its time has come. Pure.
 /// Where that timestamp would come to nothing, because the workload was placed within the same second, a later one is
 /// used: upstream's scheduler would overlook the request.

@@ -33,7 +33,7 @@ std::string triggered(const History& history, const ObjectKey& binding) {
 }
 const Value& rebalancer(const History& history) { return history.state().value_of(kKey); }
 
-TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // behaviour-fleet 5.2.2, 5.2.4, 5.2.5
+TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5
   History history = placed();
   history.object(kKey, kBoth);
   EXPECT_EQ(history.settle(decide, kKey), 1);
@@ -51,7 +51,7 @@ TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // behaviour-flee
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].str().empty());
 }
 
-TEST(Rebalancer, NothingIsAskedForTwice) {  // 5.2.3
+TEST(Rebalancer, NothingIsAskedForTwice) {  // REB-3
   History history = placed();
   history.object(kKey, kBoth);
   history.settle(decide, kKey);
@@ -97,7 +97,7 @@ TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementIsNotLost) {
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].is_null());
 }
 
-TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // 5.2.6
+TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // REB-6
   History history = placed();
   history.object(kKey, kBoth).edit(kKey, [](Value& it) { it.edit("spec").set("ttlSecondsAfterFinished", 60); });
   history.settle(decide, kKey);

@@ -55,7 +55,7 @@ const char* of_binding(const Value& binding, const char* namespaced, const char*
   return cluster_scoped(binding) ? wide : namespaced;
 }
 
-/// "{Key:a,Value:b,Effect:c},...": all that a cluster has now (2.1.2).
+/// "{Key:a,Value:b,Effect:c},...": all that a cluster has now (TN-2).
 std::string taints_of(const Value& cluster) {
   const Value& taints = cluster["spec"]["taints"];
   if (taints.size() == 0) return "cluster now does not have taints";
@@ -191,7 +191,7 @@ class Telling {
     on_failed_terms(binding, refused.why);
     tell_both(binding, kScheduler, "ScheduleBindingFailed", refused.message, true);
   }
-  void on(const QuotaRefused& refused) {  // 4.5.2
+  void on(const QuotaRefused& refused) {
     tell_both(state_.value_of(refused.binding), kScheduler, "ScheduleBindingFailed", refused.message, true);
   }
 
@@ -327,7 +327,7 @@ class Telling {
     return std::ranges::any_of(folded_.changes, [&](const Change& change) { return change.object == key; });
   }
 
-  void on(const EvictionFinished& finished) {  // 2.6.6
+  void on(const EvictionFinished& finished) {  // TN-30
     const Value& binding = state_.value_of(finished.binding);
     tell_both(binding,
               of_binding(binding, "resource-binding-graceful-eviction-controller",
@@ -340,7 +340,7 @@ class Telling {
     tainted_.insert(cluster);
     by_policy_ = by_policy_ || reason.starts_with("ClusterTaintPolicy");
   }
-  void on_tainted(const Value& cluster) {  // 2.1.2, 2.4.11
+  void on_tainted(const Value& cluster) {  // TN-2, TN-13
     const std::string taints = taints_of(cluster);
     if (by_policy_) {
       return tell(cluster, "cluster-taint-policy-controller", "TaintClusterSucceed",
@@ -348,7 +348,7 @@ class Telling {
     }
     tell(cluster, "cluster-controller", "TaintClusterSucceed", "Taint cluster succeed: " + taints + ".");
   }
-  void on(const QuotaUsageChanged& usage) {  // 4.4.2
+  void on(const QuotaUsageChanged& usage) {
     const Value& quota = state_.value_of(usage.quota);
     tell(quota, "federated-resource-quota-enforcement-controller", "CollectOverallStatusSucceed",
          "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");

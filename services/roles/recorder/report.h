@@ -22,8 +22,8 @@ struct Report {
 };
 
 /// What one accepted entry gives to tell. Pure; `state` is as of the entry. Nothing for a refused one.
-/// Source: behaviour-core D-27, D-28, D-32, D-46, S-9, S-25, S-78, B-6, B-21, B-29, B-34, B-36, E-3, E-6, T-3, T-4,
-/// T-10, T-11; behaviour-fleet 2.1.2, 2.4.11, 2.6.6, 4.4.2, 4.5.2; api-appendix section 6.
+/// Source: D-27, D-28, D-32, D-46, S-9, S-25, S-78, B-6, B-21, B-29, B-34, B-36, E-3, E-6, T-3, T-4,
+/// T-10, T-11; TN-2, TN-13, TN-30, Q-17, Q-19; KIND-19.
 std::vector<Report> reports_of(const State& state, const Entry& entry, const Folded& folded);
 
 /// A step of a role that failed and will be tried again, which leaves nothing in the journal: `policy` is who would

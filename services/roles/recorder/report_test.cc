@@ -7,7 +7,7 @@
 #include "services/interpreter/interpreter.h"
 #include "tests/support/given.h"
 
-// One test a reason, with upstream's words (api-appendix section 6).
+// One test a reason, with upstream's words (KIND-19).
 
 namespace shiplog::recorder {
 namespace {
@@ -235,7 +235,7 @@ TEST_F(Reports, ScheduleBindingSucceed_S_78) {
       "scheduled successfully. Result {m1:0}");
 }
 
-TEST_F(Reports, ScheduleBindingFailed_S_78_4_5_2) {
+TEST_F(Reports, ScheduleBindingFailed_S_78_Q_19) {
   EXPECT_EQ(told({PlacementRefused{kBinding, "NoClusterFit", "0/1 clusters are available", 1, "", false, {}}}),
             both("Warning default-scheduler ScheduleBindingFailed: 0/1 clusters are available"));
   EXPECT_EQ(told({QuotaRefused{kBinding, {}, "quota(x) exceeded", 1}}),
@@ -384,7 +384,7 @@ TEST_F(Reports, AggregateStatusSucceedOfWhatHasChanged_T_10_T_11) {
   EXPECT_EQ(told({aggregated}), Lines{all.front()});
 }
 
-TEST_F(Reports, EvictWorkloadFromClusterSucceed_2_6_6) {
+TEST_F(Reports, EvictWorkloadFromClusterSucceed_TN_30) {
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").set("gracefulEvictionTasks", json(R"([{"fromCluster": "m1"}])"));
   });
@@ -393,7 +393,7 @@ TEST_F(Reports, EvictWorkloadFromClusterSucceed_2_6_6) {
                  "cluster m1 succeed."));
 }
 
-TEST_F(Reports, TaintClusterSucceed_2_1_2_2_4_11) {
+TEST_F(Reports, TaintClusterSucceed_TN_2_TN_13) {
   EXPECT_EQ(told({TaintAdded{kCluster, {"a", "", "NoSchedule"}, "condition Ready is False"},
                   TaintAdded{kCluster, {"b", "c", "NoExecute"}, "condition Ready is False"}}),
             (Lines{"Cluster/m1 Normal cluster-controller TaintClusterSucceed: Taint cluster succeed: cluster now has "
@@ -416,7 +416,7 @@ TEST_F(Reports, ExecutionSpaces) {
                                                  "Removed execution space for cluster(m2)."}));
 }
 
-TEST_F(Reports, CollectOverallStatusSucceed_4_4_2) {
+TEST_F(Reports, CollectOverallStatusSucceed_Q_17) {
   const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
   history.object(quota, R"({"kind": "FederatedResourceQuota", "spec": {"overall": {"cpu": "1"}}})");
   EXPECT_EQ(told({QuotaUsageChanged{quota, json(R"({"cpu": "1"})"), json(R"({"cpu": "0"})")}}),

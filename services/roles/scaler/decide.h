@@ -12,7 +12,7 @@ inline constexpr const char* kRetainReplicasLabel = "resourcetemplate.karmada.io
 /// On a template: the label is ours, and goes with the last autoscaler that names the template.
 inline constexpr const char* kMarkedAnnotation = "scaler.shiplog.io/marked";
 
-/// What autoscalers in members mean for a template (behaviour-core 4.4). Keys are templates. Pure. Two parts, each off
+/// What autoscalers in members mean for a template (E-21). Keys are templates. Pure. Two parts, each off
 /// unless --controllers names it:
 /// hpaScaleTargetMarker: what a HorizontalPodAutoscaler names that is itself propagated keeps, in each member, the
 /// replicas it has there: it gets the label retain-replicas. A label that somebody else has put stays.

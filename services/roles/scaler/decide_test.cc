@@ -62,7 +62,7 @@ int64_t replicas(History& history) {
   return history.state().value_of(kWeb)["spec"]["replicas"].as_int();
 }
 
-TEST(ScaleTargetMarker, MarksWhatAPropagatedAutoscalerScales_4_4) {
+TEST(ScaleTargetMarker, MarksWhatAPropagatedAutoscalerScales_E_21) {
   History history = deployed();
   history.object(kHpa, autoscaler("web", ""));
   EXPECT_EQ(history.settle(decide, kWeb), 0) << "it stays in the control plane";
@@ -79,7 +79,7 @@ TEST(ScaleTargetMarker, MarksWhatAPropagatedAutoscalerScales_4_4) {
   EXPECT_EQ(history.settle(decide, kWeb), 0) << "of another namespace";
 }
 
-TEST(ScaleTargetMarker, TheMarkGoesWithTheLastAutoscalerThatNamesIt_4_4) {
+TEST(ScaleTargetMarker, TheMarkGoesWithTheLastAutoscalerThatNamesIt_E_21) {
   History history = marked();
   history.object({kAutoscaler, "default", "second"}, autoscaler("web", kByPolicy));
   history.settle(decide, kWeb);
@@ -96,7 +96,7 @@ TEST(ScaleTargetMarker, TheMarkGoesWithTheLastAutoscalerThatNamesIt_4_4) {
   EXPECT_TRUE(history.state().value_of(kWeb)["metadata"]["annotations"].is_null());
 }
 
-TEST(ScaleTargetMarker, AMarkOfTheUsersStays_4_4) {
+TEST(ScaleTargetMarker, AMarkOfTheUsersStays_E_21) {
   History history = deployed();
   history.edit(kWeb, [](Value& web) { web.edit("metadata").edit("labels").set(kRetainReplicasLabel, "true"); });
   EXPECT_EQ(history.settle(decide, kWeb), 0) << "nobody names it";
@@ -107,20 +107,20 @@ TEST(ScaleTargetMarker, AMarkOfTheUsersStays_4_4) {
   EXPECT_TRUE(retains(history));
 }
 
-TEST(ReplicasSyncer, TheTemplateFollowsWhatMembersHave_4_4) {
+TEST(ReplicasSyncer, TheTemplateFollowsWhatMembersHave_E_21) {
   History history = marked("Divided", 3, 5);
   EXPECT_EQ(replicas(history), 8);
   EXPECT_EQ(history.settle(decide, kWeb), 0) << "and then its binding has to catch up first";
 }
 
-TEST(ReplicasSyncer, OnlyDividedDeploymentsWithTheMarkFollow_4_4) {
+TEST(ReplicasSyncer, OnlyDividedDeploymentsWithTheMarkFollow_E_21) {
   History duplicated = marked("Duplicated", 3, 5);
   EXPECT_EQ(replicas(duplicated), 4);
   History unmarked = deployed("Divided", 3, 5);
   EXPECT_EQ(replicas(unmarked), 4);
 }
 
-TEST(ReplicasSyncer, WaitsUntilAllAgree_4_4) {
+TEST(ReplicasSyncer, WaitsUntilAllAgree_E_21) {
   const auto waits = [](const std::function<void(History&)>& change) {
     History history = marked("Divided", 3, 5);
     change(history);
@@ -146,7 +146,7 @@ TEST(ReplicasSyncer, WaitsUntilAllAgree_4_4) {
   EXPECT_TRUE(waits(binding([](Value& it) { it.edit("spec").edit("resource").set("uid", "another"); })));
 }
 
-TEST(Scaler, BothPartsAreOffUntilAnOptionNamesThem_4_4) {
+TEST(Scaler, BothPartsAreOffUntilAnOptionNamesThem_E_21) {
   History history = marked("Divided", 3, 5);
   history.accept({OptionsSet{}});
   EXPECT_EQ(replicas(history), 4);

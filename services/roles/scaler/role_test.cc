@@ -36,7 +36,7 @@ Event labelled(History& history, const char* value) {
   return ObjectUpdated{kWeb, web};
 }
 
-TEST(ScalerRole, AnAutoscalerWakesWhatItNamesAndHasNamed_4_4) {
+TEST(ScalerRole, AnAutoscalerWakesWhatItNamesAndHasNamed_E_21) {
   History history = switched_on();
   const auto service = make_scaler_role();
   EXPECT_EQ(woken(*service, history, {ObjectCreated{kHpa, naming("web")}}), Keys{kWeb});
@@ -44,7 +44,7 @@ TEST(ScalerRole, AnAutoscalerWakesWhatItNamesAndHasNamed_4_4) {
   EXPECT_EQ(woken(*service, history, {DeletionRequested{kHpa}}), Keys{kOther});
 }
 
-TEST(ScalerRole, ATemplateThatComesLaterOrLosesItsLabelIsLookedAt_4_4) {
+TEST(ScalerRole, ATemplateThatComesLaterOrLosesItsLabelIsLookedAt_E_21) {
   History history = switched_on();
   const auto service = make_scaler_role();
   EXPECT_EQ(woken(*service, history, {ObjectCreated{kOther, History::named(kOther, json(kDeployment))}}), Keys{});
@@ -53,7 +53,7 @@ TEST(ScalerRole, ATemplateThatComesLaterOrLosesItsLabelIsLookedAt_4_4) {
   EXPECT_EQ(woken(*service, history, {labelled(history, "no")}), Keys{kWeb});
 }
 
-TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateWakesIt_4_4) {
+TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateWakesIt_E_21) {
   History history = switched_on();
   history.object(kWeb, kDeployment);
   const auto service = make_scaler_role();
@@ -70,7 +70,7 @@ TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateWakesIt_4_4) {
   EXPECT_EQ(woken(*service, history, {ObjectCreated{binding, History::named(binding, bound)}}), Keys{kWeb});
 }
 
-TEST(ScalerRole, IsStillUntilAnOptionNamesItsPartsAndThenLooksAtAll_4_4) {
+TEST(ScalerRole, IsStillUntilAnOptionNamesItsPartsAndThenLooksAtAll_E_21) {
   History history;
   history.object(kWeb, kDeployment);
   const auto service = make_scaler_role();

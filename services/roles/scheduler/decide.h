@@ -17,7 +17,7 @@ namespace shiplog::scheduler {
 /// has a line per cluster with each filter's verdict, scores and estimates, and the arithmetic in
 ///         words. Expects the binding at its revision.
 /// Errors: kInvalid, the binding has no placement.
-/// Source: behaviour-core section 2: filter, score, select, assign.
+/// Source: docs/reference/scheduling.md: filter, score, select, assign.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::scheduler

@@ -1,4 +1,4 @@
-// Workloads of a namespace that stay together, or apart: behaviour-core 2.14.
+// Workloads of a namespace that stay together, or apart: M-10 to M-13.
 #include <random>
 
 #include "services/roles/scheduler/decide_test_support.h"

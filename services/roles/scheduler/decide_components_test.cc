@@ -1,4 +1,4 @@
-// Workloads with several pod templates, placed whole: behaviour-core 2.12, and what is promised: 2.13.
+// Workloads with several pod templates, placed whole: M-1 to M-7, and what is promised: M-8, M-9.
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
 
@@ -106,7 +106,7 @@ TEST(Components, ADuplicatedWorkloadFollowsItsComponents_S_10) {
             R"([{"components":[{"name":"jm","replicas":2},{"name":"tm","replicas":2}],"name":"b"}])");
 }
 
-TEST(Components, AQuotaCountsWholeSets) {  // behaviour-fleet 4.3.6
+TEST(Components, AQuotaCountsWholeSets) {  // Q-8
   History history = fleet({.scheduling = kDuplicated, .clusters = {}, .placement = kOne});
   history.object({type::kFederatedResourceQuota, "default", "limits"}, R"({"spec": {"overall": {"cpu": "4"}}})");
   EXPECT_EQ(

@@ -1,4 +1,4 @@
-// Rules of the fact sheet that the other tests of decide() pass by: corners of filtering, selection and assignment.
+// Rules of docs/reference that the other tests of decide() pass by: corners of filtering, selection and assignment.
 #include <functional>
 #include <map>
 #include <set>

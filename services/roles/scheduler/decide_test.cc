@@ -67,7 +67,7 @@ TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9
   EXPECT_FALSE(decide(History{}.state(), kBinding, {}).value());
 }
 
-TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndSaysItOnce) {  // behaviour-fleet 4.3, 4.5
+TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndSaysItOnce) {
   History history = history_of({4, kDuplicated, {{"m1", 9}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "500m");

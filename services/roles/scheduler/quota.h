@@ -11,7 +11,7 @@
 namespace shiplog::scheduler {
 
 /// Why these targets would not fit a FederatedResourceQuota of the namespace, judged as the fold will judge it: the
-/// fold decides, this spares the journal placements that it is bound to refuse (behaviour-fleet 4.3).
+/// fold decides, this spares the journal placements that it is bound to refuse.
 std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& binding,
                                           const std::vector<Target>& targets);
 

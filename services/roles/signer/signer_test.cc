@@ -1,4 +1,4 @@
-// What becomes of CertificateSigningRequests (kubernetes-api CSR-3, CSR-4).
+// What becomes of CertificateSigningRequests (CSR-3, CSR-4).
 #include "events/base/base64.h"
 #include "services/adapters/pki/certificate_request.h"
 #include "services/roles/signer/decide.h"

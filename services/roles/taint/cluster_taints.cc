@@ -23,7 +23,7 @@ std::vector<Taint> taints_from(const Value& list) {
   return taints;
 }
 
-/// 2.4.6 to 2.4.8: all of them hold; an empty list never does, nor one about a condition that the cluster does not
+/// TN-8 to TN-10: all of them hold; an empty list never does, nor one about a condition that the cluster does not
 /// have.
 bool conditions_hold(const Value& list, const Value& cluster) {
   if (list.size() == 0) return false;
@@ -54,7 +54,7 @@ std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster) {
   std::vector<Event> events;
   if (not_ready && !carries(present, kNotReady)) events.push_back(TaintAdded{key, kNotReady, reason});
   if (unreachable && !carries(present, kUnreachable)) events.push_back(TaintAdded{key, kUnreachable, reason});
-  // With no condition at all nothing is known, so nothing is taken away (2.1.1).
+  // With no condition at all nothing is known, so nothing is taken away (TN-1).
   if (!not_ready && carries(present, kNotReady)) events.push_back(TaintRemoved{key, kNotReady, reason});
   if (!unreachable && !ready.empty() && carries(present, kUnreachable)) {
     events.push_back(TaintRemoved{key, kUnreachable, reason});
@@ -67,7 +67,7 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
   const Value& object = state.value_of(key);
   if (cluster == nullptr || cluster->deleting) return {};
 
-  // 2.4.4: older policies first, so that of two that disagree the younger wins. Ties, which upstream leaves open, by
+  // TN-6: older policies first, so that of two that disagree the younger wins. Ties, which upstream leaves open, by
   // name.
   std::vector<std::tuple<std::string, std::string, Value>> policies;
   for (const auto& [name, policy] : state.objects(type::kClusterTaintPolicy)) {
@@ -88,7 +88,7 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
     const std::vector<Taint> about = taints_from(policy["spec"]["taints"]);
     if (conditions_hold(policy["spec"]["addOnConditions"], object)) {
       for (const Taint& taint : about) {
-        if (carries(taints, taint)) continue;  // 2.4.9: another value is left as it is
+        if (carries(taints, taint)) continue;  // TN-11: another value is left as it is
         taints.push_back(taint);
         added.push_back({taint, name});
       }
@@ -101,7 +101,7 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
     }
   }
   // Only the difference between before and after: a taint that one policy takes off and the next puts on again keeps
-  // its timeAdded. Upstream restarts it, and with it every tolerationSeconds (2.4.5).
+  // its timeAdded. Upstream restarts it, and with it every tolerationSeconds (TN-7).
   std::vector<Event> events;
   for (const Taint& taint : before) {
     if (carries(taints, taint)) continue;

@@ -7,12 +7,12 @@
 namespace shiplog::taint {
 
 /// Taints and what follows from them. Pure. By key:
-/// a Cluster: the taints its Ready condition calls for (behaviour-fleet 2.1);
-/// policies_key() of a cluster: what the ClusterTaintPolicies add and remove (2.4). A key of its own, because only
-/// changes
-///   of conditions and policies wake it: a taint that somebody took off by hand stays off until then (2.4.3);
-/// a ResourceBinding or ClusterResourceBinding: evictions that begin (2.5) and those that are over (2.6).
-/// ClusterTaintPolicy and NoExecute eviction are on; upstream has them behind gates that default to off.
+/// a Cluster: the taints its Ready condition calls for (TN-1, TN-2);
+/// policies_key() of a cluster: what the ClusterTaintPolicies add and remove (TN-3 to TN-15). A key of its own, because
+/// only changes
+///   of conditions and policies wake it: a taint that somebody took off by hand stays off until then (TN-5);
+/// a ResourceBinding or ClusterResourceBinding: evictions that begin (TN-16 to TN-24) and those that are over (TN-25 to
+/// TN-34). ClusterTaintPolicy and NoExecute eviction are on; upstream has them behind gates that default to off.
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// "clusters.cluster.karmada.io/taint-policies/m1"

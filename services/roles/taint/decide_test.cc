@@ -73,7 +73,7 @@ using Keys = std::vector<std::string>;
 const std::string kNotReady = "cluster.karmada.io/not-ready:NoSchedule";
 const std::string kUnreachable = "cluster.karmada.io/unreachable:NoSchedule";
 
-TEST_F(Taints, FollowTheReadyCondition_2_1_1) {
+TEST_F(Taints, FollowTheReadyCondition_TN_1) {
   EXPECT_EQ(taints("m1"), Keys{});
   ready("m1", "False");
   EXPECT_EQ(taints("m1"), Keys{kNotReady});
@@ -84,10 +84,10 @@ TEST_F(Taints, FollowTheReadyCondition_2_1_1) {
   stage.put(cluster_key("m3"), cluster_object("m3"));
   stage.run(Millis{100});
   EXPECT_EQ(taints("m3"), Keys{kNotReady}) << "no condition yet";
-  EXPECT_FALSE(stage.state().value_of(cluster_key("m3"))["spec"]["taints"][0]["timeAdded"].is_empty());  // 2.1.2
+  EXPECT_FALSE(stage.state().value_of(cluster_key("m3"))["spec"]["taints"][0]["timeAdded"].is_empty());  // TN-2
 }
 
-TEST_F(Taints, PolicyAddsAndRemovesOnConditions_2_4) {
+TEST_F(Taints, PolicyAddsAndRemovesOnConditions_TN_3) {
   policy("dns", on("Dns", "In", "False"), on("Dns", "In", "True"));
   EXPECT_EQ(taints("m1"), Keys{}) << "a condition that is not there never matches (2.4.7)";
   condition("m1", "Dns", "False");
@@ -97,25 +97,25 @@ TEST_F(Taints, PolicyAddsAndRemovesOnConditions_2_4) {
   EXPECT_EQ(taints("m1"), Keys{});
 }
 
-TEST_F(Taints, MissingConditionMatchesNotInNeither_2_4_7) {
+TEST_F(Taints, MissingConditionMatchesNotInNeither_TN_9) {
   policy("dns", on("Dns", "NotIn", "True"), {});
   EXPECT_EQ(taints("m1"), Keys{});
   condition("m1", "Dns", "Unknown");
   EXPECT_EQ(taints("m1"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, EmptyListNeverMatches_2_4_6) {
+TEST_F(Taints, EmptyListNeverMatches_TN_8) {
   policy("dns", Value::array(), Value::array());
   EXPECT_EQ(taints("m1"), Keys{});
 }
 
-TEST_F(Taints, PolicyHasItsTargets_2_4_1) {
+TEST_F(Taints, PolicyHasItsTargets_TN_3) {
   policy("dns", on("Ready", "In", "True"), {}, "broken", Value::object({{"clusterNames", Value::array({"m2"})}}));
   EXPECT_EQ(taints("m1"), Keys{});
   EXPECT_EQ(taints("m2"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, LaterCreatedPolicyWins_2_4_5) {
+TEST_F(Taints, LaterCreatedPolicyWins_TN_7) {
   policy("a-younger-by-name-only", on("Ready", "In", "True"), {});
   stage.run(Millis{5000});  // creation times are whole seconds
   policy("a-b", {}, on("Ready", "In", "True"));
@@ -126,7 +126,7 @@ TEST_F(Taints, LaterCreatedPolicyWins_2_4_5) {
   EXPECT_EQ(stage.history().size(), before + 1) << "the outcome does not flap";
 }
 
-TEST_F(Taints, TaintTakenOffByHandStaysOffUntilAConditionChanges_2_4_3) {
+TEST_F(Taints, TaintTakenOffByHandStaysOffUntilAConditionChanges_TN_5) {
   policy("dns", on("Ready", "In", "True"), {});
   stage.write({TaintRemoved{cluster_key("m1"), {"broken", "", "NoSchedule"}, "by hand"}});
   stage.run(Millis{10'000});
@@ -135,14 +135,14 @@ TEST_F(Taints, TaintTakenOffByHandStaysOffUntilAConditionChanges_2_4_3) {
   EXPECT_EQ(taints("m1"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, DeletedPolicyLeavesItsTaints_2_4_10) {
+TEST_F(Taints, DeletedPolicyLeavesItsTaints_TN_12) {
   policy("dns", on("Ready", "In", "True"), {});
   stage.write({DeletionRequested{.object = {type::kClusterTaintPolicy, "", "dns"}}});
   stage.run(Millis{1000});
   EXPECT_EQ(taints("m1"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, UntoleratedNoExecuteEvicts_2_5_4_2_5_6) {
+TEST_F(Taints, UntoleratedNoExecuteEvicts_TN_19_TN_21) {
   const ObjectKey key = place({{"m1", 1}, {"m2", 1}});
   taint("m1", "fire");
   ASSERT_EQ(spec(key)["clusters"].size(), 1U);
@@ -160,14 +160,14 @@ TEST_F(Taints, NoScheduleEvictsNobody) {
   EXPECT_EQ(spec(key)["clusters"].size(), 1U);
 }
 
-TEST_F(Taints, TolerationWithoutSecondsIsForEver_2_5_4) {
+TEST_F(Taints, TolerationWithoutSecondsIsForEver_TN_19) {
   const ObjectKey key = place({{"m1", 1}}, Value::array({Value::object({{"key", "fire"}, {"operator", "Exists"}})}));
   taint("m1", "fire");
   stage.run(Millis{3'600'000});
   EXPECT_EQ(spec(key)["clusters"].size(), 1U);
 }
 
-TEST_F(Taints, TolerationSecondsRunFromTimeAdded_2_5_4_2_5_5) {
+TEST_F(Taints, TolerationSecondsRunFromTimeAdded_TN_19_TN_20) {
   const Value toleration = Value::object({{"key", "fire"}, {"operator", "Exists"}, {"tolerationSeconds", 60}});
   const ObjectKey key = place({{"m1", 1}}, Value::array({toleration}));
   taint("m1", "fire");
@@ -181,7 +181,7 @@ TEST_F(Taints, TolerationSecondsRunFromTimeAdded_2_5_4_2_5_5) {
   EXPECT_EQ(spec(key)["clusters"].size(), 0U);
 }
 
-TEST_F(Taints, TolerationsAreThoseTheSchedulerWentBy_2_5_3) {
+TEST_F(Taints, TolerationsAreThoseTheSchedulerWentBy_TN_18) {
   const ObjectKey key = place({{"m1", 1}});
   Value promised = stage.state().value_of(key);
   promised.edit("spec")
@@ -226,7 +226,7 @@ class EvictionTasks : public Taints {
   ObjectKey key;
 };
 
-TEST_F(EvictionTasks, EndWhenTheRestIsHealthyAndScheduled_2_6_4) {
+TEST_F(EvictionTasks, EndWhenTheRestIsHealthyAndScheduled_TN_28) {
   health("Unknown");
   scheduled();
   EXPECT_EQ(tasks(), 1U);
@@ -235,21 +235,21 @@ TEST_F(EvictionTasks, EndWhenTheRestIsHealthyAndScheduled_2_6_4) {
   EXPECT_EQ(stage.count<EvictionFinished>(), 1U);
 }
 
-TEST_F(EvictionTasks, WaitForTheScheduler_2_6_4) {
+TEST_F(EvictionTasks, WaitForTheScheduler_TN_28) {
   health("Healthy");
   EXPECT_EQ(tasks(), 1U);
   scheduled();
   EXPECT_EQ(tasks(), 0U);
 }
 
-TEST_F(EvictionTasks, EndAfterTenMinutesEvenWithoutReplacement_2_6_5) {
+TEST_F(EvictionTasks, EndAfterTenMinutesEvenWithoutReplacement_TN_29) {
   stage.run(Millis{590'000});
   EXPECT_EQ(tasks(), 1U);
   stage.run(Millis{20'000});
   EXPECT_EQ(tasks(), 0U);
 }
 
-TEST_F(EvictionTasks, OwnGracePeriodComesFirst_2_6_4) {
+TEST_F(EvictionTasks, OwnGracePeriodComesFirst_TN_28) {
   set("gracePeriodSeconds", 30);
   stage.run(Millis{20'000});
   EXPECT_EQ(tasks(), 1U);
@@ -257,7 +257,7 @@ TEST_F(EvictionTasks, OwnGracePeriodComesFirst_2_6_4) {
   EXPECT_EQ(tasks(), 0U);
 }
 
-TEST_F(EvictionTasks, SuppressedDeletionIsKeptForEver_2_6_4) {
+TEST_F(EvictionTasks, SuppressedDeletionIsKeptForEver_TN_28) {
   set("suppressDeletion", true);
   stage.run(Millis{3'600'000});
   EXPECT_EQ(tasks(), 1U);

@@ -14,7 +14,7 @@ void sooner(std::optional<UtcMillis>& next, UtcMillis at) {
   if (!next || at < *next) next = at;
 }
 
-/// Whether a cluster's NoExecute taints drive a binding off, and if not now, when (2.5.4).
+/// Whether a cluster's NoExecute taints drive a binding off, and if not now, when (TN-19).
 struct Verdict {
   std::optional<Taint> evicted_by;
   std::optional<UtcMillis> due;
@@ -71,7 +71,7 @@ bool remaining_healthy(const State& state, const ObjectKey& key, const Value& bi
   return !id.empty() && eviction_blockers(binding, work_of).empty();
 }
 
-/// Why a task is over, or empty (2.6.4). `next`: when time alone will end it.
+/// Why a task is over, or empty (TN-28). `next`: when time alone will end it.
 std::string over(const Value& task, bool rest_is_healthy, UtcMillis now, std::optional<UtcMillis>& next) {
   if (const Value* hold = task.find("suppressDeletion"); hold != nullptr && hold->is_bool()) {
     return hold->as_bool() ? "" : "suppressDeletion is false";
@@ -102,7 +102,7 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   // Whether the rest is healthy is judged on what is placed now: with an eviction ended, look again before the next.
   if (!evictions.events.empty()) return evictions;
 
-  // 2.5.3: what counts is the placement that the scheduler went by, not what a policy has said since.
+  // TN-18: what counts is the placement that the scheduler went by, not what a policy has said since.
   const auto applied_placement = annotation_of(binding, kAppliedPlacementAnnotation);
   std::optional<std::vector<Toleration>> tolerations;
   for (const Value& target : binding["spec"]["clusters"].items()) {

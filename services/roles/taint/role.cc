@@ -46,7 +46,7 @@ class TaintRole final : public Role {
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     for (const auto& [name, cluster] : state.clusters()) {
       wake.push_back({type::kCluster, "", name});
-      wake.push_back(taint::policies_key(name));  // 2.4.3: once for each cluster at start
+      wake.push_back(taint::policies_key(name));  // TN-5: once for each cluster at start
     }
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) wake.push_back({type, name.ns, name.name});

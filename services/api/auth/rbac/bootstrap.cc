@@ -6,7 +6,7 @@
 #include "services/api/auth/rbac/aggregate.h"
 #include "services/api/auth/rbac/policy.h"
 
-// Source: Kubernetes 1.36, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go; behaviour-fleet 9.2.1.
+// Source: Kubernetes 1.36, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go; KIND-22.
 
 namespace shiplog::api {
 namespace {
@@ -78,7 +78,7 @@ Rules edit_rules() {
       on(kAll, "coordination.k8s.io", "leases")};
 }
 
-/// behaviour-fleet 9.2.1: kinds of namespace users; quotas and what is cluster-scoped are not among them.
+/// KIND-22: kinds of namespace users; quotas and what is cluster-scoped are not among them.
 Rules karmada_rules(const char* verbs) {
   return {
       on(verbs, "autoscaling.karmada.io",

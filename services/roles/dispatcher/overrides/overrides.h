@@ -8,7 +8,7 @@
 namespace shiplog::dispatcher {
 
 /// The override policies for one object. Made once for all its targets: only then are policies looked for.
-/// Source: behaviour-core B-16 to B-21.
+/// Source: B-16 to B-21.
 class Overrides {
  public:
   /// `object`: of this key. Both state and object are kept by reference.

@@ -19,7 +19,7 @@ struct Weight {
 /// Hands out `seats` one by one, each to the party with the greatest weight / (2 * its seats + 1): Webster's method.
 /// Ties: fewer seats, then the smaller name (the greater when `names_descend`). Sorted by name, parties without a seat
 /// included. When all weights are 0 nothing is handed out. Exact, in integers; time does not grow with `seats`.
-/// Source: behaviour-core S-47.
+/// Source: S-47.
 std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, bool names_descend);
 
 /// Ties go down the names for templates whose uid hashes to an odd number, so that leftovers spread over a fleet

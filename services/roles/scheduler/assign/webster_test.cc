@@ -16,7 +16,7 @@ std::string given(int64_t seats, const std::vector<Weight>& weights, bool descen
   return in_words(targets);
 }
 
-TEST(Webster, WorkedExamples) {                                                   // behaviour-core 2.16
+TEST(Webster, WorkedExamples) {
   EXPECT_EQ(given(9, {{"a", 1}, {"b", 2}}), "a:3 b:6");
   EXPECT_EQ(given(9, {{"a", 1}, {"b", 3}}), "a:2 b:7");
   EXPECT_EQ(given(10, {{"a", 1}, {"b", 1}, {"c", 1}}), "a:4 b:3 c:3");

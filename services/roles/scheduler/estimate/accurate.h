@@ -10,7 +10,7 @@
 #include "events/state/state.h"
 #include "services/roles/scheduler/demand.h"
 
-// What the estimators of members say (behaviour-core S-63, S-71, S-72). They are asked once in each cycle that needs to
+// What the estimators of members say (S-63, S-71, S-72). They are asked once in each cycle that needs to
 // know room, by the shell, before it is decided; what they said is an event, and decisions read it from the state.
 
 namespace shiplog::scheduler {

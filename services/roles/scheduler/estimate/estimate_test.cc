@@ -1,4 +1,4 @@
-// Room for whole sets of components, and what is promised: behaviour-core 2.9, 2.10, 2.12, 2.13.
+// Room for whole sets of components, and what is promised: S-62 to S-70, M-1 to M-9.
 #include <random>
 
 #include <gtest/gtest.h>

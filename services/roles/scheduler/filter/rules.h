@@ -7,7 +7,7 @@
 
 namespace shiplog::scheduler {
 
-// One rule a file, or two that belong together. Each says why the cluster is out, or nothing. Source: behaviour-core
+// One rule a file, or two that belong together. Each says why the cluster is out, or nothing. Source:
 // S-19, M-11 and M-12, with their exact texts.
 
 std::optional<std::string> cluster_affinity(const Demand& demand, const Cluster& cluster);
