@@ -18,7 +18,7 @@ std::string program(const std::string& name) {
 
 Clone::Clone() {
   const fs::path folder = path(".");
-  for (const char* name : {"docs", "tests", ".cache", "README.md"}) {
+  for (const char* name : {"docs", "tests", "tools", ".cache", "README.md"}) {
     if (fs::exists(kRoot / name)) fs::create_symlink(kRoot / name, folder / name);
   }
   const fs::path bin = kRoot / "tests/guides/bin";

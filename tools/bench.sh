@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# tools/bench.sh [--full]: figures beside the machine's own, as a table and in build/bench.json.
+. "$(dirname "$0")/environment.sh"
+
+workload=500
+for word in "$@"; do
+  case $word in
+    --full) workload=5000 ;; # as many as in the report that Karmada publishes
+    *) die "bench: unknown option $word (there is --full)" ;;
+  esac
+done
+tools/install.sh wrk
+tools/build.sh journal_bench projection_bench core_bench edit_bench fleet_bench
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+say "journal (embedded), beside fsync and plain SQLite"
+build/bin/journal_bench "$scratch"
+say "projection, beside plain SQLite"
+build/bin/projection_bench 50000 "$scratch"
+say "the core, without a network"
+build/bin/core_bench --directory="$scratch" --json="$scratch/figures"
+say "one edit among 50,000 bindings"
+build/bin/edit_bench --json="$scratch/figures"
+say "the product, as processes"
+build/bin/fleet_bench --workload="$workload" --directory="$scratch" --json="$scratch/figures"
+say "the journal and the product on Kafka, beside Kafka's own producer"
+tools/install.sh kafka || true # the table states what is missing
+on_kafka=yes
+tests/bench/kafka.sh build/bin "$scratch" 5 "$scratch/figures" || on_kafka=no
+{ echo '['; sed '$!s/$/,/' "$scratch/figures"; echo ']'; } >build/bench.json
+say "the figures of the last four are in build/bench.json"
+[ $on_kafka = yes ] || die "the rows on Kafka are missing: see above"

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# tools/fmt.sh: formats all sources.
+. "$(dirname "$0")/environment.sh"
+tools/install.sh lint
+sources | xargs clang-format -i

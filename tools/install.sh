@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Installs what is missing: tools/install.sh SET... with the sets below, or names of Debian packages.
+. "$(dirname "$0")/environment.sh"
+
+# kubernetes-client is not listed: kubectl may come from elsewhere.
+build=(g++ cmake ninja-build ccache mold git ca-certificates curl
+  libboost1.81-dev libre2-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc nlohmann-json3-dev libspdlog-dev
+  libgtest-dev libgmock-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev
+  librdkafka-dev zlib1g-dev liblua5.1-0-dev libgoogle-perftools-dev)
+lint=(clang-format clang-tidy-16)
+fuzz=(clang-16 libclang-rt-16-dev)
+# Guides use the first two, completion is tested in the others.
+test=(sqlite3 openssl zsh fish)
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else die "installing packages needs root: run ./dev as root once, or install sudo"
+  fi
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null ||
+    die "tools/install.sh installs Debian packages; on another system install those it lists and build with cmake --preset release"
+  local missing=()
+  mapfile -t missing < <(printf '%s\n' "$@" | grep -vxFf <(dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    sed -n 's/^\([^: ]*\)[^ ]* installed$/\1/p'))
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installing ${missing[*]}"
+  as_root apt-get update -q >&2 || die "apt-get update failed: is there a network, and are Debian's package sources set up?"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2 ||
+    die "apt-get could not install ${missing[*]}: see above; this tree is built on Debian 12"
+}
+
+# kubectl: the one on the PATH, else Debian's, unpacked aside where another package owns the file.
+install_kubectl() {
+  command -v kubectl >/dev/null && return
+  say "installing kubectl (kubernetes-client)"
+  as_root apt-get update -q >&2 || true
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends kubernetes-client >&2 && return
+  mkdir -p .cache/kubectl
+  (cd .cache/kubectl && apt-get download -q kubernetes-client >&2 && dpkg-deb -x kubernetes-client_*.deb .) ||
+    die "kubectl is missing and could not be installed: put a kubectl on the PATH"
+}
+
+# What a Kafka broker runs on. Maven gets its jars into .cache/kafka.
+install_kafka() {
+  local missing=()
+  type -P java >/dev/null || missing+=(default-jre-headless)
+  type -P mvn >/dev/null || missing+=(maven)
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+  tests/kafka/broker.sh fetch >/dev/null
+}
+
+# The clients that users have: Debian's own, and what npm and go get into .cache/clients.
+install_clients() {
+  local wanted=(python3-kubernetes)
+  type -P npm >/dev/null || wanted+=(npm)
+  type -P node >/dev/null || wanted+=(nodejs)
+  type -P go >/dev/null || wanted+=(golang-go)
+  install_packages "${wanted[@]}"
+  say "getting the clients that tests run"
+  tests/clients/install.sh
+}
+
+wanted=()
+for name in "$@"; do
+  case $name in
+    build) wanted+=("${build[@]}") ;;
+    lint) wanted+=("${lint[@]}") ;;
+    fuzz) wanted+=("${fuzz[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    kubectl | kafka | clients) ;;
+    *) wanted+=("$name") ;;
+  esac
+done
+[ ${#wanted[@]} -eq 0 ] || install_packages "${wanted[@]}"
+for name in "$@"; do
+  case $name in kubectl | kafka | clients) "install_$name" ;; esac
+done

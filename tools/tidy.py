@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on the given sources, and skips those that are known to be clean.
+
+    tools/tidy.py BUILD_FOLDER SOURCE...
+
+A source is clean until it, a header that it includes, its compile command, its checks or clang-tidy change. A comment that
+takes a line of its own does not count as a change, unless it addresses clang-tidy (NOLINT). Results are kept in
+~/.cache/shiplog/tidy ($SHIPLOG_TIDY_CACHE); findings are never kept.
+"""
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+TIDY = "clang-tidy-16"
+COMPILER = "clang++-16"
+OPTIONS = ["--quiet", "--extra-arg=-Wno-everything", "--warnings-as-errors=*"]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CACHE = pathlib.Path(os.environ.get("SHIPLOG_TIDY_CACHE", pathlib.Path.home() / ".cache/shiplog/tidy"))
+
+
+def digest(*parts):
+    hashed = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        hashed.update(len(data).to_bytes(8, "little") + data)
+    return hashed.hexdigest()
+
+
+@functools.lru_cache(maxsize=None)
+def content(path):
+    """The hash of a file without comments that take a whole line; "" if it does not exist."""
+    try:
+        data = pathlib.Path(path).read_bytes()
+    except OSError:
+        return ""
+    if path.startswith("/"):
+        return digest(data)
+    lines = data.split(b"\n")
+    return digest(b"\n".join(line for line in lines if not line.lstrip().startswith(b"//") or b"NOLINT" in line))
+
+
+def relative(path):
+    """Files of the tree by their path in it, so that every clone has the same results."""
+    absolute = os.path.normpath(os.path.join(ROOT, path))
+    return os.path.relpath(absolute, ROOT) if absolute.startswith(f"{ROOT}/") else absolute
+
+
+def configuration(source):
+    """The checks that apply to a source: every .clang-tidy from its folder to the root."""
+    folders = [ROOT.joinpath(source).parent, *ROOT.joinpath(source).parent.parents]
+    return digest(*[content(relative(folder / ".clang-tidy")) for folder in folders if folder == ROOT or ROOT in folder.parents])
+
+
+class Source:
+    def __init__(self, name, command, version):
+        self.name = name
+        self.command = command
+        words = " ".join(command).replace(str(ROOT), ".")
+        self.key = digest(version, OPTIONS, words, configuration(name), name)
+        self.manifest = CACHE / "includes" / self.key
+
+    def is_clean(self, includes):
+        return bool(includes) and self.result(includes).exists()
+
+    def result(self, includes):
+        return CACHE / "clean" / digest(self.key, *[part for path in includes for part in (path, content(path))])
+
+    def known_includes(self):
+        try:
+            return self.manifest.read_text().split("\n")
+        except OSError:
+            return []
+
+    def find_includes(self):
+        """Every file that the compiler reads for this source."""
+        command = [COMPILER, *self.command[1:], "-w", "-M", "-MT", "x"]
+        made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if made.returncode != 0:
+            return []  # clang-tidy reports why
+        paths = shlex.split(made.stdout.replace("\\\n", " "))[1:]
+        includes = sorted({relative(path) for path in paths})
+        write(self.manifest, "\n".join(includes))
+        return includes
+
+    def check(self, folder):
+        """Whether it is clean, whether clang-tidy had to run, and what it printed."""
+        if self.is_clean(self.known_includes()):
+            return True, False, ""
+        includes = self.find_includes()
+        if self.is_clean(includes):
+            return True, False, ""
+        ran = subprocess.run([TIDY, "-p", folder, *OPTIONS, self.name], cwd=ROOT, capture_output=True, text=True)
+        if ran.returncode == 0 and includes:
+            write(self.result(includes), "")
+        return ran.returncode == 0, True, ran.stdout + (ran.stderr if ran.returncode != 0 else "")
+
+
+def write(path, text):
+    """The file appears whole: several runs share the cache."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part.write_text(text)
+    part.rename(path)
+
+
+def commands(folder):
+    """Compile commands without the output and what belongs to it."""
+    found = {}
+    for entry in json.loads(pathlib.Path(folder, "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        if "ccache" in os.path.basename(words[0]):
+            words = words[1:]
+        kept = []
+        skip = False
+        for word in words:
+            if skip or word == "-c":
+                skip = False
+            elif word == "-o":
+                skip = True
+            else:
+                kept.append(word)
+        found[relative(entry["file"])] = kept
+    return found
+
+
+def main(folder, names):
+    began = time.monotonic()
+    version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
+    known = commands(folder)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit("tidy: not compiled by any target: " + " ".join(unknown))
+    failed = ran = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        waiting = [pool.submit(Source(name, known[name], version).check, folder) for name in names]
+        for done in concurrent.futures.as_completed(waiting):
+            clean, checked, output = done.result()
+            ran += checked
+            if not clean:
+                failed += 1
+                print(output, end="", flush=True)
+    print(f"clang-tidy: {len(names)} files, {len(names) - ran} unchanged, {ran} checked, {failed} with findings,"
+          f" {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], [relative(os.path.abspath(name)) for name in sys.argv[2:]]))
