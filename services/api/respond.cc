@@ -46,6 +46,10 @@ class StampedWriter final : public ResponseWriter {
   }
   void write(std::string chunk, Done done) override { writer_->write(std::move(chunk), std::move(done)); }
   void end() override { writer_->end(); }
+  void upgrade(HttpHeaders headers, Upgraded then) override {
+    stamp(101, headers);
+    writer_->upgrade(std::move(headers), std::move(then));
+  }
   void on_close(std::function<void()> callback) override { writer_->on_close(std::move(callback)); }
   bool closed() const override { return writer_->closed(); }
 

@@ -30,6 +30,10 @@ class SeatedWriter final : public ResponseWriter {
   }
   void write(std::string chunk, Done done) override { writer_->write(std::move(chunk), std::move(done)); }
   void end() override { writer_->end(); }
+  void upgrade(HttpHeaders headers, Upgraded then) override {
+    if (use_ != Seats::Use::kWatch) seat_.reset();
+    writer_->upgrade(std::move(headers), std::move(then));
+  }
   void on_close(std::function<void()> callback) override { writer_->on_close(std::move(callback)); }
   bool closed() const override { return writer_->closed(); }
 

@@ -187,7 +187,7 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
 
  private:
   void assign(const Call& call) {
-    if (call->streaming) {
+    if (call->own_connection) {
       if (streams_ >= options_.max_streams) {
         return call->fail(Error{ErrorCode::kTooManyRequests,
                                 name() + ": " + std::to_string(options_.max_streams) + " streams are open already"});
@@ -205,9 +205,10 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
   }
 
   void open(const Call& call) {
-    (call->streaming ? streams_ : connections_) += 1;
+    (call->own_connection ? streams_ : connections_) += 1;
     ++opened;
-    const auto connection = std::make_shared<ClientConnection>(strand, endpoint_, weak_from_this(), call->streaming);
+    const auto connection =
+        std::make_shared<ClientConnection>(strand, endpoint_, weak_from_this(), call->own_connection);
     busy_.push_back(connection);
     connection->open(call, options_.connect_timeout);
   }
@@ -269,6 +270,19 @@ void HttpClient::request(HttpRequest request, Millis timeout, OnResponse done, E
   });
 }
 
+void HttpClient::upgrade(HttpRequest request, Millis timeout, OnUpgraded done) {
+  auto call = std::make_shared<ClientCall>(pool_->strand);
+  call->max_response_bytes = pool_->options().max_response_bytes;
+  call->own_connection = true;
+  call->on_upgraded = std::move(done);
+  auto bytes = pool_->write_request(request);
+  if (bytes) call->bytes = std::move(bytes.value());
+  pool_->strand.post([pool = pool_, call = std::move(call), timeout, bytes = std::move(bytes)] {
+    if (!bytes) return call->fail(bytes.error());
+    pool->submit(call, timeout);
+  });
+}
+
 std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, OnHead on_head, OnData on_data,
                                                        OnEnd on_end) {
   struct Handle final : Stream {
@@ -284,6 +298,7 @@ std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, OnHe
   auto call = std::make_shared<ClientCall>(pool_->strand);
   call->max_response_bytes = pool_->options().max_response_bytes;
   call->streaming = true;
+  call->own_connection = true;
   call->on_head = std::move(on_head);
   call->on_data = std::move(on_data);
   call->on_end = std::move(on_end);

@@ -9,6 +9,7 @@
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "services/http/byte_budget.h"
+#include "services/http/byte_stream.h"
 #include "services/http/client_target.h"
 #include "services/http/http.h"
 #include "services/http/io_threads.h"
@@ -49,6 +50,13 @@ class HttpClient {
   using OnData = std::function<void(std::string_view)>;     ///< the bytes as they come; cut anywhere
   using OnEnd = std::function<void(Result<void>)>;          ///< ok: the answer ended as it should
 
+  /// What came of upgrade(). `stream` nullptr: the server stays with HTTP, and `response` is its whole answer.
+  struct Upgraded {
+    HttpResponse response;
+    std::shared_ptr<ByteStream> stream;
+  };
+  using OnUpgraded = std::function<void(Result<Upgraded>)>;
+
   /// Error: kBadRequest, the url or a certificate cannot be read.
   static Result<std::unique_ptr<HttpClient>> create(std::shared_ptr<IoThreads> io, const ClientTarget& target,
                                                     const Options& options);
@@ -66,6 +74,9 @@ class HttpClient {
   };
   void request(HttpRequest request, Millis timeout, OnResponse done);
   void request(HttpRequest request, Millis timeout, OnResponse done, Expected expected);
+  /// Sends a request that asks for another protocol (its headers Connection and Upgrade name it), on a connection of
+  /// its own, which counts as a stream until it is closed.
+  void upgrade(HttpRequest request, Millis timeout, OnUpgraded done);
   std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);
 
   /// "https://10.0.0.1:6443", as it stands in front of every error's message.

@@ -1,6 +1,9 @@
 #include "services/http/client_connection.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "services/http/upgraded_stream.h"
 
 namespace shiplog {
 namespace {
@@ -16,22 +19,26 @@ void ClientCall::fail(const Error& error) {
   timer.cancel();
   const auto response = std::move(on_response);
   const auto end = std::move(on_end);
+  const auto upgrade = std::move(on_upgraded);
   on_head = nullptr;
   on_data = nullptr;
   if (response) response(error);
   if (end) end(error);
+  if (upgrade) upgrade(error);
 }
 
-void ClientCall::succeed(HttpResponse answer) {
+void ClientCall::succeed(HttpResponse answer, std::shared_ptr<ByteStream> upgraded) {
   if (finished) return;
   finished = true;
   timer.cancel();
   const auto response = std::move(on_response);
   const auto end = std::move(on_end);
+  const auto upgrade = std::move(on_upgraded);
   on_head = nullptr;
   on_data = nullptr;
   if (response) response(std::move(answer));
   if (end) end(ok());
+  if (upgrade) upgrade(HttpClient::Upgraded{std::move(answer), std::move(upgraded)});
 }
 
 ClientConnection::ClientConnection(net::Strand strand, std::shared_ptr<const ClientEndpoint> endpoint,
@@ -40,9 +47,8 @@ ClientConnection::ClientConnection(net::Strand strand, std::shared_ptr<const Cli
       endpoint_{std::move(endpoint)},
       owner_{std::move(owner)},
       for_stream_{for_stream},
-      transport_{strand_},
-      timer_{strand_},
-      input_(kInputBytes) {}
+      transport_{std::make_unique<net::Transport>(strand_)},
+      timer_{strand_} {}
 
 void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_timeout) {
   call_ = std::move(call);
@@ -53,19 +59,19 @@ void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_tim
     self->lost(
         Error{ErrorCode::kTimeout, "connecting took longer than " + std::to_string(connect_timeout.value) + " ms"});
   });
-  transport_.connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
-                     [self = shared_from_this()](const Result<void>& done) {
-                       if (self->closed_) return;
-                       if (!done) return self->lost(done.error());
-                       if (!self->endpoint_->tls) return self->connected();
-                       self->transport_.handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name,
-                                                            self->endpoint_->insecure,
-                                                            [self](const Result<void>& shaken) {
-                                                              if (self->closed_) return;
-                                                              if (!shaken) return self->lost(shaken.error());
-                                                              self->connected();
-                                                            });
-                     });
+  transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
+                      [self = shared_from_this()](const Result<void>& done) {
+                        if (self->closed_) return;
+                        if (!done) return self->lost(done.error());
+                        if (!self->endpoint_->tls) return self->connected();
+                        self->transport_->handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name,
+                                                              self->endpoint_->insecure,
+                                                              [self](const Result<void>& shaken) {
+                                                                if (self->closed_) return;
+                                                                if (!shaken) return self->lost(shaken.error());
+                                                                self->connected();
+                                                              });
+                      });
 }
 
 void ClientConnection::connected() {
@@ -102,45 +108,46 @@ void ClientConnection::abort(const Error& error) {
 }
 
 void ClientConnection::write_on() {
-  // The call's bytes are held by `call` until the write is over, however the call ends.
-  transport_.write_some(call_->bytes.data() + written_, call_->bytes.size() - written_,
-                        [self = shared_from_this(), call = call_](const Result<size_t>& count) {
-                          if (self->closed_) return;
-                          // A server may answer and hang up before it has read everything (413): its answer is worth
-                          // more than our write error, so the reader is left to report the end.
-                          if (!count) return;
-                          self->written_ += count.value();
-                          if (self->written_ < call->bytes.size()) return self->write_on();
-                          self->writing_ = false;
-                          if (self->call_ == nullptr) self->ready();  // the answer was faster
-                        });
+  const std::string& bytes = call_->bytes;
+  while (written_ < bytes.size()) {
+    const auto count = transport_->try_write(bytes.data() + written_, bytes.size() - written_);
+    // A server may answer and hang up before it has read everything (413): its answer is worth more than our write
+    // error, so the reader is left to report the end.
+    if (!count) return;
+    if (!count.value()) {
+      return transport_->when_writable([self = shared_from_this(), call = call_](const Result<void>& writable) {
+        // Without its call the request was answered before all of it was sent: the connection is not used again.
+        if (self->closed_ || !writable || self->call_ != call) return;
+        self->write_on();
+      });
+    }
+    written_ += *count.value();
+  }
+  writing_ = false;
 }
 
 void ClientConnection::read() {
   if (reading_ || closed_) return;
-  if (begin_ == end_) begin_ = end_ = 0;
-  if (end_ == input_.size() && begin_ > 0) {
-    std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin_), input_.begin() + static_cast<std::ptrdiff_t>(end_),
-              input_.begin());
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  if (end_ == input_.size()) {
-    if (input_.size() > kMaxHeaderBytes) return lost(Error{ErrorCode::kUnavailable, "the answer is malformed"});
-    input_.resize(input_.size() * 2);
-  }
+  if (input_.empty()) input_.release();  // a connection that waits holds no buffer
   reading_ = true;
-  transport_.read_some(input_.data() + end_, input_.size() - end_,
-                       [self = shared_from_this()](const Result<size_t>& count) { self->received(count); });
+  transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
+    self->reading_ = false;
+    if (self->closed_) return;
+    if (!readable) return self->call_ ? self->lost(readable.error()) : self->close(nullptr);
+    self->receive();
+  });
 }
 
-void ClientConnection::received(const Result<size_t>& count) {
-  reading_ = false;
-  if (closed_) return;
-  if (!call_) return close(nullptr);  // resting: the server hung up, or says something nobody asked for
+void ClientConnection::receive() {
+  const size_t unread = input_.unread().size();
+  if (unread > kMaxHeaderBytes) return lost(Error{ErrorCode::kUnavailable, "the answer is malformed"});
+  const size_t space = input_.reserve(std::max(kInputBytes, unread * 2));
+  const auto count = transport_->try_read(input_.space(), space);
+  if (count && !count.value()) return read();
+  if (!call_) return close(nullptr);  // resting: the server hung up, or sends something that was not asked for
   if (!count) return lost(count.error());
-  if (count.value() > 0) {
-    end_ += count.value();
+  if (*count.value() > 0) {
+    input_.received(*count.value());
     return parse();
   }
   const bool started = parser_->started();
@@ -152,8 +159,8 @@ void ClientConnection::received(const Result<size_t>& count) {
 void ClientConnection::parse() {
   while (true) {
     size_t used = 0;
-    const ParseStep step = parser_->feed({input_.data() + begin_, end_ - begin_}, used);
-    begin_ += used;
+    const ParseStep step = parser_->feed(input_.unread(), used);
+    input_.consume(used);
     deliver();
     if (closed_) return;  // a callback may have ended it
     if (!within_budget()) {
@@ -168,9 +175,10 @@ void ClientConnection::parse() {
         if (parser_->response().status / 100 == 1 && parser_->response().status != 101) {
           parser_ = std::make_unique<ResponseParser>(call_->head_request,
                                                      ParseLimits{kMaxHeaderBytes, 0, call_->max_response_bytes});
-          if (begin_ == end_) return read();
+          if (input_.empty()) return read();
           break;
         }
+        if (parser_->response().status == 101) return hand_over();
         return answered();
       case ParseStep::kFailed:
         return lost(Error{parser_->too_large() ? ErrorCode::kTooLarge : ErrorCode::kUnavailable,
@@ -210,7 +218,7 @@ void ClientConnection::answered() {
   used_before_ = true;
   HttpResponse response = std::move(parser_->response());
   read();  // notices when the server hangs up meanwhile
-  if (!parser_->keep_alive() || begin_ != end_) {
+  if (!parser_->keep_alive() || !input_.empty()) {
     close(nullptr);
   } else if (writing_) {
     // Either our write is over and only its callback is due, or the server has answered before it had read everything,
@@ -220,6 +228,20 @@ void ClientConnection::answered() {
     ready();
   }
   call->succeed(std::move(response));
+}
+
+/// The server speaks another protocol from here on.
+void ClientConnection::hand_over() {
+  if (!call_->on_upgraded) return lost(Error{ErrorCode::kUnavailable, "the server upgraded without being asked to"});
+  const auto self = shared_from_this();
+  const auto call = std::exchange(call_, nullptr);
+  closed_ = true;
+  timer_.cancel();
+  constexpr Millis kWriteTimeout{30'000};
+  auto stream = upgraded_stream(strand_, std::move(transport_), std::move(input_), kWriteTimeout, [self] {
+    if (const auto owner = self->owner_.lock()) owner->gone(self, nullptr);
+  });
+  call->succeed(std::move(parser_->response()), std::move(stream));
 }
 
 void ClientConnection::ready() {
@@ -241,7 +263,7 @@ void ClientConnection::close(std::shared_ptr<ClientCall> again) {
   closed_ = true;
   call_ = nullptr;
   timer_.cancel();
-  transport_.close();
+  transport_->close();
   if (const auto owner = owner_.lock()) owner->gone(self, std::move(again));
 }
 

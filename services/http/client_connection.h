@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "services/http/client.h"
+#include "services/http/input_buffer.h"
 #include "services/http/message_parser.h"
-#include "services/http/net.h"
+#include "services/http/transport.h"
 
 /// One request of the client, and one connection that carries requests one after the other. All on the client's strand.
 /// Internal to services/http.
@@ -32,8 +33,9 @@ struct ClientCall {
 
   std::string bytes;  ///< the request as it goes over the wire
   bool head_request = false;
-  bool repeatable = false;  ///< may be sent again after a kept connection turned out to be dead
-  bool streaming = false;
+  bool repeatable = false;      ///< may be sent again after a kept connection turned out to be dead
+  bool streaming = false;       ///< what comes of the answer is handed on at once
+  bool own_connection = false;  ///< not one of the pool
   bool finished = false;
   size_t max_response_bytes = 0;       ///< of what gathers of a body
   std::shared_ptr<ByteLease> lease;    ///< grows with it; nullptr: none
@@ -41,12 +43,13 @@ struct ClientCall {
   HttpClient::OnHead on_head;          ///< stream()
   HttpClient::OnData on_data;
   HttpClient::OnEnd on_end;
+  HttpClient::OnUpgraded on_upgraded;  ///< upgrade()
   net::Timer timer;
   const char* waiting_for = "a free connection";  ///< for the message of a timeout
 
   /// Calls back, once.
   void fail(const Error& error);
-  void succeed(HttpResponse response);
+  void succeed(HttpResponse response, std::shared_ptr<ByteStream> upgraded = nullptr);
 };
 
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
@@ -78,11 +81,12 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void connected();
   void write_on();
   void read();
-  void received(const Result<size_t>& count);
+  void receive();
   void parse();
   void deliver();
   bool within_budget();
   void answered();
+  void hand_over();
   void ready();
   void lost(const Error& error);
   void close(std::shared_ptr<ClientCall> again);
@@ -91,7 +95,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::shared_ptr<const ClientEndpoint> endpoint_;
   std::weak_ptr<Owner> owner_;
   bool for_stream_;
-  net::Transport transport_;
+  std::unique_ptr<net::Transport> transport_;
   net::Timer timer_;  // connecting, then resting
   bool closed_ = false;
   bool used_before_ = false;
@@ -102,9 +106,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool head_given_ = false;
   std::unique_ptr<ResponseParser> parser_;
   size_t leased_ = 0;  // of the answer that is being read
-  std::vector<char> input_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
+  InputBuffer input_;
 };
 
 }  // namespace shiplog

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <exception>
 
+#include "services/http/exchange.h"
 #include "services/http/response_head.h"
+#include "services/http/upgraded_stream.h"
 
 namespace shiplog {
 namespace {
@@ -16,77 +18,7 @@ constexpr size_t kGatherBytes = 32 * 1024;    // small pieces are written togeth
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
-/// Hands the calls of any thread over to the connection's strand. Always through its queue, also from the strand
-/// itself: an end() there must not overtake a write() that another thread made before.
-class Exchange final : public ResponseWriter {
- public:
-  Exchange(std::shared_ptr<Connection> connection, uint64_t number, std::shared_ptr<std::atomic<bool>> over)
-      : connection_{std::move(connection)}, number_{number}, over_{std::move(over)} {}
-  ~Exchange() override {
-    // The reference goes along, so that a connection always ends on its own strand.
-    const net::Strand strand = connection_->strand();
-    strand.post([to = std::move(connection_), number = number_] { to->abandoned(number); });
-  }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-
-  void send(HttpResponse response) override {
-    connection_->strand().post([to = connection_, number = number_, response = std::move(response)]() mutable {
-      to->send(number, std::move(response));
-    });
-  }
-  void start(int status, HttpHeaders headers) override {
-    connection_->strand().post([to = connection_, number = number_, status, headers = std::move(headers)]() mutable {
-      to->start_stream(number, status, std::move(headers));
-    });
-  }
-  void write(std::string chunk, Done done) override {
-    connection_->strand().post(
-        [to = connection_, number = number_, chunk = std::move(chunk), done = std::move(done)]() mutable {
-          to->write_chunk(number, std::move(chunk), std::move(done));
-        });
-  }
-  void end() override {
-    connection_->strand().post([to = connection_, number = number_] { to->end_stream(number); });
-  }
-  void on_close(std::function<void()> callback) override {
-    connection_->strand().post([to = connection_, number = number_, callback = std::move(callback)]() mutable {
-      to->when_closed(number, std::move(callback));
-    });
-  }
-  bool closed() const override { return over_->load(); }
-
- private:
-  std::shared_ptr<Connection> connection_;
-  uint64_t number_;
-  std::shared_ptr<std::atomic<bool>> over_;
-};
-
 }  // namespace
-
-bool ServerState::enter(const std::shared_ptr<Connection>& connection) {
-  const std::lock_guard lock{mutex};
-  if (stopping || connections.size() >= options.max_connections) return false;
-  // One host must not take the places of all others.
-  const auto here = by_address.try_emplace(connection->address(), 0).first;
-  if (here->second >= options.max_connections_per_address) return false;
-  ++here->second;
-  connections.emplace(connection.get(), connection);
-  return true;
-}
-
-void ServerState::leave(Connection* connection) {
-  const std::lock_guard lock{mutex};
-  if (connections.erase(connection) > 0) {
-    const auto here = by_address.find(connection->address());
-    if (--here->second == 0) by_address.erase(here);
-  }
-  if (connections.empty()) emptied.notify_all();
-}
-
-void ServerState::trouble(const HttpPeer& peer, const Error& error) const {
-  if (options.on_trouble) options.on_trouble(peer, error);
-}
 
 Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
                        std::unique_ptr<net::Transport> transport)
@@ -96,7 +28,8 @@ Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
       timer_{strand_},
       address_{transport_->peer().address} {
   const auto& options = server_->options;
-  tick_ = std::min({options.header_timeout, options.body_timeout, options.idle_timeout, options.write_timeout});
+  tick_ = std::min({options.header_timeout, options.body_timeout, options.idle_timeout, options.write_timeout,
+                    options.request_timeout});
   peer_ = transport_->peer();
 }
 
@@ -104,7 +37,7 @@ void Connection::start() {
   read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
   tick();
   if (!server_->tls) return next_request();
-  // The buffers of a TLS connection take 90 KB: a client that says nothing does not get them.
+  // A client that sends nothing gets no TLS session.
   transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
     if (self->phase_ == Phase::kClosed) return;
     if (!readable) return self->lose(readable.error());
@@ -126,67 +59,66 @@ void Connection::handshake() {
 void Connection::next_request() {
   if (stopping_) return finish_gently();
   phase_ = Phase::kIdle;
-  const auto& options = server_->options;
-  parser_ = std::make_unique<RequestParser>(
-      ParseLimits{options.max_header_bytes, options.max_target_bytes, options.max_body_bytes});
-  if (begin_ == end_ && input_.size() != kInputBytes && !reading_) input_ = std::vector<char>(kInputBytes);
-  // A connection that never says anything is held to the header's time, not to the longer one between requests.
+  parser_.reset();
+  // A connection that never sends anything is held to the header's time, not to the longer one between requests.
   if (exchange_ > 0) {
-    read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{options.idle_timeout.value};
+    read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.idle_timeout.value};
   }
   parse();
 }
 
 void Connection::read() {
   if (reading_ || phase_ == Phase::kClosed) return;
-  if (begin_ == end_) begin_ = end_ = 0;
-  if (end_ == input_.size() && begin_ > 0) {
-    std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin_), input_.begin() + static_cast<std::ptrdiff_t>(end_),
-              input_.begin());
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  if (end_ == input_.size()) {
-    if (phase_ == Phase::kHandling) return;  // enough of what a client sends ahead of its answer
-    input_.resize(std::min(input_.size() * 2, server_->options.max_header_bytes + kInputBytes));
-  }
+  if (input_.empty()) input_.release();  // a connection that waits holds no buffer
+  // While handling, a full buffer is enough of what a client sends ahead of its answer.
+  if (phase_ == Phase::kHandling && input_.unread().size() >= kInputBytes) return;
   reading_ = true;
-  transport_->read_some(input_.data() + end_, input_.size() - end_,
-                        [self = shared_from_this()](const Result<size_t>& count) { self->received(count); });
+  transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
+    self->reading_ = false;
+    if (self->phase_ == Phase::kClosed || self->phase_ == Phase::kUpgraded) return;
+    if (!readable) return self->lose(readable.error());
+    self->receive();
+  });
 }
 
-void Connection::received(const Result<size_t>& count) {
-  reading_ = false;
-  if (phase_ == Phase::kClosed) return;
-  if (!count || count.value() == 0) {
-    const Error gone = count ? Error{ErrorCode::kUnavailable, "the client closed the connection"} : count.error();
-    return lose(gone);
-  }
-  end_ += count.value();
+void Connection::receive() {
+  const size_t most = server_->options.max_header_bytes + kInputBytes;
+  const size_t wanted = phase_ == Phase::kBody && input_.empty() && input_full_ ? kBodyInputBytes
+                        : input_.unread().size() < kInputBytes                  ? kInputBytes
+                                                               : std::min(input_.unread().size() * 2, most);
+  const size_t space = input_.reserve(wanted);
+  const auto count = transport_->try_read(input_.space(), space);
+  if (!count) return lose(count.error());
+  if (!count.value()) return read();
+  if (*count.value() == 0) return lose(Error{ErrorCode::kUnavailable, "the client closed the connection"});
+  input_full_ = *count.value() == space;
+  received(*count.value());
+}
+
+void Connection::received(size_t count) {
+  input_.received(count);
   if (phase_ == Phase::kHandling) return read();
   if (phase_ == Phase::kRefusing) return;
   parse();
 }
 
 void Connection::parse() {
+  const auto& options = server_->options;
+  if (phase_ == Phase::kIdle) {
+    if (input_.empty()) return read();
+    phase_ = Phase::kHeader;
+    parser_ = std::make_unique<RequestParser>(
+        ParseLimits{options.max_header_bytes, options.max_target_bytes, options.max_body_bytes});
+    read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{options.header_timeout.value};
+  }
   while (true) {
-    if (phase_ == Phase::kIdle && begin_ != end_) {
-      phase_ = Phase::kHeader;
-      read_deadline_ =
-          std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
-    }
     size_t used = 0;
-    const ParseStep step = parser_->feed({input_.data() + begin_, end_ - begin_}, used);
-    const bool filled = used == input_.size();
-    begin_ += used;
+    const ParseStep step = parser_->feed(input_.unread(), used);
+    input_.consume(used);
     switch (step) {
       case ParseStep::kNeedMore:
-        if (end_ - begin_ > server_->options.max_header_bytes)
+        if (input_.unread().size() > options.max_header_bytes)
           return refuse(400, "a chunk's header or trailer is too long");
-        if (filled && phase_ == Phase::kBody && input_.size() < kBodyInputBytes) {
-          begin_ = end_ = 0;
-          input_.resize(kBodyInputBytes);
-        }
         return read();
       case ParseStep::kHeader:
         if (!header_received()) return;
@@ -219,7 +151,7 @@ bool Connection::header_received() {
     refuse(417, "the expectation \"" + *expect + "\" is not understood");
     return false;
   }
-  if (parser_->http11() && begin_ == end_) enqueue("HTTP/1.1 100 Continue\r\n\r\n", nullptr);
+  if (parser_->http11() && input_.empty()) enqueue("HTTP/1.1 100 Continue\r\n\r\n", nullptr);
   return true;
 }
 
@@ -248,8 +180,10 @@ void Connection::handle() {
   }
   counted_ = true;
   ++server_->requests;
+  answer_deadline_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.request_timeout.value};
   try {
-    server_->handler(std::move(request), std::make_shared<Exchange>(shared_from_this(), exchange_, over_));
+    server_->handler(std::move(request), response_writer(shared_from_this(), exchange_, over_));
   } catch (const std::exception& thrown) {
     send(exchange_, refusal({}, 500, std::string{"the handler failed: "} + thrown.what()));
   }
@@ -292,6 +226,7 @@ std::string Connection::head(int status, const HttpHeaders& headers, const std::
 void Connection::send(uint64_t exchange, HttpResponse response) {
   if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
   complete_ = true;
+  answer_deadline_.reset();
   const bool bodyless = has_no_body(response.status);
   std::string bytes =
       head(response.status, response.headers,
@@ -310,6 +245,7 @@ void Connection::send(uint64_t exchange, HttpResponse response) {
 void Connection::start_stream(uint64_t exchange, int status, HttpHeaders headers) {
   if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
   streaming_ = true;
+  answer_deadline_.reset();
   ++server_->streams;
   if (counted_) server_->in_flight.fetch_sub(1);
   counted_ = false;
@@ -367,13 +303,45 @@ void Connection::answered() {
   next_request();
 }
 
+void Connection::upgrade(uint64_t exchange, HttpHeaders headers, ResponseWriter::Upgraded then) {
+  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_ || !http11_ || stopping_) {
+    return then(Error{ErrorCode::kUnavailable, "the request cannot be upgraded, has been answered or is gone"});
+  }
+  streaming_ = true;
+  complete_ = true;
+  answer_deadline_.reset();
+  ++server_->streams;
+  if (counted_) server_->in_flight.fetch_sub(1);
+  counted_ = false;
+  enqueue(response_head(101, headers, "", "Upgrade"), [this, then = std::move(then)](const Result<void>& written) {
+    if (!written) return then(written.error());
+    hand_over(then);
+  });
+}
+
+void Connection::hand_over(const ResponseWriter::Upgraded& then) {
+  phase_ = Phase::kUpgraded;
+  timer_.cancel();
+  const auto stream = upgraded_stream(strand_, std::move(transport_), std::move(input_), server_->options.write_timeout,
+                                      [self = shared_from_this()] { self->upgrade_closed(); });
+  upgraded_ = stream;
+  then(stream);
+}
+
+void Connection::upgrade_closed() {
+  phase_ = Phase::kClosed;
+  release_counts();
+  tell_closed();
+  leave();
+}
+
 void Connection::enqueue(std::string bytes, ResponseWriter::Done done) {
   output_.push_back({std::move(bytes), std::move(done)});
   pump();
 }
 
 void Connection::pump() {
-  if (write_pending_ || output_.empty() || phase_ == Phase::kClosed) return;
+  if (write_pending_ || output_.empty() || phase_ == Phase::kClosed || phase_ == Phase::kUpgraded) return;
   writing_ = std::move(output_.front().bytes);
   written_ = granted_ = 0;
   writing_done_.clear();
@@ -389,27 +357,39 @@ void Connection::pump() {
 }
 
 void Connection::write_on() {
-  // A byte now and then is no progress: who takes an answer that way would hold its memory for hours.
-  if (!write_deadline_ || written_ - granted_ >= kProgressBytes) {
-    granted_ = written_;
-    write_deadline_ =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
+  while (written_ < writing_.size()) {
+    // A byte now and then is no progress: a client that takes an answer that way would hold its memory for hours.
+    if (!write_deadline_ || written_ - granted_ >= kProgressBytes) {
+      granted_ = written_;
+      write_deadline_ =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
+    }
+    const auto count = transport_->try_write(writing_.data() + written_, writing_.size() - written_);
+    if (!count) return strand_.post([self = shared_from_this(), error = count.error()] { self->lose(error); });
+    if (!count.value()) {
+      return transport_->when_writable([self = shared_from_this()](const Result<void>& writable) {
+        if (self->phase_ == Phase::kClosed) return;
+        if (!writable) return self->lose(writable.error());
+        self->write_on();
+      });
+    }
+    written_ += *count.value();
   }
-  transport_->write_some(writing_.data() + written_, writing_.size() - written_,
-                         [self = shared_from_this()](const Result<size_t>& count) {
-                           if (self->phase_ == Phase::kClosed) return;
-                           if (!count) return self->lose(count.error());
-                           self->written_ += count.value();
-                           if (self->written_ < self->writing_.size()) return self->write_on();
-                           self->write_deadline_.reset();
-                           self->write_pending_ = false;
-                           const auto finished = std::move(self->writing_done_);
-                           self->writing_done_.clear();
-                           for (const auto& done : finished) {
-                             if (done) done(ok());
-                           }
-                           self->pump();
-                         });
+  write_deadline_.reset();
+  // Not at once: this may run inside of whatever has queued the bytes.
+  strand_.post([self = shared_from_this()] { self->written(); });
+}
+
+void Connection::written() {
+  if (phase_ == Phase::kClosed) return;
+  write_pending_ = false;
+  writing_ = {};
+  const auto finished = std::move(writing_done_);
+  writing_done_.clear();
+  for (const auto& done : finished) {
+    if (done) done(ok());
+  }
+  pump();
 }
 
 // --- time and the end --------------------------------------------------------------------------------------------
@@ -419,7 +399,7 @@ void Connection::write_on() {
 void Connection::tick() {
   Millis wait = tick_;
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& deadline : {read_deadline_, write_deadline_}) {
+  for (const auto& deadline : {read_deadline_, answer_deadline_, write_deadline_}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - now).count();
     wait = std::min(wait, Millis{std::max<int64_t>(left, 0)});
@@ -434,6 +414,10 @@ void Connection::expired() {
   const auto now = std::chrono::steady_clock::now();
   if (write_deadline_ && *write_deadline_ <= now) {
     return lose(Error{ErrorCode::kTimeout, "the client takes its answer too slowly: its connection is closed"});
+  }
+  if (answer_deadline_ && *answer_deadline_ <= now) {
+    ++server_->refused;
+    send(exchange_, refusal({}, 504, "the request was not answered in time"));
   }
   if (read_deadline_ && *read_deadline_ <= now) {
     read_deadline_.reset();
@@ -459,6 +443,9 @@ void Connection::stop() {
           self->tell_closed();
           self->end_stream(self->exchange_);
         }
+        return;
+      case Phase::kUpgraded:
+        if (const auto stream = self->upgraded_.lock()) stream->close();
         return;
       case Phase::kBody:
       case Phase::kRefusing:
@@ -497,6 +484,10 @@ void Connection::finish_gently() {
 
 void Connection::lose(const Error& error) {
   if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kUpgraded) {
+    if (const auto stream = upgraded_.lock()) stream->close();
+    return;
+  }
   const Phase was = phase_;
   phase_ = Phase::kClosed;
   timer_.cancel();

@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "services/http/input_buffer.h"
 #include "services/http/message_parser.h"
-#include "services/http/net.h"
 #include "services/http/server.h"
+#include "services/http/transport.h"
 
 /// One client's connection to the server. Internal to services/http.
 namespace shiplog {
@@ -50,6 +51,8 @@ struct ServerState {
 ///       │          │                     │         │                    │              └─no keep-alive─▶ closed
 ///       (gently) └──────────┴── timeout, EOF ─────┴─────────┴── refused ──▶ refusing ──▶ closed (gently)
 ///
+/// From handling, a 101 leads to upgraded: the transport is the ByteStream's until that is closed.
+///
 /// A handshake begins with the client's first byte; the time for it runs from the start.
 /// One read is always under way (but for a full buffer): while handling it notices that the client went away, and keeps
 /// pipelined requests. Everything runs on the connection's strand.
@@ -72,10 +75,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write_chunk(uint64_t exchange, std::string chunk, ResponseWriter::Done done);
   void end_stream(uint64_t exchange);
   void when_closed(uint64_t exchange, std::function<void()> callback);
+  void upgrade(uint64_t exchange, HttpHeaders headers, ResponseWriter::Upgraded then);
   void abandoned(uint64_t exchange);
 
  private:
-  enum class Phase { kHandshake, kIdle, kHeader, kBody, kHandling, kRefusing, kClosed };
+  enum class Phase { kHandshake, kIdle, kHeader, kBody, kHandling, kRefusing, kUpgraded, kClosed };
   using Instant = std::chrono::steady_clock::time_point;
   struct Piece {
     std::string bytes;
@@ -85,7 +89,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handshake();
   void next_request();
   void read();
-  void received(const Result<size_t>& count);
+  void receive();
+  void received(size_t count);
   void parse();
   bool header_received();
   void handle();
@@ -96,7 +101,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enqueue(std::string bytes, ResponseWriter::Done done);
   void pump();
   void write_on();
+  void written();
   void answered();
+  void hand_over(const ResponseWriter::Upgraded& then);
+  void upgrade_closed();
 
   void tick();
   void expired();
@@ -117,12 +125,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool keep_alive_ = true;
   bool stopping_ = false;
   std::optional<Instant> read_deadline_;
+  std::optional<Instant> answer_deadline_;  // for the handler
   std::optional<Instant> write_deadline_;
 
-  // Received bytes that are not parsed yet: input_[begin_, end_).
-  std::vector<char> input_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
+  InputBuffer input_;
+  bool input_full_ = false;  // the last read took all that there was room for
   bool reading_ = false;
   std::unique_ptr<RequestParser> parser_;
 
@@ -143,6 +150,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t granted_ = 0;  // of these bytes, when the deadline was set
   std::vector<ResponseWriter::Done> writing_done_;
   bool write_pending_ = false;
+  std::weak_ptr<ByteStream> upgraded_;
 };
 
 }  // namespace shiplog

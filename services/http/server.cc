@@ -4,6 +4,7 @@
 
 #include "services/http/connection.h"
 #include "services/http/io_threads.h"
+#include "services/http/listener.h"
 #include "services/http/tls_context.h"
 
 namespace shiplog {

@@ -7,6 +7,7 @@
 
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "services/http/byte_stream.h"
 #include "services/http/http.h"
 
 namespace shiplog {
@@ -28,6 +29,10 @@ class ResponseWriter {
   /// and fills no memory. Error: kUnavailable, the client is gone. Chunks written meanwhile go out together.
   virtual void write(std::string chunk, Done done) = 0;
   virtual void end() = 0;
+  /// Answers 101 Switching Protocols with `headers`, which name the new protocol; then the connection is the stream's.
+  /// Error: kUnavailable, the client is gone, has been answered, or cannot upgrade (HTTP/1.0).
+  using Upgraded = std::function<void(Result<std::shared_ptr<ByteStream>>)>;
+  virtual void upgrade(HttpHeaders headers, Upgraded then) = 0;
   /// Called once if the client goes away, or the server stops, before the answer is complete; at once if it already
   /// has.
   virtual void on_close(std::function<void()> callback) = 0;
@@ -40,7 +45,7 @@ class HttpServer {
  public:
   /// Called on an I/O thread; must not block. Requests of one connection come one after the other.
   using Handler = std::function<void(HttpRequest, std::shared_ptr<ResponseWriter>)>;
-  /// Makes the answer to a request that the server itself refuses (400, 408, 413, 414, 417, 429, 431, 500, 501).
+  /// Makes the answer to a request that the server itself refuses (400, 408, 413, 414, 417, 429, 431, 500, 501, 504).
   /// `request` has what was read of it: maybe no target yet.
   using Refusal = std::function<HttpResponse(const HttpRequest& request, int status, const std::string& message)>;
 
@@ -60,11 +65,12 @@ class HttpServer {
     size_t max_target_bytes = 16 * 1024;
     size_t max_body_bytes = 3 * 1024 * 1024;
 
-    Millis header_timeout{10'000};  ///< TLS handshake, and a request's first byte to its header's last
-    Millis body_timeout{60'000};    ///< the whole body
-    Millis idle_timeout{180'000};   ///< between requests
-    Millis write_timeout{30'000};   ///< for the client to take the next 64 KB, or all there is if that is less
-    Millis linger{2'000};           ///< for a client to finish sending after our last word
+    Millis header_timeout{10'000};   ///< TLS handshake, and a request's first byte to its header's last
+    Millis body_timeout{60'000};     ///< the whole body
+    Millis idle_timeout{180'000};    ///< between requests
+    Millis request_timeout{65'000};  ///< from the handler's call to an answer or the start of a stream; then 504
+    Millis write_timeout{30'000};    ///< for the client to take the next 64 KB, or all there is if that is less
+    Millis linger{2'000};            ///< for a client to finish sending after our last word
 
     Refusal refusal;  ///< empty: plain text
     /// Told about connections that failed (handshake refused, timed out, too many): for logs. On an I/O thread.

@@ -38,7 +38,10 @@ Result<net::TlsContext> new_context(const SSL_METHOD* method) {
   if (!context) return Error{ErrorCode::kInternal, "OpenSSL: " + openssl_errors()};
   ::SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                            SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);  // thousands of idle watches
+  // Buffers are given back for the sake of thousands of idle watches; what is left of a partial write may have moved.
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context.get(), 1);  // a record in one system call instead of two
   // Sessions are not resumed: every connection verifies its certificates afresh.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   ::SSL_CTX_set_num_tickets(context.get(), 0);

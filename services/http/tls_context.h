@@ -4,7 +4,7 @@
 
 #include "events/base/result.h"
 #include "services/http/client_target.h"
-#include "services/http/net.h"
+#include "services/http/transport.h"
 
 /// OpenSSL contexts: TLS 1.2 and newer, forward-secret AEAD ciphers. Internal to services/http.
 namespace shiplog {

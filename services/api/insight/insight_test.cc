@@ -45,6 +45,7 @@ class Recorder final : public ResponseWriter {
     ended_ = true;
     changed_.notify_all();
   }
+  void upgrade(HttpHeaders, Upgraded then) override { then(Error{ErrorCode::kUnavailable, "not a connection"}); }
   void on_close(std::function<void()> callback) override { on_close_ = std::move(callback); }
   bool closed() const override {
     const std::lock_guard lock{mutex_};
