@@ -45,12 +45,22 @@ function(shiplog_library name)
   endif()
 endfunction()
 
-# shiplog_test(NAME SOURCES x_test.cc DEPS ... LABELS unit [TIMEOUT seconds] [WHOLE])
-# Each TEST becomes a ctest of its own; with WHOLE the program is one ctest (for suites whose start is costly).
+# shiplog_test(NAME SOURCES x_test.cc DEPS ... LABELS unit [TIMEOUT seconds] [PROCESSORS n] [LOCK resource] [WHOLE])
+# Each TEST becomes a ctest of its own; with WHOLE the program is one ctest (for suites whose start is costly). PROCESSORS: how
+# many it keeps busy; ctest -j starts no more beside it than fit. LOCK: tests with the same resource run one after the other.
 function(shiplog_test name)
-  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT;PROCESSORS;LOCK" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  # One label, in which ctest -L finds each of them: of a list, gtest_discover_tests would take the first and lose what follows.
+  string(REPLACE ";" "_" label "${ARG_LABELS}")
+  set(properties LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_PROCESSORS)
+    list(APPEND properties PROCESSORS ${ARG_PROCESSORS})
+  endif()
+  if(ARG_LOCK)
+    list(APPEND properties RESOURCE_LOCK ${ARG_LOCK})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE shiplog_warnings ${ARG_DEPS} GTest::gtest GTest::gtest_main)
@@ -59,10 +69,9 @@ function(shiplog_test name)
   target_precompile_headers(${name} REUSE_FROM shiplog_precompiled_test)
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES ${properties})
   else()
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
   endif()
 endfunction()
 

@@ -69,12 +69,11 @@ node_modules() {
   command -v npm >/dev/null || { echo "there is no npm on the PATH" >&2; return 1; }
   local folder=$installed/node
   mkdir -p "$folder"
-  [ -d "$folder/node_modules" ] && cmp -s "$here/node/package.json" "$folder/package.json" && return
-  rm -rf "$folder/node_modules"
-  cp "$here/node/package.json" "$folder/.wanted"
-  # Under its name only once all is there, so that what was cut off is done again.
-  (cd "$folder" && cp .wanted package.json && npm install --no-audit --no-fund --no-package-lock --loglevel=error) ||
-    { rm -f "$folder/package.json"; return 1; }
+  [ -d "$folder/node_modules" ] && cmp -s "$here/node/package-lock.json" "$folder/installed" && return
+  rm -f "$folder/installed"
+  cp "$here/node/package.json" "$here/node/package-lock.json" "$folder"
+  # What the lock file names, and with its checksums. Recorded once all is there, so that what was cut off is done again.
+  (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error && cp package-lock.json installed)
 }
 
 kubectl >&2 || missing+=("Debian's kubectl (kubernetes-client)")

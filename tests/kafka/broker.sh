@@ -33,6 +33,12 @@ fetch() {
         rm -rf "$part"
         die "Maven could not fetch Apache Kafka $version (see above): without a way to a Maven repository nothing runs on a real broker; elsewhere fetched jars may be put into $jars"
       fi
+      # Exactly the jars of the lock file: `(cd DIR && sha256sum *.jar) >tests/kafka/jars.sha256` after a change of pom.xml.
+      if ! (cd "$part" && sha256sum --check --strict --quiet "$here/jars.sha256") >&2 ||
+        [ "$(find "$part" -type f | wc -l)" != "$(wc -l <"$here/jars.sha256")" ]; then
+        rm -rf "$part"
+        die "the jars that Maven fetched are not those of tests/kafka/jars.sha256 (see above)"
+      fi
       mv "$part" "$jars"
     fi
     flock -u 9

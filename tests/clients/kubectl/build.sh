@@ -1,13 +1,26 @@
 #!/usr/bin/env bash
-# Builds kubectls of other releases from their modules: build.sh FOLDER RELEASE..., as FOLDER/RELEASE/kubectl. Goes on
-# when one cannot be built, and ends with 1 then.
+# Builds kubectls of other releases from their modules: build.sh FOLDER RELEASE..., as FOLDER/RELEASE/kubectl. Continues when
+# one cannot be built, and ends with 1 then. locks/ has the versions and checksums of all modules;
+# `build.sh lock RELEASE` writes those of one more release.
 # A release of Kubernetes 1.X.Y is the version v0.X.Y of its modules.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export CGO_ENABLED=0 GOTOOLCHAIN=local
+
+lock() {
+  local release=$1 source
+  source=$(mktemp -d)
+  cp "$here/program/main.go" "$source"
+  printf 'module shiplog.io/tests/clients/kubectl\n\ngo 1.21\n' >"$source/go.mod"
+  (cd "$source" && export GOFLAGS=-mod=mod &&
+    go get "k8s.io/kubectl@v0.${release#1.}" "k8s.io/component-base@v0.${release#1.}" && go mod tidy) &&
+    cp "$source/go.mod" "$here/locks/$release.mod" && cp "$source/go.sum" "$here/locks/$release.sum"
+}
+if [ "${1:-}" = lock ]; then lock "$2"; exit; fi
+
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 shift
-export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=mod
 
 build() {
   local release=$1 made=$folder/$1
@@ -15,11 +28,11 @@ build() {
   rm -rf "$made"
   mkdir -p "$made/source"
   cp "$here/program/main.go" "$made/source"
-  printf 'module shiplog.io/tests/clients/kubectl\n\ngo 1.21\n' >"$made/source/go.mod"
+  cp "$here/locks/$release.mod" "$made/source/go.mod" && cp "$here/locks/$release.sum" "$made/source/go.sum" ||
+    { echo "there is no lock of $release: make it with tests/clients/kubectl/build.sh lock $release" >&2; return 1; }
   # Under its name only once it is whole, so that what was cut off is done again.
   (cd "$made/source" &&
-    go get "k8s.io/kubectl@v0.${release#1.}" "k8s.io/component-base@v0.${release#1.}" &&
-    nice -n 10 go build -buildvcs=false -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$release" -o ../built . &&
+    nice -n 10 go build -mod=readonly -buildvcs=false -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$release" -o ../built . &&
     mv ../built ../kubectl)
 }
 
