@@ -108,9 +108,9 @@ const std::map<std::string, int>& entries() {
   return all;
 }
 
-/// Standards whose names look like codes.
+/// Standards and products whose names look like codes.
 bool is_standard(const std::string& code) {
-  static const std::set<std::string> families = {"AES", "DNS", "ISO", "P", "SHA", "UTF"};
+  static const std::set<std::string> families = {"AES", "AVX", "DNS", "ISO", "P", "SHA", "UTF"};
   return families.contains(family_of(code));
 }
 
