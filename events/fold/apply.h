@@ -2,6 +2,7 @@
 
 #include "events/event.h"
 #include "events/fold/staged.h"
+#include "events/state/condition.h"
 
 namespace shiplog {
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kApplied = "Applied";
 
-/// An answer about an older generation of a Work says nothing about the present one.
+/// A result of an older generation of a Work is no result of the present one.
 bool outdated(const Staged& staged, const ObjectKey& work, int64_t generation) {
   const Value* object = staged.find(work);
   return object != nullptr && (*object)["metadata"]["generation"].as_int() > generation;
@@ -21,7 +21,7 @@ void set_observed_generation(Value& object, std::string_view type, int64_t gener
   }
 }
 
-/// Condition Applied, with the generation it speaks of: whoever comes later can tell whether there is work left.
+/// Condition Applied, with the generation that it is about: it shows whether there is work left.
 void set_applied(Value& work, std::string_view status, std::string_view reason, std::string_view message,
                  int64_t generation, UtcMillis time) {
   set_condition(work, kApplied, status, reason, message, time);

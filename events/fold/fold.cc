@@ -1,5 +1,6 @@
 #include "events/fold/fold.h"
 
+#include "events/base/check.h"
 #include "events/fold/apply.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
@@ -46,6 +47,9 @@ class Folder {
       folded.stop = std::move(stop_);
     }
     folded.revision = state.revision();
+    SHIPLOG_CHECK(!folded.refusal || folded.changes.empty(), "a refused entry changes nothing");
+    SHIPLOG_CHECK(folded.changes.empty() || folded.changes.back().revision == folded.revision,
+                  "the revision of a state is that of its last change");
     if (!folded.changes.empty()) state.remember_hash();
     return folded;
   }

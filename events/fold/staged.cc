@@ -167,6 +167,7 @@ Applied Staged::check_quotas() const {
 }
 
 std::vector<Change> Staged::commit(State& state) {
+  SHIPLOG_CHECK(&state == &state_, "changes are committed to the state that they were staged on");
   std::vector<Change> changes;
   changes.reserve(touched_.size());
   std::string text;
@@ -199,6 +200,7 @@ std::vector<Change> Staged::commit(State& state) {
     }
 
     const Revision revision{state.meta_.revision.value + 1};
+    SHIPLOG_CHECK(staged.before == nullptr || staged.before->revision < revision, "revisions grow");
     state.meta_.revision = revision;
     Change change{staged.key, revision, before, Value{}, nullptr};
     const bool removed = after.is_null();
@@ -218,17 +220,6 @@ std::vector<Change> Staged::commit(State& state) {
     changes.push_back(std::move(change));
   }
   return changes;
-}
-
-void set_condition(Value& object, std::string_view type, std::string_view status, std::string_view reason,
-                   std::string_view message, UtcMillis time) {
-  Value::Array& conditions = object.edit("status").edit("conditions").edit_items();
-  auto at = std::ranges::find_if(conditions, [&](const Value& one) { return one["type"].as_string() == type; });
-  if (at == conditions.end()) at = conditions.insert(at, Value::object({{"type", type}}));
-  if ((*at)["status"].as_string() != status) at->set("lastTransitionTime", rfc3339(time));
-  at->set("status", status);
-  at->set("reason", reason);
-  at->set("message", message);
 }
 
 }  // namespace shiplog

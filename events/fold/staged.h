@@ -66,9 +66,4 @@ class Staged {
   std::vector<Touched> touched_;  // in the order of first touch; an entry touches few objects
 };
 
-/// Sets metadata, status conditions and the like the way Kubernetes objects carry them.
-/// lastTransitionTime becomes `time` only when the status differs from the one before.
-void set_condition(Value& object, std::string_view type, std::string_view status, std::string_view reason,
-                   std::string_view message, UtcMillis time);
-
 }  // namespace shiplog

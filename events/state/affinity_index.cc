@@ -1,6 +1,9 @@
 #include "events/state/affinity_index.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "events/base/check.h"
 
 namespace shiplog {
 namespace {
@@ -23,12 +26,15 @@ void AffinityGroup::set(const ObjectKey& member, const std::vector<std::string>*
     if (!known->second.empty()) --placed;
     for (const std::string& cluster : known->second) {
       const auto at = clusters.find(cluster);
+      SHIPLOG_CHECK(at != clusters.end(), "each target of a member is counted");
       if (--at->second == 0) clusters.erase(at);
     }
     members.erase(known);
   }
   if (targets == nullptr) return;
   if (!targets->empty()) ++placed;
+  SHIPLOG_CHECK(std::ranges::adjacent_find(*targets, std::ranges::greater_equal{}) == targets->end(),
+                "targets are sorted and named once");
   for (const std::string& cluster : *targets) ++clusters[cluster];
   members.emplace(member, *targets);
 }
@@ -54,6 +60,7 @@ void AffinityIndex::update(Groups& groups, const char* field, const ObjectKey& b
   if (was == is && before["spec"]["clusters"] == after["spec"]["clusters"]) return;
   if (was != is && !was.is_empty()) {
     const auto at = groups.find({binding.ns, was.str()});
+    SHIPLOG_CHECK(at != groups.end(), "the group of a binding exists");
     at->second.set(binding, nullptr);
     if (at->second.members.empty()) groups.erase(at);
   }

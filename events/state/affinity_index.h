@@ -9,6 +9,7 @@
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
+#include "events/state/object.h"
 
 namespace shiplog {
 
@@ -24,16 +25,18 @@ struct AffinityGroup {
   int64_t others_on(std::string_view cluster, const ObjectKey& except) const;
   /// Members other than this one that have a target.
   int64_t others_placed(const ObjectKey& except) const;
+  bool operator==(const AffinityGroup&) const = default;
 };
 
-/// Which bindings are to stay together, and which apart (behaviour-core M-10 to M-13). Kept up to date by the fold; it
-/// can be told from the bindings alone.
+/// Which bindings are to stay together, and which apart (behaviour-core M-10 to M-13).
 class AffinityIndex {
  public:
-  /// A ResourceBinding has changed; null: it was, or is, not there.
+  static bool wants(std::string_view type) { return type == type::kResourceBinding; }
+  /// A ResourceBinding has changed; null: it did not, or does not, exist.
   void update(const ObjectKey& binding, const Value& before, const Value& after);
+  bool operator==(const AffinityIndex&) const = default;
 
-  /// nullptr: nobody is in such a group.
+  /// nullptr: no binding is in such a group.
   const AffinityGroup* together(std::string_view ns, std::string_view group) const;
   const AffinityGroup* apart(std::string_view ns, std::string_view group) const;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "events/base/api_version.h"
+
 namespace shiplog {
 namespace {
 
@@ -38,9 +40,7 @@ bool any_kind(std::string_view kinds, Each each) {
 
 bool names_api(const std::vector<std::string>& words, std::string_view api_version, std::string_view kind) {
   if (words.empty()) return false;
-  const size_t slash = api_version.find('/');
-  const std::string_view group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
-  const std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  const auto [group, version] = split_api_version(api_version);
   return std::ranges::any_of(words, [&](const std::string& word) {
     const Api api = api_of(word);
     if (api.group != group) return false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "events/state/condition.h"
+
 namespace shiplog {
 namespace {
 
@@ -85,12 +87,10 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
   binding.last_scheduled_time = status["lastScheduledTime"].str();
   binding.observed_affinity = status["schedulerObservingAffinityName"].str();
   binding.applied_placement = annotation_of(object, kAppliedPlacementAnnotation);
-  for (const Value& condition : status["conditions"].items()) {
-    if (condition["type"].as_string() != "Scheduled") continue;
-    binding.scheduled_status = condition["status"].str();
-    binding.scheduled_reason = condition["reason"].str();
-    binding.scheduled_message = condition["message"].str();
-  }
+  const Value& scheduled = condition_of(object, "Scheduled");
+  binding.scheduled_status = scheduled["status"].str();
+  binding.scheduled_reason = scheduled["reason"].str();
+  binding.scheduled_message = scheduled["message"].str();
   return binding;
 }
 

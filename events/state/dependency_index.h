@@ -8,16 +8,17 @@
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
+#include "events/state/object.h"
 
 namespace shiplog {
 
 /// Which bindings follow which because the template of one refers to the template of the other (behaviour-core B-28 to
-/// B-35): the referrer by its annotation of dependencies, the attached one by its spec.requiredBy. Kept up to date by
-/// the fold; it can be told from the bindings alone.
+/// B-35): the referrer by its annotation of dependencies, the attached one by its spec.requiredBy.
 class DependencyIndex {
  public:
-  /// A ResourceBinding has changed; null: it was, or is, not there.
+  static bool wants(std::string_view type) { return type == type::kResourceBinding; }
   void update(const ObjectKey& binding, const Value& before, const Value& after);
+  bool operator==(const DependencyIndex&) const = default;
 
   /// Bindings whose recorded dependencies name the template of `attached`, which need not exist yet. Sorted.
   const std::set<ObjectKey>& referrers(const ObjectKey& attached) const;

@@ -27,6 +27,14 @@ bool is_feature_gate(std::string_view name);
 
 /// From that object; null: all are off.
 FeatureGates feature_gates_from(const Value& object);
+/// The gates in force, as a view of State.
+struct FeatureGatesView {
+  static bool wants(std::string_view type) { return type == kFeatureGatesType; }
+  void update(const ObjectKey&, const Value&, const Value& after) { gates = feature_gates_from(after); }
+  bool operator==(const FeatureGatesView&) const = default;
+
+  FeatureGates gates;
+};
 /// The names of those that are on, sorted.
 std::vector<std::string> names_of(const FeatureGates& gates);
 /// Sets the gate of that name, which must be one.

@@ -50,6 +50,14 @@ inline constexpr const char* kDeploymentReplicasSyncer = "deploymentReplicasSync
 
 /// From that object; null: all are as by default.
 FleetOptions fleet_options_from(const Value& object);
+/// The options in force, as a view of State.
+struct FleetOptionsView {
+  static bool wants(std::string_view type) { return type == kFleetOptionsType; }
+  void update(const ObjectKey&, const Value&, const Value& after) { options = fleet_options_from(after); }
+  bool operator==(const FleetOptionsView&) const = default;
+
+  FleetOptions options;
+};
 /// Those that are not as by default, sorted by name.
 std::vector<OptionSetting> settings_of(const FleetOptions& options);
 /// False: there is no such option.

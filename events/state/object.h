@@ -55,6 +55,11 @@ inline constexpr const char* kClusterResourceBinding = "clusterresourcebindings.
 inline constexpr const char* kWork = "works.work.karmada.io";
 }  // namespace type
 
+/// Of a ResourceBinding or ClusterResourceBinding.
+inline bool is_binding(std::string_view type) {
+  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
+}
+
 // Labels that tie objects together, and that State keeps an index for (api-appendix section 1).
 namespace label {
 inline constexpr const char* kPolicyId = "propagationpolicy.karmada.io/permanent-id";

@@ -12,17 +12,14 @@
 namespace shiplog {
 
 /// Which policies may select an object, by what their selectors ask for, so that an object is compared with a handful
-/// of policies and not with all of them. Kept up to date by the fold.
+/// of policies and not with all of them.
 class PolicyIndex {
  public:
   /// `ns` and `name` are the policy's own key. Without selectors it is found under the empty kind.
   void add(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
-  void add(const std::string& ns, const std::string& name, const Policy& policy) { add(ns, name, policy.selectors); }
   /// What was added, unchanged since.
   void remove(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
-  void remove(const std::string& ns, const std::string& name, const Policy& policy) {
-    remove(ns, name, policy.selectors);
-  }
+  bool operator==(const PolicyIndex&) const = default;
 
   /// Names of the policies of `policy_ns` (empty: cluster-scoped ones) with a selector for this kind, and for this
   /// namespace and name or any; sorted. Whether they do select the object is match()'s to say: neither the API version

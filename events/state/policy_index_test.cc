@@ -31,10 +31,10 @@ using Names = std::vector<std::string_view>;
 
 TEST(PolicyIndex, FindsByKindNamespaceAndNameEachPolicyOnceInOrder) {
   PolicyIndex index;
-  index.add("a", "z", policy_of("a", "z", {{"v1", "Service", "a", "web", {}}, {"v1", "Service", "a", "", {}}}));
-  index.add("a", "m", policy_of("a", "m", {{"v1", "Service", "", "", {}}}));
-  index.add("a", "other", policy_of("a", "other", {{"v1", "Service", "a", "api", {}}}));
-  index.add("", "cluster", policy_of("", "cluster", {{"v1", "Service", "", "web", {}}}));
+  index.add("a", "z", {{"v1", "Service", "a", "web", {}}, {"v1", "Service", "a", "", {}}});
+  index.add("a", "m", {{"v1", "Service", "", "", {}}});
+  index.add("a", "other", {{"v1", "Service", "a", "api", {}}});
+  index.add("", "cluster", {{"v1", "Service", "", "web", {}}});
   EXPECT_EQ(index.candidates("a", "Service", "a", "web"), (Names{"m", "z"}));
   EXPECT_EQ(index.candidates("a", "Service", "a", "api"), (Names{"m", "other", "z"}));
   EXPECT_EQ(index.candidates("a", "Deployment", "a", "web"), Names{});
@@ -55,7 +55,7 @@ TEST(PolicyIndex, MissesNothingThatAScanWouldFind) {
     const std::string ns = one_of(kNamespaces);
     const std::string name = "p" + std::to_string(random_below(random, 6));
     if (const auto known = policies.find({ns, name}); known != policies.end()) {
-      index.remove(ns, name, known->second);
+      index.remove(ns, name, known->second.selectors);
       policies.erase(known);
     }
     if (random_below(random, 3) > 0) {
@@ -63,7 +63,8 @@ TEST(PolicyIndex, MissesNothingThatAScanWouldFind) {
       for (uint64_t left = random_below(random, 4); left > 0; --left) {
         selectors.push_back({"v1", one_of(kKinds), ns.empty() ? one_of(kNamespaces) : ns, one_of(kNames), {}});
       }
-      index.add(ns, name, policies[{ns, name}] = policy_of(ns, name, std::move(selectors)));
+      policies[{ns, name}] = policy_of(ns, name, selectors);
+      index.add(ns, name, selectors);
     }
     for (const std::string& kind : kKinds) {
       for (const std::string& object_ns : kNamespaces) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/base/api_version.h"
 #include "events/base/ids.h"
 #include "events/kinds/kinds.h"
 #include "events/state/state.h"
@@ -35,10 +36,8 @@ inline std::optional<Served> served_kind(const State& state, std::string_view ap
   if (const Kind* known = Kinds::compiled().find_kind(api_version, kind)) {
     return Served{known->group, known->version, known->plural, known->namespaced};
   }
-  const size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const std::string_view group = api_version.substr(0, slash);
-  const std::string_view version = api_version.substr(slash + 1);
+  const auto [group, version] = split_api_version(api_version);
+  if (group.empty()) return std::nullopt;
   for (const auto& [name, crd] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = crd.value["spec"];
     if (spec["group"].as_string() != group || spec["names"]["kind"].as_string() != kind) continue;

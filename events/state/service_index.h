@@ -29,7 +29,10 @@ ServiceAddresses service_addresses(const Value& service);
 /// checked.
 class ServiceIndex {
  public:
+  static bool wants(std::string_view type) { return type == type::kService; }
+  /// A Service has changed; null: it did not, or does not, exist.
   void update(const ObjectKey& key, const Value& before, const Value& after);
+  bool operator==(const ServiceIndex&) const = default;
 
   /// A Service other than `but` holds it.
   bool ip_taken(const std::string& ip, const ObjectKey& but = {}) const { return taken(ips_, ip, but); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/base/ascii.h"
 #include "events/kinds/pattern.h"
 #include "events/state/fleet_options.h"
 #include "events/state/work.h"
@@ -35,9 +36,7 @@ inline std::string not_synced_because(const FleetOptions& options, const Value& 
   if (name == "default") return "every cluster has a namespace of this name";
   if (skips_namespace(options, name)) return "--skipped-propagating-namespaces leaves it out";
   constexpr const char* kSkip = "namespace.karmada.io/skip-auto-propagation";
-  std::string skip{label_of(ns, kSkip)};
-  for (char& c : skip) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return skip == "true" ? std::string{"its label "} + kSkip + " is true" : std::string{};
+  return lower_case(label_of(ns, kSkip)) == "true" ? std::string{"its label "} + kSkip + " is true" : std::string{};
 }
 
 }  // namespace shiplog

@@ -1,5 +1,6 @@
 #include "events/state/unsettled_index.h"
 
+#include <algorithm>
 #include <set>
 
 namespace shiplog {
@@ -52,7 +53,36 @@ UtcMillis placed_at(const Value& binding) {
 
 }  // namespace
 
-void UnsettledIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
+void UnsettledIndex::update(const ObjectKey& key, const Value& before, const Value& after, const ObjectStore& objects) {
+  if (key.type == type::kResourceBinding) {
+    if (enabled_) move(key, before, after);
+    return;
+  }
+  const bool enabled = feature_gates_from(after).overcommit_protection;
+  if (enabled == enabled_) return;
+  enabled_ = enabled;
+  clusters_.clear();
+  if (!enabled_) return;
+  for (const auto& [name, binding] : objects.objects(type::kResourceBinding)) {
+    move({type::kResourceBinding, name.ns, name.name}, Value{}, binding.value);
+  }
+}
+
+bool UnsettledIndex::operator==(const UnsettledIndex& other) const {
+  const auto same_placed = [](const Placed& left, const Placed& right) {
+    return std::ranges::equal(left, right, [](const auto& a, const auto& b) {
+      return a.first == b.first && std::ranges::equal(a.second, b.second, [](const auto& one, const auto& two) {
+               return one.first == two.first && *one.second == *two.second;
+             });
+    });
+  };
+  return enabled_ == other.enabled_ &&
+         std::ranges::equal(clusters_, other.clusters_, [&](const auto& left, const auto& right) {
+           return left.first == right.first && same_placed(left.second, right.second);
+         });
+}
+
+void UnsettledIndex::move(const ObjectKey& binding, const Value& before, const Value& after) {
   if (same(before, after)) return;
   for (const auto& [cluster, footprint] : footprints(binding, before)) {
     const auto of_cluster = clusters_.find(cluster);

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 
+#include "events/base/ascii.h"
 #include "events/base/hash.h"
 #include "events/base/value.h"
+#include "events/state/condition.h"
 #include "events/state/object.h"
 
 namespace shiplog {
@@ -70,38 +71,29 @@ inline std::string safe_hash(std::string_view text) {
   return digits;
 }
 
+/// Lower case, without colons: what names of Works and bindings are made of.
+inline std::string dns_name(std::string_view text) {
+  std::string name = lower_case(text);
+  std::ranges::replace(name, ':', '.');
+  return name;
+}
+
 /// N-4: "nginx-687f7fb96f" for the Deployment default/nginx.
 inline std::string work_name(std::string_view kind, std::string_view ns, std::string_view name) {
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-  };
-  const std::string n = lower(std::string{name});
-  const std::string key = ns.empty() ? n + "-" + lower(std::string{kind})
-                                     : lower(std::string{ns}) + "-" + n + "-" + lower(std::string{kind});
-  return n + "-" + safe_hash(key);
+  const std::string object = dns_name(name);
+  const std::string key = (ns.empty() ? "" : dns_name(ns) + "-") + object + "-" + dns_name(kind);
+  return object + "-" + safe_hash(key);
 }
 
 /// N-1: "nginx-deployment" for the Deployment nginx.
 inline std::string binding_name(std::string_view kind, std::string_view name) {
-  std::string text = std::string{name} + "-" + std::string{kind};
-  for (char& c : text) c = c == ':' ? '.' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+  return dns_name(name) + "-" + dns_name(kind);
 }
 
 /// Where the binding of a template lives (N-1, D-20). `kind` is the template's.
 inline ObjectKey binding_key(const ObjectKey& template_key, std::string_view kind) {
   return {template_key.ns.empty() ? type::kClusterResourceBinding : type::kResourceBinding, template_key.ns,
           binding_name(kind, template_key.name)};
-}
-
-/// status.conditions[type == name], or null.
-inline const Value& condition_of(const Value& object, std::string_view name) {
-  static const Value kNone;
-  for (const Value& one : object["status"]["conditions"].items()) {
-    if (one["type"].as_string() == name) return one;
-  }
-  return kNone;
 }
 
 /// The member has taken the present generation of the Work.

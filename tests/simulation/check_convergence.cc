@@ -3,6 +3,7 @@
 #include <string>
 
 #include "events/base/json.h"
+#include "events/state/condition.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
 #include "events/state/served.h"
@@ -18,6 +19,9 @@ void check_replicas(World& world) {
   for (const auto& process : world.processes) {
     const std::string& who = process->identity();
     if (process->replica().state().hash() != state.hash()) world.trace.broken("idle", who + " is behind");
+    if (process->replica().state().views() != state.views()) {
+      world.trace.broken("views", who + " has other views of the same objects");
+    }
     for (const auto& [write, owing] : world.open) {
       if (owing == who) world.trace.broken("idle", who + " never answers " + write);
     }

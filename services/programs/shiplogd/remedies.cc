@@ -27,7 +27,7 @@ struct Beside {
     for (const auto& [key, object] : scene.beside) {
       if (key.type != type::kResourceBinding) continue;
       affinities.update(key, Value{}, object);
-      if (gates.overcommit_protection) unsettled.update(key, Value{}, object);
+      if (gates.overcommit_protection) unsettled.move(key, Value{}, object);
     }
     const auto find = [&](const ObjectKey& wanted) -> const Value& {
       static const Value kNone;

@@ -73,7 +73,7 @@ Overrides::Policies Overrides::select(const std::string& policy_ns, const Value&
                                       std::vector<std::string>& refused) const {
   const Value& meta = object["metadata"];
   std::vector<std::pair<SelectorMatch, const OverridePolicy*>> found;
-  for (const std::string_view name : state_.override_candidates(
+  for (const std::string_view name : state_.view<OverridePolicyView>().candidates(
            policy_ns, object["kind"].as_string(), meta["namespace"].as_string(), meta["name"].as_string())) {
     const auto policy = state_.override_policies().find(State::Name{policy_ns, std::string{name}});
     const SelectorMatch rank = match(policy->second, object);

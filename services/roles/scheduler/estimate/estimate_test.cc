@@ -137,7 +137,7 @@ TEST(Estimate, WhatIsPromisedIsNotFree_M_8_M_9) {
   const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "memory": "64Gi", "pods": 10}})");
   UnsettledIndex unsettled;
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 8);
-  unsettled.update({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
+  unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 5) << "three cpus";
   EXPECT_EQ(replicas(20, R"({"cpu": "10m"})", one, &unsettled, kNoon), 7) << "three pods";
   EXPECT_EQ(replicas(20, R"({"memory": "8Gi"})", one, &unsettled, kNoon), 7) << "61Gi";
@@ -148,14 +148,14 @@ TEST(Estimate, WhatIsPromisedIsNotFree_M_8_M_9) {
 TEST(Estimate, APromiseHoldsForFiveMinutes_M_8) {
   const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "pods": 10}})");
   UnsettledIndex unsettled;
-  unsettled.update({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:55:00Z"));
+  unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:55:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 5);
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon + Millis{1}), 8);
   // Placed anew, it holds again; healthy there, it is over.
-  unsettled.update({type::kResourceBinding, "other", "web"}, placed("2026-01-02T11:55:00Z"),
-                   placed("2026-01-02T12:00:00Z"));
+  unsettled.move({type::kResourceBinding, "other", "web"}, placed("2026-01-02T11:55:00Z"),
+                 placed("2026-01-02T12:00:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon + Millis{1}), 5);
-  unsettled.update(
+  unsettled.move(
       {type::kResourceBinding, "other", "web"}, placed("2026-01-02T12:00:00Z"),
       placed("2026-01-02T12:00:00Z", R"(, "aggregatedStatus": [{"clusterName": "m1", "health": "Healthy"}])"));
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon + Millis{1}), 8);
@@ -164,7 +164,7 @@ TEST(Estimate, APromiseHoldsForFiveMinutes_M_8) {
 TEST(Estimate, PromisedPodsStandOnTheNodesOfTheGrades_M_9) {
   const Cluster one = cluster(graded(50).c_str(), kGrades);  // nodes with 2, 2 and 4 cpu
   UnsettledIndex unsettled;
-  unsettled.update({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
+  unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "2"})", one, &unsettled, kNoon), 2) << "two nodes are begun, one is whole";
   EXPECT_EQ(replicas(20, R"({"cpu": "2"})", one), 4);
   EXPECT_EQ(sets(R"([{"name": "a", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}}])", one,
