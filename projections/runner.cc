@@ -9,29 +9,28 @@
 #include <utility>
 
 #include "events/base/check.h"
+#include "events/sqlite/connection.h"
 #include "projections/audit/audit_projection.h"
 #include "projections/decisions/decision_projection.h"
 #include "projections/history/history_projection.h"
 #include "projections/objects/object_projection.h"
 #include "projections/revisions/revision_projection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
 #include "projections/store/schemas.h"
 #include "projections/store/snapshot.h"
 
 namespace shiplog {
 namespace {
 
-using store::Connection;
-
 // Four times what SQLite's own checkpoints leave.
 constexpr int64_t kLongWalBytes = 128 << 20;
 
 /// The tables of a file that is open, and what writes them.
 struct Writers {
-  explicit Writers(Connection& connection) : types{connection} {}
+  explicit Writers(sqlite::Connection& connection) : types{connection} {}
 
-  Result<void> prepare(Connection& connection) {
+  Result<void> prepare(sqlite::Connection& connection) {
     SHIPLOG_TRY(auto object_projection, ObjectProjection::create(connection, types));
     SHIPLOG_TRY(auto history_projection, HistoryProjection::create(connection, types));
     SHIPLOG_TRY(auto audit_projection, AuditProjection::create(connection, types));
@@ -62,8 +61,8 @@ struct Writers {
 };
 
 /// Makes the tables in an empty file.
-Result<void> create_tables(Connection& connection) {
-  SHIPLOG_TRY(auto transaction, store::Transaction::begin(connection));
+Result<void> create_tables(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
   for (const char* schema : store::schemas()) {
     SHIPLOG_TRY(connection.execute(schema));
   }
@@ -89,7 +88,7 @@ Result<Objects> parse_all(std::vector<Unread> rows) {
 
 // Reading JSON takes ten times as long as reading rows, and is most of what a start takes: other threads do it, a part
 // each. Parts under way are few, so that there are never two copies of everything.
-Result<void> read_objects(Connection& connection, Objects& objects) {
+Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
   constexpr size_t kPart = 2048;
   const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
   std::deque<std::future<Result<Objects>>> under_way;
@@ -134,7 +133,7 @@ Result<EntryId> entry_id_of(std::string_view bytes) {
 }
 
 // Twins are not remembered a second time by the fold, nor here.
-Result<void> read_seen(Connection& connection, std::vector<EntryId>& seen) {
+Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& seen) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
                                            "ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
   row.bind(1, static_cast<int64_t>(State::kSeenWindow));
@@ -145,7 +144,7 @@ Result<void> read_seen(Connection& connection, std::vector<EntryId>& seen) {
   }
 }
 
-Result<std::optional<std::pair<Offset, EntryId>>> read_last(Connection& connection) {
+Result<std::optional<std::pair<Offset, EntryId>>> read_last(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT offset, id FROM entry ORDER BY offset DESC LIMIT 1"));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
@@ -154,7 +153,7 @@ Result<std::optional<std::pair<Offset, EntryId>>> read_last(Connection& connecti
 }
 
 /// Everything a file holds for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
-Result<Restored> read_all(Connection& connection) {
+Result<Restored> read_all(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto checkpoint, store::read_checkpoint(connection));
   if (!checkpoint) return Error{ErrorCode::kCorrupt, "it has no checkpoint"};
   if (checkpoint->fingerprint != store::fingerprint()) {
@@ -174,14 +173,14 @@ Result<Restored> read_all(Connection& connection) {
 struct Projections::Impl {
   std::string path;
   Offset next;
-  std::unique_ptr<Connection> connection;
+  std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
 
   /// Opens the file and what writes it; makes the tables when it is new.
   Result<void> start(bool make_tables) {
     writers.reset();
     connection.reset();
-    SHIPLOG_TRY(connection, Connection::open(path, Connection::Mode::kWrite));
+    SHIPLOG_TRY(connection, store::open_writer(path));
     if (make_tables) {
       SHIPLOG_TRY(create_tables(*connection));
     }
@@ -234,7 +233,7 @@ Result<Projections::Opened> Projections::open(const std::string& path) {
 Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateMeta& after) {
   if (batch.empty()) return ok();
   const auto all = [&]() -> Result<Offset> {
-    SHIPLOG_TRY(auto transaction, store::Transaction::begin(*impl_->connection));
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
     Offset next = impl_->next;
     for (const FoldedEntry& one : batch) {
       SHIPLOG_CHECK(one.offset >= next, "entries are applied once and in order");

@@ -44,7 +44,7 @@ void damage(const std::string& path, std::streamoff from, std::streamoff to) {
 
 // Everything in the main file, nothing in the WAL.
 void settle(const std::string& path) {
-  auto connection = must(store::Connection::open(path, store::Connection::Mode::kWrite));
+  auto connection = must(store::open_writer(path));
   must(connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
 }
 
@@ -226,7 +226,7 @@ TEST(Projections, FileOfAnotherSchemaOrFoldVersionIsRebuilt) {
   live_a_while(fleet, 50);
   const auto before = dump(fleet.path());
   {
-    auto connection = must(store::Connection::open(fleet.path(), store::Connection::Mode::kWrite));
+    auto connection = must(store::open_writer(fleet.path()));
     must(connection->execute("UPDATE checkpoint SET fingerprint = 'old'; ALTER TABLE version RENAME TO versions"));
   }
   EXPECT_EQ(Reader::open(fleet.path()).error().code, ErrorCode::kUnavailable);
@@ -275,7 +275,7 @@ TEST(Projections, AlteredObjectIsNoticedByItsHashAndTheFileCanBeReset) {
   live_a_while(fleet, 50);
   const auto before = dump(fleet.path());
   {
-    auto connection = must(store::Connection::open(fleet.path(), store::Connection::Mode::kWrite));
+    auto connection = must(store::open_writer(fleet.path()));
     must(connection->execute("UPDATE version SET json = replace(json, 'default', 'defunct') WHERE revision = 1"));
   }
   auto opened = must(Projections::open(fleet.path()));
@@ -339,7 +339,7 @@ TEST(ProjectionSnapshot, MissingDamagedOrForeignOneIsRefusedAndLeavesTheProjecti
   const std::string foreign = fleet.folder.file("foreign.db");
   std::filesystem::copy(target, foreign);
   {
-    auto connection = must(store::Connection::open(foreign, store::Connection::Mode::kWrite));
+    auto connection = must(store::open_writer(foreign));
     must(connection->execute("UPDATE checkpoint SET fingerprint = 'old'; PRAGMA wal_checkpoint(TRUNCATE)"));
   }
   EXPECT_EQ(Projections::restore_snapshot(foreign, path).error().code, ErrorCode::kUnavailable);

@@ -11,24 +11,15 @@
 #include "events/base/random.h"
 #include "events/base/test_directory.h"
 #include "events/fold/fold.h"
+#include "events/sqlite/connection.h"
 #include "projections/runner.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
+#include "tests/support/must.h"
 
 // What the tests of projections share. Only they include it.
 namespace shiplog {
 
 using TemporaryFolder = TestDirectory;
-
-/// The value of a result that must have one; prints the error otherwise.
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    ADD_FAILURE() << result.error().message;
-    std::abort();
-  }
-  return std::move(result).value();
-}
-inline void must(const Result<void>& result) { ASSERT_TRUE(result) << result.error().message; }
 
 inline ObjectKey config_map(const std::string& ns, const std::string& name) { return {"configmaps", ns, name}; }
 
@@ -125,7 +116,7 @@ class TestFleet {
 
 /// Every row of every table as text: equal files hold equal answers.
 inline std::vector<std::string> dump(const std::string& path) {
-  auto connection = must(store::Connection::open(path, store::Connection::Mode::kRead));
+  auto connection = must(store::open_reader(path));
   auto tables = must(
       connection->prepare("SELECT t.name, group_concat('quote(' || c.name || ')', '||'',''||') FROM sqlite_schema t "
                           "JOIN pragma_table_info(t.name) c WHERE t.type = 'table' GROUP BY t.name ORDER BY t.name"));

@@ -36,7 +36,7 @@ std::string groups_json(const Actor& actor) {
 
 }  // namespace
 
-Result<AuditProjection> AuditProjection::create(store::Connection& connection, store::TypeIds& types) {
+Result<AuditProjection> AuditProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   SHIPLOG_TRY(auto insert,
               connection.prepare("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SHIPLOG_TRY(auto subject, connection.prepare("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?)"));

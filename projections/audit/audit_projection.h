@@ -4,8 +4,8 @@
 #include <string>
 
 #include "events/base/result.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -13,7 +13,7 @@ namespace shiplog {
 /// Writes a row per entry, accepted or refused.
 class AuditProjection {
  public:
-  static Result<AuditProjection> create(store::Connection& connection, store::TypeIds& types);
+  static Result<AuditProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
   /// After a rollback: the actors numbered in that transaction are void.
   void forget() {
@@ -22,8 +22,8 @@ class AuditProjection {
   }
 
  private:
-  AuditProjection(store::TypeIds& types, store::Statement insert, store::Statement subject, store::Statement add_actor,
-                  store::Statement find_actor)
+  AuditProjection(store::TypeIds& types, sqlite::Statement insert, sqlite::Statement subject,
+                  sqlite::Statement add_actor, sqlite::Statement find_actor)
       : types_{types},
         insert_{std::move(insert)},
         subject_{std::move(subject)},
@@ -32,7 +32,7 @@ class AuditProjection {
   Result<int64_t> actor_id(const Actor& actor);
 
   store::TypeIds& types_;
-  store::Statement insert_, subject_, add_actor_, find_actor_;
+  sqlite::Statement insert_, subject_, add_actor_, find_actor_;
   std::map<std::string, int64_t> actors_;
   Actor last_actor_;  // mostly the next one too
   int64_t last_actor_id_ = 0;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "events/base/json.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 
 namespace shiplog {
 namespace {
@@ -27,7 +27,7 @@ ErrorCode code_named(std::string_view name) {
   return ErrorCode::kInternal;
 }
 
-Result<AuditRow> row_from(const store::Statement& row) {
+Result<AuditRow> row_from(const sqlite::Statement& row) {
   AuditRow read;
   read.offset = Offset{row.integer(0)};
   read.id = id_in(row.blob(1));

@@ -13,10 +13,11 @@
 #include "events/base/json.h"
 #include "events/base/random.h"
 #include "events/fold/fold.h"
+#include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "projections/runner.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
 
 namespace shiplog {
 namespace {
@@ -152,13 +153,13 @@ class Bench {
 
 // One table, one row a version, the same bytes in the same transactions.
 void plain_inserts(const std::string& path, size_t rows) {
-  auto connection = or_exit(store::Connection::open(path, store::Connection::Mode::kWrite));
+  auto connection = or_exit(store::open_writer(path));
   or_exit(connection->execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, json TEXT NOT NULL)"));
   auto insert = or_exit(connection->prepare("INSERT INTO plain VALUES (?, ?)"));
   const std::string json = to_json(object_of(1, 1));
   const Time start = Time::now();
   for (size_t row = 0; row < rows;) {
-    auto transaction = or_exit(store::Transaction::begin(*connection));
+    auto transaction = or_exit(sqlite::Transaction::begin(*connection));
     for (const size_t end = std::min(rows, row + kBatch); row < end; ++row) {
       or_exit(insert.run(static_cast<int64_t>(row), json));
     }

@@ -68,7 +68,7 @@ std::optional<Value> explanation_of(const E& event) {
 
 }  // namespace
 
-Result<DecisionProjection> DecisionProjection::create(store::Connection& connection, store::TypeIds& types) {
+Result<DecisionProjection> DecisionProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   return DecisionProjection{types, std::move(insert)};
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "events/base/result.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -10,14 +10,14 @@ namespace shiplog {
 /// Writes what services decided, with the explanation.
 class DecisionProjection {
  public:
-  static Result<DecisionProjection> create(store::Connection& connection, store::TypeIds& types);
+  static Result<DecisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
 
  private:
-  DecisionProjection(store::TypeIds& types, store::Statement insert) : types_{types}, insert_{std::move(insert)} {}
+  DecisionProjection(store::TypeIds& types, sqlite::Statement insert) : types_{types}, insert_{std::move(insert)} {}
 
   store::TypeIds& types_;
-  store::Statement insert_;
+  sqlite::Statement insert_;
 };
 
 }  // namespace shiplog

@@ -1,9 +1,9 @@
 #include "projections/decisions/decision_query.h"
 
 #include "events/base/check.h"
+#include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 
 namespace shiplog {
 

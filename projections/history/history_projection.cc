@@ -30,7 +30,7 @@ Operation operation_of(const Change& change) {
 
 }  // namespace
 
-Result<HistoryProjection> HistoryProjection::create(store::Connection& connection, store::TypeIds& types) {
+Result<HistoryProjection> HistoryProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   return HistoryProjection{types, std::move(insert)};
 }
@@ -48,11 +48,11 @@ Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
   return ok();
 }
 
-Result<uint64_t> trim_versions(store::Connection& connection, Revision oldest) {
+Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest) {
   const auto limit = static_cast<int64_t>(oldest.value);
   {
     // First the promise, then the deed: a reader must never be told of a revision that is half gone.
-    SHIPLOG_TRY(auto transaction, store::Transaction::begin(connection));
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
     SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = max(oldest, ?)"));
     SHIPLOG_TRY(raise.run(limit));
     SHIPLOG_TRY(transaction.commit());
@@ -86,7 +86,7 @@ Result<uint64_t> trim_versions(store::Connection& connection, Revision oldest) {
     if (!more) break;
     from = std::max(from, next.integer(0));
     next.reset();
-    SHIPLOG_TRY(auto transaction, store::Transaction::begin(connection));
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
     SHIPLOG_TRY(
         choose.run(from, std::min(from + kAtOnce - 1, limit), limit, static_cast<int64_t>(Operation::kRemoved)));
     SHIPLOG_TRY(keep_name.run());

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "events/base/result.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -10,18 +10,18 @@ namespace shiplog {
 /// Writes every version of every object.
 class HistoryProjection {
  public:
-  static Result<HistoryProjection> create(store::Connection& connection, store::TypeIds& types);
+  static Result<HistoryProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
 
  private:
-  HistoryProjection(store::TypeIds& types, store::Statement insert) : types_{types}, insert_{std::move(insert)} {}
+  HistoryProjection(store::TypeIds& types, sqlite::Statement insert) : types_{types}, insert_{std::move(insert)} {}
 
   store::TypeIds& types_;
-  store::Statement insert_;
+  sqlite::Statement insert_;
 };
 
 /// Forgets versions that no revision from `oldest` on needs; returns how many went. Not to be called in a transaction:
 /// it makes several, so that the writer's lock is never held for long.
-Result<uint64_t> trim_versions(store::Connection& connection, Revision oldest);
+Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest);
 
 }  // namespace shiplog

@@ -3,18 +3,18 @@
 #include <limits>
 
 #include "events/base/check.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 
 namespace shiplog {
 namespace {
 
-Revision revision_in(const store::Statement& row, int column) {
+Revision revision_in(const sqlite::Statement& row, int column) {
   return Revision{static_cast<uint64_t>(row.integer(column))};
 }
 
 // Everything but the object's key. Columns: revision, operation, json, offset, event_index.
-Result<VersionRow> version_from(const View& view, const store::Statement& row) {
+Result<VersionRow> version_from(const View& view, const sqlite::Statement& row) {
   VersionRow version;
   version.revision = revision_in(row, 0);
   version.operation = static_cast<Operation>(row.integer(1));
@@ -29,7 +29,7 @@ Result<VersionRow> version_from(const View& view, const store::Statement& row) {
   return version;
 }
 
-Result<std::optional<int64_t>> find_object(store::Connection& connection, const ObjectKey& key) {
+Result<std::optional<int64_t>> find_object(sqlite::Connection& connection, const ObjectKey& key) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id "
                                            "WHERE t.name = ? AND o.ns = ? AND o.name = ?"));
   row.bind_all(key.type, key.ns, key.name);

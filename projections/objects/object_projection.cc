@@ -4,7 +4,7 @@
 
 namespace shiplog {
 
-Result<ObjectProjection> ObjectProjection::create(store::Connection& connection, store::TypeIds& types) {
+Result<ObjectProjection> ObjectProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO object (type, ns, name, id, live) VALUES (?, ?, ?, ?, 1) "
                                               "ON CONFLICT DO NOTHING"));
   SHIPLOG_TRY(auto set_live,

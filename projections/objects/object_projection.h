@@ -1,8 +1,8 @@
 #pragma once
 
 #include "events/base/result.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -10,13 +10,13 @@ namespace shiplog {
 /// Writes which objects there are.
 class ObjectProjection {
  public:
-  static Result<ObjectProjection> create(store::Connection& connection, store::TypeIds& types);
+  static Result<ObjectProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   /// Fills in folded.object_ids.
   Result<void> apply(FoldedEntry& folded);
 
  private:
-  ObjectProjection(store::Connection& connection, store::TypeIds& types, store::Statement insert,
-                   store::Statement set_live, store::Statement find)
+  ObjectProjection(sqlite::Connection& connection, store::TypeIds& types, sqlite::Statement insert,
+                   sqlite::Statement set_live, sqlite::Statement find)
       : connection_{connection},
         types_{types},
         insert_{std::move(insert)},
@@ -24,9 +24,9 @@ class ObjectProjection {
         find_{std::move(find)} {}
   Result<int64_t> id_of(const Change& change);
 
-  store::Connection& connection_;
+  sqlite::Connection& connection_;
   store::TypeIds& types_;
-  store::Statement insert_, set_live_, find_;
+  sqlite::Statement insert_, set_live_, find_;
 };
 
 }  // namespace shiplog

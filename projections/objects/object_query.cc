@@ -1,15 +1,15 @@
 #include "projections/objects/object_query.h"
 
+#include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 
 namespace shiplog {
 namespace {
 
 constexpr int64_t kRemoved = static_cast<int64_t>(Operation::kRemoved);
 
-Revision revision_in(const store::Statement& row, int column) {
+Revision revision_in(const sqlite::Statement& row, int column) {
   return Revision{static_cast<uint64_t>(row.integer(column))};
 }
 
@@ -33,7 +33,7 @@ Result<void> check_held(const View& view, Revision at) {
 }
 
 // True: there is a version (revision, json) of the object as of `at`, and it is no removal. Leaves the statement on it.
-Result<bool> seek_version(store::Statement& version, int64_t object, Revision at) {
+Result<bool> seek_version(sqlite::Statement& version, int64_t object, Revision at) {
   version.reset();
   version.bind_all(object, static_cast<int64_t>(at.value));
   SHIPLOG_TRY(const bool found, version.next());

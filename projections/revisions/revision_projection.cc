@@ -24,7 +24,7 @@ std::string kept_annotations(const Value& workload) {
 
 }  // namespace
 
-Result<RevisionProjection> RevisionProjection::create(store::Connection& connection, store::TypeIds& types) {
+Result<RevisionProjection> RevisionProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   return RevisionProjection{connection, types};
 }
 

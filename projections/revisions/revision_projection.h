@@ -3,8 +3,8 @@
 #include <string>
 
 #include "events/base/result.h"
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -12,16 +12,16 @@ namespace shiplog {
 /// Writes which pod templates the workloads with a rollout history have had.
 class RevisionProjection {
  public:
-  static Result<RevisionProjection> create(store::Connection& connection, store::TypeIds& types);
+  static Result<RevisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
 
  private:
-  RevisionProjection(store::Connection& connection, store::TypeIds& types) : connection_{connection}, types_{types} {}
+  RevisionProjection(sqlite::Connection& connection, store::TypeIds& types) : connection_{connection}, types_{types} {}
   Result<void> follow(int64_t type, const Change& change, UtcMillis time);
   Result<void> number(int64_t type, const Change& change, UtcMillis time);
   Result<void> trim(int64_t type, const Change& change);
 
-  store::Connection& connection_;
+  sqlite::Connection& connection_;
   store::TypeIds& types_;
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
 
 namespace shiplog {
 

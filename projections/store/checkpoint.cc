@@ -28,7 +28,7 @@ Result<Hash128> parse_hash(std::string_view hex) {
 
 }  // namespace
 
-Result<std::optional<Checkpoint>> read_checkpoint(Connection& connection) {
+Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto exists, connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'"));
   SHIPLOG_TRY(const bool table, exists.next());
   if (!table) return std::nullopt;
@@ -52,14 +52,14 @@ Result<std::optional<Checkpoint>> read_checkpoint(Connection& connection) {
   return read;
 }
 
-Result<void> insert_checkpoint(Connection& connection, const Checkpoint& checkpoint) {
+Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint) {
   SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?)"));
   return insert.run(checkpoint.fingerprint, checkpoint.next.value, static_cast<int64_t>(checkpoint.meta.revision.value),
                     checkpoint.meta.time.value, static_cast<int64_t>(checkpoint.meta.fold_version),
                     leases_json(checkpoint.meta.leases), to_string(checkpoint.meta.hash));
 }
 
-Result<void> advance_checkpoint(Connection& connection, Offset from, Offset next, const StateMeta& meta) {
+Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta) {
   SHIPLOG_TRY(auto update, connection.prepare("UPDATE checkpoint SET next = ?, revision = ?, time = ?, "
                                               "fold_version = ?, leases = ?, hash = ? WHERE next = ?"));
   SHIPLOG_TRY(update.run(next.value, static_cast<int64_t>(meta.revision.value), meta.time.value,
@@ -79,7 +79,7 @@ Result<int64_t> TypeIds::id(std::string_view name) {
   return *found;
 }
 
-Result<std::optional<int64_t>> find_type(Connection& connection, std::string_view name) {
+Result<std::optional<int64_t>> find_type(sqlite::Connection& connection, std::string_view name) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM type WHERE name = ?"));
   row.bind(1, name);
   SHIPLOG_TRY(const bool found, row.next());

@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
 namespace shiplog {
 
-View::View(store::Connection* connection, Revision revision, Offset next)
+View::View(sqlite::Connection* connection, Revision revision, Offset next)
     : connection_{connection}, revision_{revision}, next_{next} {}
 View::View(View&& other) noexcept
     : connection_{std::exchange(other.connection_, nullptr)}, revision_{other.revision_}, next_{other.next_} {}
@@ -17,13 +18,13 @@ View::~View() {
   if (connection_ != nullptr) static_cast<void>(connection_->repeat("COMMIT"));
 }
 
-Reader::Reader(std::unique_ptr<store::Connection> connection) : connection_{std::move(connection)} {}
+Reader::Reader(std::unique_ptr<sqlite::Connection> connection) : connection_{std::move(connection)} {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
 Result<Reader> Reader::open(const std::string& path) {
-  SHIPLOG_TRY(auto connection, store::Connection::open(path, store::Connection::Mode::kRead));
+  SHIPLOG_TRY(auto connection, store::open_reader(path));
   SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*connection));
   if (!checkpoint || checkpoint->fingerprint != store::fingerprint()) {
     return Error{

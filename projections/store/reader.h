@@ -8,7 +8,7 @@
 
 namespace shiplog {
 
-namespace store {
+namespace sqlite {
 class Connection;
 }
 
@@ -27,13 +27,13 @@ class View {
   Offset next() const { return next_; }
 
   /// For the query classes.
-  store::Connection& connection() const { return *connection_; }
+  sqlite::Connection& connection() const { return *connection_; }
 
  private:
   friend class Reader;
-  View(store::Connection* connection, Revision revision, Offset next);
+  View(sqlite::Connection* connection, Revision revision, Offset next);
 
-  store::Connection* connection_;  // null: moved from
+  sqlite::Connection* connection_;  // null: moved from
   Revision revision_;
   Offset next_;
 };
@@ -53,8 +53,8 @@ class Reader {
   Result<View> view();
 
  private:
-  explicit Reader(std::unique_ptr<store::Connection> connection);
-  std::unique_ptr<store::Connection> connection_;
+  explicit Reader(std::unique_ptr<sqlite::Connection> connection);
+  std::unique_ptr<sqlite::Connection> connection_;
 };
 
 }  // namespace shiplog

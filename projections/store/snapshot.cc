@@ -7,7 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
+#include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
 namespace shiplog::store {
@@ -53,7 +54,7 @@ Result<void> rename_synced(const std::string& from, const std::string& to) {
   return sync_to_disk(folder_of(to));
 }
 
-Result<Checkpoint> checkpoint_of(Connection& connection) {
+Result<Checkpoint> checkpoint_of(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto checkpoint, read_checkpoint(connection));
   if (!checkpoint) return Error{ErrorCode::kCorrupt, connection.path() + " has no checkpoint"};
   return *std::move(checkpoint);
@@ -61,7 +62,7 @@ Result<Checkpoint> checkpoint_of(Connection& connection) {
 
 // Looks at every page: a snapshot is installed once and then trusted for years.
 Result<Checkpoint> verify(const std::string& path) {
-  SHIPLOG_TRY(auto connection, Connection::open(path, Connection::Mode::kRead));
+  SHIPLOG_TRY(auto connection, store::open_reader(path));
   SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
   SHIPLOG_TRY(const bool answered, check.next());
   if (!answered || check.text(0) != "ok") {
@@ -87,7 +88,7 @@ Result<void> remove_database(const std::string& path) {
 Result<Checkpoint> write_snapshot(const std::string& path, const std::string& target) {
   const std::string unfinished = target + ".unfinished";
   SHIPLOG_TRY(remove_database(unfinished));
-  SHIPLOG_TRY(auto connection, Connection::open(path, Connection::Mode::kRead));
+  SHIPLOG_TRY(auto connection, store::open_reader(path));
   // VACUUM INTO reads in one transaction, so what it writes is one moment of the source, and densely packed.
   SHIPLOG_TRY(connection->execute("PRAGMA query_only = OFF"));
   SHIPLOG_TRY(auto copy, connection->prepare("VACUUM INTO ?"));
@@ -98,7 +99,7 @@ Result<Checkpoint> write_snapshot(const std::string& path, const std::string& ta
   }
   Checkpoint checkpoint;
   {
-    SHIPLOG_TRY(auto written, Connection::open(unfinished, Connection::Mode::kRead));
+    SHIPLOG_TRY(auto written, store::open_reader(unfinished));
     SHIPLOG_TRY(checkpoint, checkpoint_of(*written));
   }
   SHIPLOG_TRY(rename_synced(unfinished, target));

@@ -7,8 +7,9 @@
 
 #include "events/base/test_directory.h"
 #include "events/codec/codec.h"
+#include "events/sqlite/connection.h"
 #include "projections/runner.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
 #include "services/runtime/log.h"
 #include "services/runtime/manual_executor.h"
 
@@ -304,7 +305,7 @@ TEST_F(ReplicaTest, WritesNothingAfterWhatCouldNotBeWritten) {
     replica->deliver(std::move(records), [&](const Result<void>& done) { taken.push_back(done.has_value()); });
   }
   {
-    auto connection = store::Connection::open(file, store::Connection::Mode::kWrite);
+    auto connection = store::open_writer(file);
     ASSERT_TRUE(connection.has_value());
     // As where a disk is full for a moment: the first batch fails, the others would not.
     ASSERT_TRUE(connection.value()

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -90,7 +90,7 @@ TEST_F(LostKeys, NoEmptySecretReachesAMemberAndTheWorkSaysWhy) {
   ASSERT_TRUE(eventually([&] { return on_member() == kWord; })) << member.get(kSecrets + "/spread");
   stop();
   {
-    auto keys = store::Connection::open(file("keys.db"), store::Connection::Mode::kWrite);
+    auto keys = sqlite::Connection::open(file("keys.db"), {});
     ASSERT_TRUE(keys.has_value());
     ASSERT_TRUE(keys.value()->execute("DELETE FROM key WHERE object = 'secrets/default/spread'").has_value());
   }

@@ -18,8 +18,9 @@
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "events/sqlite/connection.h"
 #include "projections/runner.h"
-#include "projections/store/connection.h"
+#include "projections/store/open.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/lua/vm.h"
 #include "services/roles/binder/decide.h"
@@ -155,12 +156,12 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
   Figures::heading("projection, " + std::to_string(objects) + " objects");
   {
     const std::string text = to_json(deployment(1, 1));
-    auto connection = or_exit(store::Connection::open(directory + "/plain.db", store::Connection::Mode::kWrite));
+    auto connection = or_exit(store::open_writer(directory + "/plain.db"));
     or_exit(connection->execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, json TEXT NOT NULL)"));
     auto insert = or_exit(connection->prepare("INSERT INTO plain VALUES (?, ?)"));
     const Time start = Time::now();
     for (size_t row = 0; row < objects;) {
-      auto transaction = or_exit(store::Transaction::begin(*connection));
+      auto transaction = or_exit(sqlite::Transaction::begin(*connection));
       for (const size_t end = std::min(objects, row + kBatch); row < end; ++row) {
         or_exit(insert.run(static_cast<int64_t>(row), text));
       }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "events/journal/crc32c.h"
+#include "events/journal/embedded/frozen_writer.h"
 #include "events/journal/limits.h"
 
 namespace shiplog::embedded {
@@ -31,6 +32,43 @@ constexpr const char* kReadBounds = "SELECT oldest, next, crc FROM bounds WHERE 
 constexpr const char* kSetBounds =
     "INSERT INTO bounds(id, oldest, next, crc) VALUES(0, ?1, ?2, ?3) "
     "ON CONFLICT(id) DO UPDATE SET oldest = ?1, next = ?2, crc = ?3";
+
+constexpr int kLongWalFrames = 1024;  // of 4 KiB
+
+constexpr sqlite::Connection::Settings kJournal = {
+    .kind = "journal",
+    .when_damaged = "name another file, or restore this one from a backup",
+    .fixed_statements = true};
+
+Result<std::unique_ptr<sqlite::Connection>> open_reader(const std::string& path, Millis busy_timeout) {
+  sqlite::Connection::Settings settings = kJournal;
+  settings.busy_timeout = busy_timeout;
+  // With a writable schema SQLite opens a file that is shorter than its header says; query_only keeps it a reader.
+  settings.pragmas = "PRAGMA writable_schema=ON; PRAGMA query_only=ON; PRAGMA cell_size_check=ON";
+  // Closing a damaged journal must not move its write-ahead log, the evidence, into the file.
+  settings.checkpoint_on_close = false;
+  return sqlite::Connection::open(path, settings);
+}
+
+Result<std::unique_ptr<sqlite::Connection>> open_writer(const std::string& path, Millis busy_timeout,
+                                                        std::function<void(pid_t)> killed) {
+  sqlite::Connection::Settings settings = kJournal;
+  settings.busy_timeout = busy_timeout;
+  // secure_delete is some distributions' default and would overwrite all that a trim frees.
+  settings.pragmas = "PRAGMA synchronous=FULL; PRAGMA secure_delete=OFF; PRAGMA cell_size_check=ON";
+  settings.move_wal_frames = kLongWalFrames;
+  SHIPLOG_TRY(auto connection, sqlite::Connection::open(path, settings));
+  connection->on_busy([frozen = std::make_shared<FrozenWriter>(path, std::move(killed))](
+                          std::chrono::milliseconds waited) { frozen->look(waited); });
+  return connection;
+}
+
+/// The first column of the first row; 0 when there is none.
+Result<int64_t> number(sqlite::Connection& connection, std::string_view sql) {
+  SHIPLOG_TRY(auto statement, connection.prepare(sql));
+  SHIPLOG_TRY(const bool found, statement.next());
+  return found ? statement.integer(0) : 0;
+}
 
 constexpr size_t kMaxReadBytes = 16 * 1024 * 1024;
 constexpr std::chrono::milliseconds kTrimTurn(10);
@@ -64,8 +102,8 @@ Error refused(const std::string& path, const std::string& what, int system, cons
   return {ErrorCode::kIo, "journal " + path + ": " + what + ": " + std::strerror(system) + "; " + advice};
 }
 
-Result<Bounds> read_bounds(Statement& statement, const std::string& path) {
-  SHIPLOG_TRY(const bool found, statement.step());
+Result<Bounds> read_bounds(sqlite::Statement& statement, const std::string& path) {
+  SHIPLOG_TRY(const bool found, statement.next());
   if (found) {
     const Bounds bounds{statement.integer(0), statement.integer(1)};
     const int64_t crc = statement.integer(2);
@@ -89,18 +127,17 @@ Result<void> sync_directory(const std::string& path) {
 }
 
 Result<void> build(const std::string& path) {
-  SHIPLOG_TRY(const auto connection, Connection::open(path, Purpose::kBuild, Millis{0}));
-  const std::string format = "PRAGMA page_size=4096; PRAGMA application_id=" + std::to_string(kApplicationId) +
-                             "; PRAGMA user_version=" + std::to_string(kFormat) + ";";
-  SHIPLOG_TRY(connection.run(format.c_str()));
-  SHIPLOG_TRY(connection.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN"));
-  SHIPLOG_TRY(connection.run(kTables));
-  SHIPLOG_TRY(auto set, connection.prepare(kSetBounds));
-  set.bind(1, int64_t{0});
-  set.bind(2, int64_t{0});
-  set.bind(3, int64_t{checksum(Bounds{})});
-  SHIPLOG_TRY(set.step());
-  return connection.run("COMMIT");
+  sqlite::Connection::Settings settings = kJournal;
+  settings.busy_timeout = Millis{0};
+  SHIPLOG_TRY(const auto connection, sqlite::Connection::open(path, settings));
+  SHIPLOG_TRY(connection->execute("PRAGMA page_size=4096; PRAGMA application_id=" + std::to_string(kApplicationId) +
+                                  "; PRAGMA user_version=" + std::to_string(kFormat) + ";"));
+  SHIPLOG_TRY(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
+  SHIPLOG_TRY(connection->execute(kTables));
+  SHIPLOG_TRY(auto set, connection->prepare(kSetBounds));
+  SHIPLOG_TRY(set.run(int64_t{0}, int64_t{0}, int64_t{checksum(Bounds{})}));
+  return transaction.commit();
 }
 
 Result<void> create_file(const std::string& path) {
@@ -159,9 +196,9 @@ Result<void> prepare_file(const std::string& path, bool create) {
 }
 
 Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout) {
-  SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kRead, busy_timeout));
-  SHIPLOG_TRY(const int64_t application, connection.number("PRAGMA application_id"));
-  SHIPLOG_TRY(const int64_t format, connection.number("PRAGMA user_version"));
+  SHIPLOG_TRY(auto connection, open_reader(path, busy_timeout));
+  SHIPLOG_TRY(const int64_t application, number(*connection, "PRAGMA application_id"));
+  SHIPLOG_TRY(const int64_t format, number(*connection, "PRAGMA user_version"));
   if (application != kApplicationId) {
     return Error{ErrorCode::kInvalid, "journal " + path +
                                           ": this is a SQLite file of another program (application id " +
@@ -172,14 +209,11 @@ Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout
                                           ", this program reads format " + std::to_string(kFormat) +
                                           "; use the version of shiplog that wrote it, or a later one"};
   }
-  SHIPLOG_TRY(auto begin, connection.prepare("BEGIN"));
-  SHIPLOG_TRY(auto end, connection.prepare("ROLLBACK"));
-  SHIPLOG_TRY(auto bounds, connection.prepare(kReadBounds));
+  SHIPLOG_TRY(auto bounds, connection->prepare(kReadBounds));
   SHIPLOG_TRY(auto records,
-              connection.prepare("SELECT offset, crc, bytes FROM entry WHERE offset >= ?1 ORDER BY offset "
-                                 "LIMIT ?2"));
-  FileReader reader(path, std::move(connection), std::move(begin), std::move(end), std::move(bounds),
-                    std::move(records));
+              connection->prepare("SELECT offset, crc, bytes FROM entry WHERE offset >= ?1 ORDER BY offset "
+                                  "LIMIT ?2"));
+  FileReader reader(path, std::move(connection), std::move(bounds), std::move(records));
   SHIPLOG_TRY(reader.bounds());
   return reader;
 }
@@ -193,10 +227,8 @@ Error FileReader::damaged(int64_t offset, const std::string& how) const {
 
 Result<std::vector<JournalRecord>> FileReader::read(int64_t position, size_t max_records) {
   // One transaction, so that records and bounds are of one moment: else an append in between would look like a loss.
-  SHIPLOG_TRY(begin_.step());
-  auto records = read_in_transaction(position, max_records);
-  if (!end_.step()) connection_.roll_back();
-  return records;
+  SHIPLOG_TRY(const auto transaction, sqlite::Transaction::begin_reading(*connection_));
+  return read_in_transaction(position, max_records);
 }
 
 Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t position, size_t max_records) {
@@ -208,7 +240,7 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
   records_.bind(1, position);
   records_.bind(2, static_cast<int64_t>(max_records));
   for (int64_t wanted = position; read_bytes < kMaxReadBytes && records.size() < max_records; ++wanted) {
-    const auto found = records_.step();
+    const auto found = records_.next();
     if (!found && found.error().code == ErrorCode::kCorrupt) {
       problem = damaged(wanted, "cannot be read (" + found.error().message + ")");
       break;
@@ -235,49 +267,39 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
 }
 
 Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed) {
-  SHIPLOG_TRY(auto connection, Connection::open(path, Purpose::kWrite, busy_timeout));
-  connection.kill_frozen_writers(std::move(killed));
-  std::vector<Statement> statements;
+  SHIPLOG_TRY(auto connection, open_writer(path, busy_timeout, std::move(killed)));
+  std::vector<sqlite::Statement> statements;
   for (const char* sql :
-       {"BEGIN IMMEDIATE", "COMMIT", kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",
+       {kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",
         "INSERT INTO entry(offset, crc, bytes) VALUES(?1, ?2, ?3)",
         // A few at a time: each may be 4 MiB, and appends wait.
         "DELETE FROM entry WHERE offset < min(?1, (SELECT min(offset) FROM entry) + 16) RETURNING 1"}) {
-    SHIPLOG_TRY(auto statement, connection.prepare(sql));
+    SHIPLOG_TRY(auto statement, connection->prepare(sql));
     statements.push_back(std::move(statement));
   }
   return FileWriter(path, std::move(connection), std::move(statements));
 }
 
-FileWriter::FileWriter(std::string path, Connection connection, std::vector<Statement> statements)
+FileWriter::FileWriter(std::string path, std::unique_ptr<sqlite::Connection> connection,
+                       std::vector<sqlite::Statement> statements)
     : path_(std::move(path)),
       file_(identity_of(path_)),
       connection_(std::move(connection)),
-      begin_(std::move(statements[0])),
-      commit_(std::move(statements[1])),
-      read_bounds_(std::move(statements[2])),
-      set_bounds_(std::move(statements[3])),
-      newest_(std::move(statements[4])),
-      insert_(std::move(statements[5])),
-      delete_(std::move(statements[6])) {}
-
-Result<Bounds> FileWriter::begin() {
-  SHIPLOG_TRY(begin_.step());
-  return read_bounds(read_bounds_, path_);
-}
+      read_bounds_(std::move(statements[0])),
+      set_bounds_(std::move(statements[1])),
+      newest_(std::move(statements[2])),
+      insert_(std::move(statements[3])),
+      delete_(std::move(statements[4])) {}
 
 Result<void> FileWriter::set_bounds(Bounds bounds) {
-  set_bounds_.bind(1, bounds.oldest);
-  set_bounds_.bind(2, bounds.next);
-  set_bounds_.bind(3, int64_t{checksum(bounds)});
-  SHIPLOG_TRY(set_bounds_.step());
-  return ok();
+  return set_bounds_.run(bounds.oldest, bounds.next, int64_t{checksum(bounds)});
 }
 
-Result<void> FileWriter::commit() {
-  const auto committed = commit_.step();
+Result<void> FileWriter::commit(sqlite::Transaction& transaction) {
+  const auto committed = transaction.commit();
   if (committed) return ok();
-  const int code = connection_.last_code();
+  const int code = connection_->last_code();
+  transaction.roll_back();
   // A frame that could not be written is no commit. After a failed fsync (and whatever else may go wrong after the last
   // frame) a whole commit may stand in the write-ahead log, where a recovery after a crash would find it.
   const bool certainly_not = (code & 0xFF) == SQLITE_FULL || (code & 0xFF) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
@@ -292,14 +314,13 @@ Result<void> FileWriter::commit() {
 // synced or not: the process may crash, and a recovery then finds nothing of the failed commit. (A later fsync covers
 // these frames too, as they are written anew.)
 Result<void> FileWriter::overwrite_failed_commit() {
-  connection_.roll_back();
-  SHIPLOG_TRY(const Bounds bounds, begin());
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
+  SHIPLOG_TRY(const Bounds bounds, read_bounds(read_bounds_, path_));
   // Removed and added again: SQLite writes no page for a row that is overwritten with the same values.
-  SHIPLOG_TRY(connection_.run("DELETE FROM bounds"));
+  SHIPLOG_TRY(connection_->execute("DELETE FROM bounds"));
   SHIPLOG_TRY(set_bounds(bounds));
-  const auto committed = commit_.step();
-  const bool written = committed.has_value() || connection_.last_code() == SQLITE_IOERR_FSYNC;
-  connection_.roll_back();
+  const auto committed = transaction.commit();
+  const bool written = committed.has_value() || connection_->last_code() == SQLITE_IOERR_FSYNC;
   if (!written) return committed.error();
   return ok();
 }
@@ -321,15 +342,10 @@ Result<void> FileWriter::check_in_place() {
 }
 
 Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) {
-  auto first = store_in_transaction(entries);
-  connection_.roll_back();
-  return first;
-}
-
-Result<int64_t> FileWriter::store_in_transaction(const std::vector<std::string_view>& entries) {
-  SHIPLOG_TRY(const Bounds bounds, begin());
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
+  SHIPLOG_TRY(const Bounds bounds, read_bounds(read_bounds_, path_));
   SHIPLOG_TRY(check_in_place());
-  SHIPLOG_TRY(newest_.step());
+  SHIPLOG_TRY(newest_.next());
   const int64_t newest = newest_.integer(0);
   newest_.reset();
   // Appending after a hole would hide it. Records before `oldest` are leftovers of a trim that was cut short.
@@ -342,23 +358,18 @@ Result<int64_t> FileWriter::store_in_transaction(const std::vector<std::string_v
   for (const std::string_view bytes : entries) {
     insert_.bind(1, offset);
     insert_.bind(2, int64_t{checksum(offset, bytes)});
-    insert_.bind(3, bytes);
-    SHIPLOG_TRY(insert_.step());
+    insert_.bind_blob(3, bytes);
+    SHIPLOG_TRY(insert_.run());
     ++offset;
   }
   SHIPLOG_TRY(set_bounds({bounds.oldest, offset}));
-  SHIPLOG_TRY(commit());
+  SHIPLOG_TRY(commit(transaction));
   return bounds.next;
 }
 
 Result<bool> FileWriter::trim_some(int64_t before) {
-  auto more = trim_in_transaction(before);
-  connection_.roll_back();
-  return more;
-}
-
-Result<bool> FileWriter::trim_in_transaction(int64_t before) {
-  SHIPLOG_TRY(Bounds bounds, begin());
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
+  SHIPLOG_TRY(Bounds bounds, read_bounds(read_bounds_, path_));
   // The bound moves in the first turn and the records go in this and further ones. Cut short in between, they are
   // leftovers that nobody reads and the next trim takes along.
   bounds.oldest = std::max(bounds.oldest, std::min(before, bounds.next));
@@ -367,13 +378,13 @@ Result<bool> FileWriter::trim_in_transaction(int64_t before) {
   bool more = true;
   while (more && std::chrono::steady_clock::now() < until) {
     delete_.bind(1, bounds.oldest);
-    SHIPLOG_TRY(more, delete_.step());
+    SHIPLOG_TRY(more, delete_.next());
     delete_.reset();
   }
-  SHIPLOG_TRY(commit());
+  SHIPLOG_TRY(commit(transaction));
   return more;
 }
 
-void FileWriter::committed() { connection_.committed(); }
+void FileWriter::committed() { connection_->committed(); }
 
 }  // namespace shiplog::embedded

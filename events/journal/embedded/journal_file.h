@@ -2,13 +2,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "events/journal/embedded/connection.h"
+#include <sys/types.h>
+
+#include "events/base/time.h"
 #include "events/journal/journal.h"
+#include "events/sqlite/connection.h"
 
 namespace shiplog::embedded {
 
@@ -39,29 +43,26 @@ class FileReader {
   Result<std::vector<JournalRecord>> read(int64_t position, size_t max_records);
 
  private:
-  FileReader(std::string path, Connection connection, Statement begin, Statement end, Statement bounds,
-             Statement records)
+  FileReader(std::string path, std::unique_ptr<sqlite::Connection> connection, sqlite::Statement bounds,
+             sqlite::Statement records)
       : path_(std::move(path)),
         connection_(std::move(connection)),
-        begin_(std::move(begin)),
-        end_(std::move(end)),
         bounds_(std::move(bounds)),
         records_(std::move(records)) {}
   Result<std::vector<JournalRecord>> read_in_transaction(int64_t position, size_t max_records);
   Error damaged(int64_t offset, const std::string& how) const;
 
   std::string path_;
-  Connection connection_;
-  Statement begin_;
-  Statement end_;
-  Statement bounds_;
-  Statement records_;
+  std::unique_ptr<sqlite::Connection> connection_;
+  sqlite::Statement bounds_;
+  sqlite::Statement records_;
 };
 
 /// Adds and forgets records. Threads: one at a time.
 class FileWriter {
  public:
-  /// `killed`: see Connection::kill_frozen_writers().
+  /// While the writer waits for another process to finish writing, and that process is stopped, it is killed
+  /// (FrozenWriter), and `killed` called.
   static Result<FileWriter> open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed);
 
   /// Stores all of them in one transaction, in order, on disk when this returns. The offset of the first; the others
@@ -77,25 +78,21 @@ class FileWriter {
   void committed();
 
  private:
-  FileWriter(std::string path, Connection connection, std::vector<Statement> statements);
-  Result<Bounds> begin();
+  FileWriter(std::string path, std::unique_ptr<sqlite::Connection> connection,
+             std::vector<sqlite::Statement> statements);
   Result<void> set_bounds(Bounds bounds);
-  Result<int64_t> store_in_transaction(const std::vector<std::string_view>& entries);
-  Result<bool> trim_in_transaction(int64_t before);
-  Result<void> commit();
+  Result<void> commit(sqlite::Transaction& transaction);
   Result<void> overwrite_failed_commit();
   Result<void> check_in_place();
 
   std::string path_;
   FileIdentity file_, wal_;  // which files were opened; none: not known yet
-  Connection connection_;
-  Statement begin_;
-  Statement commit_;
-  Statement read_bounds_;
-  Statement set_bounds_;
-  Statement newest_;
-  Statement insert_;
-  Statement delete_;
+  std::unique_ptr<sqlite::Connection> connection_;
+  sqlite::Statement read_bounds_;
+  sqlite::Statement set_bounds_;
+  sqlite::Statement newest_;
+  sqlite::Statement insert_;
+  sqlite::Statement delete_;
 };
 
 }  // namespace shiplog::embedded

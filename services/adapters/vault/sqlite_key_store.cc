@@ -4,7 +4,7 @@
 
 #include "events/base/hash.h"
 #include "events/base/system.h"
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
 #include "services/adapters/vault/key_store.h"
 
 namespace shiplog {
@@ -12,8 +12,14 @@ namespace {
 
 constexpr Millis kRememberDestroyed{60 * 60 * 1000};
 
+constexpr sqlite::Connection::Settings kSettings = {
+    .kind = "key store",
+    .when_damaged = "restore it from a backup",
+    .create = true,
+    .pragmas =
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;"};
+
 constexpr const char* kTables =
-    "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
     "CREATE TABLE IF NOT EXISTS key (id TEXT PRIMARY KEY, object TEXT NOT NULL, wrapped BLOB NOT NULL);"
     "CREATE INDEX IF NOT EXISTS key_object ON key (object);"
     "CREATE TABLE IF NOT EXISTS destroyed (hash TEXT PRIMARY KEY, at INTEGER NOT NULL);"
@@ -29,8 +35,8 @@ std::pair<uint64_t, uint64_t> identity_of(const std::string& path) {
   return {status.st_dev, status.st_ino};
 }
 
-Result<std::unique_ptr<store::Connection>> open_file(const std::string& path) {
-  SHIPLOG_TRY(auto file, store::Connection::open(path, store::Connection::Mode::kWrite));
+Result<std::unique_ptr<sqlite::Connection>> open_file(const std::string& path) {
+  SHIPLOG_TRY(auto file, sqlite::Connection::open(path, kSettings));
   ::chmod(path.c_str(), 0600);
   SHIPLOG_TRY(file->execute(kTables));
   return file;
@@ -38,7 +44,7 @@ Result<std::unique_ptr<store::Connection>> open_file(const std::string& path) {
 
 class FileKeyStore final : public SqliteKeyStore {
  public:
-  explicit FileKeyStore(std::unique_ptr<store::Connection> file)
+  explicit FileKeyStore(std::unique_ptr<sqlite::Connection> file)
       : path_{file->path()}, file_{std::move(file)}, identity_{identity_of(path_)} {}
 
   Result<std::optional<std::string>> find(std::string_view id) override {
@@ -147,7 +153,7 @@ class FileKeyStore final : public SqliteKeyStore {
 
   const std::string path_;
   std::mutex mutex_;
-  std::unique_ptr<store::Connection> file_;
+  std::unique_ptr<sqlite::Connection> file_;
   std::pair<uint64_t, uint64_t> identity_;
   int64_t version_ = -1;
 };

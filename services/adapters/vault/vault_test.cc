@@ -11,7 +11,7 @@
 
 #include "events/base/json.h"
 #include "events/base/test_directory.h"
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
 
 namespace shiplog {
 namespace {
@@ -189,7 +189,7 @@ TEST(LostKeys, KeysRemovedWhileItRunsAreNoticedAndPutBackFromMemory) {
     if (removed) {
       remove_keys(folder);
     } else {
-      auto file = store::Connection::open(folder.file("keys.db"), store::Connection::Mode::kWrite).value();
+      auto file = sqlite::Connection::open(folder.file("keys.db"), {}).value();
       ASSERT_TRUE(file->execute("DELETE FROM key").has_value());
     }
     vault->watch_keys(Millis{10}, [](const std::vector<ObjectKey>&) { ADD_FAILURE() << "nothing is lost"; });

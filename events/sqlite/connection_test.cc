@@ -1,4 +1,4 @@
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,16 @@
 
 #include <gtest/gtest.h>
 
-#include "projections/test_fleet.h"
+#include "events/base/test_directory.h"
+#include "tests/support/must.h"
 
-namespace shiplog::store {
+namespace shiplog::sqlite {
 namespace {
+
+Result<std::unique_ptr<Connection>> open_writer(const std::string& path) {
+  return Connection::open(
+      path, {.kind = "test", .create = true, .pragmas = "PRAGMA journal_mode = WAL", .move_wal_frames = 100});
+}
 
 int64_t count(Connection& connection) {
   auto row = must(connection.prepare("SELECT count(*) FROM t"));
@@ -21,10 +27,10 @@ int64_t count(Connection& connection) {
 
 class ConnectionTest : public testing::Test {
  protected:
-  ConnectionTest() : connection{must(Connection::open(folder.file("c.db"), Connection::Mode::kWrite))} {
+  ConnectionTest() : connection{must(open_writer(folder.file("c.db")))} {
     must(connection->execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"));
   }
-  TemporaryFolder folder;
+  TestDirectory folder;
   std::unique_ptr<Connection> connection;
 };
 
@@ -87,6 +93,38 @@ TEST_F(ConnectionTest, ErrorsNameTheFileAndSayWhatIsWrong) {
   must(insert.run(int64_t{2}));
 }
 
+TEST_F(ConnectionTest, RejectedStatementMeansDamageWhereStatementsAreFixed) {
+  auto other = must(Connection::open(connection->path(), {.kind = "journal", .fixed_statements = true}));
+  const auto wrong = other->prepare("SELECT absent FROM t");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(wrong.error().message.find("its tables are not those of a journal"), std::string::npos);
+}
+
+TEST_F(ConnectionTest, LockOfAnotherConnectionIsWaitedForAndThenAnError) {
+  auto other = must(Connection::open(connection->path(), {.busy_timeout = Millis{30}}));
+  int calls = 0;
+  other->on_busy([&](std::chrono::milliseconds) { ++calls; });
+  auto transaction = must(Transaction::begin(*connection));
+  const auto locked = Transaction::begin(*other);
+  ASSERT_FALSE(locked);
+  EXPECT_EQ(locked.error().code, ErrorCode::kUnavailable);
+  EXPECT_GT(calls, 0);
+  transaction.roll_back();
+  must(must(Transaction::begin(*other)).commit());
+}
+
+TEST_F(ConnectionTest, ReadTransactionSeesOneMoment) {
+  auto reader = must(Connection::open(connection->path(), {}));
+  {
+    const auto reading = must(Transaction::begin_reading(*reader));
+    EXPECT_EQ(count(*reader), 0);
+    must(connection->execute("INSERT INTO t (id) VALUES (1)"));
+    EXPECT_EQ(count(*reader), 0);
+  }
+  EXPECT_EQ(count(*reader), 1);
+}
+
 TEST_F(ConnectionTest, WalStaysShortThoughSomebodyAlwaysReads) {
   constexpr int64_t kLong = 1 << 20;
   constexpr int kRows = 150;
@@ -96,7 +134,7 @@ TEST_F(ConnectionTest, WalStaysShortThoughSomebodyAlwaysReads) {
   std::vector<std::thread> readers;
   for (int self = 0; self < 2; ++self) {
     readers.emplace_back([&, self] {
-      auto reader = must(Connection::open(connection->path(), Connection::Mode::kRead));
+      auto reader = must(Connection::open(connection->path(), {}));
       while (writing) {
         const int other = begun[1 - self];
         must(reader->execute("BEGIN"));
@@ -124,4 +162,4 @@ TEST_F(ConnectionTest, WalStaysShortThoughSomebodyAlwaysReads) {
 }
 
 }  // namespace
-}  // namespace shiplog::store
+}  // namespace shiplog::sqlite

@@ -1,8 +1,10 @@
-#include "projections/store/connection.h"
+#include "events/sqlite/connection.h"
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,63 +13,31 @@
 #include "events/base/check.h"
 #include "events/sqlite/wal_mover.h"
 
-namespace shiplog::store {
+namespace shiplog::sqlite {
 namespace {
 
-ErrorCode code_of(int sqlite_code) {
-  switch (sqlite_code & 0xff) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return ErrorCode::kCorrupt;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return ErrorCode::kUnavailable;
-    case SQLITE_IOERR:
-    case SQLITE_FULL:
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_NOLFS:
-      return ErrorCode::kIo;
-    default:
-      return ErrorCode::kInternal;
-  }
-}
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
-// How long a connection waits for another one's lock: only opening and recovery after a crash ever hold one for long.
-constexpr int kBusyTimeoutMs = 10'000;
 // How long the writer stands still for readers when the WAL is to start over.
-constexpr int kShortenTimeoutMs = 100;
-constexpr int kLongLogFrames = 1024;  // of 8 KiB
-
-// Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
-constexpr const char* kWriterPragmas =
-    "PRAGMA page_size = 8192;"
-    "PRAGMA journal_mode = WAL;"
-    // Commits do not wait for the disk, checkpoints do: after a power cut the file is whole, though perhaps some
-    // batches behind, and these are folded again from the journal. OFF could leave a damaged file that looks whole.
-    "PRAGMA synchronous = NORMAL;"
-    "PRAGMA wal_autocheckpoint = 0;"  // WalMover's
-    "PRAGMA journal_size_limit = 67108864;"
-    // Nearly all rows go to the ends of their tables: more than this only holds memory.
-    "PRAGMA cache_size = -16384;"
-    "PRAGMA temp_store = MEMORY;";
-constexpr const char* kReaderPragmas =
-    "PRAGMA query_only = ON;"
-    "PRAGMA cache_size = -4096;"
-    "PRAGMA temp_store = MEMORY;";
+constexpr milliseconds kShortenTimeout{100};
 
 }  // namespace
 
 struct Connection::Impl {
   std::string path;
+  Settings settings;
   sqlite3* database = nullptr;
   std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> idle;
   std::optional<WalMover> mover;  // the writer's
   int64_t wal_tried_at = 0;       // its size when it last could not be started over
+  int last_code = SQLITE_OK;      // of the last failure
+  milliseconds busy_timeout;
+  steady_clock::time_point busy_since;
+  std::function<void(milliseconds waited)> waiting;
 
-  Impl(std::string file, sqlite3* opened) : path{std::move(file)}, database{opened} {}
+  Impl(std::string file, const Settings& how)
+      : path{std::move(file)}, settings{how}, busy_timeout{how.busy_timeout.value} {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
@@ -78,12 +48,57 @@ struct Connection::Impl {
     sqlite3_close(database);
   }
 
-  Error error(int code) const {
-    const bool full = (code & 0xff) == SQLITE_FULL;
-    return {code_of(code), "projection " + path + ": " +
-                               (full ? "the disk is full: free some space, then start this process again; " : "") +
-                               sqlite3_errmsg(database) + " (SQLite error " +
-                               std::to_string(sqlite3_extended_errcode(database)) + ")"};
+  // SQLite's own handler soon sleeps 100 ms at a time, in which a busy neighbour commits some thirty times.
+  static int wait_while_busy(void* user, int count) {
+    auto& self = *static_cast<Impl*>(user);
+    const auto now = steady_clock::now();
+    if (count == 0) self.busy_since = now;
+    const auto waited = now - self.busy_since;
+    if (waited >= self.busy_timeout) return 0;
+    if (self.waiting) self.waiting(std::chrono::duration_cast<milliseconds>(waited));
+    std::this_thread::sleep_for(std::chrono::microseconds(count < 200 ? 200 : 1000));
+    return 1;
+  }
+
+  Error error() {
+    const int code = last_code = sqlite3_extended_errcode(database);
+    const std::string prefix = std::string{settings.kind} + " " + path + ": ";
+    std::string reason = std::string{sqlite3_errmsg(database)} + " (SQLite error " + std::to_string(code) + ")";
+    switch (code & 0xFF) {
+      case SQLITE_FULL:
+        return {ErrorCode::kIo, prefix + "the disk is full: " + settings.when_full + "; " + reason};
+      case SQLITE_CORRUPT:
+        return {ErrorCode::kCorrupt, prefix + "the file is damaged: " + reason};
+      case SQLITE_NOTADB:
+        return {ErrorCode::kCorrupt,
+                prefix + "this is not a SQLite file, or its first bytes are damaged: " + settings.when_damaged};
+      case SQLITE_BUSY:
+      case SQLITE_LOCKED:
+        return {ErrorCode::kUnavailable, prefix + "other processes kept it locked for " +
+                                             std::to_string(busy_timeout.count()) + " ms; try again"};
+      case SQLITE_NOMEM:
+        return {ErrorCode::kUnavailable, prefix + "there is not enough memory"};
+      case SQLITE_IOERR:
+      case SQLITE_CANTOPEN:
+      case SQLITE_READONLY:
+      case SQLITE_PERM:
+      case SQLITE_AUTH:
+      case SQLITE_NOLFS:
+        if (const int system = sqlite3_system_errno(database); system != 0) {
+          reason += std::string{": "} + std::strerror(system);
+        }
+        return {ErrorCode::kIo, prefix + "the operating system refused: " + reason};
+      case SQLITE_ERROR:
+      case SQLITE_SCHEMA:
+      case SQLITE_CONSTRAINT:
+      case SQLITE_MISMATCH:
+        if (!settings.fixed_statements) break;
+        return {ErrorCode::kCorrupt,
+                prefix + "its tables are not those of a " + settings.kind + ", so the file is damaged: " + reason};
+      default:
+        break;
+    }
+    return {ErrorCode::kInternal, prefix + reason};
   }
 };
 
@@ -92,8 +107,23 @@ struct Prepared {
   sqlite3_stmt* statement;
 };
 
+namespace {
+
+/// The error, before the reset forgets it.
+Error failed(const Prepared& prepared) {
+  Error error = prepared.owner->error();
+  sqlite3_reset(prepared.statement);
+  return error;
+}
+
+}  // namespace
+
 Statement::Statement(std::unique_ptr<Prepared> prepared) : prepared_{std::move(prepared)} {}
 Statement::Statement(Statement&& other) noexcept = default;
+Statement& Statement::operator=(Statement&& other) noexcept {
+  std::swap(prepared_, other.prepared_);
+  return *this;
+}
 Statement::~Statement() {
   if (!prepared_) return;
   sqlite3_reset(prepared_->statement);
@@ -131,20 +161,17 @@ void Statement::bind(const char* name, std::string_view text) {
 Result<void> Statement::run() {
   int code = SQLITE_ROW;
   while (code == SQLITE_ROW) code = sqlite3_step(prepared_->statement);
-  if (code != SQLITE_DONE) {
-    Error failed = prepared_->owner->error(code);
-    sqlite3_reset(prepared_->statement);
-    return failed;
-  }
-  sqlite3_reset(prepared_->statement);
+  if (code != SQLITE_DONE) return failed(*prepared_);
+  reset();
   return ok();
 }
 
 Result<bool> Statement::next() {
   const int code = sqlite3_step(prepared_->statement);
   if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  return prepared_->owner->error(code);
+  if (code != SQLITE_DONE) return failed(*prepared_);
+  reset();
+  return false;
 }
 
 void Statement::reset() { sqlite3_reset(prepared_->statement); }
@@ -165,23 +192,25 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(prepared_
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Connection::~Connection() = default;
 
-Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode) {
-  sqlite3* database = nullptr;
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const Settings& settings) {
   // A reader too needs to write: the shared memory file of the WAL, and recovery when it comes first after a crash.
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (mode == Mode::kWrite ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
-  std::unique_ptr<Connection> connection{new Connection{std::make_unique<Impl>(path, database)}};
-  if (code != SQLITE_OK) return connection->impl_->error(code);
-  sqlite3_busy_timeout(database, kBusyTimeoutMs);
-  SHIPLOG_TRY(connection->execute(mode == Mode::kWrite ? kWriterPragmas : kReaderPragmas));
-  if (mode == Mode::kWrite) connection->impl_->mover.emplace(database, path, kLongLogFrames);
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (settings.create ? SQLITE_OPEN_CREATE : 0);
+  std::unique_ptr<Connection> connection{new Connection{std::make_unique<Impl>(path, settings)}};
+  Impl& impl = *connection->impl_;
+  if (sqlite3_open_v2(path.c_str(), &impl.database, flags, nullptr) != SQLITE_OK) return impl.error();
+  sqlite3_busy_handler(impl.database, Impl::wait_while_busy, &impl);
+  sqlite3_wal_autocheckpoint(impl.database, 0);  // see committed()
+  SHIPLOG_TRY(connection->execute(settings.pragmas));
+  if (!settings.checkpoint_on_close) sqlite3_db_config(impl.database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (settings.move_wal_frames > 0) impl.mover.emplace(impl.database, path, settings.move_wal_frames);
   return connection;
 }
 
+void Connection::on_busy(std::function<void(milliseconds waited)> waiting) { impl_->waiting = std::move(waiting); }
+
 Result<void> Connection::execute(const std::string& sql) {
-  const int code = sqlite3_exec(impl_->database, sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return impl_->error(code);
+  if (sqlite3_exec(impl_->database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return impl_->error();
   return ok();
 }
 
@@ -199,14 +228,18 @@ Result<Statement> Connection::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v3(impl_->database, sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (code != SQLITE_OK) return impl_->error(code);
+  if (code != SQLITE_OK) return impl_->error();
   return Statement{std::make_unique<Prepared>(Prepared{impl_, statement})};
 }
 
 int64_t Connection::changed() const { return sqlite3_changes64(impl_->database); }
 
+int Connection::last_code() const { return impl_->last_code; }
+
+void Connection::committed() { impl_->mover->committed(); }
+
 void Connection::tend_wal(int64_t bytes) {
-  impl_->mover->committed();
+  committed();
   std::error_code none;
   const auto size = std::filesystem::file_size(impl_->path + "-wal", none);
   if (none || static_cast<int64_t>(size) < bytes) {
@@ -216,10 +249,10 @@ void Connection::tend_wal(int64_t bytes) {
   // A view that is held for long would otherwise make every batch wait.
   if (static_cast<int64_t>(size) < impl_->wal_tried_at + bytes / 4) return;
   impl_->wal_tried_at = static_cast<int64_t>(size);
-  sqlite3_busy_timeout(impl_->database, kShortenTimeoutMs);
+  const milliseconds timeout = std::exchange(impl_->busy_timeout, kShortenTimeout);
   // TRUNCATE, as the file's size is what tells whether it is needed. Failing is no error: the WAL is only long.
   sqlite3_wal_checkpoint_v2(impl_->database, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-  sqlite3_busy_timeout(impl_->database, kBusyTimeoutMs);
+  impl_->busy_timeout = timeout;
 }
 
 const std::string& Connection::path() const { return impl_->path; }
@@ -228,15 +261,23 @@ Result<Transaction> Transaction::begin(Connection& connection) {
   SHIPLOG_TRY(connection.repeat("BEGIN IMMEDIATE"));
   return Transaction{&connection};
 }
-Transaction::Transaction(Transaction&& other) noexcept : connection_{std::exchange(other.connection_, nullptr)} {}
-Transaction::~Transaction() {
-  // Some errors have rolled it back already; then this fails, and nothing is lost by it.
-  if (connection_ != nullptr) static_cast<void>(connection_->execute("ROLLBACK"));
+Result<Transaction> Transaction::begin_reading(Connection& connection) {
+  SHIPLOG_TRY(connection.repeat("BEGIN"));
+  return Transaction{&connection};
 }
+Transaction::Transaction(Transaction&& other) noexcept : connection_{std::exchange(other.connection_, nullptr)} {}
+Transaction::~Transaction() { roll_back(); }
 Result<void> Transaction::commit() {
   SHIPLOG_TRY(connection_->repeat("COMMIT"));
   connection_ = nullptr;
   return ok();
 }
+void Transaction::roll_back() {
+  Connection* connection = std::exchange(connection_, nullptr);
+  // Some errors have rolled it back already. When ROLLBACK fails, so it has.
+  if (connection != nullptr && sqlite3_get_autocommit(connection->impl_->database) == 0) {
+    static_cast<void>(connection->repeat("ROLLBACK"));
+  }
+}
 
-}  // namespace shiplog::store
+}  // namespace shiplog::sqlite

@@ -1,0 +1,48 @@
+#include "projections/store/open.h"
+
+#include "events/sqlite/connection.h"
+
+namespace shiplog::store {
+namespace {
+
+using Settings = sqlite::Connection::Settings;
+
+constexpr int kLongWalFrames = 1024;  // of 8 KiB
+
+constexpr Settings kProjection = {.kind = "projection",
+                                  .when_full = "free some space, then start this process again",
+                                  .when_damaged = "remove it, so that it is built again from the journal"};
+
+// Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
+constexpr const char* kWriterPragmas =
+    "PRAGMA page_size = 8192;"
+    "PRAGMA journal_mode = WAL;"
+    // Commits do not wait for the disk, checkpoints do: after a power cut the file is whole, though perhaps some
+    // batches behind, and these are folded again from the journal. OFF could leave a damaged file that looks whole.
+    "PRAGMA synchronous = NORMAL;"
+    "PRAGMA journal_size_limit = 67108864;"
+    // Nearly all rows go to the ends of their tables: more than this only holds memory.
+    "PRAGMA cache_size = -16384;"
+    "PRAGMA temp_store = MEMORY;";
+constexpr const char* kReaderPragmas =
+    "PRAGMA query_only = ON;"
+    "PRAGMA cache_size = -4096;"
+    "PRAGMA temp_store = MEMORY;";
+
+}  // namespace
+
+Result<std::unique_ptr<sqlite::Connection>> open_writer(const std::string& path) {
+  Settings settings = kProjection;
+  settings.create = true;
+  settings.pragmas = kWriterPragmas;
+  settings.move_wal_frames = kLongWalFrames;
+  return sqlite::Connection::open(path, settings);
+}
+
+Result<std::unique_ptr<sqlite::Connection>> open_reader(const std::string& path) {
+  Settings settings = kProjection;
+  settings.pragmas = kReaderPragmas;
+  return sqlite::Connection::open(path, settings);
+}
+
+}  // namespace shiplog::store
