@@ -7,6 +7,7 @@
 #define ZLIB_CONST  // it only reads its input
 #include <zlib.h>
 
+#include "events/base/ascii.h"
 #include "events/base/check.h"
 
 namespace shiplog {
@@ -27,8 +28,7 @@ bool is_refusal(std::string_view parameter) {
 
 bool is_gzip(std::string_view name) {
   constexpr std::string_view kGzip = "gzip";
-  return std::ranges::equal(name, kGzip,
-                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return std::ranges::equal(name, kGzip, [](char a, char b) { return lower_case(a) == b; });
 }
 
 }  // namespace

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
+
 namespace shiplog {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  const char l = lower(c);
+  const char l = lower_case(c);
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
@@ -37,7 +37,7 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
 void HttpHeaders::set(std::string name, std::string value) {
@@ -101,7 +101,7 @@ std::string percent_encode(std::string_view text, bool keep_slash) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    const char l = lower(c);
+    const char l = lower_case(c);
     const bool plain = (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
                        c == '~' || (keep_slash && c == '/');
     if (plain) {

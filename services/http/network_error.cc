@@ -2,6 +2,8 @@
 
 #include <boost/asio/error.hpp>
 
+#include "events/base/ascii.h"
+
 namespace shiplog::net {
 
 Error closed_by_peer() { return {ErrorCode::kUnavailable, "the connection was closed by the other side"}; }
@@ -10,9 +12,7 @@ Error network_error(const boost::system::error_code& code) {
   if (code == boost::asio::error::eof) return closed_by_peer();
   if (code == boost::asio::error::operation_aborted) return {ErrorCode::kUnavailable, "the connection was closed"};
   std::string message = code.message();
-  if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z') {
-    message[0] = static_cast<char>(message[0] - 'A' + 'a');
-  }
+  if (!message.empty()) message[0] = lower_case(message[0]);
   return {ErrorCode::kUnavailable, message};
 }
 

@@ -1,41 +1,20 @@
 #include "services/http/tls_context.h"
 
-#include <memory>
 #include <string_view>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
-#include <openssl/x509v3.h>
 
 #include "services/http/x509.h"
 
 namespace shiplog {
 namespace {
 
-using Bio = std::unique_ptr<BIO, decltype(&::BIO_free)>;
-using Certificate = std::unique_ptr<X509, decltype(&::X509_free)>;
-using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)>;
-
-Bio bio_of(const std::string& pem) {
-  return {::BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &::BIO_free};
-}
-
-/// OpenSSL would ask for the pass phrase on the terminal.
-int no_password(char*, int, int, void*) { return 0; }
-
-Certificate next_certificate(BIO* bio) {
-  Certificate certificate{::PEM_read_bio_X509(bio, nullptr, &no_password, nullptr), &::X509_free};
-  // OpenSSL reads the extensions at first use; better here than in the first handshakes of several threads.
-  if (certificate) ::X509_check_purpose(certificate.get(), -1, 0);
-  return certificate;
-}
-
 Result<net::TlsContext> new_context(const SSL_METHOD* method) {
   ::ERR_clear_error();
   net::TlsContext context{::SSL_CTX_new(method), &::SSL_CTX_free};
-  if (!context) return Error{ErrorCode::kInternal, "OpenSSL: " + openssl_errors()};
+  if (!context) return x509::error();
   ::SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                            SSL_OP_CIPHER_SERVER_PREFERENCE);
   // Buffers are given back for the sake of thousands of idle watches; what is left of a partial write may have moved.
@@ -47,44 +26,44 @@ Result<net::TlsContext> new_context(const SSL_METHOD* method) {
   ::SSL_CTX_set_num_tickets(context.get(), 0);
   if (SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
       ::SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
-    return Error{ErrorCode::kInternal, "OpenSSL: " + openssl_errors()};
+    return x509::error();
   }
   return context;
 }
 
 Result<void> use_key_pair(SSL_CTX* context, const std::string& certificate_pem, const std::string& key_pem) {
-  const Bio certificates = bio_of(certificate_pem);
-  const Certificate leaf = next_certificate(certificates.get());
-  if (!leaf) return Error{ErrorCode::kBadRequest, "the certificate is not PEM: " + openssl_errors()};
+  const x509::Bio certificates = x509::reader_of(certificate_pem);
+  const x509::Certificate leaf = x509::next_certificate(certificates.get());
+  if (!leaf) return Error{ErrorCode::kBadRequest, "the certificate is not PEM: " + x509::error_text()};
   if (::SSL_CTX_use_certificate(context, leaf.get()) != 1) {
-    return Error{ErrorCode::kBadRequest, "the certificate cannot be used: " + openssl_errors()};
+    return Error{ErrorCode::kBadRequest, "the certificate cannot be used: " + x509::error_text()};
   }
-  while (const Certificate link = next_certificate(certificates.get())) {
+  while (const x509::Certificate link = x509::next_certificate(certificates.get())) {
     SSL_CTX_add1_chain_cert(context, link.get());
   }
   ::ERR_clear_error();  // the chain's end shows as "no start line"
-  const PrivateKey key{::PEM_read_bio_PrivateKey(bio_of(key_pem).get(), nullptr, &no_password, nullptr),
-                       &::EVP_PKEY_free};
+  const x509::PrivateKey key{
+      ::PEM_read_bio_PrivateKey(x509::reader_of(key_pem).get(), nullptr, &x509::no_password, nullptr)};
   if (!key)
-    return Error{ErrorCode::kBadRequest, "the private key is not PEM or needs a pass phrase: " + openssl_errors()};
+    return Error{ErrorCode::kBadRequest, "the private key is not PEM or needs a pass phrase: " + x509::error_text()};
   if (::SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
-    return Error{ErrorCode::kBadRequest, "the private key does not belong to the certificate: " + openssl_errors()};
+    return Error{ErrorCode::kBadRequest, "the private key does not belong to the certificate: " + x509::error_text()};
   }
   return ok();
 }
 
 /// Trusts every certificate of `pem`; for a server also names them to clients, so that they know which to present.
 Result<void> trust(SSL_CTX* context, const std::string& pem, bool announce) {
-  const Bio bio = bio_of(pem);
+  const x509::Bio bio = x509::reader_of(pem);
   int count = 0;
   // What is listed is trusted, also an intermediate authority without its root: as Go's clients and servers do.
   ::X509_VERIFY_PARAM_set_flags(::SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
-  while (const Certificate authority = next_certificate(bio.get())) {
+  while (const x509::Certificate authority = x509::next_certificate(bio.get())) {
     ::X509_STORE_add_cert(::SSL_CTX_get_cert_store(context), authority.get());
     if (announce) ::SSL_CTX_add_client_CA(context, authority.get());
     ++count;
   }
-  if (count == 0) return Error{ErrorCode::kBadRequest, "the certificate authority is not PEM: " + openssl_errors()};
+  if (count == 0) return Error{ErrorCode::kBadRequest, "the certificate authority is not PEM: " + x509::error_text()};
   ::ERR_clear_error();
   return ok();
 }

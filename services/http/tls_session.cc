@@ -104,7 +104,7 @@ std::string names_of(const CertificateInfo& info) {
 
 /// Why a server's certificate failed verification.
 std::string certificate_problem(int code, X509* certificate, const std::string& name) {
-  const CertificateInfo info = certificate != nullptr ? certificate_info(certificate) : CertificateInfo{};
+  const CertificateInfo info = certificate != nullptr ? x509::info_of(certificate) : CertificateInfo{};
   switch (code) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:

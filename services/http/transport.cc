@@ -256,7 +256,7 @@ HttpPeer Transport::peer() const {
   if (certificate == nullptr) return peer;
   peer.stranger = ::SSL_get_verify_result(ssl) != X509_V_OK;
   if (peer.stranger) return peer;
-  CertificateInfo info = certificate_info(certificate);
+  CertificateInfo info = x509::info_of(certificate);
   peer.certified = true;
   peer.common_name = std::move(info.common_name);
   peer.organizations = std::move(info.organizations);

@@ -6,18 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include "events/base/base64.h"
 #include "events/base/freed.h"
 #include "events/base/hash.h"
 #include "events/base/json.h"
+#include "services/http/x509.h"
 
 namespace shiplog::api {
 namespace {
@@ -25,8 +24,6 @@ namespace {
 constexpr size_t kMostRemembered = 1024;
 constexpr size_t kHalf = 32;  // bytes of r and of s, and of each coordinate
 
-using Bio = std::unique_ptr<BIO, Freed<&::BIO_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<&::EVP_PKEY_free>>;
 using Digest = std::unique_ptr<EVP_MD_CTX, Freed<&::EVP_MD_CTX_free>>;
 using Signature = std::unique_ptr<ECDSA_SIG, Freed<&::ECDSA_SIG_free>>;
 using Number = std::unique_ptr<BIGNUM, Freed<&::BN_free>>;
@@ -63,7 +60,7 @@ std::string key_id(EVP_PKEY* key) {
 }  // namespace
 
 struct TokenSigner::Impl {
-  Key key;
+  x509::PrivateKey key;
   std::string id;
   std::string header;  // encoded: the same for every token
   std::mutex mutex;
@@ -74,10 +71,8 @@ TokenSigner::TokenSigner(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 TokenSigner::~TokenSigner() = default;
 
 Result<std::unique_ptr<TokenSigner>> TokenSigner::from_key(const std::string& key_pem) {
-  const Bio bio{::BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size()))};
   auto impl = std::make_unique<Impl>();
-  impl->key.reset(::PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-  ::ERR_clear_error();
+  impl->key = x509::read_private_key(key_pem);
   std::array<char, 64> curve = {};
   size_t length = 0;
   if (!impl->key || ::EVP_PKEY_get_base_id(impl->key.get()) != EVP_PKEY_EC ||
