@@ -6,6 +6,7 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "events/base/check.h"
 #include "events/base/json.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
@@ -59,7 +60,10 @@ class Reader {
                  *wrong_;
       }
     }
-    if (!wrong_) return entry;
+    if (!wrong_) {
+      SHIPLOG_CHECK(entry.events.size() == count, "an event that cannot be read is an error");
+      return entry;
+    }
     return Error{ErrorCode::kCorrupt,
                  (entry.id.empty() ? "entry without an id" : "entry " + to_string(entry.id)) + ": " + *wrong_};
   }

@@ -501,7 +501,9 @@ void put(const Entry& entry, pb::Entry* out) {
     added->set_revision(expect.revision.value);
   }
   for (const Event& event : entry.events) {
-    std::visit([to = out->add_events()](const auto& alternative) { put(alternative, to); }, event);
+    pb::Event* to = out->add_events();
+    std::visit([to](const auto& alternative) { put(alternative, to); }, event);
+    SHIPLOG_CHECK(to->kind_case() != pb::Event::KIND_NOT_SET, "every event is written as its own kind");
   }
   out->set_event_count(static_cast<uint32_t>(entry.events.size()));
 }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "events/base/api_version.h"
+#include "events/base/ascii.h"
 #include "events/base/check.h"
 #include "events/kinds/builtin_schema.h"
 #include "schemas/kinds/embedded.h"
@@ -35,12 +37,12 @@ Kind read_kind(std::string_view line) {
   const std::vector<std::string> words = split(line, " ");
   SHIPLOG_CHECK(words.size() >= 3, "served.txt: a kind has a group and version, a name and a plural");
   Kind kind;
-  const size_t slash = words[0].find('/');
-  if (slash != std::string::npos) kind.group = words[0].substr(0, slash);
-  kind.version = slash == std::string::npos ? words[0] : words[0].substr(slash + 1);
+  const auto [group, version] = split_api_version(words[0]);
+  kind.group = group;
+  kind.version = version;
   kind.kind = words[1];
   kind.plural = words[2];
-  for (const char c : kind.kind) kind.singular += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  kind.singular = lower_case(kind.kind);
   kind.list_kind = kind.kind + "List";
   kind.builtin = true;
   kind.namespaced = false;

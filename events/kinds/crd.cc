@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/ascii.h"
 #include "events/kinds/kinds.h"
 #include "events/kinds/pattern.h"
 #include "events/kinds/structural_schema.h"
@@ -71,7 +72,7 @@ class Reader {
     common_.plural = must_match(names["plural"], "spec.names.plural", kLabel, "a DNS label");
     common_.kind = must_match(names["kind"], "spec.names.kind", "^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$",
                               "a name of letters, digits and hyphens that begins with a letter");
-    for (const char c : common_.kind) common_.singular += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    common_.singular = lower_case(common_.kind);
     if (!names["singular"].as_string().empty()) {
       common_.singular = must_match(names["singular"], "spec.names.singular", kLabel, "a DNS label");
     }

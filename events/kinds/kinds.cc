@@ -4,6 +4,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "events/base/api_version.h"
 #include "events/base/check.h"
 #include "events/base/json.h"
 #include "events/kinds/builtin_kinds.h"
@@ -92,10 +93,8 @@ const Kind* Kinds::find(std::string_view group, std::string_view version, std::s
 }
 
 const Kind* Kinds::find_kind(std::string_view api_version, std::string_view kind) const {
-  const size_t slash = api_version.find('/');
-  const bool core = slash == std::string_view::npos;
-  const std::tuple wanted{core ? std::string_view{} : api_version.substr(0, slash),
-                          core ? api_version : api_version.substr(slash + 1), kind};
+  const auto [group, version] = split_api_version(api_version);
+  const std::tuple wanted{group, version, kind};
   const auto at = std::lower_bound(by_kind_.begin(), by_kind_.end(), wanted,
                                    [](const Kind* each, const auto& name) { return kind_name(*each) < name; });
   return at != by_kind_.end() && kind_name(**at) == wanted ? *at : nullptr;

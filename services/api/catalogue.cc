@@ -1,5 +1,6 @@
 #include "services/api/catalogue.h"
 
+#include "events/state/condition.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -44,10 +45,8 @@ void Catalogue::take(const Value& crd) {
     const std::lock_guard lock{mutex_};
     terminating_.insert(name);
   }
-  for (const Value& condition : crd["status"]["conditions"].items()) {
-    const bool refused = condition["type"].as_string() == "Established" && condition["status"].as_string() == "False";
-    if (refused) return publish(current()->without(name));  // CRD-3: its names are taken
-  }
+  const bool refused = condition_of(crd, "Established")["status"].as_string() == "False";
+  if (refused) return publish(current()->without(name));  // CRD-3: its names are taken
   auto kinds = current()->with(crd);
   if (kinds) return publish(std::move(kinds).value());
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/base64.h"
+#include "events/state/condition.h"
 #include "services/adapters/pki/certificate_request.h"
 #include "services/api/auth/gate.h"
 
@@ -23,10 +24,7 @@ bool may(const Server& server, const User& user, const std::string& verb, const 
   return false;
 }
 
-bool has_failed(const Value& request) {
-  return std::ranges::any_of(request["status"]["conditions"].items(),
-                             [](const Value& condition) { return condition["type"].as_string() == "Failed"; });
-}
+bool has_failed(const Value& request) { return !condition_of(request, "Failed").is_null(); }
 
 }  // namespace
 

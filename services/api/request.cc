@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/base/yaml.h"
@@ -32,14 +33,6 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-std::string lower(std::string_view text) {
-  std::string result{text};
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 Error invalid_field(const std::string& field, const std::string& reason, const std::string& message) {
   return Error{ErrorCode::kInvalid, field + ": " + message, {{field, reason, message}}};
 }
@@ -56,13 +49,13 @@ Clause parse_clause(std::string_view text) {
   for (const std::string_view raw : split(text, ';')) {
     const std::string_view part = trim(raw);
     if (first) {
-      clause.type = lower(part);
+      clause.type = lower_case(part);
       first = false;
       continue;
     }
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    const std::string key = lower(trim(part.substr(0, equals)));
+    const std::string key = lower_case(trim(part.substr(0, equals)));
     const std::string_view value = trim(part.substr(equals + 1));
     if (key == "as") clause.as = value;
     if (key == "g") clause.g = value;
@@ -234,7 +227,7 @@ bool wants_pretty(const HttpRequest& request) {
 
 bool flag(const HttpRequest& request, std::string_view key) {
   const std::string* value = request.query_value(key);
-  return value != nullptr && *value != "0" && lower(*value) != "false";
+  return value != nullptr && *value != "0" && lower_case(*value) != "false";
 }
 
 Result<std::optional<int64_t>> number(const HttpRequest& request, std::string_view key) {
@@ -360,6 +353,6 @@ Result<Value> read_body(const HttpRequest& request, const Kinds& kinds, const Ki
                                                      (kind.builtin ? ", " + std::string{kProtobuf} : "")};
 }
 
-std::string media_type(std::string_view header) { return lower(trim(header.substr(0, header.find(';')))); }
+std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
 
 }  // namespace shiplog::api

@@ -1,7 +1,6 @@
 #include "services/http/gzip.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #define ZLIB_CONST  // it only reads its input

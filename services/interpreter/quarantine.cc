@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/state/condition.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 
@@ -39,10 +40,8 @@ void set_condition(Value& customization, bool quarantined, const std::string& re
                                    {"observedGeneration", customization["metadata"]["generation"].as_int()}});
   condition.set("lastTransitionTime", same ? before["lastTransitionTime"] : Value{rfc3339(now)});
   Value& status_of = customization.edit("status");
-  if (!status_of["conditions"].is_array()) status_of.set("conditions", Value::array());
-  Value::Array& conditions = status_of.edit("conditions").edit_items();
-  std::erase_if(conditions, [](const Value& one) { return one["type"].as_string() == kQuarantined; });
-  conditions.push_back(std::move(condition));
+  remove_condition(status_of, kQuarantined);
+  status_of.edit("conditions").push_back(std::move(condition));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/base/api_version.h"
 #include "events/base/base64.h"
 #include "events/base/hash.h"
 #include "events/base/json.h"
@@ -14,23 +15,13 @@ namespace {
 constexpr const char* kContextVersion = "config.karmada.io/v1alpha1";
 constexpr const char* kContextKind = "ResourceInterpreterContext";
 
-struct GroupVersion {
-  std::string_view group, version;
-};
-
-GroupVersion split(std::string_view api_version) {
-  const size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) return {"", api_version};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
-
 bool holds(const Value& list, std::string_view wanted, bool or_star = true) {
   return std::ranges::any_of(
       list.items(), [&](const Value& one) { return one.as_string() == wanted || (or_star && one.as_string() == "*"); });
 }
 
 bool rule_matches(const Value& rule, std::string_view api_version, std::string_view kind) {
-  const auto [group, version] = split(api_version);
+  const auto [group, version] = split_api_version(api_version);
   return holds(rule["apiGroups"], group) && holds(rule["apiVersions"], version) && holds(rule["kinds"], kind);
 }
 
@@ -49,7 +40,7 @@ Question question_about(const Webhook& webhook, Operation operation, const Value
   question.operation = names_of(operation).name;
   question.asked = webhook.id;
   question.qualifier = extra.qualifier;
-  const auto [group, version] = split(object["apiVersion"].as_string());
+  const auto [group, version] = split_api_version(object["apiVersion"].as_string());
   const Value& metadata = object["metadata"];
   question.request = extra.fields;
   question.request.set("kind",

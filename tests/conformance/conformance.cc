@@ -5,6 +5,7 @@
 
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
+#include "events/state/condition.h"
 #include "tests/contract/raw_connection.h"
 
 namespace shiplog::e2e {
@@ -61,12 +62,7 @@ spec:
                 items: {type: object, properties: {type: {type: string}, status: {type: string}}}
 )";
 
-bool established(const Answer& definition) {
-  for (const Value& condition : definition.json["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == "Established") return condition["status"].as_string() == "True";
-  }
-  return false;
-}
+bool established(const Answer& definition) { return condition_holds(definition.json, "Established"); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "events/base/ascii.h"
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
@@ -309,8 +310,7 @@ TEST(Webhooks, SubresourcesAreAskedAboutInTheirOwnForm) {
         std::tuple{"serviceaccounts/sa/token", "*/*", "{}", "TokenRequest"}}) {
     const std::string hook = std::string{"/no-"} + kind;
     hooks().at(hook, [](const Value&) { return json(R"({"allowed":false,"status":{"message":"no"}})"); });
-    std::string name = std::string{"no-"} + kind;
-    for (char& each : name) each = static_cast<char>(each >= 'A' && each <= 'Z' ? each - 'A' + 'a' : each);
+    const std::string name = "no-" + lower_case(kind);
     const Configured refuses{false, name, hook, rule("", resource)};
     const Answer refused = api().post(core + path, json(body));
     EXPECT_EQ(refused.status, 400) << refused;

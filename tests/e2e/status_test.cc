@@ -1,9 +1,9 @@
 // Status on its way back, and kinds that nobody has compiled in: everything through kubectl, with three real members.
-#include <cctype>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "events/base/ascii.h"
 #include "tests/e2e/three_members.h"
 
 namespace shiplog::e2e {
@@ -14,8 +14,7 @@ class Status : public ThreeMembers {
   /// A definition on the control plane and, by a policy, in all members.
   void define(const std::string& group, const std::string& version, const std::string& kind,
               const std::string& plural) {
-    std::string singular = kind;
-    for (char& letter : singular) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    const std::string singular = lower_case(kind);
     const std::string name = plural + "." + group;
     apply("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + name +
           "}\nspec:\n  group: " + group + "\n  scope: Namespaced\n  names: {kind: " + kind + ", plural: " + plural +

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/state/condition.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -77,12 +78,9 @@ class ThreeMembers : public ::testing::Test {
   /// A condition of a Deployment's binding, as "status reason: message"; empty: there is none.
   std::string condition(const std::string& deployment, const std::string& type) {
     const Value binding = api_->get(kBindings + deployment + "-deployment").json;
-    for (const Value& one : binding["status"]["conditions"].items()) {
-      if (one["type"].as_string() == type) {
-        return one["status"].str() + " " + one["reason"].str() + ": " + one["message"].str();
-      }
-    }
-    return "";
+    const Value& found = condition_of(binding, type);
+    if (found.is_null()) return "";
+    return found["status"].str() + " " + found["reason"].str() + ": " + found["message"].str();
   }
 
   Fleet fleet_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 
@@ -199,8 +200,7 @@ Value binding(const Value& object, const std::vector<Target>& targets) {
   const std::string ns = object["metadata"]["namespace"].str();
   const std::string name = object["metadata"]["name"].str();
   const std::string kind = object["kind"].str();
-  std::string lower = kind;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(kind);
   const bool cluster_scoped = ns.empty();
   Value clusters = Value::array();
   for (const Target& target : targets) {

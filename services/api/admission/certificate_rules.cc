@@ -3,6 +3,7 @@
 #include <set>
 
 #include "events/base/base64.h"
+#include "events/state/condition.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
@@ -25,13 +26,6 @@ void fill_request(Value& object, const Write& write) {
   }
 }
 
-const Value* condition_of(const Value& request, std::string_view type) {
-  for (const Value& condition : request["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == type) return &condition;
-  }
-  return nullptr;
-}
-
 /// CSR-2: through /approval only conditions change; each gets its times.
 void fill_request_status(Value& object, const Write& write) {
   if (write.subresource == "approval") {
@@ -47,10 +41,10 @@ void fill_request_status(Value& object, const Write& write) {
     if (!condition.is_object()) continue;
     if (condition["lastUpdateTime"].is_empty()) condition.set("lastUpdateTime", now);
     if (!condition["lastTransitionTime"].is_empty()) continue;
-    const Value* before = condition_of(*write.old, condition["type"].as_string());
-    const bool same = before != nullptr && (*before)["status"] == condition["status"];
+    const Value& before = condition_of(*write.old, condition["type"].as_string());
+    const bool same = !before.is_null() && before["status"] == condition["status"];
     condition.set("lastTransitionTime",
-                  same && !(*before)["lastTransitionTime"].is_empty() ? (*before)["lastTransitionTime"] : Value{now});
+                  same && !before["lastTransitionTime"].is_empty() ? before["lastTransitionTime"] : Value{now});
   }
 }
 
@@ -75,15 +69,15 @@ void check_request_status(const Value& object, const Write& write, Causes& cause
     }
     if (!types.insert(type.str()).second) causes.duplicate(field + ".type", type);
     const bool decides = type.as_string() == "Approved" || type.as_string() == "Denied";
-    if (decides && write.subresource != "approval" && condition_of(old, type.as_string()) == nullptr) {
+    if (decides && write.subresource != "approval" && condition_of(old, type.as_string()).is_null()) {
       causes.forbidden("status.conditions", "updates may not add a condition of type \"" + type.str() + "\"");
     }
   }
-  if (condition_of(object, "Approved") != nullptr && condition_of(object, "Denied") != nullptr) {
+  if (!condition_of(object, "Approved").is_null() && !condition_of(object, "Denied").is_null()) {
     causes.invalid("status.conditions", Value{"Denied"}, "Approved and Denied conditions are mutually exclusive");
   }
   for (const char* type : {"Approved", "Denied", "Failed"}) {
-    if (condition_of(old, type) != nullptr && condition_of(object, type) == nullptr) {
+    if (!condition_of(old, type).is_null() && condition_of(object, type).is_null()) {
       causes.forbidden("status.conditions", "updates may not remove a condition of type \"" + std::string{type} + "\"");
     }
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/ascii.h"
+#include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
 
@@ -19,21 +21,9 @@ Value condition(const char* type, bool state, const std::string& reason, const s
 
 /// Puts the condition in the place of the one of its type; what has not changed keeps its time.
 void put_condition(Value& status, Value condition) {
-  Value::Array& conditions = status.edit("conditions").edit_items();
-  for (Value& each : conditions) {
-    if (each["type"] != condition["type"]) continue;
-    if (each["status"] == condition["status"]) condition.set("lastTransitionTime", each["lastTransitionTime"]);
-    each = std::move(condition);
-    return;
-  }
-  conditions.push_back(std::move(condition));
-}
-
-bool has_true(const Value& object, std::string_view type) {
-  const auto conditions = object["status"]["conditions"].items();
-  return std::any_of(conditions.begin(), conditions.end(), [&](const Value& each) {
-    return each["type"].as_string() == type && each["status"].as_string() == "True";
-  });
+  Value& present = edit_condition(status, condition["type"].as_string());
+  if (present["status"] == condition["status"]) condition.set("lastTransitionTime", present["lastTransitionTime"]);
+  present = std::move(condition);
 }
 
 bool is_protected(std::string_view group) {
@@ -77,16 +67,14 @@ void fill_definition(Value& object, const Write& write) {
   Value& names = object.edit("spec").edit("names");
   const std::string kind = names["kind"].str();
   if (names["singular"].is_empty()) {
-    std::string lower = kind;
-    for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    names.set("singular", lower);
+    names.set("singular", lower_case(kind));
   }
   if (names["listKind"].is_empty()) names.set("listKind", kind + "List");
 
   Value status = write.old == nullptr ? Value::object() : (*write.old)["status"];
   if (!status.is_object()) status = Value::object();
   const auto conflicts = conflicts_of(object, write.kinds);
-  const bool established = write.old != nullptr && has_true(*write.old, "Established");
+  const bool established = write.old != nullptr && condition_holds(*write.old, "Established");
   Value accepted = names;
   if (!established) {
     for (const Conflict& conflict : conflicts) accepted.erase(conflict.field);
@@ -121,7 +109,7 @@ void fill_definition(Value& object, const Write& write) {
 
 /// An established kind keeps its names: others that are taken are refused, so that it is never half accepted.
 void check_conflicts(const Value& object, const Write& write, Causes& causes) {
-  if (write.old == nullptr || !has_true(*write.old, "Established")) return;
+  if (write.old == nullptr || !condition_holds(*write.old, "Established")) return;
   for (const Conflict& conflict : conflicts_of(object, write.kinds)) {
     causes.invalid(std::string{"spec.names."} + conflict.field, conflict.name,
                    "is already in use by " + conflict.holder);
@@ -145,7 +133,7 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
   if (before["group"] != spec["group"]) causes.invalid("spec.group", spec["group"], "field is immutable");
   if (before["scope"] != spec["scope"]) causes.invalid("spec.scope", spec["scope"], "field is immutable");
   for (const char* name : {"plural", "kind"}) {
-    if (has_true(*write.old, "Established") && before["names"][name] != spec["names"][name]) {
+    if (condition_holds(*write.old, "Established") && before["names"][name] != spec["names"][name]) {
       causes.invalid(std::string{"spec.names."} + name, spec["names"][name], "field is immutable");
     }
   }

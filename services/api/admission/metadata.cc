@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/ascii.h"
 #include "events/base/utf8.h"
 #include "events/state/object.h"
 #include "services/api/admission/names.h"
@@ -21,17 +22,11 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   return subdomain_problem(name);
 }
 
-std::string lower(std::string_view text) {
-  std::string result{text};
-  for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return result;
-}
-
 void check_annotations(const Value& annotations, Causes& causes) {
   size_t size = 0;
   for (const auto& annotation : annotations.members()) {
     // Kubernetes compares keys of annotations in lower case: their prefix may be written in capitals.
-    if (const auto problem = qualified_name_problem(lower(annotation.key()))) {
+    if (const auto problem = qualified_name_problem(lower_case(annotation.key()))) {
       causes.invalid("metadata.annotations", Value{annotation.key()}, *problem);
     }
     size += annotation.key().size() + annotation.value.as_string().size();

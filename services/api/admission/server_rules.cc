@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "events/state/condition.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
@@ -119,10 +120,8 @@ void fill_api_service(Value& object, const Write& write) {
        {"message", local ? "Local APIServices are always available"
                          : "this server does not pass requests on to services: it serves what it has itself"}});
   if (write.old != nullptr) {
-    for (const Value& before : (*write.old)["status"]["conditions"].items()) {
-      if (before["type"] != available["type"] || before["status"] != available["status"]) continue;
-      available.set("lastTransitionTime", before["lastTransitionTime"]);
-    }
+    const Value& before = condition_of(*write.old, "Available");
+    if (before["status"] == available["status"]) available.set("lastTransitionTime", before["lastTransitionTime"]);
   }
   object.set("status", Value::object({{"conditions", Value::array({std::move(available)})}}));
 }

@@ -3,29 +3,22 @@
 #include <algorithm>
 #include <string>
 
+#include "events/base/ascii.h"
 #include "events/base/utf8.h"
 
 namespace shiplog::api {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 // `word` without a group; lower case.
 bool goes_by(const Kind& kind, std::string_view word) {
-  return word == kind.plural || word == kind.singular || word == lower(kind.kind) ||
+  return word == kind.plural || word == kind.singular || word == lower_case(kind.kind) ||
          std::ranges::find(kind.short_names, word) != kind.short_names.end();
 }
 
 }  // namespace
 
 Result<const Kind*> find_resource(const Kinds& kinds, std::string_view word) {
-  const std::string wanted = lower(word);
+  const std::string wanted = lower_case(word);
   const size_t dot = wanted.find('.');
   const std::string_view name = std::string_view{wanted}.substr(0, dot);
   const std::string_view group = dot == std::string::npos ? "" : std::string_view{wanted}.substr(dot + 1);

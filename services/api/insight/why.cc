@@ -4,12 +4,14 @@
 #include <map>
 #include <set>
 
+#include "events/base/api_version.h"
 #include "events/base/json.h"
 #include "events/dispatch.h"
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/state/binding.h"
 #include "events/state/claim.h"
+#include "events/state/condition.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
@@ -29,10 +31,6 @@ namespace {
 
 constexpr size_t kMostRemedies = 16;  // more are worked out when a cluster is asked for by name
 constexpr size_t kMostPastEvictions = 5;
-
-bool is_binding(std::string_view type) {
-  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
 
 class Answer {
  public:
@@ -113,9 +111,7 @@ class Answer {
     if (!template_.empty() || binding_.is_null()) return ok();
     const Value& resource = binding_["spec"]["resource"];
     template_ = {resource["kind"].str(), resource["namespace"].str(), resource["name"].str()};
-    const std::string version = resource["apiVersion"].str();
-    const size_t slash = version.find('/');
-    const std::string group = slash == std::string::npos ? "" : version.substr(0, slash);
+    const std::string_view group = split_api_version(resource["apiVersion"].as_string()).group;
     for (const auto& kind : kinds_.all()) {
       if (kind->group == group && kind->kind == template_.type) {
         template_.type = kind->type();

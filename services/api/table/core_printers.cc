@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/ascii.h"
+#include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
 
@@ -78,12 +80,9 @@ void print_ingress(const Value& ingress, UtcMillis now, Row& row) {
 }
 
 std::string node_status(const Value& node) {
-  std::string status = "Unknown";
-  for (const Value& condition : node["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == "Ready") {
-      status = condition["status"].as_string() == "True" ? "Ready" : "NotReady";
-    }
-  }
+  const Value& ready = condition_of(node, "Ready");
+  const std::string status =
+      ready.is_null() ? "Unknown" : (ready["status"].as_string() == "True" ? "Ready" : "NotReady");
   return node["spec"]["unschedulable"].as_bool() ? status + ",SchedulingDisabled" : status;
 }
 
@@ -119,9 +118,7 @@ void print_node(const Value& node, UtcMillis now, Row& row) {
 
 void print_event(const Value& event, UtcMillis now, Row& row) {
   const Value& involved = event["involvedObject"];
-  std::string object = involved["kind"].str();
-  for (char& c : object) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  object += "/" + involved["name"].str();
+  const std::string object = lower_case(involved["kind"].as_string()) + "/" + involved["name"].str();
   const Value& series = event["series"];
   const Value& first = event["firstTimestamp"].is_empty() ? event["eventTime"] : event["firstTimestamp"];
   const Value& last = !series.is_null()                    ? series["lastObservedTime"]
@@ -195,10 +192,8 @@ void print_claim(const Value& claim, UtcMillis now, Row& row) {
 
 void print_cluster(const Value& cluster, UtcMillis now, Row& row) {  // KIND-15
   const Value& spec = cluster["spec"];
-  std::string ready = "Unknown";
-  for (const Value& condition : cluster["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == "Ready") ready = condition["status"].str();
-  }
+  const Value& condition = condition_of(cluster, "Ready");
+  const std::string ready = condition.is_null() ? "Unknown" : condition["status"].str();
   row.cells = Value::array(
       {cluster["metadata"]["name"], cluster["status"]["kubernetesVersion"].str(), spec["syncMode"].str(), ready,
        age_of(cluster, now), or_none(joined(strings_of(spec["zones"]))), or_none(spec["region"].as_string()),

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
 
@@ -32,11 +33,8 @@ std::string termination_reason(const Value& terminated) {
 }
 
 bool has_condition(const Value& pod, std::string_view type, std::string_view status, std::string_view reason = "") {
-  const auto conditions = pod["status"]["conditions"].items();
-  return std::any_of(conditions.begin(), conditions.end(), [&](const Value& condition) {
-    return condition["type"].as_string() == type && condition["status"].as_string() == status &&
-           (reason.empty() || condition["reason"].as_string() == reason);
-  });
+  const Value& condition = condition_of(pod, type);
+  return condition["status"].as_string() == status && (reason.empty() || condition["reason"].as_string() == reason);
 }
 
 bool is_sidecar(const Value& pod, const Value& status) {

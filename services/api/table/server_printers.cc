@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
 
@@ -7,14 +8,6 @@
 
 namespace shiplog::api {
 namespace {
-
-/// nullptr: the object has no such condition.
-const Value* condition_of(const Value& object, std::string_view type) {
-  for (const Value& condition : object["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == type) return &condition;
-  }
-  return nullptr;
-}
 
 void print_storage_class(const Value& object, UtcMillis now, Row& row) {
   const bool preferred = annotation_of(object, "storageclass.kubernetes.io/is-default-class") == "true" ||
@@ -46,9 +39,9 @@ void print_attachment(const Value& attachment, UtcMillis now, Row& row) {
 void print_signing_request(const Value& request, UtcMillis now, Row& row) {
   const Value& spec = request["spec"];
   std::string condition = "Pending";
-  if (condition_of(request, "Approved") != nullptr) condition = "Approved";
-  if (condition_of(request, "Denied") != nullptr) condition = "Denied";
-  if (condition_of(request, "Failed") != nullptr) condition += ",Failed";
+  if (!condition_of(request, "Approved").is_null()) condition = "Approved";
+  if (!condition_of(request, "Denied").is_null()) condition = "Denied";
+  if (!condition_of(request, "Failed").is_null()) condition += ",Failed";
   if (!request["status"]["certificate"].is_empty()) condition += ",Issued";
   const Value& seconds = spec["expirationSeconds"];
   row.cells =
@@ -63,9 +56,9 @@ void print_webhooks(const Value& object, UtcMillis now, Row& row) {
 void print_api_service(const Value& object, UtcMillis now, Row& row) {
   const Value& service = object["spec"]["service"];
   std::string available = "Unknown";
-  if (const Value* condition = condition_of(object, "Available")) {
-    available = (*condition)["status"].str();
-    if (available != "True") available += " (" + (*condition)["reason"].str() + ")";
+  if (const Value& condition = condition_of(object, "Available"); !condition.is_null()) {
+    available = condition["status"].str();
+    if (available != "True") available += " (" + condition["reason"].str() + ")";
   }
   row.cells = Value::array({object["metadata"]["name"],
                             service.is_null() ? "Local" : service["namespace"].str() + "/" + service["name"].str(),
@@ -74,11 +67,11 @@ void print_api_service(const Value& object, UtcMillis now, Row& row) {
 
 void print_flow_schema(const Value& object, UtcMillis now, Row& row) {
   const Value& spec = object["spec"];
-  const Value* dangling = condition_of(object, "Dangling");
+  const Value& dangling = condition_of(object, "Dangling");
   row.cells =
       Value::array({object["metadata"]["name"], spec["priorityLevelConfiguration"]["name"].str(),
                     spec["matchingPrecedence"].as_int(), or_none(spec["distinguisherMethod"]["type"].as_string()),
-                    age_of(object, now), dangling == nullptr ? "?" : (*dangling)["status"].str()});
+                    age_of(object, now), dangling.is_null() ? "?" : dangling["status"].str()});
 }
 
 void print_priority_level(const Value& object, UtcMillis now, Row& row) {

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "events/base/api_version.h"
+#include "events/base/ascii.h"
+#include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
 
@@ -57,31 +60,18 @@ void print_controller_revision(const Value& object, UtcMillis now, Row& row) {
   std::string controller = "<none>";
   for (const Value& owner : object["metadata"]["ownerReferences"].items()) {
     if (!owner["controller"].as_bool()) continue;
-    std::string kind = owner["kind"].str();
-    std::ranges::transform(kind, kind.begin(), [](char letter) {
-      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    });
-    const std::string version = owner["apiVersion"].str();
-    const size_t slash = version.find('/');
-    const std::string group = slash == std::string::npos ? "" : "." + version.substr(0, slash);
-    controller = kind + group + "/" + owner["name"].str();
+    const std::string group{split_api_version(owner["apiVersion"].as_string()).group};
+    controller = lower_case(owner["kind"].as_string()) + (group.empty() ? "" : "." + group) + "/" + owner["name"].str();
   }
   row.cells = Value::array({object["metadata"]["name"], controller, object["revision"].as_int(), age_of(object, now)});
 }
 
-bool has_condition(const Value& object, const char* type) {
-  const auto conditions = object["status"]["conditions"].items();
-  return std::any_of(conditions.begin(), conditions.end(), [&](const Value& condition) {
-    return condition["type"].as_string() == type && condition["status"].as_string() == "True";
-  });
-}
-
 const char* job_status(const Value& job) {
-  if (has_condition(job, "Complete")) return "Complete";
-  if (has_condition(job, "Failed")) return "Failed";
+  if (condition_holds(job, "Complete")) return "Complete";
+  if (condition_holds(job, "Failed")) return "Failed";
   if (deleting(job)) return "Terminating";
-  if (has_condition(job, "Suspended")) return "Suspended";
-  if (has_condition(job, "FailureTarget")) return "FailureTarget";
+  if (condition_holds(job, "Suspended")) return "Suspended";
+  if (condition_holds(job, "FailureTarget")) return "FailureTarget";
   return "Running";
 }
 

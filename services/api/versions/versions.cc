@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/kinds/schema.h"
 
@@ -24,7 +25,7 @@ void move_field(Value& into, const char* name, const Value& from) {
 /// "Resource" is described in the field "resource".
 std::string field_of(const Value& metric) {
   std::string field = metric["type"].str();
-  if (!field.empty() && field[0] >= 'A' && field[0] <= 'Z') field[0] = static_cast<char>(field[0] - 'A' + 'a');
+  if (!field.empty()) field[0] = lower_case(field[0]);
   return field;
 }
 

@@ -1,5 +1,7 @@
 #include "services/interpreter/lua/pattern.h"
 
+#include "events/base/ascii.h"
+
 namespace shiplog::interpreter::lua {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 /// %a and its like. ASCII only, whatever the locale: the same on every machine.
 bool in_class(unsigned char c, char letter) {
   const auto code = static_cast<unsigned char>(letter);
-  const char kind = is_upper(code) ? static_cast<char>(code - 'A' + 'a') : letter;
+  const char kind = lower_case(letter);
   bool in = false;
   switch (kind) {
     case 'a':

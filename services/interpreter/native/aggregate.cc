@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "events/state/condition.h"
 #include "events/state/pod_template.h"
 #include "events/state/work.h"
 #include "services/interpreter/native/conditions.h"
@@ -109,10 +110,6 @@ Value of_load_balancer(const Value& items) {
   return Value::object({{"loadBalancer", balancer}});
 }
 
-bool holds_true(const Value& object, std::string_view condition) {
-  return condition_of(object, condition)["status"].as_string() == "True";
-}
-
 void add_condition(Value& status, const char* type, const char* reason, const std::string& message, UtcMillis now) {
   Value::Array& conditions = status.edit("conditions").edit_items();
   conditions.push_back(Value::object({{"type", type},
@@ -135,16 +132,16 @@ std::string of_times(const Value& items, const char* field, bool latest) {
 }
 
 Value of_job(const Value& object, const Value& items, UtcMillis now) {
-  if (holds_true(object, "Complete") || holds_true(object, "Failed")) return object["status"];
+  if (condition_holds(object, "Complete") || condition_holds(object, "Failed")) return object["status"];
   Value status = Value::object();  // made anew: nothing of the old one stays but when it began
   sum(status, items, {"active", "succeeded", "failed"});
   std::string failed;
   size_t complete = 0;
   size_t criteria_met = 0;
   for (const Value& item : items.items()) {
-    if (holds_true(item, "Failed")) failed += (failed.empty() ? "" : ",") + item["clusterName"].str();
-    complete += holds_true(item, "Complete") ? 1U : 0U;
-    criteria_met += holds_true(item, "SuccessCriteriaMet") ? 1U : 0U;
+    if (condition_holds(item, "Failed")) failed += (failed.empty() ? "" : ",") + item["clusterName"].str();
+    complete += condition_holds(item, "Complete") ? 1U : 0U;
+    criteria_met += condition_holds(item, "SuccessCriteriaMet") ? 1U : 0U;
   }
   if (!failed.empty()) {
     add_condition(status, "Failed", "JobFailed", "Job executed failed in member clusters " + failed, now);

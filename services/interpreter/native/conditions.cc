@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/state/condition.h"
 #include "events/state/work.h"
 
 namespace shiplog::interpreter::native {
@@ -30,14 +31,7 @@ void put(Value& status, const Value& before, const Condition& condition, bool ha
                              {"message", condition.message},
                              {"lastTransitionTime", same_status ? old["lastTransitionTime"].str() : rfc3339(now)}});
   if (has_update_time) put.set("lastUpdateTime", same ? old["lastUpdateTime"].str() : rfc3339(now));
-  Value::Array& conditions = status.edit("conditions").edit_items();
-  const auto at =
-      std::ranges::find_if(conditions, [&](const Value& one) { return one["type"].as_string() == condition.type; });
-  if (at == conditions.end()) {
-    conditions.push_back(std::move(put));
-  } else {
-    *at = std::move(put);
-  }
+  edit_condition(status, condition.type) = std::move(put);
 }
 
 void append_name(std::string& names, const Value& item) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "events/state/condition.h"
 #include "events/state/placement.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
@@ -229,14 +230,10 @@ Result<int32_t> unschedulable_replicas(const Member& member, const Value& refere
   int32_t count = 0;
   for (const Value& pod : member.pods) {
     if (!owned_by(pod, *set)) continue;
-    for (const Value& condition : pod["status"]["conditions"].items()) {
-      if (condition["type"].as_string() != "PodScheduled" || condition["status"].as_string() != "False" ||
-          condition["reason"].as_string() != "Unschedulable") {
-        continue;
-      }
-      const auto since = parse_rfc3339(condition["lastTransitionTime"].as_string());
-      if (since && now - since.value() > threshold) ++count;
-    }
+    const Value& scheduled = condition_of(pod, "PodScheduled");
+    if (scheduled["status"].as_string() != "False" || scheduled["reason"].as_string() != "Unschedulable") continue;
+    const auto since = parse_rfc3339(scheduled["lastTransitionTime"].as_string());
+    if (since && now - since.value() > threshold) ++count;
   }
   return count;
 }

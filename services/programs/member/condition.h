@@ -4,11 +4,9 @@
 
 #include "events/base/time.h"
 #include "events/base/value.h"
+#include "events/state/condition.h"
 
 namespace shiplog::member {
-
-/// The object's status.conditions entry of that type, or null.
-const Value& condition(const Value& object, std::string_view type);
 
 /// What a condition says.
 struct Says {

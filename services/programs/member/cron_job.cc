@@ -14,8 +14,6 @@ namespace {
 
 constexpr const char* kScheduledAt = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
-bool holds(const Value& job, std::string_view type) { return condition(job, type)["status"].as_string() == "True"; }
-
 std::string scheduled_at(const Owned& job) { return std::string{annotation_of(job.object->value, kScheduledAt)}; }
 
 Value job_for(const Value& cron, const ObjectKey& at, UtcMillis when) {
@@ -73,7 +71,10 @@ Result<std::optional<Decision>> decide_cron_job(const State& state, const Object
   Value& status = seen.edit("status");
   for (const Owned& job : controlled_by(state, cron, kJobs)) {
     const Value& value = job.object->value;
-    (holds(value, "Complete") ? succeeded : holds(value, "Failed") ? failed : active).push_back(job);
+    (condition_holds(value, "Complete") ? succeeded
+     : condition_holds(value, "Failed") ? failed
+                                        : active)
+        .push_back(job);
     const std::string_view done = value["status"]["completionTime"].as_string();
     if (done > status["lastSuccessfulTime"].as_string()) status.set("lastSuccessfulTime", done);
   }

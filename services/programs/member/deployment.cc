@@ -288,7 +288,7 @@ class Rollout {
 
   // Source: progress.go. "Progressing" is true while there is movement and after the rollout came to its end.
   void report_progress(Value& status, bool paused, bool created, const Counts& counts) {
-    const Value before = condition(deployment_, "Progressing");
+    const Value before = condition_of(deployment_, "Progressing");
     const std::string_view reason = before["reason"].as_string();
     if (paused) return say(status, "Progressing", {"Unknown", "DeploymentPaused", "Deployment is paused"});
     const std::string set =
@@ -313,9 +313,7 @@ class Rollout {
       const std::string message = set + " is progressing.";
       say(status, "Progressing", {"True", "ReplicaSetUpdated", message});
       // It is the movement that counts, not the words: the deadline starts anew.
-      for (Value& one : status.edit("conditions").edit_items()) {
-        if (one["type"].as_string() == "Progressing") one.set("lastUpdateTime", rfc3339(now_));
-      }
+      edit_condition(status, "Progressing").set("lastUpdateTime", rfc3339(now_));
       return;
     }
     if (look_again_deployment(state_, key_, now_).value == 0) {
@@ -324,15 +322,13 @@ class Rollout {
   }
 
   void say(Value& status, std::string_view type, const Says& says) {
-    const Value before = condition(Value::object({{"status", status}}), type);
+    const Value before = condition_of(Value::object({{"status", status}}), type);
     if (before["status"].as_string() == says.status && before["reason"].as_string() == says.reason &&
         before["message"].as_string() == says.message) {
       return;
     }
     set_condition(status, type, says, now_);
-    for (Value& one : status.edit("conditions").edit_items()) {
-      if (one["type"].as_string() == type) one.set("lastUpdateTime", rfc3339(now_));
-    }
+    edit_condition(status, type).set("lastUpdateTime", rfc3339(now_));
   }
 
   const State& state_;
@@ -359,7 +355,7 @@ Result<std::optional<Decision>> decide_deployment(const State& state, const Obje
 
 Millis look_again_deployment(const State& state, const ObjectKey& key, UtcMillis now) {
   const Value& deployment = state.value_of(key);
-  const Value& progress = condition(deployment, "Progressing");
+  const Value& progress = condition_of(deployment, "Progressing");
   const std::string_view reason = progress["reason"].as_string();
   if (reason != "NewReplicaSetCreated" && reason != "ReplicaSetUpdated") return Millis{0};
   const auto since = parse_rfc3339(progress["lastUpdateTime"].as_string());

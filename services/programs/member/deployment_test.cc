@@ -33,8 +33,8 @@ TEST(MemberDeployment, BecomesReadyThroughAReplicaSet) {
   const Value& deployment = member.find(kDeployments, "web");
   EXPECT_TRUE(rolled_out(deployment)) << to_pretty_json(deployment["status"]);
   EXPECT_FALSE(deployment["status"].contains("unavailableReplicas"));
-  EXPECT_EQ(condition(deployment, "Available")["reason"].as_string(), "MinimumReplicasAvailable");
-  EXPECT_EQ(condition(deployment, "Progressing")["reason"].as_string(), "NewReplicaSetAvailable");
+  EXPECT_EQ(condition_of(deployment, "Available")["reason"].as_string(), "MinimumReplicasAvailable");
+  EXPECT_EQ(condition_of(deployment, "Progressing")["reason"].as_string(), "NewReplicaSetAvailable");
   EXPECT_EQ(annotation_of(deployment, "deployment.kubernetes.io/revision"), "1");
   const auto sets = replica_sets(member);
   ASSERT_EQ(sets.size(), 1U);
@@ -55,7 +55,7 @@ TEST(MemberDeployment, IsNotReadyBeforeTheDelay) {
   member.put(kDeployments, workload("Deployment", "web", 2));
   member.stage.run(Millis{4000});
   EXPECT_EQ(member.ready(), 0U);
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Available")["reason"].as_string(),
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Available")["reason"].as_string(),
             "MinimumReplicasUnavailable");
   EXPECT_EQ(member.find(kDeployments, "web")["status"]["unavailableReplicas"].as_int(), 2);
   EXPECT_EQ(member.pods()[0]["status"]["containerStatuses"][0]["state"]["waiting"]["reason"].as_string(),
@@ -118,10 +118,10 @@ TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
 
   EXPECT_EQ(member.ready(), 3U);  // a quarter may be missing
   EXPECT_FALSE(rolled_out(member.find(kDeployments, "web")));
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Available")["status"].as_string(), "True");
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "ReplicaSetUpdated");
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Available")["status"].as_string(), "True");
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "ReplicaSetUpdated");
   member.stage.run(Millis{30'000});
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(),
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(),
             "ProgressDeadlineExceeded");
   member.expect_settled();
 
@@ -129,7 +129,8 @@ TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
   member.edit(kDeployments, "web", [](Value& edited) { set_image(edited, "nginx:1"); });
   member.stage.run(Millis{5000});
   EXPECT_TRUE(rolled_out(member.find(kDeployments, "web")));
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "NewReplicaSetAvailable");
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(),
+            "NewReplicaSetAvailable");
   EXPECT_EQ(annotation_of(member.find(kDeployments, "web"), "deployment.kubernetes.io/revision"), "3");
   EXPECT_EQ(replica_sets(member).size(), 2U);
   member.expect_settled();
@@ -164,12 +165,13 @@ TEST(MemberDeployment, WhilePausedOnlyItsSizeChanges) {
   member.stage.run(Millis{3000});
   EXPECT_EQ(replica_sets(member).size(), 1U);
   EXPECT_EQ(member.ready(), 4U);
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "DeploymentPaused");
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "DeploymentPaused");
 
   member.edit(kDeployments, "web", [](Value& web) { web.edit("spec").erase("paused"); });
   member.stage.run(Millis{5000});
   EXPECT_TRUE(rolled_out(member.find(kDeployments, "web")));
-  EXPECT_EQ(condition(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(), "NewReplicaSetAvailable");
+  EXPECT_EQ(condition_of(member.find(kDeployments, "web"), "Progressing")["reason"].as_string(),
+            "NewReplicaSetAvailable");
   member.expect_settled();
 }
 

@@ -17,8 +17,7 @@ namespace {
 
 constexpr const char* kIndex = "batch.kubernetes.io/job-completion-index";
 
-bool holds(const Value& job, std::string_view type) { return condition(job, type)["status"].as_string() == "True"; }
-bool finished(const Value& job) { return holds(job, "Complete") || holds(job, "Failed"); }
+bool finished(const Value& job) { return condition_holds(job, "Complete") || condition_holds(job, "Failed"); }
 
 int64_t index_of(const Value& pod) {
   const std::string_view text = annotation_of(pod, kIndex);
@@ -49,7 +48,7 @@ Millis until(const Value& since, const Value& seconds, UtcMillis now) {
 
 UtcMillis finish_time(const Value& job) {
   for (const char* type : {"Complete", "Failed"}) {
-    if (const auto at = parse_rfc3339(condition(job, type)["lastTransitionTime"].as_string())) return at.value();
+    if (const auto at = parse_rfc3339(condition_of(job, type)["lastTransitionTime"].as_string())) return at.value();
   }
   return {};
 }
@@ -110,7 +109,7 @@ class Run {
       set_condition(status, "Suspended", {"True", "JobSuspended", "Job suspended"}, now_);
       status.erase("startTime");
     } else {
-      if (!condition(job_, "Suspended").is_null()) {
+      if (!condition_of(job_, "Suspended").is_null()) {
         set_condition(status, "Suspended", {"False", "JobResumed", "Job resumed"}, now_);
       }
       if (status["startTime"].is_empty()) status.set("startTime", rfc3339(now_));

@@ -73,11 +73,11 @@ bool has_finished(const Value& pod) {
 
 bool is_active(const Value& pod) { return !deleting(pod) && !has_finished(pod); }
 
-bool is_ready(const Value& pod) { return is_active(pod) && condition(pod, "Ready")["status"].as_string() == "True"; }
+bool is_ready(const Value& pod) { return is_active(pod) && condition_holds(pod, "Ready"); }
 
 Millis until_available(const Value& pod, int64_t min_ready_seconds, UtcMillis now) {
   if (min_ready_seconds <= 0 || !is_ready(pod)) return Millis{0};
-  const auto since = parse_rfc3339(condition(pod, "Ready")["lastTransitionTime"].as_string());
+  const auto since = parse_rfc3339(condition_of(pod, "Ready")["lastTransitionTime"].as_string());
   if (!since) return Millis{0};
   return Millis{std::max<int64_t>(0, (since.value() + Millis{min_ready_seconds * 1000} - now).value)};
 }

@@ -122,7 +122,7 @@ void Usage::add(const Value& pod) {
   if (has_finished(pod)) return;
   if (node.empty()) {
     if (deleting(pod)) return;
-    const bool tried = condition(pod, "PodScheduled")["status"].as_string() == "False";
+    const bool tried = condition_of(pod, "PodScheduled")["status"].as_string() == "False";
     (tried ? waiting : fresh).insert(pod_key(pod));
     return;
   }

@@ -44,9 +44,9 @@ TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
   member.stage.run(Millis{2000});
   const Value pod = member.pods().at(0);
   EXPECT_EQ(pod["status"]["phase"].as_string(), "Pending");
-  EXPECT_EQ(condition(pod, "PodScheduled")["status"].as_string(), "False");
-  EXPECT_EQ(condition(pod, "PodScheduled")["reason"].as_string(), "Unschedulable");
-  EXPECT_EQ(condition(pod, "PodScheduled")["message"].as_string(), "0/3 nodes are available: 3 Insufficient cpu.");
+  EXPECT_EQ(condition_of(pod, "PodScheduled")["status"].as_string(), "False");
+  EXPECT_EQ(condition_of(pod, "PodScheduled")["reason"].as_string(), "Unschedulable");
+  EXPECT_EQ(condition_of(pod, "PodScheduled")["message"].as_string(), "0/3 nodes are available: 3 Insufficient cpu.");
   member.expect_settled();
 }
 
@@ -73,7 +73,8 @@ TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
   member.expect_within_capacity();
   const auto waiting = member.pods([](const Value& pod) { return pod["spec"]["nodeName"].is_empty(); });
   ASSERT_EQ(waiting.size(), 4U);
-  EXPECT_EQ(condition(waiting[0], "PodScheduled")["message"].as_string(), "0/2 nodes are available: 2 Too many pods.");
+  EXPECT_EQ(condition_of(waiting[0], "PodScheduled")["message"].as_string(),
+            "0/2 nodes are available: 2 Too many pods.");
 }
 
 TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
@@ -84,7 +85,7 @@ TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
   member.stage.put(node, cordoned);
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1));
   member.stage.run(Millis{2000});
-  EXPECT_EQ(condition(member.pods().at(0), "PodScheduled")["message"].as_string(),
+  EXPECT_EQ(condition_of(member.pods().at(0), "PodScheduled")["message"].as_string(),
             "0/1 nodes are available: 1 node(s) were unschedulable.");
   cordoned.edit("spec").erase("unschedulable");
   member.stage.put(node, cordoned);
@@ -130,8 +131,8 @@ TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
   const Value pod = member.pods().at(0);
   EXPECT_EQ(pod["status"]["phase"].as_string(), "Pending");
   EXPECT_EQ(pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"].as_string(), "ImagePullBackOff");
-  EXPECT_EQ(condition(pod, "Ready")["reason"].as_string(), "ContainersNotReady");
-  EXPECT_EQ(condition(pod, "Ready")["message"].as_string(), "containers with unready status: [main]");
+  EXPECT_EQ(condition_of(pod, "Ready")["reason"].as_string(), "ContainersNotReady");
+  EXPECT_EQ(condition_of(pod, "Ready")["message"].as_string(), "containers with unready status: [main]");
   EXPECT_FALSE(member.find(kReplicaSets, "web")["status"].contains("readyReplicas"));
   member.expect_settled();
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "events/base/ascii.h"
+
 namespace shiplog::member {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (c == separator) {
       parts.emplace_back();
     } else {
-      parts.back() += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      parts.back() += lower_case(c);
     }
   }
   return parts;

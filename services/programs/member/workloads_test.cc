@@ -103,8 +103,8 @@ TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
   }
   EXPECT_EQ(most, 2U);
   const Value& done = member.find(kJobs, "sum");
-  EXPECT_EQ(condition(done, "Complete")["status"].as_string(), "True");
-  EXPECT_EQ(condition(done, "Complete")["reason"].as_string(), "CompletionsReached");
+  EXPECT_EQ(condition_of(done, "Complete")["status"].as_string(), "True");
+  EXPECT_EQ(condition_of(done, "Complete")["reason"].as_string(), "CompletionsReached");
   EXPECT_EQ(done["status"]["succeeded"].as_int(), 5);
   EXPECT_FALSE(done["status"]["completionTime"].is_empty());
   EXPECT_FALSE(done["status"].contains("active"));
@@ -131,7 +131,7 @@ TEST(MemberJob, FailsWhenItsDeadlinePasses) {
   job.edit("spec").set("ttlSecondsAfterFinished", 20);
   member.put(kJobs, job);
   member.stage.run(Millis{12'000});
-  EXPECT_EQ(condition(member.find(kJobs, "sum"), "Failed")["reason"].as_string(), "DeadlineExceeded");
+  EXPECT_EQ(condition_of(member.find(kJobs, "sum"), "Failed")["reason"].as_string(), "DeadlineExceeded");
   EXPECT_TRUE(member.pods().empty());
   member.stage.run(Millis{22'000});
   EXPECT_TRUE(member.find(kJobs, "sum").is_null());
@@ -240,7 +240,7 @@ TEST(MemberInitialObjects, AreNamespacesAndReadyNodes) {
   EXPECT_FALSE(fold(state, entry).refusal);
   EXPECT_EQ(state.objects(type::kNamespace).size(), 4U);
   const Value& node = state.value_of({kNodes, "", "m1-node-2"});
-  EXPECT_EQ(condition(node, "Ready")["status"].as_string(), "True");
+  EXPECT_EQ(condition_of(node, "Ready")["status"].as_string(), "True");
   EXPECT_EQ(node["status"]["allocatable"]["memory"].as_string(), "4Gi");
   EXPECT_EQ(node["status"]["allocatable"]["pods"].as_string(), "110");
 }

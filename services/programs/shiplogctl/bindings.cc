@@ -71,14 +71,6 @@ bool is_workload(const Value& binding) {
          spec["replicas"].as_int() > 0 || spec["components"].size() > 0 || spec["replicaRequirements"].is_object();
 }
 
-const Value& condition_of(const Value& object, std::string_view type) {
-  static const Value kNone;
-  const auto conditions = object["status"]["conditions"].items();
-  const auto found =
-      std::ranges::find_if(conditions, [&](const Value& condition) { return condition["type"].as_string() == type; });
-  return found == conditions.end() ? kNone : *found;
-}
-
 std::string since(const Value& time, UtcMillis now) {
   if (!time.is_string()) return "";
   const auto at = parse_rfc3339(time.str());

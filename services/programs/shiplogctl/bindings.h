@@ -29,9 +29,6 @@ std::vector<Target> targets_of(const Value& binding);
 /// The bound object runs pods: a workload kind of Kubernetes, or one for which replicas or components are counted.
 bool is_workload(const Value& binding);
 
-/// One condition of status.conditions; null: it has none of this type.
-const Value& condition_of(const Value& object, std::string_view type);
-
 /// "5m" since an RFC 3339 time; empty without one.
 std::string since(const Value& time, UtcMillis now);
 

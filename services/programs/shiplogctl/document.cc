@@ -3,6 +3,8 @@
 #include <ostream>
 #include <set>
 
+#include "events/base/api_version.h"
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 
@@ -21,11 +23,8 @@ bool print_document(const Value& document, const std::string& output, std::ostre
 }
 
 std::string resource_name(const std::string& api_version, const std::string& kind, const std::string& name) {
-  std::string type = kind;
-  for (char& c : type) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const size_t slash = api_version.find('/');
-  if (slash != std::string::npos) type += "." + api_version.substr(0, slash);
-  return type + "/" + name;
+  const std::string group{split_api_version(api_version).group};
+  return lower_case(kind) + (group.empty() ? "" : "." + group) + "/" + name;
 }
 
 void print_names(const Value& items, std::ostream& out) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "events/base/base64.h"
+#include "events/state/condition.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -16,16 +17,8 @@ constexpr size_t kLongestName = 48;
 constexpr auto kPoll = std::chrono::milliseconds{250};
 constexpr auto kReport = std::chrono::seconds{5};
 
-const Value& ready_condition(const Value& cluster) {
-  static const Value kNone;
-  for (const Value& condition : cluster["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == "Ready") return condition;
-  }
-  return kNone;
-}
-
 std::string why_not_ready(const Value& cluster) {
-  const Value& condition = ready_condition(cluster);
+  const Value& condition = condition_of(cluster, "Ready");
   if (condition.is_null()) return "it has not been probed yet: is a shiplogd with the role collector running?";
   return condition["reason"].str() + ": " + condition["message"].str();
 }
@@ -125,7 +118,7 @@ Result<void> wait_until_ready(Connection& plane, const std::string& name, int64_
   auto report_at = Steady::now() + kReport;
   while (true) {
     SHIPLOG_TRY(const Value cluster, plane.get(std::string{kClusters} + "/" + name));
-    if (ready_condition(cluster)["status"].as_string() == "True") return ok();
+    if (condition_holds(cluster, "Ready")) return ok();
     const auto now = Steady::now();
     if (now >= deadline) {
       return Error{ErrorCode::kTimeout,

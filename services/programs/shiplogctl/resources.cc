@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
+
 namespace shiplog::ctl {
 namespace {
 
@@ -9,16 +11,11 @@ constexpr const char* kAggregated = "application/json;g=apidiscovery.k8s.io;v=v2
 constexpr const char* kMetadataOnly = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 constexpr const char* kMostNames = "500";
 
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 bool is_called(const Resource& resource, const std::string& word) {
   const size_t dot = word.find('.');
   const std::string name = word.substr(0, dot);
   if (dot != std::string::npos && resource.group != word.substr(dot + 1)) return false;
-  return resource.plural == name || resource.singular == name || lower(resource.kind) == name ||
+  return resource.plural == name || resource.singular == name || lower_case(resource.kind) == name ||
          std::ranges::find(resource.short_names, name) != resource.short_names.end();
 }
 
@@ -49,7 +46,7 @@ Result<std::vector<Resource>> read_resources(Connection& plane) {
 
 Result<std::vector<std::string>> read_names(Connection& plane, const std::string& kind, const std::string& ns) {
   SHIPLOG_TRY(const auto resources, read_resources(plane));
-  const std::string word = lower(kind);
+  const std::string word = lower_case(kind);
   const auto resource = std::ranges::find_if(resources, [&](const Resource& one) { return is_called(one, word); });
   if (resource == resources.end()) return Error{ErrorCode::kNotFound, "there is no resource \"" + kind + "\""};
   const std::string path = (resource->group.empty() ? "/api/" : "/apis/" + resource->group + "/") + resource->version +

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "events/base/ascii.h"
+#include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/document.h"
 #include "services/programs/shiplogctl/table.h"
@@ -29,11 +31,6 @@ constexpr std::array<WorkloadKind, 5> kWorkloads = {{{"apps/v1", "Deployment", "
                                                      {"apps/v1", "DaemonSet", "/apis/apps/v1", "daemonsets"},
                                                      {"batch/v1", "Job", "/apis/batch/v1", "jobs"},
                                                      {"batch/v1", "CronJob", "/apis/batch/v1", "cronjobs"}}};
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 class Search {
  public:
@@ -85,7 +82,7 @@ class Search {
                 .ns = resource["namespace"].str(),
                 .name = resource["name"].str(),
                 .reason = std::move(reason)};
-    one.next = "why " + lower(one.kind) + "/" + one.name + (one.ns.empty() ? "" : " -n " + one.ns);
+    one.next = "why " + lower_case(one.kind) + "/" + one.name + (one.ns.empty() ? "" : " -n " + one.ns);
     return one;
   }
 
@@ -155,7 +152,7 @@ class Search {
                   .name = std::get<2>(key),
                   .reason = "no policy selects it: it runs nowhere",
                   .time = metadata["creationTimestamp"]};
-      one.next = "why " + lower(one.kind) + "/" + one.name + " -n " + one.ns;
+      one.next = "why " + lower_case(one.kind) + "/" + one.name + " -n " + one.ns;
       found_.push_back(std::move(one));
     }
   }
@@ -281,7 +278,7 @@ Result<void> status(Connection& plane, const StatusOptions& asked, const std::st
   }
   Table table{{"STATE", "OBJECT", "CLUSTER", "SINCE", "REASON", "NEXT"}};
   for (const Finding& one : findings) {
-    const std::string object = lower(one.kind) + "/" + (one.ns.empty() ? "" : one.ns + "/") + one.name;
+    const std::string object = lower_case(one.kind) + "/" + (one.ns.empty() ? "" : one.ns + "/") + one.name;
     table.add({one.state, object, one.cluster, since(one.time, now), cut(one.reason, kLongestReason),
                (one.next.starts_with("why ") ? program + " " : "") + one.next});
   }

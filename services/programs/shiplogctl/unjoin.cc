@@ -3,6 +3,7 @@
 #include <ostream>
 #include <thread>
 
+#include "events/state/condition.h"
 #include "services/programs/shiplogctl/join.h"
 
 namespace shiplog::ctl {
@@ -98,9 +99,9 @@ std::string bindings_on(const Value& bindings, const std::string& cluster) {
     if (++found > kMostNamed) continue;
     const std::string ns = binding["metadata"]["namespace"].str();
     words += (found == 1 ? "" : "; ") + (ns.empty() ? "" : ns + "/") + binding["metadata"]["name"].str();
-    for (const Value& condition : binding["status"]["conditions"].items()) {
-      if (condition["type"].as_string() != "Scheduled" || condition["status"].as_string() == "True") continue;
-      words += " (" + condition["reason"].str() + ": " + condition["message"].str() + ")";
+    const Value& scheduled = condition_of(binding, "Scheduled");
+    if (!scheduled.is_null() && scheduled["status"].as_string() != "True") {
+      words += " (" + scheduled["reason"].str() + ": " + scheduled["message"].str() + ")";
     }
   }
   if (found == 0) return "";

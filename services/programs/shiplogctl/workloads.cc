@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/document.h"

@@ -36,7 +36,7 @@ class BinderRole final : public Role {
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
-    if (binder::is_binding(change.object.type)) return on_binding(state, change, wake);
+    if (is_binding(change.object.type)) return on_binding(state, change, wake);
     // Components may be told, or no more; other namespaces and kinds are left out.
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
       return on_start(state, wake);

@@ -89,8 +89,4 @@ bool is_policy(std::string_view type) {
   return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
 }
 
-bool is_binding(std::string_view type) {
-  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
-
 }  // namespace shiplog::binder

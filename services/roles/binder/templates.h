@@ -25,6 +25,5 @@ std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy);
 std::optional<ObjectKey> template_key(const State& state, const Value& binding);
 
 bool is_policy(std::string_view type);
-bool is_binding(std::string_view type);
 
 }  // namespace shiplog::binder

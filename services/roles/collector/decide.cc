@@ -8,6 +8,7 @@
 #include "events/state/answers.h"
 #include "events/state/binding.h"
 #include "events/state/bound_template.h"
+#include "events/state/condition.h"
 #include "events/state/work.h"
 #include "services/interpreter/interpreter.h"
 #include "services/roles/collector/manifest_status.h"
@@ -87,7 +88,7 @@ std::set<std::string> wanted_clusters(const Value& spec) {
 
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || (key.type != type::kResourceBinding && key.type != type::kClusterResourceBinding)) {
+  if (object == nullptr || !is_binding(key.type)) {
     return std::optional<Decision>{};
   }
   const Binding binding = binding_from(key, object->value);

@@ -1,17 +1,17 @@
 #include "services/roles/collector/manifest_status.h"
 
+#include "events/base/api_version.h"
+
 namespace shiplog::collector {
 
 Value manifest_status(int64_t ordinal, const Value& manifest, const Value& status, const std::string& health) {
-  const std::string api_version = manifest["apiVersion"].str();
-  const size_t slash = api_version.find('/');
-  Value identifier =
-      Value::object({{"ordinal", ordinal},
-                     {"version", slash == std::string::npos ? api_version : api_version.substr(slash + 1)},
-                     {"kind", manifest["kind"]},
-                     {"resource", ""},
-                     {"name", manifest["metadata"]["name"]}});
-  if (slash != std::string::npos) identifier.set("group", api_version.substr(0, slash));
+  const auto [group, version] = split_api_version(manifest["apiVersion"].as_string());
+  Value identifier = Value::object({{"ordinal", ordinal},
+                                    {"version", version},
+                                    {"kind", manifest["kind"]},
+                                    {"resource", ""},
+                                    {"name", manifest["metadata"]["name"]}});
+  if (!group.empty()) identifier.set("group", group);
   if (!manifest["metadata"]["namespace"].is_empty()) identifier.set("namespace", manifest["metadata"]["namespace"]);
   Value entry = Value::object({{"identifier", identifier}, {"health", health}});
   if (!status.is_null()) entry.set("status", status);

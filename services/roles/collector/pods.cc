@@ -4,6 +4,7 @@
 #include <array>
 
 #include "events/base/utf8.h"
+#include "events/state/condition.h"
 #include "events/state/work.h"
 #include "services/roles/collector/manifest_status.h"
 
@@ -83,14 +84,15 @@ Value with_problem(const Value& work, const PodProblem& problem, UtcMillis now) 
   if (before["reason"].as_string() == problem.reason) return work;
   const std::string since = before.is_null() ? rfc3339(now) : before["lastTransitionTime"].str();
   Value told = work;
-  Value::Array& conditions = told.edit("status").edit("conditions").edit_items();
-  std::erase_if(conditions, [](const Value& one) { return one["type"].as_string() == kPodsReadyCondition; });
+  Value& status = told.edit("status");
+  remove_condition(status, kPodsReadyCondition);
   if (!problem.reason.empty()) {
-    conditions.push_back(Value::object({{"type", kPodsReadyCondition},
-                                        {"status", "False"},
-                                        {"reason", problem.reason},
-                                        {"message", problem.message},
-                                        {"lastTransitionTime", since}}));
+    status.edit("conditions")
+        .push_back(Value::object({{"type", kPodsReadyCondition},
+                                  {"status", "False"},
+                                  {"reason", problem.reason},
+                                  {"message", problem.message},
+                                  {"lastTransitionTime", since}}));
   }
   return told;
 }

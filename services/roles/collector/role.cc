@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "events/state/condition.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
@@ -16,10 +17,6 @@
 
 namespace shiplog {
 namespace {
-
-bool is_binding(const ObjectKey& key) {
-  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
-}
 
 class CollectorRole final : public Role {
  public:
@@ -42,7 +39,7 @@ class CollectorRole final : public Role {
         watches_.look_again(key, change.after);
         if (change.before["status"] != change.after["status"]) collector::PodProblems::want(key, change.after, wake);
       }
-    } else if (is_binding(key)) {
+    } else if (is_binding(key.type)) {
       if (change.before["spec"] != change.after["spec"]) {
         watches_.follow_evictions(state, key, change.latest(), change.removed());
       }
@@ -168,7 +165,7 @@ class CollectorRole final : public Role {
       const auto id = label_of(work, label);
       if (id.empty()) continue;
       for (const ObjectKey& key : state.labelled(label, id)) {
-        if (is_binding(key)) wake.push_back(key);
+        if (is_binding(key.type)) wake.push_back(key);
       }
     }
   }

@@ -4,9 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "events/base/api_version.h"
 #include "events/base/json.h"
 #include "events/dispatch.h"
 #include "events/fold/staged.h"
+#include "events/state/condition.h"
 #include "events/state/drift.h"
 #include "events/state/sealed.h"
 #include "events/state/served.h"
@@ -43,10 +45,9 @@ std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
     if (enabled["groupVersion"].as_string() != api_version) continue;
     for (const Value& resource : enabled["resources"].items()) {
       if (resource["kind"] != manifest["kind"] || resource["name"].is_empty()) continue;
-      const size_t slash = api_version.find('/');
-      const bool core = slash == std::string::npos;
-      return Served{core ? "" : api_version.substr(0, slash), core ? api_version : api_version.substr(slash + 1),
-                    resource["name"].str(), !manifest["metadata"]["namespace"].is_empty()};
+      const auto [group, version] = split_api_version(api_version);
+      return Served{std::string{group}, std::string{version}, resource["name"].str(),
+                    !manifest["metadata"]["namespace"].is_empty()};
     }
   }
   return std::nullopt;
@@ -307,9 +308,9 @@ class Step : public std::enable_shared_from_this<Step> {
   /// E-3. A Work begins with the condition (decide.cc); here it flips.
   void note_dispatching(bool suspended) {
     Value noted = work_;
-    Value::Array& conditions = noted.edit("status").edit("conditions").edit_items();
-    std::erase_if(conditions, [](const Value& one) { return one["type"].as_string() == "Dispatching"; });
-    conditions.push_back(dispatching_condition(suspended, task_->now()));
+    Value& status = noted.edit("status");
+    remove_condition(status, "Dispatching");
+    status.edit("conditions").push_back(dispatching_condition(suspended, task_->now()));
     Decision seen{{StatusUpdated{key_, std::move(noted)}}, {{key_, revision_}}};
     task_->append_observation(std::move(seen), [task = task_](Result<Revision> appended) {
       appended ? task->done(Millis{1}) : task->retry(appended.error());

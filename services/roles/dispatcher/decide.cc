@@ -278,7 +278,7 @@ bool synced_namespace(const FleetOptions& options, const Value& ns) { return not
 Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return std::optional<Decision>{};
-  if (key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding) {
+  if (is_binding(key.type)) {
     return decide_binding(state, key, *object, now);
   }
   if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object, now);

@@ -1,5 +1,6 @@
 #include "services/roles/dispatcher/role.h"
 
+#include "events/state/condition.h"
 #include "events/state/drift.h"
 #include "events/state/policy_author.h"
 #include "events/state/work.h"
@@ -12,10 +13,6 @@ namespace shiplog {
 namespace {
 
 using dispatcher::wants_dispatch;
-
-bool is_binding(const ObjectKey& key) {
-  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
-}
 
 void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>& wake) {
   for (const auto& [name, object] : state.objects(type)) wake.push_back({std::string{type}, name.ns, name.name});
@@ -31,7 +28,7 @@ class DispatcherRole final : public Role {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     const ObjectKey& key = change.object;
     if (key.type == type::kWork) return on_work(state, change, wake);
-    if (is_binding(key)) {
+    if (is_binding(key.type)) {
       // B-1: a change of the status alone does not count.
       const auto generation = [](const Value& object) { return object["metadata"]["generation"].as_int(); };
       if (!change.removed() &&
@@ -112,7 +109,7 @@ class DispatcherRole final : public Role {
         const auto id = label_of(change.latest(), label);
         if (id.empty() || change.created()) continue;
         for (const ObjectKey& key : state.labelled(label, id)) {
-          if (is_binding(key)) wake.push_back(key);
+          if (is_binding(key.type)) wake.push_back(key);
         }
       }
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/base/api_version.h"
 #include "events/state/protection.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
@@ -19,9 +20,7 @@ struct Found {
 /// The kind of a binding's template, in whichever version it is defined now. A binding is made of an object that was
 /// here: when nobody defines its kind any more, the object has gone with the definition.
 Found owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
-  const std::string_view version = reference["apiVersion"].as_string();
-  const size_t slash = version.find('/');
-  const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
+  const std::string_view group = split_api_version(reference["apiVersion"].as_string()).group;
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];
     if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
@@ -36,7 +35,7 @@ Found owner_of_binding(const State& state, const ObjectKey& binding, const Value
 /// What has become of the object that a reference names (DEL-12).
 Found owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
   const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
-  const bool binding = dependent.type == type::kResourceBinding || dependent.type == type::kClusterResourceBinding;
+  const bool binding = is_binding(dependent.type);
   if (!served && binding) return owner_of_binding(state, dependent, reference);
   // Of a kind that we do not serve nothing is known: nothing is deleted on a guess. The same for a cluster-scoped
   // dependent of a namespaced owner, which is not allowed and so cannot be resolved.

@@ -1,5 +1,6 @@
 #include <map>
 
+#include "events/state/condition.h"
 #include "events/state/protection.h"
 #include "events/state/served.h"
 #include "services/roles/lifecycle/decide.h"
@@ -72,10 +73,8 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
                                      {"lastTransitionTime", rfc3339(now)},
                                      {"reason", row.reason},
                                      {"message", row.message}});
-    for (const Value& before : ns["status"]["conditions"].items()) {
-      if (before["type"] != condition["type"] || before["status"] != condition["status"]) continue;
-      condition.set("lastTransitionTime", before["lastTransitionTime"]);
-    }
+    const Value& before = condition_of(ns, row.type);
+    if (before["status"] == condition["status"]) condition.set("lastTransitionTime", before["lastTransitionTime"]);
     conditions.push_back(std::move(condition));
   }
   Value told = ns;

@@ -92,7 +92,7 @@ class LifecycleRole final : public Role {
       const std::string cluster = cluster_of_space(change.object.name);
       if (state.cluster(cluster) != nullptr) wake.push_back({type::kCluster, "", cluster});
     }
-    if (change.object.type == type::kResourceBinding || change.object.type == type::kClusterResourceBinding) {
+    if (is_binding(change.object.type)) {
       for (const Value& target : change.before["spec"]["clusters"].items()) {
         const Cluster* cluster = state.cluster(target["name"].as_string());
         if (cluster != nullptr && cluster->deleting) wake.push_back({type::kCluster, "", cluster->name});

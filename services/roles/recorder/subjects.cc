@@ -36,8 +36,4 @@ std::string place_of(const Value& object) {
   return meta["namespace"].is_empty() ? meta["name"].str() : meta["namespace"].str() + "/" + meta["name"].str();
 }
 
-bool is_binding(std::string_view type) {
-  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
-
 }  // namespace shiplog::recorder

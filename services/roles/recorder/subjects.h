@@ -17,6 +17,5 @@ const Value& template_of_work(const State& state, const Value& work);
 
 /// "default/web", and "web" of what lies in no namespace.
 std::string place_of(const Value& object);
-bool is_binding(std::string_view type);
 
 }  // namespace shiplog::recorder

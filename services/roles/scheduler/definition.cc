@@ -1,5 +1,6 @@
 #include "services/roles/scheduler/definition.h"
 
+#include "events/base/api_version.h"
 #include "events/state/work.h"
 #include "services/roles/scheduler/trigger.h"
 
@@ -10,9 +11,7 @@ constexpr const char* kDefinitionKind = "CustomResourceDefinition";
 
 /// The name of the definition of a binding's kind in the control plane; empty: there is none.
 std::string definition_of(const State& state, const Binding& binding) {
-  const size_t slash = binding.api_version.find('/');
-  if (slash == std::string::npos) return "";
-  const std::string_view group = std::string_view{binding.api_version}.substr(0, slash);
+  const std::string_view group = split_api_version(binding.api_version).group;
   if (group.find('.') == std::string_view::npos) return "";  // "apps": a definition's group is a domain
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];

@@ -7,6 +7,7 @@
 
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
+#include "events/state/condition.h"
 #include "events/state/placement.h"
 #include "services/roles/scheduler/decide.h"
 #include "services/roles/scheduler/estimate/accurate.h"
@@ -15,22 +16,10 @@
 namespace shiplog {
 namespace {
 
-bool is_binding(const ObjectKey& key) {
-  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
-}
-
-const Value& scheduled_condition(const Value& binding) {
-  static const Value kNone;
-  for (const Value& condition : binding["status"]["conditions"].items()) {
-    if (condition["type"].as_string() == "Scheduled") return condition;
-  }
-  return kNone;
-}
-
-bool refused(const Value& binding) { return scheduled_condition(binding)["status"].as_string() == "False"; }
+bool refused(const Value& binding) { return condition_of(binding, "Scheduled")["status"].as_string() == "False"; }
 
 bool over_quota(const Value& binding) {
-  return refused(binding) && scheduled_condition(binding)["reason"].as_string() == "QuotaExceeded";
+  return refused(binding) && condition_of(binding, "Scheduled")["reason"].as_string() == "QuotaExceeded";
 }
 
 int64_t replicas_placed(const Value& binding) {
@@ -75,7 +64,7 @@ class SchedulerRole final : public Role {
   std::string_view name() const override { return "scheduler"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
-    if (is_binding(change.object)) return on_binding(state, change, wake);
+    if (is_binding(change.object.type)) return on_binding(state, change, wake);
     if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
     if (change.object.type == kFleetOptionsType) return on_start(state, wake);  // other plugins let others in
     if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
@@ -199,7 +188,7 @@ class SchedulerRole final : public Role {
     if (change.object.type != type::kClusterResourceBinding ||
         resource["kind"].as_string() != "CustomResourceDefinition" ||
         (change.before["spec"]["clusters"] == change.after["spec"]["clusters"] &&
-         scheduled_condition(change.before)["status"] == scheduled_condition(change.after)["status"])) {
+         condition_of(change.before, "Scheduled")["status"] == condition_of(change.after, "Scheduled")["status"])) {
       return;
     }
     const Value& spec = state.value_of({type::kCustomResourceDefinition, "", resource["name"].str()})["spec"];

@@ -7,10 +7,6 @@ namespace {
 
 constexpr const char* kPolicies = "taint-policies";
 
-bool is_binding(const ObjectKey& key) {
-  return key.type == type::kResourceBinding || key.type == type::kClusterResourceBinding;
-}
-
 }  // namespace
 
 ObjectKey policies_key(const std::string& cluster) { return {type::kCluster, kPolicies, cluster}; }
@@ -22,7 +18,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   Decision decision;
   if (key.type == type::kCluster) {
     decision.events = key.ns == kPolicies ? decide_policies(state, subject) : decide_health(subject, object->value);
-  } else if (is_binding(key)) {
+  } else if (is_binding(key.type)) {
     SHIPLOG_TRY(Evictions evictions, decide_evictions(state, key, object->value, now));
     decision.events = std::move(evictions.events);
   }
@@ -33,7 +29,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
 
 std::optional<UtcMillis> next_look(const State& state, const ObjectKey& binding, UtcMillis now) {
   const Object* object = state.find(binding);
-  if (object == nullptr || !is_binding(binding)) return std::nullopt;
+  if (object == nullptr || !is_binding(binding.type)) return std::nullopt;
   const auto evictions = decide_evictions(state, binding, object->value, now);
   return evictions ? evictions.value().next : std::nullopt;
 }

@@ -8,10 +8,6 @@
 namespace shiplog {
 namespace {
 
-bool is_binding(std::string_view type) {
-  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
-
 bool has_no_execute(const Value& cluster) {
   return std::ranges::any_of(cluster["spec"]["taints"].items(),
                              [](const Value& one) { return one["effect"].as_string() == "NoExecute"; });

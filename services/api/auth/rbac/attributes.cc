@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -15,14 +16,6 @@ std::vector<std::string> parts_of(std::string_view path) {
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
   return parts;
-}
-
-std::string lower(std::string_view text) {
-  std::string low{text};
-  for (char& c : low) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return low;
 }
 
 std::string quote(const std::string& text) {
@@ -95,7 +88,7 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   if (parts.size() <= begin || (!core && parts[0] != "apis")) {
     wanted.is_resource = false;
     wanted.path = path;
-    wanted.verb = lower(method);
+    wanted.verb = lower_case(method);
     return wanted;
   }
   if (!core) wanted.group = parts[1];
@@ -114,7 +107,7 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   const bool one = !wanted.name.empty();
   const std::string_view watch = query_value(query, "watch");
   const bool watches = std::ranges::any_of(query, [](const auto& each) { return each.first == "watch"; }) &&
-                       watch != "0" && lower(watch) != "false";
+                       watch != "0" && lower_case(watch) != "false";
   if (method == "POST") {
     wanted.verb = "create";
   } else if (method == "PUT") {
@@ -126,7 +119,7 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   } else if (method == "GET" || method == "HEAD") {
     wanted.verb = watches ? "watch" : one ? "get" : "list";
   } else {
-    wanted.verb = lower(method);
+    wanted.verb = lower_case(method);
   }
   if (!one && wanted.verb != "create") wanted.name = name_in(query_value(query, "fieldSelector"));
   return wanted;
@@ -165,7 +158,7 @@ Result<std::optional<Impersonation>> impersonation_of(const std::vector<std::pai
   bool any = false;
   std::vector<Attributes> needed;
   for (const auto& [field, value] : headers) {
-    const std::string name = lower(field);
+    const std::string name = lower_case(field);
     constexpr std::string_view kBegin = "impersonate-";
     constexpr std::string_view kExtra = "impersonate-extra-";
     if (!name.starts_with(kBegin)) continue;
@@ -179,7 +172,7 @@ Result<std::optional<Impersonation>> impersonation_of(const std::vector<std::pai
       found.as.uid = value;
       needed.push_back(impersonate(kIdentities, "uids", value));
     } else if (name.starts_with(kExtra)) {
-      const std::string key = lower(percent_decoded(std::string_view{field}.substr(kExtra.size())));
+      const std::string key = lower_case(percent_decoded(std::string_view{field}.substr(kExtra.size())));
       found.as.extra[key].push_back(value);
       needed.push_back(impersonate(kIdentities, "userextras", value));
       needed.back().subresource = key;

@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kGroup = "work.karmada.io";
 
-bool is_binding(std::string_view type) {
-  return type == type::kResourceBinding || type == type::kClusterResourceBinding;
-}
-
 /// "resourcebindings" of "resourcebindings.work.karmada.io".
 std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
 
