@@ -65,7 +65,7 @@ struct StatusAggregated {
 };
 
 /// Whether the targets of a binding or of a namespace could all be rendered, when that is not what was last said of it:
-/// an override that cannot be applied stops its target (behaviour-core B-6, B-21). Folds into condition WorksSynced.
+/// an override that cannot be applied stops its target (B-6, B-21). Folds into condition WorksSynced.
 struct WorksSynced {
   ObjectKey object;  ///< a binding or a namespace
   bool succeeded = false;

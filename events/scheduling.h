@@ -26,7 +26,7 @@ struct ComponentReplicas {
 };
 
 /// The binder has matched a template with a policy. Creates the binding, or replaces its labels, annotations,
-/// finalizers, owners and the parts of its spec that come from template and policy (behaviour-core D-24): the fold
+/// finalizers, owners and the parts of its spec that come from template and policy (D-24): the fold
 /// keeps spec.clusters, spec.gracefulEvictionTasks, spec.requiredBy, spec.rescheduleTriggeredAt and the whole status.
 struct BindingPut {
   ObjectKey binding;
@@ -72,7 +72,7 @@ struct ReschedulingTriggered {
   bool operator==(const ReschedulingTriggered&) const = default;
 };
 
-/// What a template of a binding with propagateDeps refers to (behaviour-core B-29). Folds into the binding's annotation
+/// What a template of a binding with propagateDeps refers to (B-29). Folds into the binding's annotation
 /// resourcebinding.karmada.io/dependencies and the distributor's finalizer.
 struct DependenciesResolved {
   ObjectKey binding;   ///< the referrer
@@ -91,7 +91,7 @@ struct AttachedBindingPut {
   bool operator==(const AttachedBindingPut&) const = default;
 };
 
-/// Somebody outside was asked, and this is what came of it: an interpreter webhook (behaviour-core L-18 to L-22), or
+/// Somebody outside was asked, and this is what came of it: an interpreter webhook (L-18 to L-22), or
 /// the estimators of members (S-71). Folds into the answers that State keeps for this operation of this object
 /// (events/state/answers.h). What decides reads them there, so a replay asks nobody.
 struct QuestionAnswered {

@@ -21,7 +21,7 @@ struct Hash128 {
 /// difference, not forgery. Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF".
 Hash128 siphash128(std::string_view bytes);
 
-/// FNV-1a, 32 bits: what Karmada's names are made with (behaviour-core N-4).
+/// FNV-1a, 32 bits: what Karmada's names are made with (N-4).
 uint32_t fnv1a32(std::string_view bytes);
 
 /// 32 lower-case hexadecimal digits, high half first.

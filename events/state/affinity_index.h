@@ -28,7 +28,7 @@ struct AffinityGroup {
   bool operator==(const AffinityGroup&) const = default;
 };
 
-/// Which bindings are to stay together, and which apart (behaviour-core M-10 to M-13).
+/// Which bindings are to stay together, and which apart (M-10 to M-13).
 class AffinityIndex {
  public:
   static bool wants(std::string_view type) { return type == type::kResourceBinding; }

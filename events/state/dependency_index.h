@@ -12,7 +12,7 @@
 
 namespace shiplog {
 
-/// Which bindings follow which because the template of one refers to the template of the other (behaviour-core B-28 to
+/// Which bindings follow which because the template of one refers to the template of the other (B-28 to
 /// B-35): the referrer by its annotation of dependencies, the attached one by its spec.requiredBy.
 class DependencyIndex {
  public:

@@ -9,7 +9,7 @@
 
 namespace shiplog {
 
-/// Behaviour that changes what users see, and is off unless they turn it on (behaviour-core 0.2). Recorded in the
+/// Behaviour that changes what users see, and is off unless they turn it on (KIND-21). Recorded in the
 /// journal (FeatureGatesSet), so that whoever decides, now or in a replay, decides with the gates of that revision.
 struct FeatureGates {
   bool multiple_pod_templates = false;  ///< MultiplePodTemplatesScheduling: M-1 to M-7

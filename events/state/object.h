@@ -60,7 +60,7 @@ inline bool is_binding(std::string_view type) {
   return type == type::kResourceBinding || type == type::kClusterResourceBinding;
 }
 
-// Labels that tie objects together, and that State keeps an index for (api-appendix section 1).
+// Labels that tie objects together, and that State keeps an index for (KIND-16).
 namespace label {
 inline constexpr const char* kPolicyId = "propagationpolicy.karmada.io/permanent-id";
 inline constexpr const char* kClusterPolicyId = "clusterpropagationpolicy.karmada.io/permanent-id";

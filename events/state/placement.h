@@ -12,7 +12,7 @@
 
 namespace shiplog {
 
-/// Which clusters are meant: api section 3.3. Everything absent means every cluster.
+/// Which clusters are meant: KIND-3. Everything absent means every cluster.
 struct ClusterAffinity {
   std::optional<LabelSelector> labels;
   std::vector<LabelSelector::Requirement> fields;  ///< on provider, region and zone
@@ -64,7 +64,7 @@ struct StaticWeight {
 /// How replicas are assigned (S-44).
 enum class Strategy { kDuplicated, kStaticWeight, kDynamicWeight, kAggregated };
 
-/// spec.placement of a policy or binding: api section 3.4.
+/// spec.placement of a policy or binding: KIND-4.
 struct Placement {
   std::optional<ClusterAffinity> affinity;
   std::vector<AffinityTerm> terms;

@@ -54,7 +54,7 @@ Policy policy_from(const Value& object);
 /// A list of them. Those of a policy with a namespace reach that namespace only.
 std::vector<ResourceSelector> resource_selectors_from(const Value& list, const std::string& policy_ns);
 
-/// The strongest way in which a policy selects an object (behaviour-core D-8 to D-10).
+/// The strongest way in which a policy selects an object (D-8 to D-10).
 enum class SelectorMatch { kNone = 0, kAll = 1, kLabels = 2, kName = 3 };
 SelectorMatch match(const Policy& policy, const Value& object);
 SelectorMatch strongest_match(const std::vector<ResourceSelector>& selectors, const Value& object);

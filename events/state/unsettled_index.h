@@ -17,7 +17,7 @@
 namespace shiplog {
 
 /// What ResourceBindings have been placed on a cluster and are not yet healthy there: the member may not have received
-/// it, so that the free room it reports does not count it (behaviour-core M-8, M-9). As a view it is empty unless the
+/// it, so that the free room it reports does not count it (M-8, M-9). As a view it is empty unless the
 /// gate SchedulingOvercommitProtection is on.
 class UnsettledIndex {
  public:

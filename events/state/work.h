@@ -12,8 +12,8 @@
 
 namespace shiplog {
 
-// Names and marks that tie templates, bindings, Works and member objects together (behaviour-core 0.1 and 3,
-// api-appendix 1 to 3).
+// Names and marks that tie templates, bindings, Works and member objects together (N-1 to N-7, B-12, B-13,
+// KIND-16 to KIND-18).
 namespace finalizer {
 inline constexpr const char* kWork = "karmada.io/execution-controller";
 inline constexpr const char* kBinding = "karmada.io/binding-controller";

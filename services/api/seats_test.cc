@@ -57,6 +57,7 @@ struct HeldWriter final : ResponseWriter {
   void start(int, HttpHeaders) override {}
   void write(std::string, Done) override {}
   void end() override {}
+  void upgrade(HttpHeaders, Upgraded) override {}
   void on_close(std::function<void()> callback) override { kept = std::move(callback); }
   bool closed() const override { return false; }
 };

@@ -31,7 +31,7 @@ Field kv(std::string_view key, I value) {
 ///   text: time=2026-11-22T10:00:00.000Z level=info event=placement.decided binding=default/web revision=81
 ///   JSON: {"ts":1795341600000.000,"level":"info","logger":"placement","caller":"runtime/roles.cc:41",
 ///          "msg":"placement.decided","binding":"default/web","revision":81}
-/// `ts` is in milliseconds since 1970 (behaviour-fleet 8.1.2), `logger` the event's first word.
+/// `ts` is in milliseconds since 1970 (OBS-2), `logger` the event's first word.
 ///
 /// From then on a thread of its own writes them, so that no caller waits for a slow terminal or pipe: of more than 8192
 /// lines that wait the oldest are dropped. What waits is written when the process exits. Call it once, before there are

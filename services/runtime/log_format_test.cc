@@ -21,7 +21,7 @@ TEST(LogFormat, TextQuotesWhatHasSpaces) {
             "reason=\"no \\\"space\\\"\" of=\"\"\n");
 }
 
-TEST(LogFormat, JsonHasTheConventionalFields) {  // behaviour-fleet 8.1.2
+TEST(LogFormat, JsonHasTheConventionalFields) {  // OBS-2
   const std::string text = made(
       Format::kJson, {kv("binding", "default/web"), kv("revision", 81), kv("ignored", true), kv("reason", "a\nb")});
   EXPECT_EQ(text,

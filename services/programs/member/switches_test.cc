@@ -37,6 +37,7 @@ struct Answer final : ResponseWriter {
   void start(int, HttpHeaders) override { started = true; }
   void write(std::string, Done) override {}
   void end() override { ended = true; }
+  void upgrade(HttpHeaders, Upgraded) override {}
   void on_close(std::function<void()>) override {}
   bool closed() const override { return ended; }
 
