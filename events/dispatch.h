@@ -38,6 +38,7 @@ struct WorkApplyFailed {
   int64_t generation = 0;
   std::string reason;  ///< "AppliedFailed"
   std::string message;
+  std::string cause = {};  ///< what the member answered; part of the message
   bool operator==(const WorkApplyFailed&) const = default;
 };
 

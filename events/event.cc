@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "events/base/time.h"
+#include "events/explain/text.h"
 
 namespace shiplog {
 namespace {
@@ -109,7 +110,7 @@ std::string summary(const RequestsDenied& event) {
 
 std::string summary(const BindingPut& event) {
   const Value& resource = event.value["spec"]["resource"];
-  if (!resource.is_object()) return event.why.summary;
+  if (!resource.is_object()) return text_of(event.why.summary, event.why);
   const Value& replicas = event.value["spec"]["replicas"];
   return described(resource["kind"], resource) +
          (replicas.is_int() ? ", replicas " + std::to_string(replicas.as_int()) : std::string{});
@@ -267,8 +268,8 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-template <class Fact>
-requires kIsAlternative<Fact, EventVariant> Event::Event(Fact fact) : EventVariant{std::move(fact)} {}
+template <class Kind>
+requires kIsAlternative<Kind, EventVariant> Event::Event(Kind kind) : EventVariant{std::move(kind)} {}
 
 Event::Event(const Event& other) = default;
 Event::Event(Event&& other) noexcept = default;

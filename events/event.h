@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string_view>
-#include <type_traits>
 #include <variant>
 
 #include "events/api.h"
+#include "events/base/alternative.h"
 #include "events/cluster.h"
 #include "events/control.h"
 #include "events/dispatch.h"
@@ -32,19 +32,14 @@ using EventVariant = std::variant<
     // control
     LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
 
-template <class Fact, class Variant>
-inline constexpr bool kIsAlternative = false;
-template <class Fact, class... Facts>
-inline constexpr bool kIsAlternative<Fact, std::variant<Facts...>> = (std::is_same_v<Fact, Facts> || ...);
-
 /// One fact or request inside an entry. Every alternative has an apply() in events/fold and a message in
 /// schemas/events/v1; one without either does not compile. std::visit, std::get_if and the rest work on it.
 /// More than a name for the variant because copying, moving and destroying thirty alternatives is compiled once
 /// (event.cc) instead of in every file that touches an entry: half of the compile time of such a file.
 class Event : public EventVariant {
  public:
-  template <class Fact>
-  requires kIsAlternative<Fact, EventVariant> Event(Fact fact);  // implicit, as with a variant
+  template <class Kind>
+  requires kIsAlternative<Kind, EventVariant> Event(Kind kind);  // implicit, as with a variant
   Event(const Event& other);
   Event(Event&& other) noexcept;
   Event& operator=(const Event& other);

@@ -4,6 +4,7 @@
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
+#include "events/explanation.h"
 
 namespace shiplog {
 
@@ -22,6 +23,7 @@ struct QuotaRefused {
   ObjectKey quota;
   std::string message;
   int64_t observed_generation = 0;
+  Explanation why = {};  ///< summary: QuotaExceeded
   bool operator==(const QuotaRefused&) const = default;
 };
 

@@ -76,37 +76,67 @@ TEST(Codec, WritesWhatIsSaidOfManyClustersOnce) {
   for (int number = 0; number < 1000; ++number) {
     // Five of them are judged each in a way of its own, the others alike in two ways.
     const std::string reason = number % 200 == 0 ? "cluster " + std::to_string(number) + " is odd" : "";
-    placement.why.clusters.push_back({.cluster = "member-" + std::to_string(number),
-                                      .verdicts = {{"ClusterAffinity", true, ""},
-                                                   {"TaintToleration", number % 2 == 0, reason},
-                                                   {"SpreadConstraint", true, ""}},
-                                      .scores = {{"ClusterLocality", number % 2 == 0 ? 100 : 0}},
-                                      .available_replicas = number,
-                                      .replicas = -1});
+    const std::vector<Verdict> verdicts = {{"ClusterAffinity", true, {}},
+                                           {"SpreadConstraint", true, {}},
+                                           {"TaintToleration", number % 2 == 0, RenderFailed{reason}}};
+    const std::string name = "member-" + std::to_string(number);
+    if (number % 200 == 0 || number < 2) {
+      placement.why.add({name, 0, number, -1}, {verdicts, {{"ClusterLocality", number % 2 == 0 ? 100 : 0}}});
+    } else {
+      placement.why.clusters.push_back({name, static_cast<uint32_t>(number % 2 + 1), number, -1});
+    }
     if (number > 0) continue;
     entry.events = {placement};
     alone = encode(entry).size();
   }
-  ClusterExplanation nothing;
-  nothing.cluster = "nothing was said of it";
-  placement.why.clusters.push_back(nothing);
+  placement.why.clusters.push_back({"not judged"});
   entry.events = {placement};
   const std::string bytes = encode(entry);
   EXPECT_TRUE(decode(bytes).value() == entry);
   EXPECT_LT(bytes.size(), 1000 * alone / 6);
 }
 
-TEST(Codec, ManyWaysToBeJudgedComeBackAsTheyWere) {  // more than are looked for
-  PlacementDecided placement;
-  for (int number = 0; number < 200; ++number) {
-    ClusterExplanation cluster;
-    cluster.cluster = "m" + std::to_string(number);
-    cluster.verdicts = {{"Rule", false, "reason " + std::to_string(number % 90)}};
-    placement.why.clusters.push_back(std::move(cluster));
-  }
+// A PlacementRefused whose explanation has these bytes for its facts.
+std::string explained_by(const std::string& facts) {
+  PlacementRefused refused;
+  refused.why.inputs_digest = "d";
   Entry entry;
-  entry.events = {placement};
-  EXPECT_TRUE(decode(encode(entry)).value() == entry);
+  entry.events = {refused};
+  // 52 LENGTH Event: TAG LENGTH PlacementRefused: 0A 00 (binding) 3A LENGTH Explanation: digest. The lengths grow.
+  std::string bytes = encode(entry);
+  const std::string digest = std::string{"\x12\x01"} + "d";
+  const size_t end = bytes.find(digest) + digest.size();
+  const std::string field = "\x32" + std::string{static_cast<char>(facts.size())} + facts;
+  EXPECT_LT(bytes.size() + field.size(), 127U);
+  bytes.insert(end, field);
+  for (const size_t back : {1U, 5U, 8U}) {
+    char& length = bytes[end - digest.size() - back];
+    length = static_cast<char>(length + static_cast<char>(field.size()));
+  }
+  return bytes;
+}
+
+TEST(Codec, ReadsAFactThatOnlyANewerBuildKnowsAsText) {
+  // summary: a Fact with field 2000, of length 0.
+  const auto decoded = decode(explained_by(std::string{"\x0A\x03\x82\x7D\x00", 5}));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(std::get<PlacementRefused>(decoded.value().events[0]).why.summary,
+            (Fact{Text{"fact 2000, which only a newer version knows"}}));
+}
+
+TEST(Codec, RefusesFactsThatAreCutShortOrDoNotAgree) {
+  const auto message = [](const std::string& facts) {
+    const auto decoded = decode(explained_by(facts));
+    return decoded ? "taken" : decoded.error().message;
+  };
+  const std::string begin = "entry without an id: event 0, PlacementRefused: why.facts: ";
+  EXPECT_EQ(message("\x0A\x7F"), begin + "they are cut short");
+  const std::string cluster = "\x22\x01m";
+  const std::string counts = "\x32\x01\x01\x3A\x01\x01";
+  EXPECT_EQ(message(cluster), begin + "the columns of the clusters differ in length");
+  EXPECT_EQ(message(cluster + "\x2A\x01\x05" + counts), begin + "there is no judgement 5");
+  EXPECT_EQ(message(cluster + std::string{"\x2A\x01\x00", 3} + counts + "\x42\x01\x01"), "taken")
+      << "field 8 is of a newer build";
 }
 
 TEST(Codec, KeepsExtremeNumbers) {

@@ -10,6 +10,7 @@
 #include "events/base/json.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
+#include "events/codec/facts.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -120,44 +121,42 @@ class Reader {
   }
 
   template <class Message>
-  static void read_judgement(Message& from, ClusterExplanation& to) {
-    std::vector<Verdict> verdicts;
-    verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
+  static Judgement read_judgement(Message& from) {
+    Judgement to;
+    to.verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
     for (pb::Verdict& verdict : *from.mutable_verdicts()) {
-      verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), text(verdict.mutable_reason())});
+      to.verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), Text{text(verdict.mutable_reason())}});
     }
-    to.verdicts = SharedList<Verdict>{std::move(verdicts)};
-    std::vector<Score> scores;
-    scores.reserve(static_cast<size_t>(from.scores_size()));
-    for (pb::Score& score : *from.mutable_scores()) {
-      scores.push_back({text(score.mutable_rule()), score.points()});
-    }
-    to.scores = SharedList<Score>{std::move(scores)};
+    for (pb::Score& score : *from.mutable_scores()) to.scores.push_back({text(score.mutable_rule()), score.points()});
+    return to;
   }
 
   Explanation read(pb::Explanation* from) {
-    Explanation to{.summary = text(from->mutable_summary()),
-                   .inputs_digest = text(from->mutable_inputs_digest()),
-                   .clusters = {},
-                   .steps = texts(from->mutable_steps())};
-    to.clusters.reserve(static_cast<size_t>(from->clusters_size()));
-    std::vector<ClusterExplanation> judgements(static_cast<size_t>(from->judgements_size()));
-    for (size_t at = 0; at < judgements.size(); ++at) {
-      read_judgement(*from->mutable_judgements(static_cast<int>(at)), judgements[at]);
+    Explanation to;
+    if (from->facts().empty()) {
+      to = read_text(from);
+    } else if (const auto problem = codec::read_facts(from->facts(), to)) {
+      wrong("why.facts: " + *problem);
     }
+    to.inputs_digest = text(from->mutable_inputs_digest());
+    return to;
+  }
+
+  // Of a build before typed facts.
+  Explanation read_text(pb::Explanation* from) {
+    Explanation to;
+    to.summary = Text{text(from->mutable_summary())};
+    for (std::string& step : *from->mutable_steps()) to.steps.emplace_back(Text{text(&step)});
+    for (pb::Judgement& judgement : *from->mutable_judgements()) to.judgements.push_back(read_judgement(judgement));
+    const size_t shared = to.judgements.size();
     for (pb::ClusterExplanation& cluster : *from->mutable_clusters()) {
-      ClusterExplanation& made = to.clusters.emplace_back();
-      made.cluster = text(cluster.mutable_cluster());
-      made.available_replicas = cluster.available_replicas();
-      made.replicas = cluster.replicas();
-      if (cluster.judgement() == 0) {
-        read_judgement(cluster, made);
-      } else if (cluster.judgement() <= judgements.size()) {
-        made.verdicts = judgements[cluster.judgement() - 1].verdicts;
-        made.scores = judgements[cluster.judgement() - 1].scores;
-      } else {
+      if (cluster.judgement() > shared) {
         wrong("why.clusters: there is no judgement " + std::to_string(cluster.judgement()));
       }
+      ClusterExplanation line{text(cluster.mutable_cluster()), cluster.judgement(), cluster.available_replicas(),
+                              cluster.replicas()};
+      const bool own = line.judgement == 0 && cluster.verdicts_size() + cluster.scores_size() > 0;
+      own ? to.add(std::move(line), read_judgement(cluster)) : to.clusters.push_back(std::move(line));
     }
     return to;
   }
@@ -314,7 +313,8 @@ class Reader {
     return {.work = read(from->mutable_work()),
             .generation = from->generation(),
             .reason = text(from->mutable_reason()),
-            .message = text(from->mutable_message())};
+            .message = text(from->mutable_message()),
+            .cause = text(from->mutable_cause())};
   }
 
   WorkStatusObserved read(pb::WorkStatusObserved* from) {
@@ -345,13 +345,15 @@ class Reader {
   static TaintAdded read(pb::TaintAdded* from) {
     return {.cluster = read(from->mutable_cluster()),
             .taint = read(from->mutable_taint()),
-            .reason = text(from->mutable_reason())};
+            .reason = text(from->mutable_reason()),
+            .policy = text(from->mutable_policy())};
   }
 
   static TaintRemoved read(pb::TaintRemoved* from) {
     return {.cluster = read(from->mutable_cluster()),
             .taint = read(from->mutable_taint()),
-            .reason = text(from->mutable_reason())};
+            .reason = text(from->mutable_reason()),
+            .policy = text(from->mutable_policy())};
   }
 
   static EvictionStarted read(pb::EvictionStarted* from) {
@@ -375,11 +377,12 @@ class Reader {
             .used = value(from->used(), "used")};
   }
 
-  static QuotaRefused read(pb::QuotaRefused* from) {
+  QuotaRefused read(pb::QuotaRefused* from) {
     return {.binding = read(from->mutable_binding()),
             .quota = read(from->mutable_quota()),
             .message = text(from->mutable_message()),
-            .observed_generation = from->observed_generation()};
+            .observed_generation = from->observed_generation(),
+            .why = read(from->mutable_why())};
   }
 
   static ClusterJoined read(pb::ClusterJoined* from) {

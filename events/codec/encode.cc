@@ -7,6 +7,8 @@
 #include "events/base/utf8.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
+#include "events/codec/facts.h"
+#include "events/codec/utf8_repair.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -14,26 +16,11 @@ namespace {
 
 namespace pb = ::shiplog::events::v1;
 
-// Every byte that belongs to no well-formed character becomes U+FFFD.
-std::string repaired(std::string_view text) {
-  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-  constexpr size_t kLongestCharacter = 4;
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t length = 1;
-    while (length <= kLongestCharacter && !is_utf8(text.substr(at, length))) ++length;
-    const bool readable = length <= kLongestCharacter;
-    out += readable ? text.substr(at, length) : kReplacement;
-    at += readable ? length : 1;
-  }
-  return out;
-}
-
 void put(const std::string& text, std::string* out) {
   if (is_utf8(text)) {
     *out = text;
   } else {
-    *out = repaired(text);
+    *out = codec::repaired(text);
   }
 }
 
@@ -46,7 +33,7 @@ void put(const std::vector<std::string>& from, google::protobuf::RepeatedPtrFiel
 void put(const Value& value, std::string* out) {
   if (value.is_null()) return;
   append_json(value, *out);
-  if (!is_utf8(*out)) *out = repaired(*out);
+  if (!is_utf8(*out)) *out = codec::repaired(*out);
 }
 
 void put(const EntryId& id, std::string* out) {
@@ -64,92 +51,9 @@ void put(const Hash128& hash, pb::Hash* out) {
   out->set_hi(hash.hi);
 }
 
-void put(const SharedList<Verdict>& verdicts, google::protobuf::RepeatedPtrField<pb::Verdict>* out) {
-  out->Reserve(static_cast<int>(verdicts.size()));
-  for (const Verdict& verdict : verdicts) {
-    pb::Verdict* added = out->Add();
-    put(verdict.rule, added->mutable_rule());
-    added->set_passed(verdict.passed);
-    put(verdict.reason, added->mutable_reason());
-  }
-}
-
-void put(const SharedList<Score>& scores, google::protobuf::RepeatedPtrField<pb::Score>* out) {
-  out->Reserve(static_cast<int>(scores.size()));
-  for (const Score& score : scores) {
-    pb::Score* added = out->Add();
-    put(score.rule, added->mutable_rule());
-    added->set_points(score.points);
-  }
-}
-
-/// Verdicts and scores that two clusters or more have in common, in order of the first, and for each cluster which of
-/// them it has, counted from 1; 0: none of them.
-struct Judgements {
-  std::vector<const ClusterExplanation*> shared;
-  std::vector<uint32_t> of_cluster;
-};
-
-Judgements judgements_of(const std::vector<ClusterExplanation>& clusters) {
-  struct Seen {
-    const ClusterExplanation* first;
-    size_t clusters;
-  };
-  // More different ones than this are not told apart from all the others: the search would cost more than it saves.
-  constexpr size_t kMost = 32;
-  std::vector<Seen> seen;
-  std::vector<size_t> of_cluster;
-  of_cluster.reserve(clusters.size());
-  for (const ClusterExplanation& cluster : clusters) {
-    const bool judged = !cluster.verdicts.empty() || !cluster.scores.empty();
-    const auto found = std::find_if(seen.begin(), seen.end(), [&](const Seen& one) {
-      return one.first->verdicts == cluster.verdicts && one.first->scores == cluster.scores;
-    });
-    if (found != seen.end()) {
-      ++found->clusters;
-      of_cluster.push_back(static_cast<size_t>(found - seen.begin()));
-    } else if (judged && seen.size() < kMost) {
-      of_cluster.push_back(seen.size());
-      seen.push_back({&cluster, 1});
-    } else {
-      of_cluster.push_back(kMost);
-    }
-  }
-  Judgements judgements;
-  std::vector<uint32_t> number_of(kMost + 1, 0);
-  for (size_t at = 0; at < seen.size(); ++at) {
-    if (seen[at].clusters < 2) continue;
-    judgements.shared.push_back(seen[at].first);
-    number_of[at] = static_cast<uint32_t>(judgements.shared.size());
-  }
-  judgements.of_cluster.reserve(clusters.size());
-  for (const size_t at : of_cluster) judgements.of_cluster.push_back(number_of[at]);
-  return judgements;
-}
-
 void put(const Explanation& why, pb::Explanation* out) {
-  put(why.summary, out->mutable_summary());
   put(why.inputs_digest, out->mutable_inputs_digest());
-  const Judgements judgements = judgements_of(why.clusters);
-  out->mutable_clusters()->Reserve(static_cast<int>(why.clusters.size()));
-  for (size_t at = 0; at < why.clusters.size(); ++at) {
-    const ClusterExplanation& from = why.clusters[at];
-    pb::ClusterExplanation* to = out->add_clusters();
-    put(from.cluster, to->mutable_cluster());
-    to->set_judgement(judgements.of_cluster[at]);
-    if (judgements.of_cluster[at] == 0) {
-      put(from.verdicts, to->mutable_verdicts());
-      put(from.scores, to->mutable_scores());
-    }
-    to->set_available_replicas(from.available_replicas);
-    to->set_replicas(from.replicas);
-  }
-  put(why.steps, out->mutable_steps());
-  for (const ClusterExplanation* from : judgements.shared) {
-    pb::Judgement* to = out->add_judgements();
-    put(from->verdicts, to->mutable_verdicts());
-    put(from->scores, to->mutable_scores());
-  }
+  codec::write_facts(why, *out->mutable_facts());
 }
 
 void put(const Actor& actor, pb::Actor* out) {
@@ -329,6 +233,7 @@ void put(const WorkApplyFailed& event, pb::Event* out) {
   to->set_generation(event.generation);
   put(event.reason, to->mutable_reason());
   put(event.message, to->mutable_message());
+  put(event.cause, to->mutable_cause());
 }
 
 void put(const WorkStatusObserved& event, pb::Event* out) {
@@ -372,6 +277,7 @@ void put(const TaintAdded& event, pb::Event* out) {
   put(event.cluster, to->mutable_cluster());
   put(event.taint, to->mutable_taint());
   put(event.reason, to->mutable_reason());
+  put(event.policy, to->mutable_policy());
 }
 
 void put(const TaintRemoved& event, pb::Event* out) {
@@ -379,6 +285,7 @@ void put(const TaintRemoved& event, pb::Event* out) {
   put(event.cluster, to->mutable_cluster());
   put(event.taint, to->mutable_taint());
   put(event.reason, to->mutable_reason());
+  put(event.policy, to->mutable_policy());
 }
 
 void put(const EvictionStarted& event, pb::Event* out) {
@@ -413,6 +320,7 @@ void put(const QuotaRefused& event, pb::Event* out) {
   put(event.quota, to->mutable_quota());
   put(event.message, to->mutable_message());
   to->set_observed_generation(event.observed_generation);
+  put_unless_default(event.why, to, &pb::QuotaRefused::mutable_why);
 }
 
 // cluster

@@ -4,6 +4,7 @@
 
 #include "events/base/check.h"
 #include "events/base/json.h"
+#include "events/codec/fact_samples.h"
 
 namespace shiplog::samples {
 namespace {
@@ -29,20 +30,30 @@ Value object() {
 
 Value status() { return json(R"({"availableReplicas":3,"conditions":[{"status":"True","type":"Available"}]})"); }
 
-Explanation why() {
-  return {.summary = "2 of 3 clusters fit",
-          .inputs_digest = "00112233445566778899aabbccddeeff",
-          .clusters = {{.cluster = "m1",
-                        .verdicts = {{"ClusterAffinity", true, "named"}, {"TaintToleration", true, ""}},
-                        .scores = {{"ClusterLocality", 100}, {"ClusterAffinity", -3}},
-                        .available_replicas = 40,
-                        .replicas = 2},
-                       {.cluster = "m3",
-                        .verdicts = {{"TaintToleration", false, "cluster has untolerated taint {dedicated}"}},
-                        .scores = {},
-                        .available_replicas = -1,
-                        .replicas = -1}},
-          .steps = {"weights m1=2 m2=1", "3 replicas: m1 gets 2, m2 gets 1"}};
+// Of a build before typed facts.
+Explanation why_in_words() {
+  Explanation why{Text{"2 of 3 clusters fit"},
+                  "00112233445566778899aabbccddeeff",
+                  {},
+                  {Text{"weights m1=2 m2=1"}, Text{"3 replicas: m1 gets 2, m2 gets 1"}},
+                  {}};
+  why.add({"m1", 0, 40, 2}, {{{"ClusterAffinity", true, Text{"named"}}, {"TaintToleration", true, {}}},
+                             {{"ClusterLocality", 100}, {"ClusterAffinity", -3}}});
+  why.add({"m3", 0, -1, -1}, {{{"TaintToleration", false, Text{"cluster has untolerated taint {dedicated}"}}}, {}});
+  return why;
+}
+
+Explanation why(int generation) {
+  if (generation < 6) return why_in_words();
+  Explanation why{PlacementMade{},
+                  "00112233445566778899aabbccddeeff",
+                  {},
+                  {Triggered{PlacementTrigger::kRefusedBefore}, Duplicated{2}},
+                  {}};
+  why.add({"m1", 0, 40, 2}, {{{"ClusterAffinity", true, {}}, {"TaintToleration", true, {}}},
+                             {{"ClusterLocality", 100}, {"ClusterAffinity", -3}}});
+  why.add({"m3", 0, -1, -1}, {{{"TaintToleration", false, TaintNotTolerated{"dedicated", "", "NoSchedule"}}}, {}});
+  return why;
 }
 
 template <class Kind>
@@ -71,12 +82,12 @@ Event sample(Of<RequestsDenied>, int) {
                         .last = UtcMillis{1'700'000'060'000}};
 }
 
-Event sample(Of<BindingPut>, int) {
+Event sample(Of<BindingPut>, int generation) {
   return BindingPut{.binding = kBinding,
                     .value = json(R"({"metadata":{"name":"nginx-deployment","namespace":"default"},"spec":{)"
                                   R"("replicas":3,"resource":{"apiVersion":"apps/v1","kind":"Deployment",)"
                                   R"("name":"nginx","namespace":"default"}}})"),
-                    .why = why()};
+                    .why = why(generation)};
 }
 Event sample(Of<PlacementDecided>, int generation) {
   PlacementDecided event{.binding = kBinding,
@@ -84,22 +95,23 @@ Event sample(Of<PlacementDecided>, int generation) {
                          .observed_generation = 4,
                          .applied_placement = R"({"clusterAffinity":{"clusterNames":["m1","m2"]}})",
                          .affinity_name = "primary",
-                         .why = why()};
+                         .why = why(generation)};
   if (generation >= 3) event.components = {{"jobmanager", 1}, {"taskmanager", 2}};
+  if (generation >= 6) event.why.steps = every_fact();
   if (generation >= 4) {  // judged like m1: the bytes have what was said of both once
     event.why.clusters.push_back(event.why.clusters[0]);
     event.why.clusters.back().cluster = "m4";
   }
   return event;
 }
-Event sample(Of<PlacementRefused>, int) {
+Event sample(Of<PlacementRefused>, int generation) {
   return PlacementRefused{.binding = kBinding,
                           .reason = "NoClusterFit",
                           .message = "0/3 clusters are available",
                           .observed_generation = 4,
                           .applied_placement = R"({"clusterAffinity":{}})",
                           .clear_targets = true,
-                          .why = why()};
+                          .why = why(generation)};
 }
 Event sample(Of<ReschedulingTriggered>, int generation) {
   return ReschedulingTriggered{.binding = kBinding,
@@ -107,13 +119,13 @@ Event sample(Of<ReschedulingTriggered>, int generation) {
                                .at = UtcMillis{generation >= 2 ? 1'704'110'400'000 : 0}};
 }
 
-Event sample(Of<DependenciesResolved>, int) {
+Event sample(Of<DependenciesResolved>, int generation) {
   return DependenciesResolved{.binding = kBinding,
                               .dependencies = json(R"([{"apiVersion":"v1","kind":"ConfigMap","name":"nginx-config",)"
                                                    R"("namespace":"default"}])"),
-                              .why = why()};
+                              .why = why(generation)};
 }
-Event sample(Of<AttachedBindingPut>, int) {
+Event sample(Of<AttachedBindingPut>, int generation) {
   return AttachedBindingPut{
       .binding = {"resourcebindings.work.karmada.io", "default", "nginx-config-configmap"},
       .referrers = {kBinding},
@@ -121,7 +133,7 @@ Event sample(Of<AttachedBindingPut>, int) {
           json(R"({"metadata":{"name":"nginx-config-configmap","namespace":"default"},"spec":{"requiredBy":[)"
                R"({"clusters":[{"name":"m1","replicas":2}],"name":"nginx-deployment","namespace":"default"}],)"
                R"("resource":{"apiVersion":"v1","kind":"ConfigMap","name":"nginx-config","namespace":"default"}}})"),
-      .why = why()};
+      .why = why(generation)};
 }
 
 Event sample(Of<QuestionAnswered>, int) {
@@ -132,18 +144,20 @@ Event sample(Of<QuestionAnswered>, int) {
                           .answers = json(R"({"-":{"failure":"the webhook said no"}})")};
 }
 
-Event sample(Of<WorkRendered>, int) {
+Event sample(Of<WorkRendered>, int generation) {
   return WorkRendered{.work = kWork,
                       .value = json(R"({"metadata":{"name":"nginx-687f7fb96f"},"spec":{"workload":{"manifests":[)"
                                     R"({"kind":"Deployment","metadata":{"name":"nginx","namespace":"default"}}]}}})"),
-                      .why = why()};
+                      .why = why(generation)};
 }
 Event sample(Of<WorkRemoved>, int) { return WorkRemoved{kWork}; }
 Event sample(Of<WorkApplied>, int) {
   return WorkApplied{.work = kWork, .generation = 2, .message = "Manifest has been successfully applied"};
 }
-Event sample(Of<WorkApplyFailed>, int) {
-  return WorkApplyFailed{.work = kWork, .generation = 2, .reason = "AppliedFailed", .message = "m1: refused"};
+Event sample(Of<WorkApplyFailed>, int generation) {
+  WorkApplyFailed event{.work = kWork, .generation = 2, .reason = "AppliedFailed", .message = "m1: refused"};
+  if (generation >= 6) event.cause = "refused";
+  return event;
 }
 Event sample(Of<WorkStatusObserved>, int generation) {
   WorkStatusObserved event{
@@ -168,16 +182,20 @@ Event sample(Of<WorksSynced>, int generation) {
                     .succeeded = true,
                     .reason = "SyncWorkSucceed",
                     .message = "Sync work of ResourceBinding(default/nginx-deployment) successful.",
-                    .why = why()};
+                    .why = why(generation)};
   if (generation >= 5) event.generation = 2;
   return event;
 }
 
-Event sample(Of<TaintAdded>, int) {
-  return TaintAdded{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=False"};
+Event sample(Of<TaintAdded>, int generation) {
+  TaintAdded event{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=False"};
+  if (generation >= 6) event.policy = "not-ready";
+  return event;
 }
-Event sample(Of<TaintRemoved>, int) {
-  return TaintRemoved{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=True"};
+Event sample(Of<TaintRemoved>, int generation) {
+  TaintRemoved event{.cluster = kCluster, .taint = {"not-ready", "yes", "NoExecute"}, .reason = "Ready=True"};
+  if (generation >= 6) event.policy = "not-ready";
+  return event;
 }
 Event sample(Of<EvictionStarted>, int) {
   return EvictionStarted{.binding = kBinding,
@@ -196,8 +214,10 @@ Event sample(Of<QuotaUsageChanged>, int) {
                            .overall = json(R"({"cpu":"10","memory":"2Gi"})"),
                            .used = json(R"({"cpu":"3","memory":"1Gi"})")};
 }
-Event sample(Of<QuotaRefused>, int) {
-  return QuotaRefused{.binding = kBinding, .quota = kQuota, .message = "cpu: 12 of 10", .observed_generation = 4};
+Event sample(Of<QuotaRefused>, int generation) {
+  QuotaRefused event{.binding = kBinding, .quota = kQuota, .message = "cpu: 12 of 10", .observed_generation = 4};
+  if (generation >= 6) event.why.summary = QuotaExceeded{"default", "team", "cpu", "12", "10"};
+  return event;
 }
 
 Event sample(Of<ClusterJoined>, int) {

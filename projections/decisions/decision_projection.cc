@@ -5,54 +5,24 @@
 #include <variant>
 
 #include "events/base/json.h"
+#include "events/explain/json.h"
 
 namespace shiplog {
 namespace {
-
-Value to_value(const ClusterExplanation& cluster) {
-  Value verdicts = Value::array();
-  for (const Verdict& verdict : cluster.verdicts) {
-    verdicts.push_back(Value::object({{"rule", verdict.rule}, {"passed", verdict.passed}, {"reason", verdict.reason}}));
-  }
-  Value scores = Value::array();
-  for (const Score& score : cluster.scores) {
-    scores.push_back(Value::object({{"rule", score.rule}, {"points", score.points}}));
-  }
-  Value value =
-      Value::object({{"cluster", cluster.cluster}, {"verdicts", std::move(verdicts)}, {"scores", std::move(scores)}});
-  if (cluster.available_replicas >= 0) value.set("availableReplicas", cluster.available_replicas);
-  if (cluster.replicas >= 0) value.set("replicas", cluster.replicas);
-  return value;
-}
-
-Value to_value(const Explanation& why) {
-  Value clusters = Value::array();
-  for (const ClusterExplanation& cluster : why.clusters) clusters.push_back(to_value(cluster));
-  Value steps = Value::array();
-  for (const std::string& step : why.steps) steps.push_back(step);
-  return Value::object({{"summary", why.summary},
-                        {"inputsDigest", why.inputs_digest},
-                        {"clusters", std::move(clusters)},
-                        {"steps", std::move(steps)}});
-}
 
 // nullopt: this kind is no decision. A new kind of event does not compile before it has been put on one of the sides.
 template <class E>
 std::optional<Value> explanation_of(const E& event) {
   if constexpr (requires { event.why; }) {
     Value value = to_value(event.why);
-    if constexpr (requires { event.message; }) {
-      value.set("reason", event.reason);
-      value.set("message", event.message);
-    }
+    if constexpr (requires { event.reason; }) value.set("reason", event.reason);
+    if constexpr (requires { event.message; }) value.set("message", event.message);
     return value;
   } else if constexpr (std::is_same_v<E, ReschedulingTriggered> || std::is_same_v<E, TaintAdded> ||
                        std::is_same_v<E, TaintRemoved> || std::is_same_v<E, EvictionFinished>) {
     return Value::object({{"reason", event.reason}});
   } else if constexpr (std::is_same_v<E, StatusAggregated> || std::is_same_v<E, EvictionStarted>) {
     return Value::object({{"reason", event.reason}, {"message", event.message}});
-  } else if constexpr (std::is_same_v<E, QuotaRefused>) {
-    return Value::object({{"message", event.message}});
   } else if constexpr (std::is_same_v<E, WorkRemoved>) {
     return Value::object();
   } else {

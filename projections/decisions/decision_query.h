@@ -25,8 +25,8 @@ struct DecisionRow {
   Cause cause;
   std::optional<Refusal> refusal;
   std::string summary;
-  /// JSON {summary, inputsDigest, clusters: [{cluster, verdicts, scores, availableReplicas, replicas}], steps};
-  /// for events without an explanation of their own: {summary, reason, message} as far as they have them.
+  /// JSON, as events/explain/json.h has it, with reason and message where the event has them. For events without an
+  /// explanation of their own: {reason, message} as far as they have them.
   std::string explanation;
 };
 

@@ -21,11 +21,10 @@ Entry decision(const std::string& service, const Cause& cause, std::vector<Event
 }
 
 Explanation explained() {
-  return {"m1 of 2 clusters",
-          "digest",
-          {{"m1", {{"ClusterAffinity", true, ""}}, {{"ClusterLocality", 100}}, 7, 2},
-           {"m2", {{"TaintToleration", false, "untolerated taint"}}, {}, -1, -1}},
-          {"2 replicas over 1 cluster"}};
+  Explanation why{PlacementMade{}, "digest", {}, {Text{"of an earlier build"}, AffinityApplied{0, "near"}}, {}};
+  why.add({"m1", 0, 7, 2}, {{{"ClusterAffinity", true, {}}}, {{"ClusterLocality", 100}}});
+  why.add({"m2"}, {{{"TaintToleration", false, TaintNotTolerated{"k", "", "NoSchedule"}}}, {}});
+  return why;
 }
 
 // A user's Deployment, bound by the binder and placed by the scheduler.
@@ -34,7 +33,8 @@ class DecisionQueryTest : public testing::Test {
   DecisionQueryTest() {
     fleet.create(kTemplate);
     fleet.write({RequestDenied{kTemplate, 403, "Forbidden", ""}});
-    fleet.write(decision("binder", newest(3), {BindingPut{kBinding, object_value(kBinding), {"bound", "", {}, {}}}}));
+    fleet.write(
+        decision("binder", newest(3), {BindingPut{kBinding, object_value(kBinding), {Text{"bound"}, "", {}, {}, {}}}}));
     PlacementDecided placed;
     placed.binding = kBinding;
     placed.targets = {{"m1", 2}};
@@ -65,13 +65,17 @@ TEST_F(DecisionQueryTest, TellsWhatWasDecidedAboutAnObjectNewestFirst) {
   EXPECT_EQ(found[0].cause.entry_id, found[1].entry_id);
   EXPECT_FALSE(found[0].refusal);
   EXPECT_EQ(must(parse_json(found[0].explanation)),
-            must(parse_json(R"({"summary": "m1 of 2 clusters", "inputsDigest": "digest",
-              "steps": ["2 replicas over 1 cluster"], "clusters": [
+            must(parse_json(R"({"summary": "placed on m1:2", "summaryFact": {"type": "PlacementMade"},
+              "inputsDigest": "digest", "steps": ["of an earlier build", "affinity near is in force"],
+              "facts": [{"type": "AffinityApplied", "index": 0, "name": "near"}], "clusters": [
                 {"cluster": "m1", "availableReplicas": 7, "replicas": 2,
                  "verdicts": [{"rule": "ClusterAffinity", "passed": true, "reason": ""}],
                  "scores": [{"rule": "ClusterLocality", "points": 100}]},
                 {"cluster": "m2", "scores": [],
-                 "verdicts": [{"rule": "TaintToleration", "passed": false, "reason": "untolerated taint"}]}]})")));
+                 "verdicts": [{"rule": "TaintToleration", "passed": false,
+                               "reason": "cluster(s) had untolerated taint {k:NoSchedule}",
+                               "fact": {"type": "TaintNotTolerated", "key": "k", "value": "", "effect": "NoSchedule"}}]}
+              ]})")));
   EXPECT_EQ(found[1].kind, "BindingPut");
   EXPECT_EQ(must(decisions.of(kBinding, 1)).size(), 1U);
   EXPECT_TRUE(must(decisions.of(kTemplate)).empty());
@@ -105,7 +109,7 @@ TEST_F(DecisionQueryTest, EveryKindOfDecisionIsKeptAndFactsAreNot) {
                   EvictionStarted{kBinding, "m1", "TaintUntolerated", "k", "TaintManager", 0},
                   EvictionFinished{kBinding, "m1", "healthy"},
                   QuotaRefused{kBinding, quota, "too much cpu", 1},
-                  WorkRendered{work, object_value(work), {"rendered", "", {}, {}}},
+                  WorkRendered{work, object_value(work), {Text{"rendered"}, "", {}, {}, {}}},
                   WorkRemoved{work},
                   StatusAggregated{kBinding, {}, false, "NotAll", "1 of 2", {}, {}},
                   ReschedulingTriggered{kBinding, "cluster gone"},

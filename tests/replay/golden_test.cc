@@ -41,6 +41,17 @@ TEST(Golden, KeepsBytesOfEveryKind) {
   }
 }
 
+// Explanations in words are read for ever, and written as facts: see schemas/events/v1/explanation.proto.
+bool has_explanation_in_words(const Entry& entry) {
+  return std::visit(
+      [](const auto& event) {
+        if constexpr (requires { event.why; })
+          return std::holds_alternative<Text>(event.why.summary) && !event.why.summary.empty();
+        return false;
+      },
+      static_cast<const EventVariant&>(entry.events.front()));
+}
+
 TEST(Golden, ReadsOldBytesAsWhatTheyMeantAndWritesThemAgain) {
   const auto entries = golden_entries();
   for (const auto& item : std::filesystem::directory_iterator(GOLDEN_FOLDER)) {
@@ -52,7 +63,12 @@ TEST(Golden, ReadsOldBytesAsWhatTheyMeantAndWritesThemAgain) {
     const auto decoded = decode(bytes);
     ASSERT_TRUE(decoded) << file << ": " << decoded.error().message;
     EXPECT_TRUE(decoded.value() == expected->second) << file << " is read as something else";
-    EXPECT_TRUE(encode(decoded.value()) == bytes) << file << " is written differently";
+    const std::string again = encode(decoded.value());
+    if (has_explanation_in_words(decoded.value())) {
+      EXPECT_TRUE(decode(again).value() == decoded.value()) << file << " is written as something else";
+    } else {
+      EXPECT_TRUE(again == bytes) << file << " is written differently";
+    }
   }
 }
 

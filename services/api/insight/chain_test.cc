@@ -23,7 +23,7 @@ class InsightChainTest : public testing::Test {
     create.request = {"create", "/apis/apps/v1/namespaces/default/deployments"};
     create.events = {ObjectCreated{kTemplate, object_value(kTemplate)}};
     fleet.write(create);
-    decide("binder", {BindingPut{kBinding, object_value(kBinding), {"bound by policy p", "", {}, {}}}});
+    decide("binder", {BindingPut{kBinding, object_value(kBinding), {Text{"bound by policy p"}, "", {}, {}, {}}}});
     PlacementDecided placed;
     placed.binding = kBinding;
     placed.targets = {{"m1", 2}};

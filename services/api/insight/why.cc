@@ -175,8 +175,17 @@ class Answer {
     return Value::object({{"revision", row.revision.value}, {"time", rfc3339_millis(row.time)}});
   }
 
-  /// A claim is kept, and said again with each change of the template: the oldest of the same words tells how it was
-  /// won, the newest how things stand.
+  /// Explanations of earlier builds have no facts.
+  static void copy(const Value& from, const char* member, Value& to, const char* as) {
+    if (from.contains(member)) to.set(as, from[member]);
+  }
+  static bool same_summary(const Value& a, const Value& b) {
+    const bool facts = a.contains("summaryFact") && b.contains("summaryFact");
+    return facts ? a["summaryFact"] == b["summaryFact"] : a["summary"] == b["summary"];
+  }
+
+  /// A claim is kept, and explained again with each change of the template: the oldest explanation with the same
+  /// summary tells how it was won, the newest how things stand.
   Result<void> policy(const std::vector<DecisionRow>& rows, Value& answer) const {
     Value policy;
     for (const DecisionRow& row : rows) {
@@ -185,10 +194,13 @@ class Answer {
       const Value& told = decision["explanation"];
       if (policy.is_null()) {
         policy = Value::object({{"summary", told["summary"]}, {"now", moment(row)}, {"stepsNow", told["steps"]}});
+        copy(told, "summaryFact", policy, "summaryFact");
+        copy(told, "facts", policy, "factsNow");
       }
-      if (told["summary"] != policy["summary"]) break;
+      if (!same_summary(told, policy)) break;
       policy.set("since", moment(row));
       policy.set("steps", told["steps"]);
+      copy(told, "facts", policy, "facts");
     }
     if (policy.is_null()) return ok();
     if (!claimed()) policy.set("released", true);
@@ -215,6 +227,7 @@ class Answer {
                                      {"made", moment(*newest)},
                                      {"summary", told["summary"].is_null() ? Value{newest->summary} : told["summary"]},
                                      {"steps", told["steps"]}});
+    copy(told, "facts", placement, "facts");
     placement.set("targets", binding_["spec"]["clusters"]);
     answer.set("placement", std::move(placement));
     std::vector<std::string> left_out;
@@ -432,6 +445,7 @@ class Answer {
         SHIPLOG_TRY(const Value decision, to_value(*rendered));
         member.set("rendered", moment(*rendered));
         member.set("steps", decision["explanation"]["steps"]);
+        copy(decision["explanation"], "facts", member, "facts");
         now.rendered_at = rfc3339_millis(rendered->time);
       }
       SHIPLOG_TRY(now.work, object(key, question_.at));

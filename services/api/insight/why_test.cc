@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "events/state/claim.h"
 #include "events/state/work.h"
 #include "projections/test_fleet.h"
@@ -32,7 +33,8 @@ class InsightWhyTest : public testing::Test {
     bind("web is selected by p", "won by name");
     before_placement_ = fleet.revision();
     place("placed on m1:2");
-    decide("dispatcher", {WorkRendered{kWork, object_value(kWork), {"rendered", "", {}, {"image changed"}}}});
+    decide("dispatcher",
+           {WorkRendered{kWork, object_value(kWork), {Text{"rendered"}, "", {}, {Text{"image changed"}}, {}}}});
     decide("dispatcher", {WorkApplied{kWork, 1, "taken"}});
     bind("web is selected by p", "claimed already");
     with_p_ = fleet.revision();
@@ -53,14 +55,16 @@ class InsightWhyTest : public testing::Test {
     Value value = with(kBinding, {{"spec", Value::object({{"resource", resource}})}});
     value.edit("data").set("text", summary + step);  // so that it changes
     value.edit("metadata").set("labels", Value::object({{label::kPolicyId, policy_id}}));
-    decide("binder", {BindingPut{kBinding, std::move(value), {summary, "", {}, {step}}}});
+    decide("binder", {BindingPut{kBinding, std::move(value), {Text{summary}, "", {}, {Text{step}}, {}}}});
   }
   void place(const std::string& summary) {
     PlacementDecided placed;
     placed.binding = kBinding;
     placed.targets = {{"m1", 2}};
-    placed.why = {
-        summary, "", {{"m1", {}, {}, -1, 2}, {"m2", {{"TaintToleration", false, "tainted"}}, {}, -1, -1}}, {"sum"}};
+    placed.why.summary = Text{summary};
+    placed.why.steps = {Text{"sum"}, Duplicated{2}};
+    placed.why.clusters = {{"m1", 0, -1, 2}};
+    placed.why.add({"m2"}, {{{"TaintToleration", false, Text{"tainted"}}}, {}});
     decide("scheduler", {placed});
   }
 
@@ -101,6 +105,7 @@ TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThre
   EXPECT_EQ(of_template["policy"]["summary"].str(), "web is selected by q");
   EXPECT_EQ(of_template["placement"]["summary"].str(), "placed on m1:2");
   EXPECT_EQ(of_template["placement"]["steps"][0].str(), "sum");
+  EXPECT_EQ(to_json(of_template["placement"]["facts"]), R"([{"replicas":2,"type":"Duplicated"}])");
   ASSERT_EQ(of_template["clusters"].size(), 2U);
   EXPECT_EQ(of_template["clusters"][0]["replicas"].as_int(), 2);
   EXPECT_TRUE(of_template["clusters"][0]["remedy"].is_null());
@@ -209,11 +214,7 @@ TEST_F(InsightWhyTest, AnEvictionTellsItsReasonAndWhatItWaitsFor) {
 
 TEST_F(InsightWhyTest, AnOverrideThatFailsIsTheReasonThatAMemberKeepsWhatItHas) {
   Explanation why;
-  why.clusters = {{"m1",
-                   {{"Override", false, "Apply override policy(default/o) for cluster(m1) failed: no such path"}},
-                   {},
-                   -1,
-                   -1}};
+  why.add({"m1"}, {{{"Override", false, OverrideFailed{"default", "o", "m1", 1, "no such path"}}}, {}});
   decide("dispatcher", {WorksSynced{kBinding, false, "SyncWorkFailed", "it failed", why}});
   const std::string now = now_of(must(ask(kTemplate)));
   EXPECT_EQ(now.find("the present version could not be rendered: Apply override policy(default/o)"), 0U) << now;

@@ -7,6 +7,7 @@
 
 #include "events/codec/codec.h"
 #include "events/event.h"
+#include "events/explanation_compare.h"
 #include "events/fold/fold.h"
 
 namespace shiplog::ctl {
@@ -174,7 +175,8 @@ std::optional<Difference> verify(const Decides& decides, const State& as_of, con
     difference.recomputed = "an error: " + decided.error().message;
     return difference;
   }
-  const Decision recomputed = decided.value().value_or(Decision{});
+  Decision recomputed = decided.value().value_or(Decision{});
+  take_form_of(entry.events, recomputed.events);
   if ((recomputed.events == entry.events && recomputed.expects == entry.expects) || same_bytes(entry, recomputed)) {
     return std::nullopt;
   }

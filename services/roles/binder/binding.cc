@@ -64,12 +64,9 @@ Result<Value> schedule_priority_of(const State& state, const Policy& policy) {
   return Value::object({{"priority", found->value["value"].as_int()}});
 }
 
-/// What this version takes in but does not act on is said, never left for the user to find out.
-void say_what_is_not_honoured(const Policy& policy, Explanation& why) {
-  const Value& spec = policy.spec;
-  if (spec["failover"]["application"].is_object()) {
-    why.steps.push_back("spec.failover.application: not acted on, unhealthy applications stay where they are");
-  }
+/// Fields that this version accepts but does not act on are explained to the user.
+void explain_ignored_fields(const Policy& policy, Explanation& why) {
+  if (policy.spec["failover"]["application"].is_object()) why.steps.emplace_back(FailoverIgnored{});
 }
 
 }  // namespace
@@ -102,7 +99,7 @@ Result<Value> make_binding(const State& state, const ObjectKey& binding, const V
   }
 
   SHIPLOG_TRY(set_workload(state, object, now, spec, why));
-  say_what_is_not_honoured(policy, why);
+  explain_ignored_fields(policy, why);
   why.inputs_digest = to_string(siphash128(digest + "\n" + policy.permanent_id + "\n" + to_json(policy.spec)));
   return made;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "events/explain/text.h"
 #include "events/state/object.h"
 #include "events/state/policy_author.h"
 
@@ -123,10 +124,7 @@ void strip_claim(Value& object) {
 
 void erase_annotation(Value& object, const char* key) { erase_from(object, "annotations", key); }
 
-std::string described(const Policy& policy) {
-  return policy.cluster_scoped() ? "ClusterPropagationPolicy " + policy.name
-                                 : "PropagationPolicy " + policy.ns + "/" + policy.name;
-}
+std::string described(const Policy& policy) { return propagation_policy_text(policy.ns, policy.name); }
 
 std::string objection(const State& state, const Policy& policy, const ObjectKey& key, const Value& object) {
   const ObjectKey of_policy{policy.cluster_scoped() ? type::kClusterPropagationPolicy : type::kPropagationPolicy,
@@ -156,15 +154,8 @@ Candidate preemptor(const State& state, const ObjectKey& key, const Value& objec
   return {by, SelectorMatch::kName};
 }
 
-std::string how_preempted(const Policy& by, const Policy& holder) {
-  const std::string taken = described(by) + " preempts " + described(holder) + ": ";
-  if (by.cluster_scoped() != holder.cluster_scoped()) {
-    return taken +
-           "with spec.preemption Always, a policy of the namespace takes what a ClusterPropagationPolicy has, "
-           "whatever their priorities";
-  }
-  return taken + "it has spec.preemption Always and the higher priority, " + std::to_string(by.priority) + " over " +
-         std::to_string(holder.priority);
+PolicyPreempted preemption(const Policy& by, const Policy& holder) {
+  return {by.ns, by.name, by.priority, holder.ns, holder.name, holder.priority};
 }
 
 }  // namespace shiplog::binder

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/value.h"
+#include "events/explain/policy_facts.h"
 #include "events/state/claim.h"
 #include "events/state/policy.h"
 #include "events/state/state.h"
@@ -58,7 +59,7 @@ std::string objection(const State& state, const Policy& policy, const ObjectKey&
 /// round. Of several the one of highest priority, then the first by name. One that may not have it (decision 0028)
 /// takes nothing. None: no policy.
 Candidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder);
-/// In words.
-std::string how_preempted(const Policy& by, const Policy& holder);
+/// The step that explains it.
+PolicyPreempted preemption(const Policy& by, const Policy& holder);
 
 }  // namespace shiplog::binder

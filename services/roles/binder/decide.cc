@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "events/explain/text.h"
 #include "events/state/work.h"
 #include "services/roles/binder/binding.h"
 #include "services/roles/binder/claim.h"
@@ -64,57 +65,53 @@ Result<void> overrides_exist(const State& state, const Policy& policy) {
   return ok();
 }
 
-std::string words_for(SelectorMatch how) {
+PolicyMatch match_of(SelectorMatch how) {
   switch (how) {
     case SelectorMatch::kName:
-      return "by name";
+      return PolicyMatch::kName;
     case SelectorMatch::kLabels:
-      return "by labels";
+      return PolicyMatch::kLabels;
     case SelectorMatch::kAll:
-      return "by kind";
+      return PolicyMatch::kKind;
     case SelectorMatch::kNone:
       break;
   }
-  return "not at all";
+  return PolicyMatch::kNone;
 }
 
 /// Which policies select it and may not have it (decision 0028).
-std::vector<std::string> refused_policies(const Considered& considered, size_t most) {
-  std::vector<std::string> lines;
+std::vector<Fact> forbidden_policies(const Considered& considered, size_t most) {
+  std::vector<Fact> steps;
   for (const auto& [policy, why_not] : considered.objections) {
-    if (lines.size() == most) break;
-    lines.push_back(described(*policy) + " selects it and may not have it: " + why_not);
+    if (steps.size() == most) break;
+    steps.emplace_back(PolicyForbidden{policy->ns, policy->name, why_not});
   }
-  return lines;
+  return steps;
+}
+
+PolicyRank rank_of(const Candidate& candidate, const Candidate& chosen) {
+  if (candidate.policy == chosen.policy) return PolicyRank::kChosen;
+  if (candidate.policy->priority != chosen.policy->priority) return PolicyRank::kLowerPriority;
+  return candidate.match != chosen.match ? PolicyRank::kLessSpecific : PolicyRank::kLaterByName;
 }
 
 /// Which policies select it, and what set the one apart that has it.
-std::vector<std::string> how_won(const Candidate& chosen, const Considered& considered) {
+std::vector<Fact> how_chosen_from(const Considered& considered, const Candidate& chosen) {
   constexpr size_t kMostNamed = 20;
   const std::vector<Candidate>& candidates = considered.candidates;
-  std::vector<std::string> steps = refused_policies(considered, kMostNamed);
+  std::vector<Fact> steps = forbidden_policies(considered, kMostNamed);
   if (candidates.size() == 1) {
-    steps.emplace_back(steps.empty() ? "no other policy selects it" : "no other policy may have it");
+    steps.emplace_back(OnlyPolicy{!steps.empty()});
     return steps;
   }
-  steps.push_back(std::to_string(candidates.size()) +
-                  " policies select it: the first by priority, how it selects, and name has it");
-  size_t named = 0;
-  for (const Candidate& each : candidates) {
-    if (++named > kMostNamed) {
-      steps.push_back("... and " + std::to_string(candidates.size() - kMostNamed) + " more");
-      break;
-    }
-    std::string words =
-        described(*each.policy) + ": priority " + std::to_string(each.policy->priority) + ", " + words_for(each.match);
-    if (each.policy == chosen.policy) {
-      words += ": has it";
-    } else if (each.policy->priority != chosen.policy->priority) {
-      words += ": lower priority";
-    } else {
-      words += each.match != chosen.match ? ": selects it less closely" : ": later by name";
-    }
-    steps.push_back(std::move(words));
+  steps.emplace_back(PoliciesCompared{static_cast<int64_t>(candidates.size())});
+  for (size_t place = 0; place < std::min(kMostNamed, candidates.size()); ++place) {
+    const Candidate& each = candidates[place];
+    steps.emplace_back(PolicyCompared{each.policy->ns, each.policy->name, each.policy->priority, match_of(each.match),
+                                      rank_of(each, chosen)});
+  }
+  if (candidates.size() > kMostNamed) {
+    steps.emplace_back(PoliciesOmitted{static_cast<int64_t>(candidates.size() - kMostNamed)});
   }
   return steps;
 }
@@ -147,14 +144,14 @@ Decided claim_only(const State& state, const ObjectKey& key, const Object& objec
 
 /// `let_go`: the claim that the template carries is void.
 Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
-             std::vector<std::string> how_chosen, bool let_go, UtcMillis now) {
+             std::vector<Fact> how_chosen, bool let_go, UtcMillis now) {
   const Policy& policy = *chosen.policy;
   if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
   const Value& existing = state.value_of(binding);
   if (lazy(policy)) {
     if (!touched(state, object, existing, policy)) return claim_only(state, key, object, policy, let_go);
-    how_chosen.emplace_back("spec.activationPreference Lazy: applied, because the template was changed or is new");
+    how_chosen.emplace_back(LazilyActivated{});
   }
   SHIPLOG_TRY(overrides_exist(state, policy));
 
@@ -173,7 +170,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   set_claim(claimed, policy);
   erase_annotation(claimed, kLazyDigestAnnotation);
   Explanation why;
-  why.summary = to_string(key) + " is selected by " + described(policy) + " " + words_for(chosen.match);
+  why.summary = PolicySelected{to_string(key), policy.ns, policy.name, match_of(chosen.match)};
   why.steps = std::move(how_chosen);
   SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
   update(decision, state, key, std::move(claimed));
@@ -193,7 +190,7 @@ Decided pass_on(const State& state, const ObjectKey& key, const Object& object, 
   Considered considered;
   const Candidate next = choose_policy(state, key, object.value, considered);
   if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
-    auto bound = bind(state, key, object, next, how_won(next, considered), true, now);
+    auto bound = bind(state, key, object, next, how_chosen_from(considered, next), true, now);
     if (bound) return bound;
   }
   return release(state, key, object.value);
@@ -221,9 +218,9 @@ Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now)
     if (chosen.policy == nullptr) {
       Decided released = release(state, key, object->value);
       if (considered.objections.empty() || !released || released.value()) return released;
-      return Error{ErrorCode::kForbidden, refused_policies(considered, 1).front()};
+      return Error{ErrorCode::kForbidden, text_of(forbidden_policies(considered, 1).front())};
     }
-    return bind(state, key, *object, chosen, how_won(chosen, considered), false, now);
+    return bind(state, key, *object, chosen, how_chosen_from(considered, chosen), false, now);
   }
   const auto found = state.policies().find(claim->policy);
   const Policy* holder = found == state.policies().end() || found->second.deleting ? nullptr : &found->second;
@@ -232,10 +229,9 @@ Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now)
     return pass_on(state, key, *object, now);
   }
   if (const Candidate taker = preemptor(state, key, object->value, *holder); taker.policy != nullptr) {
-    return bind(state, key, *object, taker, {how_preempted(*taker.policy, *holder)}, false, now);
+    return bind(state, key, *object, taker, {preemption(*taker.policy, *holder)}, false, now);
   }
-  return bind(state, key, *object, {holder, how},
-              {"it is claimed already: only a policy with spec.preemption Always could take it"}, false, now);
+  return bind(state, key, *object, {holder, how}, {ClaimKept{}}, false, now);
 }
 
 /// Bindings that carry the policy's claim though no template does: their template is gone or was edited.

@@ -254,10 +254,7 @@ TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
   history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
   const auto decision = decide(history.state(), kWeb, history.now()).value().value();
-  const auto& steps = std::get<BindingPut>(decision.events.at(1)).why.steps;
-  EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const std::string& step) {
-    return step.find("spec.failover.application: not acted on") != std::string::npos;
-  }));
+  EXPECT_NE(step_of<FailoverIgnored>(std::get<BindingPut>(decision.events.at(1)).why), nullptr);
 }
 
 TEST(BinderDecide, LabelsOfTheTemplateNameItsAffinityGroups_D_29) {

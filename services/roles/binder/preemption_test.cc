@@ -84,9 +84,7 @@ TEST(BinderPreemption, ClaimAndBindingMoveInOneExplainedDecision_D_42_D_46) {
   const auto decision = decide(history.state(), kWeb, history.now()).value().value();
   ASSERT_EQ(decision.events.size(), 2U);
   const auto& steps = std::get<BindingPut>(decision.events[1]).why.steps;
-  EXPECT_EQ(steps.front(),
-            "PropagationPolicy default/p2 preempts PropagationPolicy default/p1: it has spec.preemption Always and the "
-            "higher priority, 7 over 1");
+  EXPECT_EQ(steps.front(), (Fact{PolicyPreempted{"default", "p2", 7, "default", "p1", 1}}));
   history.accept(decision);
   EXPECT_EQ(holder(loop), "p2");
   const Value& binding = history.state().value_of(kBinding);

@@ -126,8 +126,7 @@ TEST(BinderRules, AnotherPolicyWhoseAuthorMayReadItGetsIt) {
   const auto* put = std::get_if<BindingPut>(&decided.value()->events.back());
   ASSERT_NE(put, nullptr);
   EXPECT_EQ(put->why.steps.front(),
-            "PropagationPolicy default/p selects it and may not have it: its author mallory may not get secrets in "
-            "namespace default");
+            (Fact{PolicyForbidden{"default", "p", "its author mallory may not get secrets in namespace default"}}));
   history.accept(*decided.value());
   EXPECT_EQ(claim_of(history.state().value_of(kSecretKey))->policy, (State::Name{"default", "z"}));
 }

@@ -8,9 +8,8 @@
 namespace shiplog::binder {
 namespace {
 
-std::string needs(const Value& requirements) {
-  return requirements.is_null() ? "nothing in particular" : to_json(requirements);
-}
+/// JSON; empty: none.
+std::string requirements_text(const Value& requirements) { return requirements.is_null() ? "" : to_json(requirements); }
 
 void set_or_erase(Value& spec, const char* field, const Value& value) {
   if (value.is_null()) {
@@ -26,11 +25,11 @@ void set_components(const std::vector<interpreter::Component>& components, Value
     Value item = Value::object({{"name", component.name}, {"replicas", component.replicas}});
     if (!component.requirements.is_null()) item.set("replicaRequirements", component.requirements);
     list.push_back(std::move(item));
-    why.steps.push_back("component " + component.name + ": " + std::to_string(component.replicas) +
-                        " replicas, each needs " + needs(component.requirements));
+    why.steps.emplace_back(
+        ComponentInterpreted{component.name, component.replicas, requirements_text(component.requirements)});
   }
   set_or_erase(spec, "components", components.empty() ? Value{} : list);
-  if (components.empty()) why.steps.push_back("components: it has none");
+  if (components.empty()) why.steps.emplace_back(NoComponents{});
 }
 
 }  // namespace
@@ -49,30 +48,29 @@ Result<void> set_workload(const State& state, const Value& object, UtcMillis now
   set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
   set_or_erase(spec, "replicaRequirements", replicas ? replicas->requirements : Value{});
   if (!replicas) {
-    why.steps.push_back("replicas: none, " + object["kind"].str() + " is not a workload whose replicas can be told");
+    why.steps.emplace_back(ReplicasUnknown{object["kind"].str()});
     return ok();
   }
-  why.steps.push_back("replicas: " + std::to_string(replicas->count) + ", each needs " + needs(replicas->requirements));
+  why.steps.emplace_back(ReplicasInterpreted{replicas->count, requirements_text(replicas->requirements)});
   return ok();
 }
 
 void set_affinity_groups(const Policy& policy, const Value& object, Value& spec, Explanation& why) {
   const Value& wanted = policy.spec["placement"]["workloadAffinity"];
   Value groups = Value::object();
-  const auto set = [&](const char* side, const char* group, const char* words) {
+  const auto set = [&](const char* side, const char* group, bool apart) {
     if (!wanted[side].is_object()) return;
     const std::string key = wanted[side]["groupByLabelKey"].str();
     const Value* value = object["metadata"]["labels"].find(key);
     if (value == nullptr) {
-      why.steps.push_back("workload affinity: it has no label " + key + ", so there is nobody it stays " + words);
+      why.steps.emplace_back(AffinityGroupMissing{key, apart});
       return;
     }
     groups.set(group, key + "=" + value->str());
-    why.steps.push_back("workload affinity: it stays " + std::string{words} + " others with " + key + "=" +
-                        value->str());
+    why.steps.emplace_back(AffinityGroupJoined{key, value->str(), apart});
   };
-  set("affinity", "affinityGroup", "with");
-  set("antiAffinity", "antiAffinityGroup", "apart from");
+  set("affinity", "affinityGroup", false);
+  set("antiAffinity", "antiAffinityGroup", true);
   set_or_erase(spec, "workloadAffinityGroups", groups.is_empty() ? Value{} : groups);
 }
 

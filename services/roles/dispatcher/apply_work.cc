@@ -224,7 +224,7 @@ class Step : public std::enable_shared_from_this<Step> {
         condition["observedGeneration"].as_int() == generation) {
       return task_->retry(error);
     }
-    Decision seen{{WorkApplyFailed{key_, generation, "AppliedFailed", message}}, {}};
+    Decision seen{{WorkApplyFailed{key_, generation, "AppliedFailed", message, errors_}}, {}};
     task_->append_observation(std::move(seen), [task = task_, error](Result<Revision>) { task->retry(error); });
   }
 

@@ -27,7 +27,7 @@ bool open_for_works(const State& state, const std::string& cluster) {
 
 /// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25).
 template <class Render>
-void put_work(const State& state, const ObjectKey& work, const std::string& summary, std::vector<std::string> steps,
+void put_work(const State& state, const ObjectKey& work, ManifestRendered summary, std::vector<Fact> steps,
               Render render, UtcMillis now, Decision& decision) {
   const Object* present = state.find(work);
   const Value& before = present == nullptr ? state.value_of(work) : present->value;
@@ -40,7 +40,7 @@ void put_work(const State& state, const ObjectKey& work, const std::string& summ
     rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
   }
   Explanation why;
-  why.summary = summary;
+  why.summary = std::move(summary);
   why.steps = std::move(steps);
   why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
   decision.events.push_back(WorkRendered{work, std::move(rendered), std::move(why)});
@@ -104,13 +104,19 @@ Decision take_back(const State& state, const ObjectKey& key, const Object& objec
   return decision;
 }
 
+/// What overriding the manifest of one target explains.
+struct Explained {
+  std::vector<Fact> steps;
+  Fact failure;  ///< of an override; empty: none has failed
+};
+
 /// The manifest of one target, made from the template `object`, with what the Work is to say of its overrides.
 Result<Value> overridden(const Overrides& overrides, const Value& object, Value manifest, const Cluster& cluster,
-                         Source& source, std::vector<std::string>& steps) {
-  SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster));
+                         Source& source, Explained& explained) {
+  SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster, explained.failure));
   if (!result.applied_cluster.is_null()) source.applied_cluster_overrides = to_json(result.applied_cluster);
   if (!result.applied_namespaced.is_null()) source.applied_overrides = to_json(result.applied_namespaced);
-  steps = std::move(result.steps);
+  explained.steps = std::move(result.steps);
   SHIPLOG_TRY(check_authority(object, result.manifest));  // interpreters make manifests too
   return pruned(std::move(result.manifest));
 }
@@ -160,14 +166,14 @@ void render_targets(const State& state, const Object& object, const Binding& bin
                   "",
                   "",
                   ""};
-    std::vector<std::string> steps;
+    Explained explained;
     const auto rendered = [&]() -> Result<Value> {
       SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
-      return overridden(overrides, source_object, std::move(scaled), *cluster, source, steps);
+      return overridden(overrides, source_object, std::move(scaled), *cluster, source, explained);
     };
     auto manifest = rendered();
     if (!manifest) {
-      outcome.failed(target.cluster, manifest.error());
+      outcome.failed(target.cluster, manifest.error(), std::move(explained.failure));
       continue;
     }
     source.conflict_resolution = conflict_resolution(manifest.value(), binding);
@@ -177,13 +183,13 @@ void render_targets(const State& state, const Object& object, const Binding& bin
       continue;
     }
     if (state.find(work) == nullptr && !open_for_works(state, target.cluster)) continue;
-    std::string summary = "rendered " + binding.kind + " " + binding.name + " for " + target.cluster;
-    if (binding.divisible()) summary += " with " + std::to_string(target.replicas) + " replicas";
+    ManifestRendered summary{binding.kind, binding.name, target.cluster, binding.divisible(), target.replicas};
+    if (!summary.divisible) summary.replicas = 0;
     const auto render = [&](const Value& before) {
       return work_around(std::move(manifest).value(), work, source_object, source,
                          suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
     };
-    put_work(state, work, summary, std::move(steps), render, now, decision);
+    put_work(state, work, std::move(summary), std::move(explained.steps), render, now, decision);
     delete_former(state, present, work, decision);
   }
 }
@@ -243,10 +249,10 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
   Outcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {
     Source source{"", "", "", "", false, "", "", ""};
-    std::vector<std::string> steps;
-    auto manifest = overridden(overrides, object.value, object.value, cluster, source, steps);
+    Explained explained;
+    auto manifest = overridden(overrides, object.value, object.value, cluster, source, explained);
     if (!manifest) {
-      outcome.failed(name, manifest.error());
+      outcome.failed(name, manifest.error(), std::move(explained.failure));
       continue;
     }
     // No policy selects a Namespace here, so only its own annotation can let it take over one that exists.
@@ -264,7 +270,7 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
       rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
       return rendered;
     };
-    put_work(state, work, "rendered Namespace " + key.name + " for " + name, std::move(steps), render, now, decision);
+    put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, now, decision);
   }
   outcome.report(object, decision);
   if (decision.events.empty()) return std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace shiplog::dispatcher {
 
-void Outcome::failed(const std::string& cluster, const Error& error) {
+void Outcome::failed(const std::string& cluster, const Error& error, Fact reason) {
   if (!error.questions.empty()) {
     waiting_.message = error.message;
     bool tried = false;
@@ -22,10 +22,8 @@ void Outcome::failed(const std::string& cluster, const Error& error) {
     }
     if (!tried) return;
   }
-  ClusterExplanation failure;
-  failure.cluster = cluster;
-  failure.verdicts = {{"Override", false, error.message}};
-  failures_.push_back(std::move(failure));
+  if (reason.empty()) reason = RenderFailed{error.message};
+  failures_.push_back({cluster, error.message, std::move(reason)});
 }
 
 void Outcome::report(const Object& object, Decision& decision, int64_t generation) const {
@@ -44,15 +42,16 @@ void Outcome::report(const Object& object, Decision& decision, int64_t generatio
                          : std::string{"Sync work of "} +
                                (cluster_scoped ? "ClusterResourceBinding(" : "ResourceBinding(") +
                                (cluster_scoped ? "" : source_.ns + "/") + source_.name + ") successful.";
-    synced.why.summary =
-        failed_before ? "every target is rendered again" : "every target is rendered: an eviction waits for them";
+    synced.why.summary = TargetsRendered{failed_before};
   } else {
-    for (const ClusterExplanation& one : failures_) {
-      synced.message += (synced.message.empty() ? "" : "; ") + one.verdicts.front().reason;
-    }
+    for (const Failure& failure : failures_) synced.message += (synced.message.empty() ? "" : "; ") + failure.message;
     if (condition["status"].as_string() == "False" && condition["message"].as_string() == synced.message) return;
-    synced.why.summary = "not rendered for " + std::to_string(failures_.size()) + " of the targets";
-    synced.why.clusters = failures_;
+    synced.why.summary = TargetsFailed{static_cast<int64_t>(failures_.size())};
+    for (const Failure& failure : failures_) {
+      ClusterExplanation line;
+      line.cluster = failure.cluster;
+      synced.why.add(std::move(line), {{{"Override", false, failure.reason}}, {}});
+    }
     std::ranges::sort(synced.why.clusters, {}, &ClusterExplanation::cluster);
   }
   decision.events.push_back(std::move(synced));

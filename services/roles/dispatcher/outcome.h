@@ -14,7 +14,8 @@ class Outcome {
  public:
   explicit Outcome(ObjectKey source) : source_{std::move(source)} {}
   /// A target that waits for an answer from outside has not failed, unless the last attempt to get it has.
-  void failed(const std::string& cluster, const Error& error);
+  /// `reason`: OverrideFailed, where that is the cause; its text is the error's message.
+  void failed(const std::string& cluster, const Error& error, Fact reason = {});
   /// Adds WorksSynced where the object's condition says something else. With `generation` not 0 also when every target
   /// is rendered and the condition does not name that generation yet.
   void report(const Object& object, Decision& decision, int64_t generation = 0) const;
@@ -23,7 +24,12 @@ class Outcome {
 
  private:
   ObjectKey source_;
-  std::vector<ClusterExplanation> failures_;
+  struct Failure {
+    std::string cluster;
+    std::string message;
+    Fact reason;
+  };
+  std::vector<Failure> failures_;
   Error waiting_{ErrorCode::kUnavailable, ""};
 };
 

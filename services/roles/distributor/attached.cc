@@ -67,10 +67,10 @@ Value snapshot_of(const Referrer& referrer) {
   return snapshot;
 }
 
-std::string where(const Value& snapshot) {
-  std::string clusters;
-  for (const Value& one : snapshot["clusters"].items()) clusters += " " + one["name"].str();
-  return clusters.empty() ? " nowhere yet" : " at" + clusters;
+ReferrerFollowed followed(const Value& snapshot, bool added) {
+  ReferrerFollowed step{snapshot["namespace"].str(), snapshot["name"].str(), {}, added};
+  for (const Value& cluster : snapshot["clusters"].items()) step.clusters.push_back(cluster["name"].str());
+  return step;
 }
 
 /// spec.requiredBy and the labels: what is there keeps its place, what is new comes behind it.
@@ -83,18 +83,18 @@ void set_required_by(Value& made, const std::vector<Referrer>& referrers, Explan
     const auto wanted = missing.find(place(key));
     if (wanted != missing.end()) {
       Value snapshot = snapshot_of(*wanted->second);
-      if (snapshot != entry) why.steps.push_back(place(key) + ": followed, now" + where(snapshot));
+      if (snapshot != entry) why.steps.emplace_back(followed(snapshot, false));
       required.push_back(std::move(snapshot));
       missing.erase(wanted);
     } else if (made["metadata"]["labels"].contains(depended_by_label(key))) {
-      why.steps.push_back(place(key) + ": released, it no longer refers to this or no longer propagates what it does");
+      why.steps.emplace_back(ReferrerReleased{key.ns, key.name});
     } else {
       required.push_back(entry);  // somebody else's
     }
   }
   for (const auto& [name, referrer] : missing) {
     Value snapshot = snapshot_of(*referrer);
-    why.steps.push_back(name + ": followed from now on," + where(snapshot));
+    why.steps.emplace_back(followed(snapshot, true));
     required.push_back(std::move(snapshot));
   }
   if (required.size() > 0) {
@@ -134,12 +134,8 @@ void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanati
   spec.set("conflictResolution", overwrite > 0 ? "Overwrite" : "Abort");
   spec.set("preserveResourcesOnDeletion", preserve > 0);
   const auto mixed = [&](size_t count) { return count > 0 && count < referrers.size(); };
-  if (!mixed(overwrite) && !mixed(preserve)) return;
-  std::string conflict = "Dependency policy conflict detected: ";
-  if (mixed(overwrite)) conflict += "ConflictResolution conflicted (Overwrite vs Abort)";
-  if (mixed(overwrite) && mixed(preserve)) conflict += "; ";
-  if (mixed(preserve)) conflict += "PreserveResourcesOnDeletion conflicted (true vs false)";
-  why.steps.push_back(conflict + ".");
+  const DependencyPolicyConflict conflict{mixed(overwrite), mixed(preserve)};
+  if (conflict.conflict_resolution || conflict.preserve_resources_on_deletion) why.steps.emplace_back(conflict);
 }
 
 bool claimed(const Value& binding) {
@@ -231,8 +227,8 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
 
   for (const Referrer& one : referrers) put.referrers.push_back(one.binding);
   const Value& resource = made["spec"]["resource"];
-  put.why.summary = resource["kind"].str() + " " + resource["name"].str() + " follows " +
-                    std::to_string(referrers.size()) + (referrers.size() == 1 ? " binding" : " bindings");
+  put.why.summary =
+      DependencyAttached{resource["kind"].str(), resource["name"].str(), static_cast<int64_t>(referrers.size())};
   put.why.inputs_digest = to_string(siphash128(to_json(made["spec"])));
   made.erase("status");
   put.value = std::move(made);

@@ -26,9 +26,10 @@ void let_go(const State& state, const ObjectKey& key, const Object& object, Deci
   decision.expects.push_back({key, object.revision});
 }
 
-std::string called(const interpreter::Dependency& one) {
-  const std::string name = one.name.empty() ? "labelled " + to_json(one.label_selector) : one.name;
-  return one.kind + " " + (one.ns.empty() ? "" : one.ns + "/") + name;
+DependencyFound found_in(const std::string& ns, const interpreter::Dependency& dependency) {
+  const bool by_name = !dependency.name.empty();
+  return {dependency.kind, dependency.ns, dependency.name, by_name ? "" : to_json(dependency.label_selector),
+          dependency.ns == ns};
 }
 
 /// Records what the template refers to (B-29).
@@ -52,11 +53,9 @@ Result<void> resolve(const State& state, const ObjectKey& key, const Object& obj
   Value list = interpreter::to_value(*found);
   if (recorded && annotation_of(object.value, kDependenciesAnnotation) == to_json(list)) return ok();
   Explanation why;
-  why.summary = source["kind"].str() + " " + source["metadata"]["name"].str() + " refers to " +
-                std::to_string(found->size()) + (found->size() == 1 ? " object" : " objects");
-  for (const interpreter::Dependency& one : *found) {
-    why.steps.push_back(called(one) + (one.ns == key.ns ? "" : ": not propagated, it is in another namespace"));
-  }
+  why.summary =
+      DependenciesFound{source["kind"].str(), source["metadata"]["name"].str(), static_cast<int64_t>(found->size())};
+  for (const interpreter::Dependency& dependency : *found) why.steps.emplace_back(found_in(key.ns, dependency));
   why.inputs_digest = to_string(siphash128(to_json(source["spec"])));
   decision.events.push_back(DependenciesResolved{key, std::move(list), std::move(why)});
   decision.expects.push_back({key, object.revision});

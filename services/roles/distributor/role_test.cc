@@ -224,15 +224,13 @@ TEST_F(Distributor, SaysWhenReferrersDisagree_B_34) {
       place(workload("api", {"settings"}), {{"m2", 2}}, Value::object({{"conflictResolution", "Abort"}}));
   EXPECT_EQ(attached("settings")["spec"]["conflictResolution"], Value{"Overwrite"}) << "if any says so";
   EXPECT_EQ(attached("settings")["spec"]["preserveResourcesOnDeletion"], Value{true});
-  std::string said;
+  Fact said;
   for (const auto& one : stage.history()) {
     for (const Event& event : one.entry.events) {
       if (const auto* put = std::get_if<AttachedBindingPut>(&event)) said = put->why.steps.back();
     }
   }
-  EXPECT_EQ(said,
-            "Dependency policy conflict detected: ConflictResolution conflicted (Overwrite vs Abort); "
-            "PreserveResourcesOnDeletion conflicted (true vs false).");
+  EXPECT_EQ(said, (Fact{DependencyPolicyConflict{true, true}}));
   remove({type::kResourceBinding, "default", "web-deployment"});
   EXPECT_EQ(attached("settings")["spec"]["conflictResolution"], Value{"Abort"}) << "told anew from the rest";
   EXPECT_EQ(attached("settings")["spec"]["preserveResourcesOnDeletion"], Value{false});

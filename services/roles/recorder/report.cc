@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/explain/text.h"
 #include "events/state/answers.h"
 #include "events/state/claim.h"
 #include "events/state/drift.h"
@@ -142,8 +143,7 @@ class Telling {
     const Value& object = template_of(state_, binding);
     if (binding["spec"]["components"].size() > 0) {
       tell(object, kDetector, "GetComponentsSucceed", "Get components of resource template successfully.");
-    } else if (std::ranges::none_of(put.why.steps,
-                                    [](const std::string& step) { return step.starts_with("replicas: none"); })) {
+    } else if (step_of<ReplicasUnknown>(put.why) == nullptr) {
       tell(object, kDetector, "GetReplicasSucceed", "Get replicas of resource template successfully.");
     }
     const auto claim = claim_of(binding);
@@ -158,19 +158,13 @@ class Telling {
 
   // S-25: terms that failed, before the one that is in force or the last.
   void on_failed_terms(const Value& binding, const Explanation& why) {
-    constexpr std::string_view kTerm = "affinity ";
-    constexpr std::string_view kFails = " fails: ";
-    const Value& terms = binding["spec"]["placement"]["clusterAffinities"];
-    for (const std::string& step : why.steps) {
-      if (!step.starts_with(kTerm)) continue;
-      for (size_t at = 0; at < terms.size(); ++at) {
-        const std::string begin = std::string{kTerm} + terms[at]["affinityName"].str() + std::string{kFails};
-        if (!step.starts_with(begin)) continue;
-        tell_both(binding, kScheduler, "ScheduleBindingFailed",
-                  "failed to schedule " + called(binding) + " with clusterAffiliates index(" + std::to_string(at) +
-                      "): " + step.substr(begin.size()),
-                  true);
-      }
+    for (const Fact& step : why.steps) {
+      const auto* failed = std::get_if<AffinityFailed>(&step);
+      if (failed == nullptr || failed->cause.empty()) continue;
+      tell_both(binding, kScheduler, "ScheduleBindingFailed",
+                "failed to schedule " + called(binding) + " with clusterAffiliates index(" +
+                    std::to_string(failed->index) + "): " + text_of(failed->cause.front()),
+                true);
     }
   }
 
@@ -200,9 +194,8 @@ class Telling {
          "Get dependencies(" + dependencies_text(resolved.dependencies) + ") succeed.");
   }
   void on(const AttachedBindingPut& put) {  // B-34, B-36
-    for (const std::string& step : put.why.steps) {
-      if (!step.starts_with("Dependency policy conflict detected")) continue;
-      warn(state_.value_of(put.binding), kDistributor, "DependencyPolicyConflict", step);
+    if (const auto* conflict = step_of<DependencyPolicyConflict>(put.why)) {
+      warn(state_.value_of(put.binding), kDistributor, "DependencyPolicyConflict", text_of(*conflict));
     }
     for (const ObjectKey& referrer : put.referrers) {
       tell(state_.value_of(referrer), kDistributor, "SyncScheduleResultToDependenciesSucceed",
@@ -251,13 +244,15 @@ class Telling {
     tell_both(object, of_binding(object, "binding-controller", "cluster-resource-binding-controller"), "SyncWorkFailed",
               synced.message, true);
   }
-  // B-21: "Apply override policy(a/b) for cluster(c) failed: rule 1: ...", one for each target that failed.
+  // B-21: one for each target that failed.
   void on_failed_overrides(const Value& object, const WorksSynced& synced) {
     for (const ClusterExplanation& cluster : synced.why.clusters) {
-      for (const Verdict& verdict : cluster.verdicts) {
-        const size_t end = verdict.reason.find(" failed: ");
-        if (verdict.passed || !verdict.reason.starts_with("Apply ") || end == std::string::npos) continue;
-        warn(object, kOverrides, "ApplyOverridePolicyFailed", verdict.reason.substr(0, end) + " failed.");
+      for (const Verdict& verdict : synced.why.judgement_of(cluster).verdicts) {
+        const auto* failed = std::get_if<OverrideFailed>(&verdict.reason);
+        if (failed == nullptr) continue;
+        warn(object, kOverrides, "ApplyOverridePolicyFailed",
+             "Apply " + override_policy_text(failed->policy_namespace, failed->policy) + " for cluster(" +
+                 failed->cluster + ") failed.");
       }
     }
   }
@@ -282,12 +277,10 @@ class Telling {
     const std::string cluster = cluster_of_space(failed.work.ns);
     warn(work, kExecution, "SyncFailed",
          "Failed to sync work(" + place_of(work) + ") to cluster(" + cluster + "), err: " + failed.message);
-    // E-5: the condition counts the manifests first; there is always one.
-    const size_t cause = failed.message.find("): ");
     const Value& object = template_of_work(state_, work);
     warn(object, kExecution, "SyncFailed",
          "Failed to create or update resource(" + place_of(object) + ") in member cluster(" + cluster +
-             "): " + (cause == std::string::npos ? failed.message : failed.message.substr(cause + 3)));
+             "): " + (failed.cause.empty() ? failed.message : failed.cause));
   }
 
   // T-3, T-4.
@@ -334,11 +327,11 @@ class Telling {
                          "cluster-resource-binding-graceful-eviction-controller"),
               "EvictWorkloadFromClusterSucceed", "Evict from cluster " + finished.cluster + " succeed.");
   }
-  void on(const TaintAdded& added) { on_taint(added.cluster, added.reason); }
-  void on(const TaintRemoved& removed) { on_taint(removed.cluster, removed.reason); }
-  void on_taint(const ObjectKey& cluster, const std::string& reason) {
+  void on(const TaintAdded& added) { on_taint(added.cluster, added.policy); }
+  void on(const TaintRemoved& removed) { on_taint(removed.cluster, removed.policy); }
+  void on_taint(const ObjectKey& cluster, const std::string& policy) {
     tainted_.insert(cluster);
-    by_policy_ = by_policy_ || reason.starts_with("ClusterTaintPolicy");
+    by_policy_ = by_policy_ || !policy.empty();
   }
   void on_tainted(const Value& cluster) {  // TN-2, TN-13
     const std::string taints = taints_of(cluster);

@@ -86,7 +86,7 @@ TEST_F(Reports, ApplyPolicySucceedAndGetReplicasSucceed_D_27_D_32) {
   role.edit("metadata").edit("annotations").set(annotation::kClusterPolicyName, "cp");
   role.edit("metadata").edit("labels").set(label::kClusterPolicyId, "id");
   Explanation why;
-  why.steps = {"replicas: none, ClusterRole is not a workload whose replicas can be told"};
+  why.steps = {ReplicasUnknown{"ClusterRole"}};
   EXPECT_EQ(told({BindingPut{kRoleBinding, role, why}}),
             (Lines{"ClusterRole/admin Normal resource-detector ApplyPolicySucceed: Apply cluster policy(cp) succeed"}));
 }
@@ -244,13 +244,14 @@ TEST_F(Reports, ScheduleBindingFailed_S_78_Q_19) {
 
 TEST_F(Reports, ScheduleBindingFailedOfATerm_S_25) {
   Explanation why;
-  why.steps = {"placed because it is new", "affinity near fails: 0/1 clusters are available",
-               "affinity far is in force"};
+  why.steps = {Triggered{PlacementTrigger::kPlacementChanged},
+               AffinityFailed{0, "near", {NoClusterFits{1, {ApiNotEnabled{}}, {1}}}}, AffinityApplied{1, "far"}};
   const Lines lines = told({PlacementDecided{kBinding, {{"m1", 2}}, 1, "{}", "far", why}});
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[1],
             "Deployment/web Warning default-scheduler ScheduleBindingFailed: failed to schedule "
-            "ResourceBinding(default/web-deployment) with clusterAffiliates index(0): 0/1 clusters are available");
+            "ResourceBinding(default/web-deployment) with clusterAffiliates index(0): 0/1 clusters are available: 1 "
+            "cluster(s) did not have the API resource.");
 }
 
 TEST_F(Reports, ScheduleBindingFailedOfABindingThatIsDeleted_S_9) {
@@ -272,7 +273,7 @@ TEST_F(Reports, SyncWorkSucceedOnceForAllTargets_B_6) {
 TEST_F(Reports, SyncWorkFailedAndApplyOverridePolicyFailed_B_6_B_21) {
   const std::string cause = "Apply override policy(default/tag) for cluster(m1) failed: rule 1: no such path";
   Explanation why;
-  why.clusters = {{"m1", {{"Override", false, cause}}, {}, -1, -1}};
+  why.add({"m1"}, {{{"Override", false, OverrideFailed{"default", "tag", "m1", 1, "no such path"}}}, {}});
   Lines wanted = both("Warning binding-controller SyncWorkFailed: " + cause);
   wanted.insert(wanted.begin(),
                 "Deployment/web Warning override-manager ApplyOverridePolicyFailed: Apply override policy(default/tag) "
@@ -318,7 +319,7 @@ TEST_F(Reports, SyncScheduleResultToDependenciesSucceedAndDependencyPolicyConfli
   const ObjectKey attached{type::kResourceBinding, "default", "a-configmap"};
   Value value = given::History::named(attached, json(R"({"kind": "ResourceBinding", "spec": {}})"));
   Explanation why;
-  why.steps = {"Dependency policy conflict detected: ConflictResolution conflicted (Overwrite vs Abort)."};
+  why.steps = {DependencyPolicyConflict{true, false}};
   EXPECT_EQ(told({AttachedBindingPut{attached, {kBinding}, value, why}}),
             (Lines{"ResourceBinding/a-configmap Warning dependencies-distributor DependencyPolicyConflict: Dependency "
                    "policy conflict detected: ConflictResolution conflicted (Overwrite vs Abort).",
@@ -348,7 +349,7 @@ TEST_F(Reports, SyncSucceed_E_6) {
 
 TEST_F(Reports, SyncFailed_E_6) {
   const std::string message = "Failed to apply all manifests (0/1): connection refused";
-  EXPECT_EQ(told({WorkApplyFailed{kWork, 1, "AppliedFailed", message}}),
+  EXPECT_EQ(told({WorkApplyFailed{kWork, 1, "AppliedFailed", message, "connection refused"}}),
             (Lines{"Work/web-1 Warning execution-controller SyncFailed: Failed to sync work(karmada-es-m1/web-1) to "
                    "cluster(m1), err: " +
                        message,
@@ -399,7 +400,7 @@ TEST_F(Reports, TaintClusterSucceed_TN_2_TN_13) {
             (Lines{"Cluster/m1 Normal cluster-controller TaintClusterSucceed: Taint cluster succeed: cluster now has "
                    "taints([{Key:a,Effect:NoSchedule},{Key:b,Value:c,Effect:NoExecute}])."}));
   history.accept({TaintAdded{kCluster, {"a", "", "NoSchedule"}, ""}});
-  EXPECT_EQ(told({TaintRemoved{kCluster, {"a", "", "NoSchedule"}, "ClusterTaintPolicy x"}}),
+  EXPECT_EQ(told({TaintRemoved{kCluster, {"a", "", "NoSchedule"}, "ClusterTaintPolicy x", "x"}}),
             (Lines{"Cluster/m1 Normal cluster-taint-policy-controller TaintClusterSucceed: Update Cluster(m1) with "
                    "taints(cluster now does not have taints) succeed"}));
 }

@@ -6,7 +6,7 @@
 
 #include "events/base/hash.h"
 #include "events/base/json.h"
-#include "services/roles/scheduler/assign/words.h"
+#include "events/explain/text.h"
 #include "services/roles/scheduler/estimate/accurate.h"
 #include "services/roles/scheduler/place.h"
 #include "services/roles/scheduler/quota.h"
@@ -53,16 +53,16 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
 /// Which clusters count as serving the kind although they do not serve it yet.
 void add_expected_service(const State& state, const Demand& demand, Explanation& why) {
   if (demand.around.definition == nullptr) return;
-  std::string names;
+  DefinitionExpected expected{demand.binding.kind, demand.around.definition->name, {}};
   for (const std::string& name : demand.around.definition->clusters) {
     const Cluster* cluster = state.cluster(name);
     if (cluster == nullptr || demand.previous(name) != nullptr) continue;
     const auto& enabled = cluster->api_enablements;
-    if (!std::binary_search(enabled.begin(), enabled.end(), demand.enablement)) names += " " + name;
+    if (!std::binary_search(enabled.begin(), enabled.end(), demand.enablement)) {
+      expected.clusters.push_back(name);
+    }
   }
-  if (names.empty()) return;
-  why.steps.push_back("not serving " + demand.binding.kind + " yet, but CustomResourceDefinition " +
-                      demand.around.definition->name + " is placed there:" + names);
+  if (!expected.clusters.empty()) why.steps.emplace_back(std::move(expected));
 }
 
 std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
@@ -77,7 +77,12 @@ std::optional<Decision> one_event(Event event, const Binding& binding, Revision 
 std::optional<Decision> placement_stands(const Binding& binding, const Object& object) {
   if (binding.scheduled_status == "False") {
     Explanation why;
-    why.summary = "stays on " + in_words(binding.targets) + ": what was refused is no longer asked for";
+    PlacementKept kept;
+    for (const Target& target : binding.targets) {
+      kept.clusters.push_back(target.cluster);
+      kept.replicas.push_back(target.replicas);
+    }
+    why.summary = std::move(kept);
     return one_event(PlacementDecided{binding.key, binding.targets, binding.generation, binding.applied_placement,
                                       binding.observed_affinity, std::move(why), binding.placed_components},
                      binding, object.revision);
@@ -108,13 +113,13 @@ std::optional<Decision> refuse(const Binding& binding, const Object& object, con
                        : unplaced.kind == Unplaced::Kind::kCapacity ? "Unschedulable"
                                                                     : "SchedulerError";
   const std::string applied = no_fit ? to_json(binding.placement) : "";
-  const bool said_already = condition_is(binding, reason, unplaced.message);
+  const std::string message = text_of(unplaced.cause);
+  const bool said_already = condition_is(binding, reason, message);
   const bool cleared_already = !no_fit || (binding.targets.empty() && binding.applied_placement == applied);
   if (said_already && cleared_already) return std::nullopt;
-  why.summary = "cannot be placed: " + unplaced.message;
-  return one_event(
-      PlacementRefused{binding.key, reason, unplaced.message, binding.generation, applied, no_fit, std::move(why)},
-      binding, object.revision);
+  why.summary = PlacementFailed{{unplaced.cause}};
+  return one_event(PlacementRefused{binding.key, reason, message, binding.generation, applied, no_fit, std::move(why)},
+                   binding, object.revision);
 }
 
 }  // namespace
@@ -128,10 +133,11 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
     return Error{ErrorCode::kInvalid, to_string(key) + ": spec.placement is missing"};
   }
   const auto parsed = placement_from(binding.placement);
-  if (!parsed) return refuse(binding, *object, {Unplaced::Kind::kOther, parsed.error().message}, {});
+  if (!parsed) return refuse(binding, *object, {Unplaced::Kind::kOther, PlacementInvalid{parsed.error().message}}, {});
   const Placement& placement = parsed.value();
   if (binding.replicas < 0 || binding.replicas > std::numeric_limits<int32_t>::max()) {
-    return refuse(binding, *object, {Unplaced::Kind::kOther, "spec.replicas is not between 0 and 2147483647"}, {});
+    return refuse(binding, *object,
+                  {Unplaced::Kind::kOther, PlacementInvalid{"spec.replicas is not between 0 and 2147483647"}}, {});
   }
 
   const auto trigger = trigger_of(state, binding, placement, now);
@@ -142,7 +148,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   // Where its definition goes is not known yet: it is looked at again as soon as that is placed or refused.
   if (around.definition != nullptr && around.definition->pending && binding.targets.empty()) return std::nullopt;
   Explanation why;
-  why.steps.push_back("placed because " + trigger->reason);
+  why.steps.emplace_back(trigger->reason);
   Demand demand{binding, placement, nullptr, trigger->fresh, around};
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
@@ -163,7 +169,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
                            binding.scheduled_status == "True" &&
                            binding.scheduler_observed_generation == binding.generation;
   if (nothing_new) return std::nullopt;
-  why.summary = "placed on " + in_words(targets);
+  why.summary = PlacementMade{};
   return one_event(PlacementDecided{key, std::move(targets), binding.generation, std::move(applied),
                                     std::move(outcome.affinity), std::move(why), std::move(components)},
                    binding, object->revision);

@@ -1,6 +1,7 @@
 // Workloads of a namespace that stay together, or apart: M-10 to M-13.
 #include <random>
 
+#include "events/explain/text.h"
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
 
@@ -39,9 +40,9 @@ std::string verdicts(const History& history, const std::string& rule) {
   const Explanation& why = placed != nullptr ? placed->why : refused->why;
   std::string text;
   for (const ClusterExplanation& line : why.clusters) {
-    for (const Verdict& verdict : line.verdicts) {
+    for (const Verdict& verdict : why.judgement_of(line).verdicts) {
       if (verdict.rule != rule) continue;
-      text += (text.empty() ? "" : "; ") + line.cluster + ": " + (verdict.passed ? "passes" : verdict.reason);
+      text += (text.empty() ? "" : "; ") + line.cluster + ": " + (verdict.passed ? "passes" : text_of(verdict.reason));
     }
   }
   return text;

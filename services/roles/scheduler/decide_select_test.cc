@@ -1,6 +1,7 @@
 // Which clusters are taken: spread constraints, affinity terms and their overflow.
 #include <gtest/gtest.h>
 
+#include "events/explain/text.h"
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/select/select.h"
 
@@ -8,7 +9,7 @@ namespace shiplog::scheduler {
 namespace {
 
 std::string selected_names(const Placed<std::vector<Candidate>>& selected) {
-  if (!selected) return selected.error().message;
+  if (!selected) return text_of(selected.error().cause);
   std::string names;
   for (const Candidate& candidate : selected.value()) names += (names.empty() ? "" : " ") + candidate.cluster->name;
   return names;
@@ -38,7 +39,7 @@ TEST(SchedulerSelect, ByClusterTradesForRoom) {                                 
   EXPECT_EQ(select_two(kDynamic, 80, {{40, 60}, {30, 50}, {60, 40}}), "m1 m3");
   EXPECT_EQ(select_two(kAggregated, 8, {{4, 0}, {3, 0}, {6, 0}}), "m3 m1");
   EXPECT_EQ(select_two(kDynamic, 80, {{40, 0}, {30, 0}, {10, 0}}),
-            "no enough resource when selecting 2 clusters");
+            "failed to select clusters: no enough resource when selecting 2 clusters");
   EXPECT_EQ(select_two(static_weights({{"m1", 1}}).c_str(), 6, {{1, 0}, {1, 0}, {1, 0}}), "m1 m2 m3");
   EXPECT_EQ(select_two(kDuplicated, 5, {{4, 0}, {30, 0}, {10, 0}}), "m2 m3");
 }

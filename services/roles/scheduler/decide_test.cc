@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "events/explain/text.h"
 #include "services/roles/scheduler/decide_test_support.h"
 
 namespace shiplog::scheduler {
@@ -102,17 +103,19 @@ TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {
                                 false,
                                 R"({"clusterAffinity": {"clusterNames": ["a", "b"]}})"});
   const Explanation why = std::get<PlacementDecided>(decided(history)).why;
-  EXPECT_EQ(why.summary, "placed on a:3 b:6");
+  EXPECT_EQ(why.summary, Fact{PlacementMade{}});
+  EXPECT_EQ(text_of(why.summary, why), "placed on a:3 b:6");
   ASSERT_EQ(why.clusters.size(), 3U);
   EXPECT_EQ(why.clusters[0].replicas, 3);
-  EXPECT_EQ(
-      why.clusters[0].verdicts,
-      (SharedList<Verdict>{{"ClusterAffinity", true, ""}, {"APIEnablement", true, ""}, {"TaintToleration", true, ""}}));
-  EXPECT_EQ(why.clusters[2].verdicts,
-            (SharedList<Verdict>{
-                {"ClusterAffinity", false, "cluster(s) did not match the placement cluster affinity constraint"}}));
+  EXPECT_EQ(why.judgement_of(why.clusters[0]).verdicts,
+            (std::vector<Verdict>{
+                {"ClusterAffinity", true, {}}, {"APIEnablement", true, {}}, {"TaintToleration", true, {}}}));
+  EXPECT_EQ(why.judgement_of(why.clusters[2]).verdicts,
+            (std::vector<Verdict>{{"ClusterAffinity", false, AffinityMismatch{}}}));
+  EXPECT_EQ(why.judgements.size(), 2U) << "those that pass share theirs";
   EXPECT_EQ(why.clusters[2].replicas, -1);
-  EXPECT_EQ(why.steps.back(), "static weight: 9 replicas by weights a:1 b:2 give a:3 b:6");
+  EXPECT_EQ(why.steps.back(), (Fact{Divided{Division::kStaticWeight, Scaling::kNone, 9, {0, 1}, {1, 2}, {3, 6}}}));
+  EXPECT_EQ(text_of(why.steps.back(), why), "static weight: 9 replicas by weights a:1 b:2 give a:3 b:6");
   EXPECT_EQ(why.inputs_digest.size(), 32U);
   EXPECT_EQ(decided(history), decided(history));
   history.edit(cluster_key("c"), [](Value& value) { value.edit("spec").set("region", "elsewhere"); });
@@ -129,19 +132,22 @@ TEST(SchedulerExplanation, ClustersThatFailTheSameRuleKeepTheirOwnReasons) {
   }
   const Explanation why = std::get<PlacementDecided>(decided(history)).why;
   ASSERT_EQ(why.clusters.size(), 4U);
-  EXPECT_EQ(why.clusters[0].verdicts.back().reason, "cluster(s) had untolerated taint {k=1:NoSchedule}");
-  EXPECT_EQ(why.clusters[1].verdicts.back().reason, "cluster(s) had untolerated taint {k=2:NoSchedule}");
-  EXPECT_TRUE(why.clusters[2].verdicts.back().passed);
-  EXPECT_EQ(why.clusters[3].verdicts, why.clusters[0].verdicts);
+  const auto last = [&](size_t cluster) { return why.judgement_of(why.clusters[cluster]).verdicts.back(); };
+  EXPECT_EQ(last(0).reason, (Fact{TaintNotTolerated{"k", "1", "NoSchedule"}}));
+  EXPECT_EQ(last(1).reason, (Fact{TaintNotTolerated{"k", "2", "NoSchedule"}}));
+  EXPECT_TRUE(last(2).passed);
+  EXPECT_EQ(why.clusters[3].judgement, why.clusters[0].judgement);
 }
 
 TEST(SchedulerExplanation, EachClusterHasItsOwnScore) {
   const History history = history_of({4, kDynamic, {{"a", 9}, {"b", 9}, {"c", 9}}, {{"b", 2}}});
   const Explanation why = std::get<PlacementDecided>(decided(history)).why;
   ASSERT_EQ(why.clusters.size(), 3U);
-  EXPECT_EQ(why.clusters[0].scores, (SharedList<Score>{{"ClusterLocality", 0}}));
-  EXPECT_EQ(why.clusters[1].scores, (SharedList<Score>{{"ClusterLocality", 100}}));
-  EXPECT_EQ(why.clusters[2].scores, (SharedList<Score>{{"ClusterLocality", 0}}));
+  const auto scores = [&](size_t cluster) { return why.judgement_of(why.clusters[cluster]).scores; };
+  EXPECT_EQ(scores(0), (std::vector<Score>{{"ClusterLocality", 0}}));
+  EXPECT_EQ(scores(1), (std::vector<Score>{{"ClusterLocality", 100}}));
+  EXPECT_EQ(why.clusters[2].judgement, why.clusters[0].judgement);
+  EXPECT_EQ(why.judgement_of(why.clusters[1]).verdicts, why.judgement_of(why.clusters[0]).verdicts);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "events/state/binding.h"
-#include "services/roles/scheduler/assign/words.h"
 #include "services/roles/scheduler/decide.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
 #include "tests/support/given.h"
@@ -98,6 +97,15 @@ inline History history_of(const Case& from) {
   }
   history.put(kBinding, binding_of(from));
   return history;
+}
+
+/// "m1:2 m2:1".
+inline std::string in_words(const std::vector<Target>& targets) {
+  std::string words;
+  for (const Target& target : targets) {
+    words += (words.empty() ? "" : " ") + target.cluster + ":" + std::to_string(target.replicas);
+  }
+  return words.empty() ? "nothing" : words;
 }
 
 inline Event decided(const History& history) {

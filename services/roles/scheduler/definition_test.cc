@@ -79,8 +79,7 @@ TEST_F(Definitions, ItIsPlacedWhereTheDefinitionIsGoingToBeServed) {
   const auto* placed = std::get_if<PlacementDecided>(&event);
   ASSERT_NE(placed, nullptr);
   EXPECT_EQ(in_words(placed->targets), "m1:3 m2:3");
-  EXPECT_EQ(placed->why.steps.back(),
-            "not serving Sofa yet, but CustomResourceDefinition sofas.example.com is placed there: m1 m2");
+  EXPECT_EQ(placed->why.steps.back(), (Fact{DefinitionExpected{"Sofa", "sofas.example.com", {"m1", "m2"}}}));
 }
 
 TEST_F(Definitions, DividedReplicasAreNotMovedWhenTheClustersBeginToServe) {

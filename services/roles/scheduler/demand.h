@@ -13,6 +13,7 @@
 
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "events/explain/fact.h"
 #include "events/state/affinity_index.h"
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
@@ -88,7 +89,7 @@ struct Candidate {
   int64_t score = 0;
   int64_t allocatable = 0;  ///< further replicas that fit, as estimated
   int64_t available = 0;    ///< allocatable and what the binding has there already
-  size_t line = 0;          ///< its place in Explanation::clusters
+  uint32_t line = 0;        ///< its place in Explanation::clusters
 };
 
 /// Why there is no placement.
@@ -99,9 +100,7 @@ struct Unplaced {
     kOther,     ///< a spread constraint or strategy cannot be met
   };
   Kind kind = Kind::kOther;
-  std::string message;
-
-  Unplaced context(const std::string& words) const { return {kind, words + ": " + message}; }
+  Fact cause;
 };
 
 template <class T>

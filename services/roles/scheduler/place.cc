@@ -14,25 +14,42 @@
 namespace shiplog::scheduler {
 namespace {
 
+/// Those that passed have one judgement; with scores, one for each score: few differ.
+class ScoredJudgements {
+ public:
+  explicit ScoredJudgements(std::vector<Judgement>& judgements) : judgements_{judgements} {}
+
+  uint32_t add(uint32_t passed, int64_t points) {
+    const auto [known, is_new] = by_points_.try_emplace(points, passed);
+    if (!is_new) return known->second;
+    if (by_points_.size() > 1) {
+      Judgement judgement = judgements_[passed - 1];
+      judgement.scores.clear();
+      judgements_.push_back(std::move(judgement));
+      known->second = static_cast<uint32_t>(judgements_.size());
+    }
+    judgements_[known->second - 1].scores = {{"ClusterLocality", points}};
+    return known->second;
+  }
+
+ private:
+  std::vector<Judgement>& judgements_;
+  std::map<int64_t, uint32_t> by_points_;
+};
+
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = asks_for_room(demand);
   const Estimate estimate{demand};
   const bool locality = demand.around.plugin_on("ClusterLocality");
-  if (room && demand.goes_as_a_set()) why.steps.push_back("room is counted in whole sets of its components");
-  if (room && demand.around.unsettled != nullptr) {
-    why.steps.push_back("room leaves out what was placed in the last five minutes and is not healthy yet");
-  }
+  if (room && demand.goes_as_a_set()) why.steps.emplace_back(RoomInSets{});
+  if (room && demand.around.unsettled != nullptr) why.steps.emplace_back(RoomReserved{});
   const Accurate accurate{demand, candidates, why};
-  std::map<int64_t, SharedList<Score>> scores;  // few differ
+  ScoredJudgements scored{why.judgements};
   for (Candidate& candidate : candidates) {
     const Target* previous = demand.previous(candidate.cluster->name);
     if (locality) candidate.score = cluster_locality(demand, *candidate.cluster);
     ClusterExplanation& line = why.clusters[candidate.line];
-    if (locality && !demand.binding.targets.empty()) {
-      SharedList<Score>& score = scores[candidate.score];
-      if (score.empty()) score = {{"ClusterLocality", candidate.score}};
-      line.scores = score;
-    }
+    if (locality && !demand.binding.targets.empty()) line.judgement = scored.add(line.judgement, candidate.score);
     if (!room) continue;
     candidate.allocatable = estimate(*candidate.cluster);
     if (const auto bound = accurate.bound(candidate.cluster->name)) {
@@ -43,25 +60,23 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
   }
 }
 
-void tell_what_is_off(const Demand& demand, Explanation& why) {
-  std::string off;
+void explain_plugins(const Demand& demand, Explanation& why) {
+  PluginsDisabled disabled;
   for (const std::string& name : scheduler_plugin_names()) {
-    if (!demand.around.plugin_on(name)) off += (off.empty() ? "" : ", ") + name;
+    if (!demand.around.plugin_on(name)) disabled.plugins.push_back(name);
   }
-  if (!off.empty()) why.steps.push_back("switched off by --plugins: " + off);
+  if (!disabled.plugins.empty()) why.steps.emplace_back(std::move(disabled));
 }
 
 /// One cycle under one affinity term.
 Placed<std::vector<Target>> place(const Clusters& clusters, const Demand& demand, Explanation& why) {
   SHIPLOG_TRY(auto candidates, filter(clusters, demand, why));
   rate(candidates, demand, why);
-  auto selected = select(std::move(candidates), demand, why);
-  if (!selected) return selected.error().context("failed to select clusters");
-  auto targets = assign(selected.value(), demand, why);
-  if (!targets) return targets.error().context("failed to assign replicas");
+  SHIPLOG_TRY(const auto selected, select(std::move(candidates), demand, why));
+  SHIPLOG_TRY(auto targets, assign(selected, demand, why));
   // Both are sorted by cluster.
   auto line = why.clusters.begin();
-  for (const Target& target : targets.value()) {
+  for (const Target& target : targets) {
     while (line->cluster != target.cluster) ++line;
     line->replicas = target.replicas;
   }
@@ -79,7 +94,7 @@ bool asks_for_room(const Demand& demand) {
 }
 
 Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
-  tell_what_is_off(demand, why);
+  explain_plugins(demand, why);
   const auto& terms = demand.placement.terms;
   if (terms.empty()) return {place(clusters, demand, why), ""};
   size_t first = 0;
@@ -91,10 +106,10 @@ Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why
     demand.term = &terms[at];
     auto targets = place(clusters, demand, why);
     if (targets) {
-      why.steps.push_back("affinity " + terms[at].name + " is in force");
+      why.steps.emplace_back(AffinityApplied{static_cast<int64_t>(at), terms[at].name});
       return {std::move(targets), terms[at].name};
     }
-    why.steps.push_back("affinity " + terms[at].name + " fails: " + targets.error().message);
+    why.steps.emplace_back(AffinityFailed{static_cast<int64_t>(at), terms[at].name, {targets.error().cause}});
     if (!first_failure) first_failure = targets.error();
   }
   return {std::move(*first_failure), demand.binding.observed_affinity};

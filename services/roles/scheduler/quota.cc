@@ -1,5 +1,7 @@
 #include "services/roles/scheduler/quota.h"
 
+#include "events/explain/text.h"
+
 namespace shiplog::scheduler {
 namespace {
 
@@ -20,7 +22,7 @@ ResourceList taken_by_one(const Binding& binding, bool sets) {
   return sum;
 }
 
-std::string text_of(const std::string& resource, const Quantity& amount) {
+std::string amount_text(const std::string& resource, const Quantity& amount) {
   return to_value(ResourceList{{resource, amount}})[resource].str();
 }
 
@@ -42,12 +44,14 @@ std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& bin
       const auto in_use = used.find(resource);
       const Quantity sum = (in_use == used.end() ? Quantity{} : in_use->second) + request->second * more;
       if (sum <= limit) continue;
-      return QuotaRefused{binding.key,
-                          {type::kFederatedResourceQuota, at->first.ns, at->first.name},
-                          "FederatedResourceQuota(" + at->first.ns + "/" + at->first.name + ") exceeded for resource " +
-                              resource + ": requested sum " + text_of(resource, sum) + ", limit " +
-                              text_of(resource, limit) + ".",
-                          binding.generation};
+      QuotaRefused refused{.binding = binding.key,
+                           .quota = {type::kFederatedResourceQuota, at->first.ns, at->first.name},
+                           .message = {},
+                           .observed_generation = binding.generation};
+      refused.why.summary = QuotaExceeded{at->first.ns, at->first.name, resource, amount_text(resource, sum),
+                                          amount_text(resource, limit)};
+      refused.message = text_of(refused.why.summary);
+      return refused;
     }
   }
   return std::nullopt;

@@ -63,18 +63,21 @@ std::optional<Trigger> trigger_of(const State& state, const Binding& binding, co
                                   UtcMillis now) {
   // A request for a fresh placement also holds when another reason came first.
   const bool fresh = asked_for(binding, now);
-  if (placement_changed(binding)) return Trigger{"its placement is new or has changed", fresh};
-  if (replicas_changed(state, binding, placement))
-    return Trigger{"its number of replicas is not the one placed", fresh};
-  if (fresh) return Trigger{"rescheduling was asked for", true};
+  if (placement_changed(binding)) return Trigger{{PlacementTrigger::kPlacementChanged}, fresh};
+  if (replicas_changed(state, binding, placement)) return Trigger{{PlacementTrigger::kReplicasChanged}, fresh};
+  if (fresh) return Trigger{{PlacementTrigger::kReschedulingRequested}, true};
   // Without replicas nothing else tells that it was never placed.
-  if (binding.scheduled_status == "False" && binding.targets.empty()) return Trigger{"it was refused before", false};
+  if (binding.scheduled_status == "False" && binding.targets.empty()) {
+    return Trigger{{PlacementTrigger::kRefusedBefore}, false};
+  }
   if (!binding.workload || placement.strategy == Strategy::kDuplicated) {
-    return Trigger{"objects without replicas, and duplicated ones, always follow the clusters", false};
+    return Trigger{{PlacementTrigger::kFollowsClusters}, false};
   }
   for (const Target& target : binding.targets) {
     const Cluster* cluster = state.cluster(target.cluster);
-    if (cluster == nullptr || cluster->deleting) return Trigger{"target " + target.cluster + " is leaving", false};
+    if (cluster == nullptr || cluster->deleting) {
+      return Trigger{{PlacementTrigger::kTargetLeaving, target.cluster}, false};
+    }
   }
   return std::nullopt;
 }

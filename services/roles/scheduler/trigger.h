@@ -1,9 +1,9 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "events/base/time.h"
+#include "events/explain/placement_facts.h"
 #include "events/state/binding.h"
 #include "events/state/placement.h"
 #include "events/state/state.h"
@@ -12,7 +12,7 @@ namespace shiplog::scheduler {
 
 /// Why a binding is placed anew.
 struct Trigger {
-  std::string reason;  ///< in words, for the explanation
+  Triggered reason;
   bool fresh = false;  ///< asked for explicitly
 };
 

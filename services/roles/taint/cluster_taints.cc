@@ -106,12 +106,12 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
   for (const Taint& taint : before) {
     if (carries(taints, taint)) continue;
     const auto by = std::ranges::find_if(removed, [&](const Touched& one) { return same(one.taint, taint); });
-    events.push_back(TaintRemoved{key, taint, "ClusterTaintPolicy " + by->policy});
+    events.push_back(TaintRemoved{key, taint, "ClusterTaintPolicy " + by->policy, by->policy});
   }
   for (const Taint& taint : taints) {
     if (carries(before, taint)) continue;
     const auto by = std::ranges::find_if(added, [&](const Touched& one) { return same(one.taint, taint); });
-    events.push_back(TaintAdded{key, taint, "ClusterTaintPolicy " + by->policy});
+    events.push_back(TaintAdded{key, taint, "ClusterTaintPolicy " + by->policy, by->policy});
   }
   return events;
 }

@@ -102,9 +102,9 @@ TEST_F(DispatchOverridden, TheWorkRecordsWhatWasAppliedAndWhy_B_21) {
   EXPECT_EQ(applied("policy.karmada.io/applied-cluster-overrides")[0]["policyName"], Value{"label"});
   EXPECT_EQ(
       why_rendered(work_key("m1", web)).steps,
-      (std::vector<std::string>{
-          R"(cluster override policy(label), rule 1: /metadata/labels: nothing -> {"team":"blue"})",
-          R"(override policy(default/registry), rule 1: /spec/template/spec/containers/0/image: "nginx:1" -> "r.io/nginx:1")"}));
+      (std::vector<Fact>{OverrideApplied{"", "label", 1, R"(/metadata/labels: nothing -> {"team":"blue"})"},
+                         OverrideApplied{"default", "registry", 1,
+                                         R"(/spec/template/spec/containers/0/image: "nginx:1" -> "r.io/nginx:1")"}}));
   EXPECT_NE(annotation_of(work("m1")["spec"]["workload"]["manifests"][0], "resourcetemplate.karmada.io/managed-labels")
                 .find("team"),
             std::string_view::npos);

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "events/explain/text.h"
 #include "events/state/policy_author.h"
 #include "services/roles/dispatcher/authority.h"
 #include "services/roles/dispatcher/overrides/overriders.h"
 
 namespace shiplog::dispatcher {
 namespace {
-
-/// "cluster override policy(NAME)", "override policy(NAMESPACE/NAME)": as upstream's events name it.
-std::string called(const OverridePolicy& policy) {
-  return policy.cluster_scoped() ? "cluster override policy(" + policy.name + ")"
-                                 : "override policy(" + policy.ns + "/" + policy.name + ")";
-}
 
 struct Rule {
   const OverridePolicy* policy;
@@ -30,21 +25,24 @@ Result<Value> permitted(const Value& object, Result<Value> changed) {
 
 /// One stage. Which rules apply has been settled before any of them changes anything (B-18).
 Result<void> apply_rules(const std::vector<Rule>& rules, const Value& object, const Cluster& cluster,
-                         Overrides::Overridden& result, Value& applied) {
+                         Overrides::Overridden& result, Value& applied, Fact& failure) {
   if (rules.empty()) return ok();
   for (const Rule& rule : rules) {
     const Value& overriders = rule.policy->rules[rule.number - 1].overriders;
     auto changed = permitted(object, apply_overriders(result.manifest, overriders));
-    const std::string number = "rule " + std::to_string(rule.number);
+    const auto number = static_cast<int64_t>(rule.number);
     if (!changed) {
-      return changed.error().context("Apply " + called(*rule.policy) + " for cluster(" + cluster.name +
-                                     ") failed: " + number);
+      failure = OverrideFailed{rule.policy->ns, rule.policy->name, cluster.name, number, changed.error().message};
+      return Error{changed.error().code, text_of(failure)};
     }
     const bool secret = result.manifest["kind"].as_string() == "Secret";
     const std::vector<std::string> changes = changes_between(result.manifest, changed.value(), secret);
-    const std::string who = called(*rule.policy) + ", " + number + ": ";
-    if (changes.empty()) result.steps.push_back(who + "changes nothing");
-    for (const std::string& change : changes) result.steps.push_back(who + change);
+    OverrideApplied step{rule.policy->ns, rule.policy->name, number, ""};
+    if (changes.empty()) result.steps.emplace_back(step);
+    for (const std::string& change : changes) {
+      step.change = change;
+      result.steps.emplace_back(step);
+    }
     result.manifest = std::move(changed).value();
     applied.push_back(Value::object({{"policyName", rule.policy->name}, {"overriders", overriders}}));
   }
@@ -70,7 +68,7 @@ bool selected_alike(const Value& a, const Value& b) { return a["metadata"]["labe
 }  // namespace
 
 Overrides::Policies Overrides::select(const std::string& policy_ns, const Value& object,
-                                      std::vector<std::string>& refused) const {
+                                      std::vector<Fact>& forbidden) const {
   const Value& meta = object["metadata"];
   std::vector<std::pair<SelectorMatch, const OverridePolicy*>> found;
   for (const std::string_view name : state_.view<OverridePolicyView>().candidates(
@@ -81,7 +79,7 @@ Overrides::Policies Overrides::select(const std::string& policy_ns, const Value&
     const ObjectKey of_policy{policy_ns.empty() ? type::kClusterOverridePolicy : type::kOverridePolicy, policy_ns,
                               std::string{name}};
     if (const std::string why_not = policy_objection(state_, of_policy, key_, object); !why_not.empty()) {
-      refused.push_back(called(policy->second) + ": not applied, " + why_not);
+      forbidden.emplace_back(OverridePolicyForbidden{policy_ns, std::string{name}, why_not});
       continue;
     }
     found.emplace_back(rank, &policy->second);
@@ -96,18 +94,19 @@ Overrides::Policies Overrides::select(const std::string& policy_ns, const Value&
 Overrides::Overrides(const State& state, ObjectKey key, const Value& object)
     : state_{state}, key_{std::move(key)}, object_{object} {
   if (state.override_policies().empty()) return;
-  cluster_policies_ = select("", object, refused_);
-  if (!key_.ns.empty()) policies_ = select(key_.ns, object, refused_);
+  cluster_policies_ = select("", object, forbidden_);
+  if (!key_.ns.empty()) policies_ = select(key_.ns, object, forbidden_);
 }
 
-Result<Overrides::Overridden> Overrides::apply(Value manifest, const Cluster& cluster) const {
-  Overridden result{std::move(manifest), {}, {}, refused_};
-  SHIPLOG_TRY(apply_rules(rules_for(cluster_policies_, cluster), object_, cluster, result, result.applied_cluster));
+Result<Overrides::Overridden> Overrides::apply(Value manifest, const Cluster& cluster, Fact& failure) const {
+  Overridden result{std::move(manifest), {}, {}, forbidden_};
+  SHIPLOG_TRY(
+      apply_rules(rules_for(cluster_policies_, cluster), object_, cluster, result, result.applied_cluster, failure));
   if (key_.ns.empty()) return result;
-  std::vector<std::string> refused;
+  std::vector<Fact> forbidden;
   const bool alike = selected_alike(result.manifest, object_);
-  const Policies policies = alike ? policies_ : select(key_.ns, result.manifest, refused);
-  SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), object_, cluster, result, result.applied_namespaced));
+  const Policies policies = alike ? policies_ : select(key_.ns, result.manifest, forbidden);
+  SHIPLOG_TRY(apply_rules(rules_for(policies, cluster), object_, cluster, result, result.applied_namespaced, failure));
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "events/explain/fact.h"
 #include "events/state/state.h"
 
 namespace shiplog::dispatcher {
@@ -16,24 +17,25 @@ class Overrides {
 
   struct Overridden {
     Value manifest;
-    Value applied_cluster;           ///< [{policyName, overriders}] sorted by policy; null: none applied
-    Value applied_namespaced;        ///< the same of OverridePolicies
-    std::vector<std::string> steps;  ///< which rule of which policy changed what, in order; which may not (0028)
+    Value applied_cluster;     ///< [{policyName, overriders}] sorted by policy; null: none applied
+    Value applied_namespaced;  ///< the same of OverridePolicies
+    std::vector<Fact> steps;   ///< OverrideApplied, in order; OverridePolicyForbidden (0028)
   };
   /// `manifest` for one cluster: cluster override policies, then those of the namespace. Errors:
-  /// kInvalid, and those of check_authority() after each rule; with policy, cluster, rule and reason (B-21).
-  Result<Overridden> apply(Value manifest, const Cluster& cluster) const;
+  /// kInvalid, and those of check_authority() after each rule; with policy, cluster, rule and reason (B-21), of which
+  /// `failure` is the fact: OverrideFailed.
+  Result<Overridden> apply(Value manifest, const Cluster& cluster, Fact& failure) const;
 
  private:
   using Policies = std::vector<const OverridePolicy*>;
-  /// The least specific first. `refused`: says of the others that select it why they may not.
-  Policies select(const std::string& policy_ns, const Value& object, std::vector<std::string>& refused) const;
+  /// The least specific first. `forbidden`: the others that select it, and why they may not.
+  Policies select(const std::string& policy_ns, const Value& object, std::vector<Fact>& forbidden) const;
 
   const State& state_;
   const ObjectKey key_;
   const Value& object_;
   Policies cluster_policies_, policies_;
-  std::vector<std::string> refused_;
+  std::vector<Fact> forbidden_;
 };
 
 /// What differs between two values, as "PATH: before -> after"; at most 16 lines, without values if these are secret.

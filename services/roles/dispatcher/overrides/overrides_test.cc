@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/test_values.h"
+#include "events/explain/text.h"
 #include "events/state/policy_author.h"
 #include "tests/support/stage.h"
 
@@ -43,7 +44,8 @@ class Overriding : public ::testing::Test {
     return {"configmaps", object["metadata"]["namespace"].str(), object["metadata"]["name"].str()};
   }
   Overrides::Overridden apply(const std::string& cluster, const Value& object) {
-    auto result = Overrides{stage.state(), key_of(object), object}.apply(object, *stage.state().cluster(cluster));
+    auto result =
+        Overrides{stage.state(), key_of(object), object}.apply(object, *stage.state().cluster(cluster), failure_);
     EXPECT_TRUE(result) << result.error().message;
     return result ? result.value() : Overrides::Overridden{};
   }
@@ -54,6 +56,7 @@ class Overriding : public ::testing::Test {
     return !annotation_of(apply(cluster, config).manifest, word).empty();
   }
 
+  Fact failure_;
   Stage stage;
   const Value config = json(R"({"apiVersion": "v1", "kind": "ConfigMap",
       "metadata": {"name": "c", "namespace": "default", "labels": {"app": "web"}}, "data": {"k": "v"}})");
@@ -95,9 +98,9 @@ TEST_F(Overriding, WhatItsAuthorMayNotReadIsNotOverridden) {
   written_by({type::kClusterOverridePolicy, "", "b"}, "ann");
   EXPECT_EQ(
       apply("m1", config).steps,
-      (std::vector<std::string>{
-          "cluster override policy(b): not applied, its author ann may not get configmaps in namespace default",
-          "override policy(default/a): not applied, its author ann may not get configmaps in namespace default"}));
+      (std::vector<Fact>{
+          OverridePolicyForbidden{"", "b", "its author ann may not get configmaps in namespace default"},
+          OverridePolicyForbidden{"default", "a", "its author ann may not get configmaps in namespace default"}}));
   stage.put({rbac::kClusterRole, "", "reader"},
             json(R"({"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}]})"));
   stage.put(
@@ -165,19 +168,23 @@ TEST_F(Overriding, SaysWhichRuleChangedWhat) {
   policy("", "a", rules(kAll, R"({"overriders": {}}, {"overriders": {"plaintext": [
       {"path": "/data/k", "operator": "replace", "value": "w"}, {"path": "/data/n", "operator": "add", "value": "new"}]}})"));
   EXPECT_EQ(apply("m1", config).steps,
-            (std::vector<std::string>{"cluster override policy(a), rule 1: changes nothing",
-                                      R"(cluster override policy(a), rule 2: /data/k: "v" -> "w")",
-                                      R"(cluster override policy(a), rule 2: /data/n: nothing -> "new")"}));
+            (std::vector<Fact>{OverrideApplied{"", "a", 1, ""}, OverrideApplied{"", "a", 2, R"(/data/k: "v" -> "w")"},
+                               OverrideApplied{"", "a", 2, R"(/data/n: nothing -> "new")"}}));
   Value secret = config;
   secret.set("kind", "Secret");
   EXPECT_EQ(apply("m1", secret).steps[1],
-            "cluster override policy(a), rule 2: /data/k: a secret value -> a secret value");
+            (Fact{OverrideApplied{"", "a", 2, "/data/k: a secret value -> a secret value"}}));
 }
 
 TEST_F(Overriding, AnErrorNamesPolicyClusterAndRule_B_21) {
   policy("default", "bad", rules(kAll, R"({"overriders": {"plaintext": [{"path": "/none", "operator": "remove"}]}})"));
-  const auto result = Overrides{stage.state(), key_of(config), config}.apply(config, *stage.state().cluster("m1"));
+  const auto result =
+      Overrides{stage.state(), key_of(config), config}.apply(config, *stage.state().cluster("m1"), failure_);
   ASSERT_FALSE(result);
+  const auto* failed = std::get_if<OverrideFailed>(&failure_);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->policy_namespace + "/" + failed->policy, "default/bad");
+  EXPECT_EQ(text_of(failure_), result.error().message);
   EXPECT_TRUE(result.error().message.starts_with(
       "Apply override policy(default/bad) for cluster(m1) failed: rule 1: plaintext: the JSON patch cannot be applied"))
       << result.error().message;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "services/roles/scheduler/assign/words.h"
-
 namespace shiplog::scheduler {
 namespace {
 
@@ -21,7 +19,8 @@ std::vector<Share> shares_of(const std::vector<Candidate>& selected, const Deman
   for (const Candidate& candidate : selected) {
     if (tier >= 0 && candidate.tier != tier) continue;
     const Target* previous = demand.previous(candidate.cluster->name);
-    shares.push_back({candidate.cluster->name, candidate.allocatable, previous == nullptr ? 0 : previous->replicas});
+    shares.push_back(
+        {candidate.cluster->name, candidate.allocatable, previous == nullptr ? 0 : previous->replicas, candidate.line});
   }
   return shares;
 }
@@ -38,14 +37,13 @@ Placed<std::vector<Target>> assign_by_tier(const std::vector<Candidate>& selecte
     for (const Candidate& candidate : selected) room += candidate.tier == tier ? candidate.available : 0;
     const int64_t part = std::min(left, room);
     if (part == 0) continue;
-    why.steps.push_back("tier " + std::to_string(tier) + " has room for " + std::to_string(room) + ", takes " +
-                        std::to_string(part));
+    why.steps.emplace_back(TierFilled{tier, room, part});
     SHIPLOG_TRY(const auto given, assign_dynamic(part, shares_of(selected, demand, tier), demand, why));
     targets.insert(targets.end(), given.begin(), given.end());
     left -= part;
   }
   if (left > 0) {
-    return Unplaced{Unplaced::Kind::kCapacity, "Clusters available replicas are not enough to schedule."};
+    return Unplaced{Unplaced::Kind::kCapacity, AssignmentFailed{}};
   }
   std::sort(targets.begin(), targets.end());
   return targets;
@@ -54,7 +52,7 @@ Placed<std::vector<Target>> assign_by_tier(const std::vector<Candidate>& selecte
 Placed<std::vector<Target>> divide(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
   switch (demand.placement.strategy) {
     case Strategy::kDuplicated:
-      why.steps.push_back("duplicated: " + std::to_string(demand.binding.replicas) + " replicas on each cluster");
+      why.steps.emplace_back(Duplicated{demand.binding.replicas});
       return same_for_all(selected, demand.binding.replicas);
     case Strategy::kStaticWeight:
       return assign_static(selected, demand, why);
@@ -75,19 +73,33 @@ void attach_the_rest(const std::vector<Candidate>& selected, std::vector<Target>
     }
   }
   if (targets.size() == with_replicas) return;
-  why.steps.push_back("the other " + std::to_string(targets.size() - with_replicas) +
-                      " selected get it with 0 replicas (--enable-empty-workload-propagation)");
+  why.steps.emplace_back(EmptyTargetsAdded{static_cast<int64_t>(targets.size() - with_replicas)});
   std::sort(targets.begin(), targets.end());
 }
 
 }  // namespace
 
+Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
+                const std::vector<Target>& assigned) {
+  Divided step;
+  step.division = division;
+  step.scaling = scaling;
+  step.replicas = replicas;
+  step.clusters.reserve(weights.size());
+  step.weights.reserve(weights.size());
+  step.assigned.reserve(assigned.size());
+  for (const Weight& weight : weights) {
+    step.clusters.push_back(weight.line);
+    step.weights.push_back(weight.weight);
+  }
+  for (const Target& target : assigned) step.assigned.push_back(target.replicas);
+  return step;
+}
+
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
-  if (selected.empty()) return Unplaced{Unplaced::Kind::kOther, "no clusters available to schedule"};
+  if (selected.empty()) return Unplaced{Unplaced::Kind::kOther, AssignmentFailed{.no_cluster = true}};
   if (!demand.binding.divisible()) {
-    why.steps.push_back(demand.binding.components.empty()
-                            ? "no replicas to assign: the object goes to every selected cluster"
-                            : "its components are not divided: all of them go to every selected cluster");
+    why.steps.emplace_back(NotDivided{!demand.binding.components.empty()});
     return same_for_all(selected, 0);
   }
   SHIPLOG_TRY(auto targets, divide(selected, demand, why));

@@ -5,13 +5,14 @@
 
 #include "events/explanation.h"
 #include "events/scheduling.h"
+#include "services/roles/scheduler/assign/webster.h"
 #include "services/roles/scheduler/demand.h"
 
 namespace shiplog::scheduler {
 
 /// Gives the selected clusters their replicas (S-43 to S-61), by the placement's strategy. Sorted by cluster; clusters
 /// that get none are left out, but for objects without replicas, which go to every cluster.
-/// Unplaced: kCapacity, the clusters do not have the room.
+/// Unplaced: AssignmentFailed; kCapacity, the clusters do not have the room.
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why);
 
 /// One cluster, as the dividing strategies see it, in the order of selection.
@@ -19,7 +20,12 @@ struct Share {
   std::string_view cluster;
   int64_t allocatable = 0;
   int64_t previous = 0;
+  uint32_t line = 0;  ///< its place in Explanation::clusters
 };
+
+/// The step for replicas that were divided by these weights.
+Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
+                const std::vector<Target>& assigned);
 
 /// By fixed weights; neither capacity nor the past counts (S-50).
 std::vector<Target> assign_static(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why);

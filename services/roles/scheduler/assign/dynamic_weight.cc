@@ -3,7 +3,6 @@
 
 #include "services/roles/scheduler/assign/assign.h"
 #include "services/roles/scheduler/assign/webster.h"
-#include "services/roles/scheduler/assign/words.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -42,6 +41,21 @@ void add(std::vector<Target>& targets, Target more) {
   }
 }
 
+ReplicasKept kept(int64_t total, const std::vector<Share>& shares) {
+  std::vector<std::pair<uint32_t, int64_t>> placed;
+  for (const Share& share : shares) {
+    if (share.previous != 0) placed.emplace_back(share.line, share.previous);
+  }
+  std::ranges::sort(placed);  // lines are in the order of names
+  ReplicasKept step;
+  step.total = total;
+  for (const auto& [line, replicas] : placed) {
+    step.clusters.push_back(line);
+    step.replicas.push_back(replicas);
+  }
+  return step;
+}
+
 }  // namespace
 
 Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<Share>& shares, const Demand& demand,
@@ -55,27 +69,24 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
     assigned += share.previous;
   }
   if (!demand.fresh && assigned == replicas) {
-    why.steps.push_back("the " + std::to_string(replicas) + " replicas stay: " + in_words(previous));
+    why.steps.emplace_back(kept(replicas, shares));
     return previous;
   }
 
   const bool grows = !demand.fresh && assigned < replicas;
   const bool shrinks = !demand.fresh && assigned > replicas;
-  const char* direction = shrinks ? "scale down" : grows ? "scale up" : "do fresh scale";
+  const Scaling scaling = shrinks ? Scaling::kDown : grows ? Scaling::kUp : Scaling::kFresh;
   const int64_t wanted = grows ? replicas - assigned : replicas;
   std::vector<Weight> weights;
   weights.reserve(shares.size());
   for (const Share& share : shares) {
     if (shrinks && share.previous == 0) continue;
-    weights.push_back({share.cluster, shrinks ? share.previous
-                                      : grows ? share.allocatable
-                                              : share.allocatable + share.previous});
+    const int64_t weight = shrinks ? share.previous : share.allocatable + (grows ? 0 : share.previous);
+    weights.push_back({share.cluster, weight, share.line});
   }
   sort_by_weight(weights);
   if (sum_of(weights) < wanted) {
-    return Unplaced{Unplaced::Kind::kCapacity, std::string{"failed to "} + direction +
-                                                   ": Clusters available replicas " + std::to_string(sum_of(weights)) +
-                                                   " are not enough to schedule."};
+    return Unplaced{Unplaced::Kind::kCapacity, AssignmentFailed{.scaling = scaling, .available = sum_of(weights)}};
   }
   if (aggregated && grows) {
     std::stable_partition(weights.begin(), weights.end(), [&](const Weight& weight) {
@@ -86,8 +97,8 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   if (aggregated) keep_shortest_prefix(weights, wanted);
 
   auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
-  why.steps.push_back(std::string{aggregated ? "aggregated" : "available replicas"} + ", to " + direction + ": " +
-                      division_in_words(wanted, weights, given));
+  const Division division = aggregated ? Division::kAggregated : Division::kAvailableReplicas;
+  why.steps.emplace_back(divided(division, scaling, wanted, weights, given));
   if (!grows || previous.empty()) return given;
   std::vector<Target> targets = std::move(previous);
   for (Target& target : given) add(targets, std::move(target));

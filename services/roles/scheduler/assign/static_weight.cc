@@ -2,7 +2,6 @@
 
 #include "services/roles/scheduler/assign/assign.h"
 #include "services/roles/scheduler/assign/webster.h"
-#include "services/roles/scheduler/assign/words.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -21,13 +20,13 @@ std::vector<Target> assign_static(const std::vector<Candidate>& selected, const 
   std::vector<Weight> weights;
   for (const Candidate& candidate : selected) {
     const int64_t weight = weight_of(demand.placement, *candidate.cluster);
-    if (weight > 0) weights.push_back({candidate.cluster->name, weight});
+    if (weight > 0) weights.push_back({candidate.cluster->name, weight, candidate.line});
   }
   if (weights.empty()) {
-    for (const Candidate& candidate : selected) weights.push_back({candidate.cluster->name, 1});
+    for (const Candidate& candidate : selected) weights.push_back({candidate.cluster->name, 1, candidate.line});
   }
   auto targets = webster(demand.binding.replicas, weights, names_descend(demand.binding.resource_uid));
-  why.steps.push_back("static weight: " + division_in_words(demand.binding.replicas, weights, targets));
+  why.steps.emplace_back(divided(Division::kStaticWeight, Scaling::kNone, demand.binding.replicas, weights, targets));
   return targets;
 }
 

@@ -13,6 +13,7 @@ namespace shiplog::scheduler {
 struct Weight {
   std::string_view name;  ///< of a cluster in the state, or of a target
   int64_t weight = 0;
+  uint32_t line = 0;  ///< its place in Explanation::clusters
   bool operator==(const Weight&) const = default;
 };
 

@@ -5,15 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/assign/words.h"
-
 namespace shiplog::scheduler {
 namespace {
 
 std::string given(int64_t seats, const std::vector<Weight>& weights, bool descend = false) {
   auto targets = webster(seats, weights, descend);
   std::erase_if(targets, [](const Target& target) { return target.replicas == 0; });
-  return in_words(targets);
+  std::string words;
+  for (const Target& target : targets) {
+    words += (words.empty() ? "" : " ") + target.cluster + ":" + std::to_string(target.replicas);
+  }
+  return words.empty() ? "nothing" : words;
 }
 
 TEST(Webster, WorkedExamples) {

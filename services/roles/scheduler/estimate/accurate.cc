@@ -106,17 +106,16 @@ Accurate::Accurate(const Demand& demand, const std::vector<Candidate>& candidate
     const std::string& name = candidate.cluster->name;
     const Value& said = (*demand.estimates)[name];
     if (said["replicas"].is_int()) continue;
-    why.steps.push_back("estimators are left aside: that of " + name + " " +
-                        (said["failure"].is_string() ? "gave no answer: " + said["failure"].str() : "was not asked"));
+    why.steps.emplace_back(EstimatesIgnored{name, said["failure"].is_string(), said["failure"].str()});
     return;
   }
   estimates_ = demand.estimates;
-  std::string words;
+  EstimatesUsed used;
   for (const Candidate& candidate : candidates) {
-    const std::string& name = candidate.cluster->name;
-    words += (words.empty() ? "" : ", ") + name + " " + std::to_string((*estimates_)[name]["replicas"].as_int());
+    used.clusters.push_back(candidate.line);
+    used.replicas.push_back((*estimates_)[candidate.cluster->name]["replicas"].as_int());
   }
-  if (!candidates.empty()) why.steps.push_back("estimators say: " + words);
+  if (!candidates.empty()) why.steps.emplace_back(std::move(used));
 }
 
 std::optional<int64_t> Accurate::bound(std::string_view cluster) const {

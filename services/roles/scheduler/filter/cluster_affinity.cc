@@ -16,9 +16,9 @@ bool matches(const Demand& demand, const Cluster& cluster) {
 }  // namespace
 
 // A current target does not pass as such: a cluster that stops matching is left with the next placement.
-std::optional<std::string> cluster_affinity(const Demand& demand, const Cluster& cluster) {
+std::optional<Fact> cluster_affinity(const Demand& demand, const Cluster& cluster) {
   if (matches(demand, cluster)) return std::nullopt;
-  return "cluster(s) did not match the placement cluster affinity constraint";
+  return AffinityMismatch{};
 }
 
 }  // namespace shiplog::scheduler

@@ -4,10 +4,10 @@
 
 namespace shiplog::scheduler {
 
-std::optional<std::string> cluster_eviction(const Demand& demand, const Cluster& cluster) {
+std::optional<Fact> cluster_eviction(const Demand& demand, const Cluster& cluster) {
   const auto& evicting = demand.binding.evicting;
   if (std::find(evicting.begin(), evicting.end(), cluster.name) == evicting.end()) return std::nullopt;
-  return "cluster(s) is in the process of eviction";
+  return EvictionInProgress{};
 }
 
 }  // namespace shiplog::scheduler

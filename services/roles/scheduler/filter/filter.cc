@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <string>
+#include <optional>
+#include <utility>
 
 #include "services/roles/scheduler/filter/rules.h"
 
@@ -19,7 +19,7 @@ bool stays_apart(const Demand& demand) { return demand.around.apart != nullptr; 
 struct Rule {
   const char* name;
   bool (*applies)(const Demand&);  // else it has nothing to say of any cluster, and is not asked
-  std::optional<std::string> (*rejects)(const Demand&, const Cluster&);
+  std::optional<Fact> (*rejects)(const Demand&, const Cluster&);
 };
 
 // Upstream leaves the order open (S-19). Affinity goes first: of a cluster that was never meant, nothing else matters.
@@ -41,63 +41,81 @@ int64_t tier_of(const Demand& demand, const Cluster& cluster) {
   return kNoTier;
 }
 
-/// Asks the rules, and keeps one list of verdicts for all clusters that they judge alike.
+/// Asks the rules, and keeps one judgement for all clusters that they judge alike.
 class Judge {
  public:
-  explicit Judge(const Demand& demand) : demand_{demand} {
+  Judge(const Demand& demand, std::vector<Judgement>& judgements) : demand_{demand}, judgements_{judgements} {
     for (const Rule& rule : kRules) {
       if (rule.applies(demand) && demand.around.plugin_on(rule.name)) rules_.push_back(&rule);
     }
-    passed_ = verdicts(rules_.size(), "");
   }
 
-  bool passes(const Cluster& cluster, SharedList<Verdict>& why) {
-    for (size_t at = 0; at < rules_.size(); ++at) {
-      auto reason = rules_[at]->rejects(demand_, cluster);
+  /// Sets the judgement of the line.
+  bool passes(const Cluster& cluster, ClusterExplanation& line) {
+    for (size_t rule = 0; rule < rules_.size(); ++rule) {
+      auto reason = rules_[rule]->rejects(demand_, cluster);
       if (!reason) continue;
-      why = rejected(at, *reason);
+      line.judgement = rejected(rule, std::move(*reason));
       return false;
     }
-    why = passed_;
+    if (passed_ == 0) passed_ = add(rules_.size(), {});
+    line.judgement = passed_;
     return true;
   }
 
  private:
-  const SharedList<Verdict>& rejected(size_t rule, const std::string& reason) {
-    SharedList<Verdict>& known = rejected_[{rule, reason}];
-    if (known.empty()) known = verdicts(rule, reason);
-    return known;
+  struct Rejection {
+    size_t rule;
+    uint32_t judgement;
+  };
+
+  uint32_t rejected(size_t rule, Fact reason) {
+    // More different ones than this are not compared: the search would cost more than it saves.
+    constexpr size_t kMostCompared = 32;
+    for (const Rejection& known : rejections_) {
+      if (known.rule == rule && judgements_[known.judgement - 1].verdicts.back().reason == reason) {
+        return known.judgement;
+      }
+    }
+    const uint32_t judgement = add(rule, std::move(reason));
+    if (rejections_.size() < kMostCompared) rejections_.push_back({rule, judgement});
+    return judgement;
   }
 
   /// All rules before `rejecting` let the cluster pass.
-  SharedList<Verdict> verdicts(size_t rejecting, const std::string& reason) const {
-    std::vector<Verdict> list;
-    for (size_t at = 0; at < std::min(rejecting + 1, rules_.size()); ++at) {
-      const bool passed = at < rejecting;
-      list.push_back({rules_[at]->name, passed, passed ? "" : reason});
-    }
-    return SharedList<Verdict>{std::move(list)};
+  uint32_t add(size_t rejecting, Fact reason) {
+    Judgement& judgement = judgements_.emplace_back();
+    judgement.verdicts.reserve(rejecting + 1);
+    for (size_t rule = 0; rule < rejecting; ++rule) judgement.verdicts.push_back({rules_[rule]->name, true, {}});
+    if (rejecting < rules_.size()) judgement.verdicts.push_back({rules_[rejecting]->name, false, std::move(reason)});
+    return static_cast<uint32_t>(judgements_.size());
   }
 
   const Demand& demand_;
+  std::vector<Judgement>& judgements_;
   std::vector<const Rule*> rules_;
-  SharedList<Verdict> passed_;
-  std::map<std::pair<size_t, std::string>, SharedList<Verdict>> rejected_;
+  uint32_t passed_ = 0;
+  std::vector<Rejection> rejections_;
 };
 
-std::string no_fit(const std::vector<ClusterExplanation>& clusters, size_t total) {
-  std::map<std::string, int> counts;
-  for (const ClusterExplanation& cluster : clusters) {
-    if (!cluster.verdicts.empty()) ++counts[cluster.verdicts.back().reason];
+/// Every cluster was rejected, or there is none.
+NoClusterFits no_cluster_fits(const Explanation& why, size_t total) {
+  std::vector<int64_t> counts(why.judgements.size() + 1, 0);
+  for (const ClusterExplanation& line : why.clusters) ++counts[line.judgement];
+  NoClusterFits none;
+  none.total = static_cast<int64_t>(total);
+  for (size_t judgement = 0; judgement < why.judgements.size(); ++judgement) {
+    const Fact& reason = why.judgements[judgement].verdicts.back().reason;
+    // Two rules may reject for the same reason.
+    const auto known = std::ranges::find(none.reasons, reason);
+    if (known == none.reasons.end()) {
+      none.reasons.push_back(reason);
+      none.counts.push_back(counts[judgement + 1]);
+    } else {
+      none.counts[static_cast<size_t>(known - none.reasons.begin())] += counts[judgement + 1];
+    }
   }
-  const std::string head = "0/" + std::to_string(total) + " clusters are available: ";
-  if (counts.empty()) return head + "no cluster exists.";
-  std::vector<std::string> items;
-  for (const auto& [reason, count] : counts) items.push_back(std::to_string(count) + " " + reason);
-  std::sort(items.begin(), items.end());
-  std::string list;
-  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + item;
-  return head + list + ".";
+  return none;
 }
 
 }  // namespace
@@ -107,15 +125,18 @@ Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& de
   candidates.reserve(clusters.size());
   why.clusters.clear();
   why.clusters.reserve(clusters.size());
-  Judge judge{demand};
+  why.judgements.clear();
+  Judge judge{demand, why.judgements};
   for (const auto& [name, cluster] : clusters) {
     if (cluster.deleting) continue;  // counted in the total, but asked nothing
     ClusterExplanation& line = why.clusters.emplace_back();
     line.cluster = name;
-    if (judge.passes(cluster, line.verdicts))
-      candidates.push_back({&cluster, tier_of(demand, cluster), 0, 0, 0, why.clusters.size() - 1});
+    if (judge.passes(cluster, line)) {
+      candidates.push_back(
+          {&cluster, tier_of(demand, cluster), 0, 0, 0, static_cast<uint32_t>(why.clusters.size() - 1)});
+    }
   }
-  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_fit(why.clusters, clusters.size())};
+  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_cluster_fits(why, clusters.size())};
   return candidates;
 }
 

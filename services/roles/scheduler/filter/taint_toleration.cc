@@ -5,7 +5,7 @@
 namespace shiplog::scheduler {
 
 // A current target passes: leaving a tainted cluster is the eviction's business, which removes the target first.
-std::optional<std::string> taint_toleration(const Demand& demand, const Cluster& cluster) {
+std::optional<Fact> taint_toleration(const Demand& demand, const Cluster& cluster) {
   if (demand.previous(cluster.name) != nullptr) return std::nullopt;
   for (const Taint& taint : cluster.taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
@@ -14,7 +14,7 @@ std::optional<std::string> taint_toleration(const Demand& demand, const Cluster&
     const auto& tolerations = demand.placement.tolerations;
     const auto by = std::ranges::find_if(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
     const bool tolerated = by != tolerations.end() && !(taint.effect == "NoExecute" && by->seconds);
-    if (!tolerated) return "cluster(s) had untolerated taint {" + to_string(taint) + "}";
+    if (!tolerated) return TaintNotTolerated{taint.key, taint.value, taint.effect};
   }
   return std::nullopt;
 }

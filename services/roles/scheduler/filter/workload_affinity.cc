@@ -4,18 +4,18 @@ namespace shiplog::scheduler {
 
 // A current target passes both: a placement is never taken back because of who has come to be where (M-10).
 
-std::optional<std::string> workload_affinity(const Demand& demand, const Cluster& cluster) {
+std::optional<Fact> workload_affinity(const Demand& demand, const Cluster& cluster) {
   const AffinityGroup& group = *demand.around.together;
   const ObjectKey& self = demand.binding.key;
   if (demand.previous(cluster.name) != nullptr) return std::nullopt;
   if (group.others_on(cluster.name, self) == group.others_placed(self)) return std::nullopt;
-  return "ResourceBinding with the same affinity group does not target this cluster";
+  return AffinityGroupElsewhere{};
 }
 
-std::optional<std::string> workload_anti_affinity(const Demand& demand, const Cluster& cluster) {
+std::optional<Fact> workload_anti_affinity(const Demand& demand, const Cluster& cluster) {
   if (demand.previous(cluster.name) != nullptr) return std::nullopt;
   if (demand.around.apart->others_on(cluster.name, demand.binding.key) == 0) return std::nullopt;
-  return "cluster already has workload with the same anti-affinity group";
+  return AntiAffinityGroupPresent{};
 }
 
 }  // namespace shiplog::scheduler

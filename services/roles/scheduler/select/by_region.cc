@@ -152,7 +152,7 @@ Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& or
     one.clusters.push_back(&candidate);
   }
   if (static_cast<int64_t>(by_name.size()) < limits.region_min) {
-    return Unplaced{Unplaced::Kind::kOther, "the number of feasible region is less than spreadConstraint.MinGroups"};
+    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewRegions}};
   }
   Path regions;
   for (auto& [name, one] : by_name) {
@@ -166,8 +166,7 @@ Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& or
   });
   auto paths = Paths{regions, limits}.find();
   if (paths.empty()) {
-    return Unplaced{Unplaced::Kind::kOther,
-                    "the number of clusters is less than the cluster spreadConstraint.MinGroups"};
+    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewClustersInRegions}};
   }
   return clusters_from(best_of(std::move(paths)), limits);
 }

@@ -12,10 +12,11 @@ bool ignores_spread(const Placement& placement) {
   return placement.strategy == Strategy::kStaticWeight && (!placement.weights_given || !placement.weights.empty());
 }
 
-std::string names_of(const std::vector<Candidate>& candidates) {
-  std::string names;
-  for (const Candidate& candidate : candidates) names += (names.empty() ? "" : " ") + candidate.cluster->name;
-  return names;
+ClusterIndexes lines_of(const std::vector<Candidate>& candidates) {
+  ClusterIndexes lines;
+  lines.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) lines.push_back(candidate.line);
+  return lines;
 }
 
 }  // namespace
@@ -32,23 +33,22 @@ Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const D
   }
   const Placement& placement = demand.placement;
   if (ignores_spread(placement)) {
-    if (!placement.spread.empty()) why.steps.push_back("static weights: spread constraints are not looked at");
+    if (!placement.spread.empty()) why.steps.emplace_back(SpreadIgnored{});
     return candidates;
   }
   const SpreadConstraint* region = placement.spread_by("region");
   const SpreadConstraint* cluster = placement.spread_by("cluster");
   for (const SpreadConstraint& spread : placement.spread) {
     if (spread.field == "zone" || spread.field == "provider") {
-      why.steps.push_back("spread by " + spread.field + ": only leaves out clusters that have none");
+      why.steps.emplace_back(SpreadFiltersOnly{spread.field});
     }
   }
   if (region == nullptr && cluster == nullptr) {
-    return Unplaced{Unplaced::Kind::kOther, "just support cluster and region spread constraint"};
+    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kUnsupported}};
   }
   SHIPLOG_TRY(auto selected, region != nullptr ? select_by_region(candidates, *region, cluster, demand)
                                                : select_by_cluster(candidates, *cluster, demand));
-  why.steps.push_back("spread constraints select, of " + std::to_string(candidates.size()) + " clusters in order " +
-                      names_of(candidates) + ": " + names_of(selected));
+  why.steps.emplace_back(SpreadSelected{lines_of(candidates), lines_of(selected)});
   return selected;
 }
 

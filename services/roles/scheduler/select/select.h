@@ -8,7 +8,7 @@
 namespace shiplog::scheduler {
 
 /// Orders candidates (S-29: tier, score, available, name) and takes those that the spread constraints ask for
-/// (S-30, S-31); the result keeps that order. Unplaced: kOther, with the message of S-32 to S-39.
+/// (S-30, S-31); the result keeps that order. Unplaced: kOther, SelectionFailed (S-32 to S-39).
 Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why);
 
 /// The first max_groups, traded for roomier ones where replicas are divided and room is short (S-32 to S-35).
