@@ -8,17 +8,17 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/utf8.h"
-#include "services/api/auth/gate.h"
 #include "services/api/auth/token_signer.h"
-#include "services/api/certificates.h"
-#include "services/api/context.h"
 #include "services/api/discovery.h"
 #include "services/api/insight/insight.h"
 #include "services/api/openapi_documents.h"
-#include "services/api/pods.h"
-#include "services/api/selector/selector.h"
+#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/pipeline.h"
+#include "services/api/pipeline/stamped_writer.h"
+#include "services/api/reads.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
+#include "services/runtime/workers.h"
 
 namespace shiplog::api {
 namespace {
@@ -47,33 +47,10 @@ std::string without_trailing_slash(std::string path) {
   return path;
 }
 
-/// "get", "list", "watch", "create", ... or empty for a method that a resource does not have.
-std::string verb_of(const HttpRequest& request, const ResourcePath& path, bool watch) {
-  const bool one = !path.name.empty();
-  if (request.method == "GET" || request.method == "HEAD") return watch ? "watch" : one ? "get" : "list";
-  if (request.method == "POST") return one && path.subresource.empty() ? "" : "create";
-  if (request.method == "PUT") return one ? "update" : "";
-  if (request.method == "PATCH") return one ? "patch" : "";
-  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
-  return "";
-}
-
 /// No more requests are sent to a server that has not answered for so long; one that has not for much longer is
 /// restarted. Restoring a large state is one piece of work.
 constexpr Millis kStuck{5'000};
 constexpr Millis kStuckForGood{60'000};
-
-/// SUB-5. The answer to what only a node can do tells where the nodes are. `templates`: this server has templates,
-/// which run elsewhere; otherwise its pods are simulated.
-Error no_subresource(const std::string& type, const std::string& subresource, bool templates) {
-  std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";
-  if (type == "pods" && templates) {
-    message += ": pods run in member clusters, and this server has no nodes; ask the member cluster that runs the pod";
-  } else if (type == "pods") {
-    message += ": the pods of a trial member are simulated, nothing runs in them";
-  }
-  return {ErrorCode::kNotFound, std::move(message)};
-}
 
 }  // namespace
 
@@ -81,19 +58,18 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   ServerPtr server = std::make_shared<Server>();
   std::unique_ptr<Watches> watches;
   std::unique_ptr<HttpServer> http;
-  std::unique_ptr<Seats> seats;
+  std::shared_ptr<Workers> workers;
+  std::unique_ptr<Pipeline> pipeline;
   OpenApiDocuments documents;
   Metrics* metrics = nullptr;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
-  bool open_to_all(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
+  bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   bool discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
-  void openapi(const ContextPtr& context);
-  void resource(const ContextPtr& context);
+  void openapi(const RequestContextPtr& context);
+  bool serve_path(const RequestContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
   HttpResponse health(const std::string& path, const HttpRequest& request);
-  bool find_seat(const ContextPtr& context);
-  void route(const ContextPtr& context);
 };
 
 HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest& request) {
@@ -127,16 +103,13 @@ HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest&
   return plain(failed ? 500 : 200, text);
 }
 
-bool ApiServer::Impl::open_to_all(const HttpRequest& request, const std::string& path, ResponseWriter& writer) {
-  if (path == "/healthz" || path == "/livez" || path == "/readyz") {
-    writer.send(health(path, request));
-    return true;
-  }
-  if (path == "/livez/ping" || path == "/readyz/ping" || path == "/healthz/ping") {
-    writer.send(plain(200, "ok"));
-    return true;
-  }
-  return false;
+bool ApiServer::Impl::open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
+  const std::string& path = request.path;
+  const bool checks = path == "/healthz" || path == "/livez" || path == "/readyz";
+  if (!checks && path != "/livez/ping" && path != "/readyz/ping" && path != "/healthz/ping") return false;
+  const auto out = stamped(writer, request, audit_id_of(request, *server->options.random));
+  out->send(checks ? health(path, request) : plain(200, "ok"));
+  return true;
 }
 
 void ApiServer::Impl::cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type,
@@ -151,7 +124,7 @@ void ApiServer::Impl::cached(const HttpRequest& request, ResponseWriter& writer,
 
 bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer) {
   if (request.method != "GET" && request.method != "HEAD") return false;
-  const auto kinds = server->options.catalogue->current();
+  const auto kinds = server->options.kinds->current();
   if (path == "/") {
     writer.send(json(200, root_paths(*kinds)));
     return true;
@@ -211,15 +184,15 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
 }
 
 /// Blocks: what has changed since the last time is written.
-void ApiServer::Impl::openapi(const ContextPtr& context) {
+void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   const HttpRequest& request = context->request;
-  const auto kinds = server->options.catalogue->current();
+  const auto kinds = server->options.kinds->current();
   constexpr std::string_view kThree = "/openapi/v3";
   const bool v2 = request.path == "/openapi/v2";
   const bool protobuf = v2 && request.headers.get("Accept").find("openapi.spec.v2") != std::string_view::npos;
   if (!protobuf) {
     if (const auto accept = negotiate(request.headers.get("Accept"), false); !accept) {
-      return server->fail(context, accept.error());
+      return fail(*context, accept.error());
     }
   }
   const bool one = request.path.starts_with(std::string{kThree} + "/");
@@ -228,7 +201,7 @@ void ApiServer::Impl::openapi(const ContextPtr& context) {
                                          : one ? documents.version3(kinds, key)
                                                : documents.index(kinds);
   if (document == nullptr) {
-    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+    return fail(*context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
   const std::string etag = '"' + document->hash + '"';
   HttpHeaders headers{{"ETag", etag}, {"Vary", "Accept"}};
@@ -245,140 +218,30 @@ void ApiServer::Impl::openapi(const ContextPtr& context) {
   context->writer->send({200, headers, document->body});
 }
 
-void ApiServer::Impl::resource(const ContextPtr& context) {
-  const auto path = parse_resource_path(context->request.path);
-  if (!path) {
-    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
-  }
-  context->path = *path;
-  context->kinds = server->options.catalogue->current();
-  context->kind = context->kinds->find(path->group, path->version, path->resource);
-  if (context->kind == nullptr && serve_bindings(server, context)) return;
-  if (context->kind == nullptr) return answer_unserved(server, context);
-  const Kind& kind = *context->kind;
-  // A cluster-scoped resource below a namespace, or an object of a namespaced one without, does not exist.
-  if ((!kind.namespaced && !path->ns.empty()) || (kind.namespaced && path->ns.empty() && !path->name.empty())) {
-    return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
-  }
-  const bool watch = flag(context->request, "watch");
-  context->verb = verb_of(context->request, *path, watch);
-  const std::string& verb = context->verb;
-  auto accept = negotiate(context->request.headers.get("Accept"), verb == "list" || verb == "deletecollection");
-  if (!accept) return server->fail(context, accept.error());
-  context->accept = accept.value();
-  context->accept.pretty = wants_pretty(context->request);
-  if (context->accept.form == Accept::Form::kTable) {  // TBL-2
-    const std::string include = text(context->request, "includeObject");
-    if (!include.empty() && include != "None" && include != "Metadata" && include != "Object") {
-      return server->fail(
-          context, Error{ErrorCode::kBadRequest, "includeObject: Unsupported value: " + quoted(printable(include)) +
-                                                     ": supported values: \"None\", \"Metadata\", "
-                                                     "\"Object\""});
-    }
-  }
-  if (verb.empty()) return server->fail(context, method_not_allowed(context->subject(), context->request.method));
-
-  if (is_review(kind)) return serve_review(server, context);
-  if (!path->subresource.empty()) {
-    if (path->subresource == "token" && kind.type() == "serviceaccounts") return serve_token_request(server, context);
-    if (path->subresource == "scale") return serve_scale(server, context);
-    if (serve_pod_action(server, context)) return;
-    const bool status = path->subresource == "status" && kind.has_status;
-    const bool finalize = path->subresource == "finalize" && kind.type() == type::kNamespace && verb == "update";
-    const bool approval = path->subresource == "approval" && kind.type() == kCertificateRequests;
-    if (!status && !finalize && !approval) {
-      return server->fail(context, no_subresource(kind.type(), path->subresource, server->options.revision_views));
-    }
-    if (verb == "create" || verb == "delete" || watch) {
-      return server->fail(context, method_not_allowed(context->subject(), context->request.method));
-    }
-  }
-  if (verb == "watch") {
-    auto options = read_options(context->request);
-    if (!options) return server->fail(context, options.error());
-    ReadOptions wanted = std::move(options).value();
-    if (!path->name.empty()) {  // PATH-5
-      const auto fields = parse_field_selector(wanted.field_selector, kind);
-      if (!fields) return server->fail(context, fields.error());
-      if (const auto name = fields.value().name(); name && *name != path->name) {
-        return server->fail(context, Error{ErrorCode::kBadRequest, "the field selector is about metadata.name=" +
-                                                                       *name + ", the path about " + path->name});
-      }
-      if (!wanted.field_selector.empty()) wanted.field_selector += ',';
-      wanted.field_selector += "metadata.name=" + path->name;
-    }
-    const auto serve = [server = server, context, wanted] { server->watches->start(context, wanted); };
-    if (answer_wait_for_pods(server, context, wanted, serve)) return;
-    return serve();
-  }
-  if (verb == "get") return get_object(server, context);
-  if (verb == "list") return list_objects(server, context);
-  if (verb == "create") {
-    if (kind.namespaced && path->ns.empty()) {  // PATH-4
-      if (!kind.builtin) {
-        return server->fail(context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
-      }
-      return server->fail(context, method_not_allowed(context->subject(), "POST"));
-    }
-    return create_object(server, context);
-  }
-  if (verb == "update") return update_object(server, context);
-  if (verb == "patch") return patch_object(server, context);
-  if (verb == "delete") return delete_object(server, context);
-  delete_collection(server, context);
-}
-
 void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
-  const std::string path = without_trailing_slash(request.path);
-  writer = stamped(std::move(writer), request, *server->options.random);
-  if (open_to_all(request, path, *writer)) return;
-
-  auto context = std::make_shared<Context>();
-  context->request = std::move(request);
-  context->request.path = path;
-  context->writer = std::move(writer);
-  admit_request(server, context, [self = shared_from_this(), context] {
-    if (self->find_seat(context)) self->route(context);
-  });
+  request.path = without_trailing_slash(std::move(request.path));
+  if (open_to_all(request, writer)) return;
+  pipeline->handle(std::move(request), std::move(writer));
 }
 
-/// False: there is no room for it, which is answered.
-bool ApiServer::Impl::find_seat(const ContextPtr& context) {
-  if (in_group(context->user, kMastersGroup)) return true;
-  const bool reads = context->request.method == "GET" || context->request.method == "HEAD";
-  const Seats::Use use = !reads                            ? Seats::Use::kWrite
-                         : flag(context->request, "watch") ? Seats::Use::kWatch
-                                                           : Seats::Use::kRead;
-  auto seat = seats->take(context->user.name, use);
-  if (seat == nullptr) {
-    server->fail(context, Error{ErrorCode::kTooManyRequests, "too many requests, please try again later"});
-    return false;
-  }
-  context->writer = seated(std::move(context->writer), std::move(seat), use);
-  return true;
-}
-
-void ApiServer::Impl::route(const ContextPtr& context) {
+bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
-  if (auto checked = check_request(context->request); !checked) return server->fail(context, checked.error());
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
   if (reading && (path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/"))) {
-    return server->workers->post([self = shared_from_this(), context] { self->openapi(context); });
+    server->post_blocking([self = shared_from_this(), context] { self->openapi(context); });
+    return true;
   }
-  if (discovery(context->request, path, *context->writer)) return;
-  if (path.starts_with("/shiplog/v1/")) {
-    return server->when_current(context, [self = shared_from_this(), context] {
-      if (serve_insight(
-              *self->server->options.record, *self->server->options.clock, self->server->options.catalogue->current(),
-              {self->server->options.remedies, self->server->options.roles}, context->request, context->writer)) {
-        return;
-      }
-      self->server->fail(context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
-    });
-  }
-  if (context->request.body.size() <= LargeRequests::kLargeBytes) return resource(context);
-  if (!server->admit_bytes(context, context->request.body.size())) return;
-  server->large->post([self = shared_from_this(), context] { self->resource(context); });
+  if (discovery(context->request, path, *context->writer)) return true;
+  if (!path.starts_with("/shiplog/v1/")) return false;
+  when_current(server, context, [self = shared_from_this(), context] {
+    const ServerOptions& options = self->server->options;
+    if (serve_insight(*options.record, *options.clock, options.kinds->current(), {options.remedies, options.roles},
+                      context->request, context->writer)) {
+      return;
+    }
+    fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
+  });
+  return true;
 }
 
 ApiServer::ApiServer(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -391,11 +254,25 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->metrics = own.metrics;
   impl->server->denials = std::make_shared<Denials>(own.record->replica());
   impl->server->deadlines = std::make_shared<Deadlines>(own.record->replica().executor());
-  impl->seats = std::make_unique<Seats>(own.limits);
-  impl->server->workers = std::make_unique<Workers>(2);
+  impl->server->objects = StoredObjects{*own.record, *own.ephemera, own.vault};
+  impl->server->limiter = std::make_unique<ConcurrencyLimiter>(own.limits);
+  impl->workers = std::make_shared<Workers>(2);
+  impl->server->post_blocking = [workers = impl->workers](std::function<void()> work) {
+    workers->post(std::move(work));
+  };
   impl->server->large = std::make_unique<LargeRequests>();
   impl->watches = std::make_unique<Watches>(impl->server);
   impl->server->watches = impl->watches.get();
+  const std::weak_ptr<Impl> weak = impl;
+  ReadHandlers reads;
+  reads.serve_path = [weak](const RequestContextPtr& context) {
+    const auto self = weak.lock();
+    return self == nullptr || self->serve_path(context);
+  };
+  reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
+    serve_read(server->shared_from_this(), context);
+  };
+  impl->pipeline = std::make_unique<Pipeline>(impl->server, std::move(reads), inline_executor());
 
   HttpServer::Options http = own.http;
   http.refusal = [](const HttpRequest&, int status, const std::string& message) {
@@ -406,7 +283,6 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   http.on_trouble = [](const HttpPeer& peer, const Error& error) {
     log::debug("http.trouble", {log::kv("peer", peer.address), log::kv("reason", error.message)});
   };
-  const std::weak_ptr<Impl> weak = impl;
   SHIPLOG_TRY(impl->http, HttpServer::start(http, [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
                 const auto self = weak.lock();
                 if (!self) return;
@@ -453,7 +329,7 @@ void ApiServer::stop(Millis deadline) {
   impl_->http->stop(deadline);
   impl_->server->large->stop();
   impl_->server->denials->flush();
-  impl_->server->workers->stop();
+  impl_->workers->stop();
 }
 
 }  // namespace shiplog::api

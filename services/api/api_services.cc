@@ -64,7 +64,7 @@ Value api_service(const Kind& kind, UtcMillis now) {
 }  // namespace
 
 std::vector<Event> ApiServices::outdated(const State& state) const {
-  const auto kinds = catalogue_.current();
+  const auto kinds = kinds_.current();
   std::set<std::string> served;
   std::vector<Event> events;
   for (const auto& kind : kinds->all()) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "events/base/time.h"
-#include "services/api/catalogue.h"
+#include "services/api/kind_registry.h"
 #include "services/runtime/replica.h"
 
 namespace shiplog::api {
@@ -13,8 +13,8 @@ namespace shiplog::api {
 /// available. Threads: all on the executor.
 class ApiServices final : public Observer {
  public:
-  /// `catalogue` must be told of what is folded before this is.
-  explicit ApiServices(const Catalogue& catalogue) : catalogue_{catalogue} {}
+  /// `kinds` must be told of what is folded before this is.
+  explicit ApiServices(const KindRegistry& kinds) : kinds_{kinds} {}
 
   /// Writes those that are missing; then follows the CustomResourceDefinitions. `replica` and `clock` must outlive
   /// this, and `replica` be caught up. `then` is called when the first are durable or failed.
@@ -24,7 +24,7 @@ class ApiServices final : public Observer {
  private:
   std::vector<Event> outdated(const State& state) const;
 
-  const Catalogue& catalogue_;
+  const KindRegistry& kinds_;
   Replica* replica_ = nullptr;  // set by begin()
   Clock* clock_ = nullptr;
   std::string user_agent_;

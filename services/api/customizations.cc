@@ -8,9 +8,8 @@
 
 namespace shiplog::api {
 
-std::optional<Error> refuse_customization(Server& server, const Context& context, const Value& object) {
-  if (context.kind->type() != interpreter::kCustomizationType) return std::nullopt;
-  const auto rows = server.options.record->read(
+std::optional<Error> refuse_customization(const StoredObjects& objects, const Value& object) {
+  const auto rows = objects.record().read(
       [](const View& view) { return ObjectQuery{view}.list(ObjectList{.type = interpreter::kCustomizationType}); });
   if (!rows) return rows.error();
   std::vector<Value> others;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "services/api/catalogue.h"
+#include "services/api/kind_registry.h"
 
 namespace shiplog::api {
 namespace {

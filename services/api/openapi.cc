@@ -3,7 +3,7 @@
 #include <set>
 
 #include "events/kinds/builtin_kinds.h"
-#include "services/api/catalogue.h"
+#include "services/api/kind_registry.h"
 
 namespace shiplog::api {
 namespace {

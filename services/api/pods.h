@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "services/api/context.h"
+#include "services/api/pipeline/server.h"
 
 namespace shiplog::api {
 
@@ -10,7 +10,7 @@ namespace shiplog::api {
 /// The pods of a template run in members, so such a watch would never end: it is answered with an error that tells
 /// where they are. False: the watch is another one (an informer's, that of `kubectl get`), and the caller serves it.
 /// True: it is answered, or `serve` is called, from a worker.
-bool answer_wait_for_pods(const ServerPtr& server, const ContextPtr& context, const ReadOptions& watch,
+bool answer_wait_for_pods(const ServerPtr& server, const RequestContextPtr& context, const ReadOptions& watch,
                           std::function<void()> serve);
 
 }  // namespace shiplog::api

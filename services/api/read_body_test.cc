@@ -12,7 +12,8 @@ Result<Value> read(const char* type, const char* content_type, std::string body)
   HttpRequest request;
   if (content_type != nullptr) request.headers.add("Content-Type", content_type);
   request.body = std::move(body);
-  return read_body(request, Kinds::compiled(), *Kinds::compiled().find_type(type), nullptr);
+  return read_body(request.headers.get("Content-Type"), request.body, Kinds::compiled(),
+                   *Kinds::compiled().find_type(type), nullptr);
 }
 
 const Value kConfigMap =

@@ -306,8 +306,8 @@ Result<ReadOptions> read_options(const HttpRequest& request) {
   return options;
 }
 
-Result<WriteOptions> write_options(const HttpRequest& request) {
-  WriteOptions options;
+Result<WriteParameters> write_parameters(const HttpRequest& request) {
+  WriteParameters options;
   options.force = flag(request, "force");
   for (const auto& [key, value] : request.query) {
     if (key == "dryRun") {
@@ -341,12 +341,12 @@ Result<WriteOptions> write_options(const HttpRequest& request) {
   return options;
 }
 
-Result<Value> read_body(const HttpRequest& request, const Kinds& kinds, const Kind& kind,
+Result<Value> read_body(std::string_view content_type, const std::string& body, const Kinds& kinds, const Kind& kind,
                         std::vector<std::string>* duplicates) {
-  const std::string type = media_type(request.headers.get("Content-Type"));
-  if (type.empty() || type == "application/json") return parse_json(request.body, duplicates);
-  if (type == "application/yaml") return parse_yaml(request.body);
-  if (type == kProtobuf && kind.builtin) return decode_protobuf(kinds, request.body);
+  const std::string type = media_type(content_type);
+  if (type.empty() || type == "application/json") return parse_json(body, duplicates);
+  if (type == "application/yaml") return parse_yaml(body);
+  if (type == kProtobuf && kind.builtin) return decode_protobuf(kinds, body);
   return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
                                                      ") - accepted media types include: application/json, "
                                                      "application/yaml" +

@@ -71,19 +71,19 @@ struct ReadOptions {
 /// Errors: kBadRequest, kInvalid (LIST-8, LIST-10, LIST-13, W-10, W-14).
 Result<ReadOptions> read_options(const HttpRequest& request);
 
-/// Parameters of create, update and patch.
-struct WriteOptions {
+/// Query parameters of create, update and patch.
+struct WriteParameters {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
   std::string field_manager;  ///< empty: none named
   bool force = false;         ///< of server-side apply
 };
 /// Error: kInvalid, a value that is not known.
-Result<WriteOptions> write_options(const HttpRequest& request);
+Result<WriteParameters> write_parameters(const HttpRequest& request);
 
 /// The body as JSON: JSON, YAML or, for requests about a built-in kind, protobuf by content type; none counts as JSON.
 /// `duplicates` gets keys that stand twice. Errors: kUnsupportedMediaType, kBadRequest.
-Result<Value> read_body(const HttpRequest& request, const Kinds& kinds, const Kind& kind,
+Result<Value> read_body(std::string_view content_type, const std::string& body, const Kinds& kinds, const Kind& kind,
                         std::vector<std::string>* duplicates);
 
 /// "application/json" of "application/json; charset=utf-8", lower case.

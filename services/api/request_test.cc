@@ -73,11 +73,11 @@ TEST(ReadOptions, RefuseWhatContradictsItself) {  // LIST-8, LIST-10, LIST-13, W
   EXPECT_TRUE(read_options(get("/x?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")));
 }
 
-TEST(WriteOptions, KnowDryRunAndFieldValidation) {
-  EXPECT_TRUE(write_options(get("/x?dryRun=All")).value().dry_run);
-  EXPECT_EQ(write_options(get("/x?dryRun=Some")).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(write_options(get("/x?fieldValidation=Strict")).value().field_validation, FieldValidation::kStrict);
-  EXPECT_EQ(write_options(get("/x?fieldValidation=Hard")).error().code, ErrorCode::kInvalid);
+TEST(WriteParameters, KnowDryRunAndFieldValidation) {
+  EXPECT_TRUE(write_parameters(get("/x?dryRun=All")).value().dry_run);
+  EXPECT_EQ(write_parameters(get("/x?dryRun=Some")).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(write_parameters(get("/x?fieldValidation=Strict")).value().field_validation, FieldValidation::kStrict);
+  EXPECT_EQ(write_parameters(get("/x?fieldValidation=Hard")).error().code, ErrorCode::kInvalid);
 }
 
 }  // namespace

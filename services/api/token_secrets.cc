@@ -1,10 +1,7 @@
 #include "services/api/token_secrets.h"
 
-#include "events/base/base64.h"
 #include "events/state/object.h"
-#include "projections/objects/object_query.h"
-#include "services/api/auth/claims.h"
-#include "services/api/auth/token_signer.h"
+#include "services/api/auth/token_secret.h"
 #include "services/api/own_entry.h"
 #include "services/runtime/log.h"
 
@@ -31,28 +28,6 @@ void find_orphans(const State& state, const std::string& ns, std::vector<Event>&
 }
 
 }  // namespace
-
-bool is_token_secret(const Value& secret) {
-  return secret["type"].as_string() == "kubernetes.io/service-account-token";
-}
-
-Result<Value> with_token(Server& server, const ObjectKey& key, Value secret) {
-  const ObjectKey account{kAccounts, key.ns, std::string{annotation_of(secret, kNameOf)}};
-  SHIPLOG_TRY(const auto row,
-              server.options.record->read([&](const View& view) { return ObjectQuery{view}.get(account); }));
-  if (!row) return secret;
-  SHIPLOG_TRY(const Value found, server.load(row->json));
-  if (deleting(found)) return secret;
-  const std::string uid{uid_of(found)};
-  SHIPLOG_TRY(const auto token,
-              server.options.tokens->sign(lasting_claims_of({"ServiceAccount", account, uid}, key.name)));
-  Value& data = secret.edit("data");
-  data.set("token", base64_encode(token));
-  data.set("namespace", base64_encode(key.ns));
-  if (!server.options.authority_pem.empty()) data.set("ca.crt", base64_encode(server.options.authority_pem));
-  secret.edit("metadata").edit("annotations").set(kUidOf, uid);
-  return secret;
-}
 
 void TokenSecrets::begin(Replica& replica, std::string user_agent) {
   replica_ = &replica;

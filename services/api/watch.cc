@@ -10,6 +10,8 @@
 #include "events/base/json.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "services/api/listing.h"
+#include "services/api/pipeline/answers.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
@@ -26,15 +28,9 @@ constexpr auto kTick = std::chrono::milliseconds{500};
 
 }  // namespace
 
-Error too_large(Revision wanted, Revision newest) {
-  return Error{
-      ErrorCode::kTimeout,
-      "Too large resource version: " + std::to_string(wanted.value) + ", current: " + std::to_string(newest.value),
-      {{"", "ResourceVersionTooLarge", "Too large resource version"}}};
-}
-
-void when_reached(const ServerPtr& server, const ContextPtr& context, Revision wanted, std::function<void()> then) {
-  server->when_current(context, [server, context, wanted, then = std::move(then)] {
+void when_reached(const ServerPtr& server, const RequestContextPtr& context, Revision wanted,
+                  std::function<void()> then) {
+  when_current(server, context, [server, context, wanted, then = std::move(then)] {
     Store& store = server->store(*context->kind);
     if (wanted <= store.feed().revision()) return then();
     server->watches->wait_for(store, wanted, then);
@@ -43,7 +39,8 @@ void when_reached(const ServerPtr& server, const ContextPtr& context, Revision w
 
 class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
  public:
-  Session(Watches& watches, ContextPtr context, ReadOptions options, ParsedLabelSelector labels, FieldSelector fields)
+  Session(Watches& watches, RequestContextPtr context, ReadOptions options, ParsedLabelSelector labels,
+          FieldSelector fields)
       : watches_{watches},
         server_{*watches.server_},
         store_{server_.store(*context->kind)},
@@ -109,7 +106,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   /// Since the last tick at least.
   bool no_longer_served() {
     const Kind& kind = *context_->kind;
-    const auto kinds = server_.options.catalogue->current();
+    const auto kinds = server_.options.kinds->current();
     if (kind.builtin || kinds->find(kind.group, kind.version, kind.plural) != nullptr) {
       unserved_since_.reset();
       return false;
@@ -148,7 +145,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       if (!context_->path.ns.empty()) which.ns = context_->path.ns;
       std::optional<Error> failed;
       SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
-        auto object = server_.load(row.json);
+        auto object = server_.objects.load(row.json);
         if (!object) {
           if (object.error().code == ErrorCode::kGone) return true;  // removed meanwhile
           failed = object.error();
@@ -232,7 +229,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (server_.options.vault != nullptr) {
       for (Value* value : {&before, &after}) {
         if (value->is_null()) continue;
-        SHIPLOG_TRY(Value opened, server_.open_version(*value));
+        SHIPLOG_TRY(Value opened, server_.objects.open_version(*value));
         if (opened != *value) json = {};  // it was sealed
         *value = std::move(opened);
       }
@@ -310,7 +307,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   Watches& watches_;
   Server& server_;
   Store& store_;
-  ContextPtr context_;
+  RequestContextPtr context_;
   ReadOptions options_;
   ParsedLabelSelector labels_;
   FieldSelector fields_;
@@ -356,11 +353,11 @@ size_t Watches::count() const {
   return sessions_.size();
 }
 
-void Watches::start(const ContextPtr& context, const ReadOptions& options) {
+void Watches::start(const RequestContextPtr& context, const ReadOptions& options) {
   auto labels = parse_label_selector(options.label_selector);
-  if (!labels) return server_->fail(context, labels.error());
+  if (!labels) return fail(*context, labels.error());
   auto fields = parse_field_selector(options.field_selector, *context->kind);
-  if (!fields) return server_->fail(context, fields.error());
+  if (!fields) return fail(*context, fields.error());
   auto session =
       std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
   const Revision wanted = options.send_initial_events ? options.revision.value_or(Revision{}) : Revision{};
@@ -390,7 +387,7 @@ void Watches::stop() {
     ending.swap(sessions_);
     waiting.swap(waiting_);
   }
-  for (Waiting& one : waiting) server_->workers->post(std::move(one.then));
+  for (Waiting& one : waiting) server_->post_blocking(std::move(one.then));
   for (const auto& session : ending) session->end();
 }
 
@@ -408,7 +405,7 @@ void Watches::run() {
     std::vector<Waiting> over{std::make_move_iterator(ready), std::make_move_iterator(waiting_.end())};
     waiting_.erase(ready, waiting_.end());
     lock.unlock();
-    for (Waiting& one : over) server_->workers->post(std::move(one.then));
+    for (Waiting& one : over) server_->post_blocking(std::move(one.then));
     for (const auto& session : pulling) session->pull();
     lock.lock();
   }

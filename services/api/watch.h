@@ -8,9 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "services/api/context.h"
+#include "services/api/pipeline/server.h"
 
 namespace shiplog::api {
+
+/// Calls `then` where it may block, once the store is current and has reached `wanted`: it is given a few seconds to
+/// (LIST-11). An error is answered.
+void when_reached(const ServerPtr& server, const RequestContextPtr& context, Revision wanted,
+                  std::function<void()> then);
 
 /// All running watches of a server. A watch holds no queue: it stands at a revision and pulls what comes after it, from
 /// the feed or, when it is further behind, from history. A client that does not read is simply not asked to pull, so it
@@ -22,7 +27,7 @@ class Watches {
   ~Watches();
 
   /// Answers the request with a stream, from the revision it asks for.
-  void start(const ContextPtr& context, const ReadOptions& options);
+  void start(const RequestContextPtr& context, const ReadOptions& options);
   /// Calls back on a worker when the store has reached this revision, or has had the time to.
   void wait_for(Store& store, Revision revision, std::function<void()> then);
   size_t count() const;

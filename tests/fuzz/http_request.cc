@@ -66,7 +66,7 @@ void look_at(HttpRequest request) {
   (void)api::is_duration(api::text(request, "timeout"));
   (void)api::wants_pretty(request);
   (void)api::read_options(request);
-  if (const auto write = api::write_options(request)) {
+  if (const auto write = api::write_parameters(request)) {
     SHIPLOG_CHECK(write.value().field_manager.size() <= 128, "a field manager has at most 128 bytes");
   }
 }

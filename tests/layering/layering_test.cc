@@ -147,6 +147,69 @@ TEST(Layering, RolesDoNotKnowEachOther) {
             std::vector<std::string>{});
 }
 
+/// The parts of services/api: its folders, and each topic that lies beside them. "services/api/auth/rbac/rule.h" ->
+/// "auth", "services/api/store.cc" -> "store"; "" for what is elsewhere.
+std::string api_part_of(const std::string& path) {
+  const std::string api = "services/api/";
+  if (!path.starts_with(api)) return "";
+  const std::string rest = path.substr(api.size());
+  return rest.substr(0, rest.find_first_of("/."));
+}
+
+TEST(Layering, LibrariesOfTheApiServerDoNotKnowThePipeline) {
+  const std::set<std::string> libraries = {"addresses", "admission", "apply", "auth",     "denials", "insight",
+                                           "patch",     "selector",  "table", "versions", "views",   "webhooks"};
+  EXPECT_EQ(violations([&](const Include& include) {
+              return libraries.contains(api_part_of(include.file)) && api_part_of(include.target) == "pipeline";
+            }),
+            std::vector<std::string>{});
+}
+
+TEST(Layering, PartsOfTheApiServerFormNoCycle) {
+  std::map<std::string, std::set<std::string>> edges;
+  for (const Include& include : includes()) {
+    const std::string from = api_part_of(include.file);
+    const std::string to = api_part_of(include.target);
+    if (!from.empty() && !to.empty() && from != to && !is_test(include.file)) edges[from].insert(to);
+  }
+  ASSERT_GT(edges.size(), 10u);
+  // Parts that include nothing but removed parts are removed until none is left: those that remain form cycles.
+  bool removed = true;
+  while (removed) {
+    removed = false;
+    for (auto part = edges.begin(); part != edges.end();) {
+      std::erase_if(part->second, [&](const std::string& to) { return !edges.contains(to); });
+      removed = removed || part->second.empty();
+      part = part->second.empty() ? edges.erase(part) : std::next(part);
+    }
+  }
+  std::vector<std::string> cycles;
+  for (const auto& [from, to] : edges) {
+    for (const std::string& part : to) cycles.push_back(from + " includes " + part);
+  }
+  EXPECT_EQ(cycles, std::vector<std::string>{});
+}
+
+TEST(Layering, StagesDoNotKnowEachOther) {
+  const std::set<std::string> stages = {"authenticate", "authorize", "limit",    "resolve", "decode",
+                                        "read_current", "mutate",    "validate", "commit",  "respond"};
+  const auto stage_of = [&](const std::string& path) {
+    const std::string pipeline = "services/api/pipeline/";
+    if (!path.starts_with(pipeline)) return std::string{};
+    const std::string name = fs::path{path}.stem().string();
+    return stages.contains(name) ? name : std::string{};
+  };
+  for (const std::string& stage : stages) {
+    EXPECT_TRUE(fs::exists(fs::path{SHIPLOG_SOURCE_DIR} / "services/api/pipeline" / (stage + ".cc"))) << stage;
+  }
+  EXPECT_EQ(violations([&](const Include& include) {
+              const std::string from = stage_of(include.file);
+              const bool composes = include.target == "services/api/pipeline/pipeline.h";
+              return !from.empty() && !is_test(include.file) && (composes || !stage_of(include.target).empty());
+            }),
+            std::vector<std::string>{});
+}
+
 TEST(Layering, OnlyProgramsNameJournalBackends) {
   EXPECT_EQ(violations([](const Include& include) {
               const bool backend = include.target.starts_with("events/journal/embedded/") ||
@@ -163,6 +226,9 @@ TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
               if (!include.file.ends_with(".h")) return false;
               for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/",
                                         "spdlog/", "yaml-cpp/", "CLI/", "librdkafka", "prometheus/", "lua", "grpc"}) {
+                const bool coroutines =
+                    include.target == "boost/asio/awaitable.hpp" || include.target == "boost/asio/any_io_executor.hpp";
+                if (coroutines && include.file.starts_with("services/api/pipeline/")) continue;
                 if (include.target.starts_with(heavy) && !include.file.starts_with("services/http/") &&
                     !include.file.starts_with("events/codec/") && !is_test(include.file)) {
                   return true;

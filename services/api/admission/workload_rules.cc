@@ -8,7 +8,7 @@
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/rules.h"
-#include "services/api/views/view_label.h"
+#include "services/api/admission/view_label.h"
 
 // Pods and what makes them. Source: CRU-8 to CRU-10.
 

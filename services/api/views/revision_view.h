@@ -4,7 +4,7 @@
 
 #include "events/base/value.h"
 #include "projections/revisions/revision_query.h"
-#include "services/api/views/view_label.h"
+#include "services/api/admission/view_label.h"
 
 namespace shiplog::api {
 

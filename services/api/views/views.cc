@@ -22,7 +22,7 @@ std::vector<std::string> workload_types(const Kind& kind) {
 }
 
 /// The views of one type of workload, until `take` returns false.
-Result<void> visit_views(Server& server, const View& view, const RevisionList& which,
+Result<void> visit_views(const StoredObjects& objects, const View& view, const RevisionList& which,
                          const std::function<bool(Value)>& take) {
   Value workload;
   ObjectKey read;
@@ -32,7 +32,7 @@ Result<void> visit_views(Server& server, const View& view, const RevisionList& w
     age = revision.newest ? 0 : age + 1;
     if (revision.workload != read) {
       auto row = ObjectQuery{view}.get(revision.workload);
-      auto object = row && row.value() ? server.load(row.value()->json) : Result<Value>{Value{}};
+      auto object = row && row.value() ? objects.load(row.value()->json) : Result<Value>{Value{}};
       if (!row || !object) {
         failed = row ? object.error() : row.error();
         return false;
@@ -50,24 +50,22 @@ Result<void> visit_views(Server& server, const View& view, const RevisionList& w
 
 }  // namespace
 
-bool has_views(const Server& server, const Kind& kind) {
-  return server.options.revision_views && (kind.type() == kReplicaSets || kind.type() == kControllerRevisions);
-}
+bool has_views(const Kind& kind) { return kind.type() == kReplicaSets || kind.type() == kControllerRevisions; }
 
-bool lists_views(const Server& server, const Context& context, const ReadOptions& options) {
-  if (!has_views(server, *context.kind) || options.match == "Exact") return false;
+bool lists_views(const Kind& kind, const ReadOptions& options) {
+  if (!has_views(kind) || options.match == "Exact") return false;
   if (!options.revision) return true;
   return options.revision->value > 0 && (options.match == "NotOlderThan" || options.limit == 0);
 }
 
-Result<Value> view_of(Server& server, const Kind& kind, const ObjectKey& key) {
+Result<Value> view_of(const StoredObjects& objects, const Kind& kind, const ObjectKey& key) {
   const size_t dash = key.name.rfind('-');
   if (dash == std::string::npos) return Value{};
-  return server.store(kind).read([&](const View& view) -> Result<Value> {
+  return objects.store(kind).read([&](const View& view) -> Result<Value> {
     Value found;
     for (const std::string& type : workload_types(kind)) {
       const RevisionList which{.type = type, .ns = key.ns, .name = key.name.substr(0, dash)};
-      SHIPLOG_TRY(visit_views(server, view, which, [&](Value one) {
+      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value one) {
         if (one["metadata"]["name"].as_string() != key.name) return true;
         found = std::move(one);
         return false;
@@ -78,22 +76,22 @@ Result<Value> view_of(Server& server, const Kind& kind, const ObjectKey& key) {
   });
 }
 
-Result<void> add_views(Server& server, const Context& context, const ReadOptions& options, std::vector<Value>& items) {
-  const Kind& kind = *context.kind;
+Result<void> add_views(const StoredObjects& objects, const Kind& kind, const std::string& ns,
+                       const ReadOptions& options, std::vector<Value>& items) {
   SHIPLOG_TRY(const auto labels, parse_label_selector(options.label_selector));
   SHIPLOG_TRY(const auto fields, parse_field_selector(options.field_selector, kind));
   const auto place = [](const Value& object) {
     return std::pair{object["metadata"]["namespace"].as_string(), object["metadata"]["name"].as_string()};
   };
-  return server.store(kind).read([&](const View& view) -> Result<void> {
+  return objects.store(kind).read([&](const View& view) -> Result<void> {
     std::optional<Error> failed;
     for (const std::string& type : workload_types(kind)) {
       RevisionList which{.type = type};
-      if (!context.path.ns.empty()) which.ns = context.path.ns;
-      SHIPLOG_TRY(visit_views(server, view, which, [&](Value one) {
+      if (!ns.empty()) which.ns = ns;
+      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value one) {
         if (!labels.matches(one["metadata"]["labels"]) || !fields.matches(one)) return true;
-        const auto [ns, name] = place(one);
-        auto stored = ObjectQuery{view}.get({kind.type(), std::string{ns}, std::string{name}});
+        const auto [in_ns, name] = place(one);
+        auto stored = ObjectQuery{view}.get({kind.type(), std::string{in_ns}, std::string{name}});
         if (!stored) {
           failed = stored.error();
           return false;

@@ -30,9 +30,9 @@ bool in_scope(const Hook::Rule& rule, const Kind& kind) {
   return rule.scope.empty() || rule.scope == "*" || (rule.scope == "Namespaced") == kind.namespaced;
 }
 
-bool matches(const Hook::Rule& rule, const HookedAction& action, const Kind& kind) {
-  return has(rule.operations, action.operation) && has(rule.groups, kind.group) && has(rule.versions, kind.version) &&
-         has_resource(rule, kind.plural, action.subresource) && in_scope(rule, kind);
+bool matches(const Hook::Rule& rule, const AdmissionRequest& about, const Kind& kind) {
+  return has(rule.operations, about.operation) && has(rule.groups, kind.group) && has(rule.versions, kind.version) &&
+         has_resource(rule, kind.plural, about.subresource) && in_scope(rule, kind);
 }
 
 }  // namespace
@@ -65,23 +65,23 @@ std::vector<Hook> hooks_of(const Value& configuration, bool mutating) {
   return hooks;
 }
 
-const Kind* matched_kind(const Hook& hook, const HookedAction& action) {
+const Kind* matched_kind(const Hook& hook, const AdmissionRequest& about) {
   const auto matched = [&](const Kind& kind) {
-    return std::ranges::any_of(hook.rules, [&](const Hook::Rule& rule) { return matches(rule, action, kind); });
+    return std::ranges::any_of(hook.rules, [&](const Hook::Rule& rule) { return matches(rule, about, kind); });
   };
-  if (matched(*action.kind)) return action.kind;
+  if (matched(*about.kind)) return about.kind;
   if (!hook.equivalent) return nullptr;
-  for (const auto& other : action.kinds->all()) {
-    const bool same = other->group == action.kind->group && other->plural == action.kind->plural;
-    if (same && other->version != action.kind->version && matched(*other)) return other.get();
+  for (const auto& other : about.kinds->all()) {
+    const bool same = other->group == about.kind->group && other->plural == about.kind->plural;
+    if (same && other->version != about.kind->version && matched(*other)) return other.get();
   }
   return nullptr;
 }
 
-bool selects_object(const Hook& hook, const HookedAction& action) {
+bool selects_object(const Hook& hook, const AdmissionRequest& about) {
   if (hook.objects.valid && hook.objects.requirements.empty()) return true;
-  return (!action.object.is_null() && hook.objects.matches(action.object["metadata"]["labels"])) ||
-         (!action.old.is_null() && hook.objects.matches(action.old["metadata"]["labels"]));
+  return (!about.object.is_null() && hook.objects.matches(about.object["metadata"]["labels"])) ||
+         (!about.old.is_null() && hook.objects.matches(about.old["metadata"]["labels"]));
 }
 
 bool is_beyond_webhooks(const Kind& kind) { return kind.builtin && kind.group == "admissionregistration.k8s.io"; }

@@ -36,8 +36,8 @@ struct Hook {
 /// The webhooks of one stored configuration, in its order.
 std::vector<Hook> hooks_of(const Value& configuration, bool mutating);
 
-/// What a webhook may be asked about.
-struct HookedAction {
+/// What a webhook is asked to admit: the request of an AdmissionReview.
+struct AdmissionRequest {
   const Kinds* kinds = nullptr;
   const Kind* kind = nullptr;
   std::string operation;  ///< CREATE, UPDATE, DELETE
@@ -52,12 +52,12 @@ struct HookedAction {
   Value user;     ///< authentication.k8s.io UserInfo
 };
 
-/// The kind in whose version the webhook wants to be told of the action: the action's own, or, of a hook with
+/// The kind in whose version the webhook is to see the request: the request's own, or, of a hook with
 /// matchPolicy Equivalent, another version of the same resource. nullptr: its rules do not match. Looks at no selector.
-const Kind* matched_kind(const Hook& hook, const HookedAction& action);
+const Kind* matched_kind(const Hook& hook, const AdmissionRequest& about);
 
-/// Whether the hook's objectSelector selects the object as it was or as it is to be.
-bool selects_object(const Hook& hook, const HookedAction& action);
+/// Whether the hook's objectSelector selects the object before or after the request.
+bool selects_object(const Hook& hook, const AdmissionRequest& about);
 
 /// Kinds that no webhook is asked about: those that say who is asked, and could lock everybody out.
 bool is_beyond_webhooks(const Kind& kind);

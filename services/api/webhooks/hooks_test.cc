@@ -22,8 +22,9 @@ Hook hook(const std::string& rule, const std::string& more = "", bool mutating =
   return hooks.size() == 1 ? hooks.front() : Hook{};
 }
 
-HookedAction action(const char* type, const std::string& operation = "CREATE", const std::string& subresource = "") {
-  HookedAction action;
+AdmissionRequest action(const char* type, const std::string& operation = "CREATE",
+                        const std::string& subresource = "") {
+  AdmissionRequest action;
   action.kinds = &Kinds::compiled();
   action.kind = action.kinds->find_type(type);
   EXPECT_NE(action.kind, nullptr) << type;
@@ -32,7 +33,9 @@ HookedAction action(const char* type, const std::string& operation = "CREATE", c
   return action;
 }
 
-bool asked(const std::string& rule, const HookedAction& about) { return matched_kind(hook(rule), about) != nullptr; }
+bool asked(const std::string& rule, const AdmissionRequest& about) {
+  return matched_kind(hook(rule), about) != nullptr;
+}
 
 constexpr const char* kPods = R"({"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]})";
 
@@ -75,7 +78,7 @@ TEST(Hooks, AScopeTellsClusterAndNamespacedApart) {
 TEST(Hooks, AnEquivalentVersionMatchesUnlessItMustBeExact) {
   const char* rule = R"({"operations":["*"],"apiGroups":["autoscaling"],"apiVersions":["v1"],
       "resources":["horizontalpodautoscalers"]})";
-  HookedAction about = action("horizontalpodautoscalers.autoscaling");
+  AdmissionRequest about = action("horizontalpodautoscalers.autoscaling");
   ASSERT_EQ(about.kind->version, "v2");
   const Kind* wanted = matched_kind(hook(rule), about);
   ASSERT_NE(wanted, nullptr);
@@ -94,7 +97,7 @@ TEST(Hooks, AnEquivalentVersionMatchesUnlessItMustBeExact) {
 
 TEST(Hooks, AnObjectIsSelectedByItsLabelsBeforeOrAfter) {
   const Hook only = hook(kPods, R"("objectSelector":{"matchLabels":{"a":"b"}},)");
-  HookedAction about = action("pods");
+  AdmissionRequest about = action("pods");
   about.object = json(R"({"metadata":{"labels":{"a":"b"}}})");
   EXPECT_TRUE(selects_object(only, about));
   about.object = json(R"({"metadata":{}})");
@@ -110,7 +113,7 @@ TEST(Hooks, ConfigurationsOfWebhooksAreBeyondWebhooks) {
 }
 
 TEST(Hooks, AReviewSaysWhatIsAskedForAndByWhom) {
-  HookedAction about = action("pods", "UPDATE");
+  AdmissionRequest about = action("pods", "UPDATE");
   about.ns = "default";
   about.name = "p";
   about.object = json(R"({"apiVersion":"v1","kind":"Pod"})");
@@ -132,7 +135,7 @@ TEST(Hooks, AReviewSaysWhatIsAskedForAndByWhom) {
   EXPECT_FALSE(review_request(old, about, *about.kind, "u1").has_value());
 }
 
-Result<Verdict> answered(const std::string& response, bool mutating = true) {
+Result<AdmissionResponse> answered(const std::string& response, bool mutating = true) {
   return read_review(
       hook(kPods, "", mutating),
       json(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":)" + response + "}"), "u1");
@@ -140,8 +143,8 @@ Result<Verdict> answered(const std::string& response, bool mutating = true) {
 
 TEST(Hooks, ADenialIsToldInTheWordsOfKubernetes) {
   const auto denial = [](const std::string& status) {
-    auto verdict = answered(R"({"uid":"u1","allowed":false)" + status + "}");
-    return verdict && verdict.value().denial ? *verdict.value().denial : Denial{};
+    auto response = answered(R"({"uid":"u1","allowed":false)" + status + "}");
+    return response && response.value().denial ? *response.value().denial : Denial{};
   };
   const Denial full = denial(R"(,"status":{"message":"no","reason":"Forbidden","code":403})");
   EXPECT_EQ(full.message(), "admission webhook \"a.b.c\" denied the request: no");
@@ -155,10 +158,10 @@ TEST(Hooks, ADenialIsToldInTheWordsOfKubernetes) {
 TEST(Hooks, APatchIsTakenFromMutatingWebhooksOnly) {
   const std::string patch = base64_encode(R"([{"op":"add","path":"/a","value":1}])");
   const std::string yes = R"({"uid":"u1","allowed":true,"patchType":"JSONPatch","warnings":["w"],"patch":")" + patch;
-  auto verdict = answered(yes + "\"}");
-  ASSERT_TRUE(verdict.has_value());
-  EXPECT_EQ(verdict.value().patch.size(), 1U);
-  EXPECT_EQ(verdict.value().warnings, std::vector<std::string>{"w"});
+  auto response = answered(yes + "\"}");
+  ASSERT_TRUE(response.has_value());
+  EXPECT_EQ(response.value().patch.size(), 1U);
+  EXPECT_EQ(response.value().warnings, std::vector<std::string>{"w"});
   EXPECT_FALSE(answered(yes + "\"}", false).has_value());
   EXPECT_FALSE(answered(R"({"uid":"u1","allowed":true,"patch":")" + patch + "\"}").has_value()) << "no patchType";
   EXPECT_FALSE(answered(R"({"uid":"u1","allowed":true,"patchType":"JSONPatch","patch":"%"})").has_value());

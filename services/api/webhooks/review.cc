@@ -54,36 +54,37 @@ Denial denied_by(const Hook& hook, const Value& said) {
 
 }  // namespace
 
-Result<Value> review_request(const Hook& hook, const HookedAction& action, const Kind& wanted, const std::string& uid) {
+Result<Value> review_request(const Hook& hook, const AdmissionRequest& about, const Kind& wanted,
+                             const std::string& uid) {
   const auto version = std::ranges::find_if(hook.review_versions,
                                             [](const std::string& each) { return each == "v1" || each == "v1beta1"; });
   if (version == hook.review_versions.end()) {
     return Error{ErrorCode::kInvalid, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"};
   }
-  const bool own_form = !action.form.is_null();  // a Scale, an Eviction: no version of the resource looks different
+  const bool own_form = !about.form.is_null();  // a Scale, an Eviction: no version of the resource looks different
   const auto shown = [&](const Value& object) { return own_form ? object : in_version(wanted, object); };
   Value request = Value::object({{"uid", uid},
-                                 {"kind", own_form ? action.form : kind_of(wanted)},
+                                 {"kind", own_form ? about.form : kind_of(wanted)},
                                  {"resource", resource_of(wanted)},
-                                 {"requestKind", own_form ? action.form : kind_of(*action.kind)},
-                                 {"requestResource", resource_of(*action.kind)},
-                                 {"operation", action.operation},
-                                 {"userInfo", action.user},
-                                 {"object", shown(action.object)},
-                                 {"oldObject", shown(action.old)},
-                                 {"dryRun", action.dry_run},
-                                 {"options", action.options}});
-  if (!action.name.empty()) request.set("name", action.name);
-  if (!action.ns.empty()) request.set("namespace", action.ns);
-  if (!action.subresource.empty()) {
-    request.set("subResource", action.subresource);
-    request.set("requestSubResource", action.subresource);
+                                 {"requestKind", own_form ? about.form : kind_of(*about.kind)},
+                                 {"requestResource", resource_of(*about.kind)},
+                                 {"operation", about.operation},
+                                 {"userInfo", about.user},
+                                 {"object", shown(about.object)},
+                                 {"oldObject", shown(about.old)},
+                                 {"dryRun", about.dry_run},
+                                 {"options", about.options}});
+  if (!about.name.empty()) request.set("name", about.name);
+  if (!about.ns.empty()) request.set("namespace", about.ns);
+  if (!about.subresource.empty()) {
+    request.set("subResource", about.subresource);
+    request.set("requestSubResource", about.subresource);
   }
   return Value::object(
       {{"kind", "AdmissionReview"}, {"apiVersion", kGroup + *version}, {"request", std::move(request)}});
 }
 
-Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::string& uid) {
+Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, const std::string& uid) {
   const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
   if (answer["kind"].as_string() != "AdmissionReview" || !answer["apiVersion"].as_string().starts_with(kGroup)) {
     return wrong("received invalid webhook response: expected an AdmissionReview of " + std::string{kGroup} +
@@ -96,13 +97,13 @@ Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::st
     return wrong("received invalid webhook response: expected response.uid=\"" + uid + "\", got \"" +
                  response["uid"].str() + "\"");
   }
-  Verdict verdict;
-  for (const Value& warning : response["warnings"].items()) verdict.warnings.push_back(warning.str());
+  AdmissionResponse admission;
+  for (const Value& warning : response["warnings"].items()) admission.warnings.push_back(warning.str());
   if (!response["allowed"].as_bool()) {
-    verdict.denial = denied_by(hook, response["status"]);
-    return verdict;
+    admission.denial = denied_by(hook, response["status"]);
+    return admission;
   }
-  if (response["patch"].is_empty()) return verdict;
+  if (response["patch"].is_empty()) return admission;
   if (!hook.mutating) return wrong("received invalid webhook response: a validating webhook may not patch");
   if (v1 && response["patchType"].as_string() != "JSONPatch") {
     return wrong("received invalid webhook response: only JSONPatch is allowed as patchType, got \"" +
@@ -114,8 +115,8 @@ Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::st
   if (!patch || !patch.value().is_array()) {
     return wrong("received invalid webhook response: the patch is no list of JSON Patch operations");
   }
-  if (patch.value().size() > 0) verdict.patch = std::move(patch).value();
-  return verdict;
+  if (patch.value().size() > 0) admission.patch = std::move(patch).value();
+  return admission;
 }
 
 Denial failed_call(const Hook& hook, const std::string& why) {

@@ -16,19 +16,20 @@ struct Denial {
   std::string message() const { return status["message"].str(); }
 };
 
-/// What a webhook said.
-struct Verdict {
+/// What a webhook answered: the response of an AdmissionReview.
+struct AdmissionResponse {
   std::optional<Denial> denial;
   Value patch;  ///< RFC 6902; null: none
   std::vector<std::string> warnings;
 };
 
-/// The AdmissionReview that asks `hook` about the action. `wanted`: see matched_kind(). `uid`: of the question.
+/// The AdmissionReview that `hook` is sent about the request. `wanted`: see matched_kind(). `uid`: of the question.
 /// Error: kInvalid, the hook takes no version of the review that we speak.
-Result<Value> review_request(const Hook& hook, const HookedAction& action, const Kind& wanted, const std::string& uid);
+Result<Value> review_request(const Hook& hook, const AdmissionRequest& about, const Kind& wanted,
+                             const std::string& uid);
 
 /// Reads the answer. Error: kBadRequest, it is no answer to this question; what went wrong, in a sentence.
-Result<Verdict> read_review(const Hook& hook, const Value& answer, const std::string& uid);
+Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, const std::string& uid);
 
 /// 500, "Internal error occurred: failed calling webhook ...": of a hook that could not be asked and fails closed.
 Denial failed_call(const Hook& hook, const std::string& why);

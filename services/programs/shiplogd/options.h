@@ -10,7 +10,7 @@
 #include "events/base/result.h"
 #include "events/control.h"
 #include "services/adapters/estimators/options.h"
-#include "services/api/seats.h"
+#include "services/api/concurrency_limiter.h"
 #include "services/programs/journals.h"
 #include "services/programs/member/member.h"
 #include "services/runtime/log.h"
@@ -26,7 +26,7 @@ struct CommonOptions {
   log::Level log_level = log::Level::kInfo;
   size_t max_connections = 10000;
   size_t max_connections_per_address = 5000;
-  api::Seats::Limits limits;
+  api::ConcurrencyLimiter::Limits limits;
   size_t max_body_bytes = 3 * 1024 * 1024;
 };
 

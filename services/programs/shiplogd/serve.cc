@@ -106,7 +106,7 @@ class ControlPlane {
                                         .projection = options_.common.data_dir + "/ephemera-projection.db",
                                         .executor = &loop_,
                                         .random = &random_}));
-    record_->replica().add_observer(catalogue_);
+    record_->replica().add_observer(kind_registry_);
     record_->replica().add_observer(access_);
     record_->replica().add_observer(addresses_);
     record_->replica().add_observer(webhooks_);
@@ -134,7 +134,7 @@ class ControlPlane {
         [this](const State& state) {
           interpreter::run_scripts_elsewhere(scripts_.get());
           quarantine_->load(state);
-          catalogue_.load(state);
+          kind_registry_.load(state);
           access_.load(state);
           addresses_.load(state);
           webhooks_.load(state);
@@ -328,7 +328,7 @@ class ControlPlane {
     api.http = http_options(options_.common, listen, identity);
     api.record = &record_->store();
     api.ephemera = &ephemera_->store();
-    api.catalogue = &catalogue_;
+    api.kinds = &kind_registry_;
     api.clock = &loop_;
     api.random = &random_;
     api.vault = vault_.get();
@@ -462,11 +462,11 @@ class ControlPlane {
   HostPort listen_;
   SystemRandom random_;
   Metrics metrics_;
-  api::Catalogue catalogue_{Kinds::compiled()};
+  api::KindRegistry kind_registry_{Kinds::compiled()};
   api::Access access_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  api::ApiServices api_services_{catalogue_};
+  api::ApiServices api_services_{kind_registry_};
   api::OwnService own_service_;
   api::TokenSecrets token_secrets_;
   KeyPair authority_;  ///< of who serves the API; set before any role begins

@@ -82,7 +82,7 @@ class TrialMember {
                                      .projection = folder + "/projection.db",
                                      .executor = &loop_,
                                      .random = &random_}));
-    stack_->replica().add_observer(catalogue_);
+    stack_->replica().add_observer(kind_registry_);
     stack_->replica().add_observer(access_);
     stack_->replica().add_observer(token_secrets_);
     if (!data_dir.empty()) {
@@ -116,7 +116,7 @@ class TrialMember {
     api.http = http_options(options_.common, listen, identity_);
     api.record = &stack_->store();
     api.ephemera = &stack_->store();
-    api.catalogue = &catalogue_;
+    api.kinds = &kind_registry_;
     api.clock = &loop_;
     api.random = &random_;
     api.vault = vault_.get();
@@ -212,7 +212,7 @@ class TrialMember {
   Identity identity_;
   SystemRandom random_;
   Metrics metrics_;
-  api::Catalogue catalogue_{Kinds::compiled()};
+  api::KindRegistry kind_registry_{Kinds::compiled()};
   api::Access access_;
   api::TokenSecrets token_secrets_;
   std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "services/api/stored_objects.h"
+
+namespace shiplog::api {
+
+class TokenSigner;
+
+/// A Secret that carries the token of a ServiceAccount for as long as both exist (AUTHN-4): the legacy way, which
+/// karmadactl join and many a CI system still use.
+bool is_token_secret(const Value& secret);
+
+/// `secret`, which is about to be created, with the token of the account that it names, `authority_pem` if it is not
+/// empty, and the namespace. Unchanged if there is no such account. Blocks on the projection. Error: kInternal from
+/// OpenSSL.
+Result<Value> with_token(const StoredObjects& objects, const TokenSigner& tokens, const std::string& authority_pem,
+                         const ObjectKey& key, Value secret);
+
+}  // namespace shiplog::api

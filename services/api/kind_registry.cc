@@ -1,0 +1,63 @@
+#include "services/api/kind_registry.h"
+
+#include "events/state/condition.h"
+#include "services/runtime/log.h"
+
+namespace shiplog::api {
+
+KindRegistry::KindRegistry(const Kinds& compiled) : current_{std::make_shared<const Kinds>(compiled)} {}
+
+std::shared_ptr<const Kinds> KindRegistry::current() const {
+  const std::lock_guard lock{mutex_};
+  return current_;
+}
+
+uint64_t KindRegistry::version() const {
+  const std::lock_guard lock{mutex_};
+  return version_;
+}
+
+bool KindRegistry::terminating(const std::string& type) const {
+  const std::lock_guard lock{mutex_};
+  return terminating_.contains(type);
+}
+
+void KindRegistry::load(const State& state) {
+  for (const auto& [name, object] : state.objects(type::kCustomResourceDefinition)) take(object.value);
+}
+
+void KindRegistry::on_folded(const State&, const DecodedRecord&, const Folded& folded) {
+  for (const Change& change : folded.changes) {
+    if (change.object.type != type::kCustomResourceDefinition) continue;
+    if (change.removed()) {
+      publish(current()->without(change.object.name));
+      const std::lock_guard lock{mutex_};
+      terminating_.erase(change.object.name);
+    } else {
+      take(change.after);
+    }
+  }
+}
+
+void KindRegistry::take(const Value& crd) {
+  const std::string name = crd["metadata"]["name"].str();
+  if (deleting(crd)) {
+    const std::lock_guard lock{mutex_};
+    terminating_.insert(name);
+  }
+  const bool refused = condition_of(crd, "Established")["status"].as_string() == "False";
+  if (refused) return publish(current()->without(name));  // CRD-3: its names are taken
+  auto kinds = current()->with(crd);
+  if (kinds) return publish(std::move(kinds).value());
+  // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
+  log::error("crd.rejected",
+             {log::kv("name", crd["metadata"]["name"].as_string()), log::kv("reason", kinds.error().message)});
+}
+
+void KindRegistry::publish(Kinds kinds) {
+  const std::lock_guard lock{mutex_};
+  current_ = std::make_shared<const Kinds>(std::move(kinds));
+  ++version_;
+}
+
+}  // namespace shiplog::api

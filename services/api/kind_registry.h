@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "events/kinds/kinds.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog::api {
+
+/// Kinds that are asked and answered, not stored: only create is served.
+inline bool is_review(const Kind& kind) {
+  return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
+}
+
+/// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.
+/// Threads: current() from any; the rest on the executor.
+class KindRegistry final : public Observer {
+ public:
+  explicit KindRegistry(const Kinds& compiled);
+
+  std::shared_ptr<const Kinds> current() const;
+  /// Its definition is being deleted: what there is may be read and deleted, nothing new is taken (CRD-13).
+  bool terminating(const std::string& type) const;
+  /// Grows with every change: part of ETags.
+  uint64_t version() const;
+
+  /// Takes in the definitions a restored state holds.
+  void load(const State& state);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+ private:
+  void take(const Value& crd);
+  void publish(Kinds kinds);
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Kinds> current_;
+  uint64_t version_ = 1;
+  std::set<std::string> terminating_;
+};
+
+}  // namespace shiplog::api

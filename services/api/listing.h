@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/api/request.h"
+#include "services/api/stored_objects.h"
+
+namespace shiplog::api {
+
+/// Objects of a collection that match the selectors, and the list's metadata.
+struct Listed {
+  std::vector<Value> items;
+  Value metadata;
+};
+
+/// The collection of the kind; `ns` empty: of all namespaces. Blocks on the projection. Errors: kBadRequest, a selector
+/// or token cannot be read; kGone, the revision is no longer kept; kTimeout, it has not been reached.
+Result<Listed> list_collection(const StoredObjects& objects, const Kind& kind, const std::string& ns,
+                               const ReadOptions& options);
+
+/// The error for a revision that has not been reached: client libraries look for its message.
+Error too_large(Revision wanted, Revision newest);
+
+}  // namespace shiplog::api

@@ -1,0 +1,114 @@
+#include "services/api/pipeline/admission_input.h"
+
+#include <utility>
+
+#include "events/state/policy_author.h"
+#include "services/api/auth/access.h"
+#include "services/api/auth/certificate_requests.h"
+#include "services/api/auth/claims.h"
+
+namespace shiplog::api {
+namespace {
+
+std::string random_suffix(Random& random) {
+  // Kubernetes' alphabet: no vowels, and no digits that look like letters.
+  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  std::string suffix;
+  for (int index = 0; index < 5; ++index) suffix += kAlphabet[random_below(random, kAlphabet.size())];
+  return suffix;
+}
+
+const char* options_kind(const std::string& method) {
+  if (method == "POST") return "CreateOptions";
+  if (method == "PATCH") return "PatchOptions";
+  return method == "DELETE" ? "DeleteOptions" : "UpdateOptions";
+}
+
+/// The group, version and kind of a subresource's body.
+Value form_of(const Value& body) {
+  const std::string version = body["apiVersion"].str();
+  const size_t slash = version.find('/');
+  return Value::object({{"group", slash == std::string::npos ? "" : version.substr(0, slash)},
+                        {"version", slash == std::string::npos ? version : version.substr(slash + 1)},
+                        {"kind", body["kind"]}});
+}
+
+}  // namespace
+
+const Kind& written_kind(const RequestContext& context) {
+  return context.kind->is_view() ? *context.kinds->find_type(context.kind->type()) : *context.kind;
+}
+
+FieldWriter field_writer_for(const Server& server, const RequestContext& context, const WriteParameters& parameters) {
+  return {manager_of(parameters.field_manager, context.request.headers.get("User-Agent")),
+          written_kind(context).api_version(), context.path.subresource, server.options.clock->now()};
+}
+
+Admission admission_for(const Server& server, const RequestContext& context, const WriteRequest& write,
+                        Proposal& proposal) {
+  Admission admission;
+  admission.kinds = context.kinds.get();
+  admission.kind = &written_kind(context);
+  admission.field_validation = write.parameters.field_validation;
+  admission.duplicate_fields = std::exchange(proposal.duplicate_fields, {});
+  admission.name_suffix = random_suffix(*server.options.random);
+  admission.ns = context.path.ns;
+  admission.name = context.path.name;
+  admission.now = server.options.clock->now();
+  admission.subresource = context.path.subresource;
+  admission.denied_networks = server.options.denied_networks.get();
+  if (context.kind->type() == kCertificateRequests) admission.user = user_info(context.user);
+  const Access* access = server.options.access;
+  if (context.kind->group == "policy.karmada.io" && access != nullptr && access->records_authors()) {
+    admission.author = author_text(context.user);
+  }
+  return admission;
+}
+
+bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating) {
+  const Webhooks* webhooks = server.options.webhooks;
+  if (webhooks == nullptr || webhooks->none(mutating)) return false;
+  AdmissionRequest request;
+  request.kinds = context.kinds.get();
+  request.kind = context.kind;
+  request.operation = proposal.operation;
+  request.subresource = context.path.subresource;
+  return has_webhooks(*webhooks, mutating, request);
+}
+
+AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,
+                                       const Proposal& proposal) {
+  AdmissionRequest request;
+  request.kinds = context.kinds.get();
+  request.kind = context.kind;
+  request.operation = proposal.operation;
+  request.subresource = context.path.subresource;
+  request.name = write.key.name.empty() ? proposal.name : write.key.name;
+  request.ns = context.kind->type() == type::kNamespace ? request.name : write.key.ns;
+  request.object = proposal.object;
+  request.old = proposal.old;
+  if (write.form == WriteForm::kSubresource) request.form = form_of(proposal.object);
+  request.dry_run = write.parameters.dry_run;
+  request.options = Value::object({{"kind", options_kind(context.request.method)}, {"apiVersion", "meta.k8s.io/v1"}});
+  if (request.dry_run) request.options.set("dryRun", Value::array({"All"}));
+  const std::string manager = text(context.request, "fieldManager");
+  if (!manager.empty() && proposal.operation != "DELETE") request.options.set("fieldManager", manager);
+  request.user = user_info(context.user);
+  return request;
+}
+
+Rejection refused(const RequestContext& context, const Proposal& proposal, Error error) {
+  Rejection rejection{std::move(error)};
+  rejection.subject = context.subject(proposal.name);
+  rejection.denied = DeniedAction{context.verb, {context.kind->type(), context.path.ns, proposal.name}};
+  return rejection;
+}
+
+Rejection denied(const RequestContext& context, Proposal& proposal, Denial denial) {
+  Rejection rejection = refused(context, proposal, Error{ErrorCode::kForbidden, denial.message()});
+  rejection.denial = std::move(denial);
+  rejection.warnings = std::move(proposal.warnings);
+  return rejection;
+}
+
+}  // namespace shiplog::api

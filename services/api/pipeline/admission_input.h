@@ -1,0 +1,31 @@
+#pragma once
+
+#include "services/api/admission/admission.h"
+#include "services/api/apply/managed_fields.h"
+#include "services/api/pipeline/server.h"
+#include "services/api/pipeline/write_request.h"
+
+// What the libraries below the pipeline are given of a write.
+namespace shiplog::api {
+
+/// The kind in whose form a write is checked and tracked: of a view (Kind::is_view) that of what is stored.
+const Kind& written_kind(const RequestContext& context);
+
+FieldWriter field_writer_for(const Server& server, const RequestContext& context, const WriteParameters& parameters);
+
+/// For admission/admission.h. `proposal`: its duplicate fields are taken.
+Admission admission_for(const Server& server, const RequestContext& context, const WriteRequest& write,
+                        Proposal& proposal);
+
+/// Whether webhooks have to be called about the write, by their rules.
+bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating);
+/// For webhooks, with the objects of the proposal.
+AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,
+                                       const Proposal& proposal);
+
+/// What a stage refuses: it leaves a trace in the audit trail, under the name that the object has by now.
+Rejection refused(const RequestContext& context, const Proposal& proposal, Error error);
+/// The same of what a webhook denied.
+Rejection denied(const RequestContext& context, Proposal& proposal, Denial denial);
+
+}  // namespace shiplog::api

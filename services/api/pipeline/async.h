@@ -1,0 +1,40 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include "services/api/pipeline/server.h"
+
+namespace shiplog::api {
+
+using boost::asio::awaitable;
+
+/// Where the blocking work of one request runs: on the workers or, of a large request, on the thread of these.
+struct Lane {
+  const Server* server = nullptr;
+  LargeRequests::Place large;  ///< nullptr: the request is not large
+  bool entered = false;        ///< the request runs there now
+  void post(std::function<void()> work) const;
+};
+
+/// Runs what it is given at once, on the calling thread. With it a request continues on the thread that completes what
+/// it waited for: no thread is woken only to pass it on.
+boost::asio::any_io_executor inline_executor();
+
+// The callback interfaces, wrapped. Each completes on the thread that calls back: references must outlive that.
+
+/// Continues on the lane.
+awaitable<void> continue_on(Lane& lane);
+/// Continues on the lane once everything that was acknowledged before is visible (Store::when_current).
+awaitable<Result<void>> when_current(Store& store, Lane& lane);
+/// Appends an entry of a client (Denials::append) and continues on the fold thread with its outcome. Error: also
+/// kTimeout, the journal took longer than the request may.
+awaitable<Result<Outcome>> append(const Server& server, const RequestContext& context, Lane& lane, Store& store,
+                                  Entry& entry);
+/// Continues on the thread of large requests, in turn: until the place is gone, no other large entry is appended.
+awaitable<LargeRequests::Place> turn_to_append(LargeRequests& large);
+/// See webhooks/call.h.
+awaitable<AdmissionResponse> call_webhook(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request);
+awaitable<AdmissionResponse> call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request);
+
+}  // namespace shiplog::api

@@ -1,0 +1,102 @@
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/versions/versions.h"
+
+namespace shiplog::api {
+namespace {
+
+/// A patch without the maps and lists that are empty and not there: they would have an owner, but be stored by no
+/// write, so that the next manager who names them would be in conflict over nothing.
+Value without_nothing(const Schema& schema, Value patch, const Value& live) {
+  const Value given = patch;
+  for (const auto& member : given.members()) {  // of a kind's fields only, so few are erased
+    const auto known = schema.properties.find(member.key());
+    if (known == schema.properties.end()) continue;
+    const Schema& below = *known->second;
+    const Value& there = live[member.key()];
+    const bool holds = below.type == Schema::Type::kArray || (below.additional != nullptr && below.properties.empty());
+    if (holds && !below.always && !below.proto_pointer && !member.value.is_null() && member.value.size() == 0 &&
+        there.size() == 0) {
+      patch.erase(member.key());
+    } else if (member.value.is_object()) {
+      patch.set(member.key(), without_nothing(below, member.value, there));
+    }
+  }
+  return patch;
+}
+
+/// The patch, checked as far as it can be without the object (SSA-1, SSA-2).
+Result<Value> read_apply_patch(const RequestContext& context, const std::string& body,
+                               std::vector<std::string>& duplicates) {
+  // JSON is YAML too, but only JSON tells which key stood twice.
+  auto patch = parse_json(body, &duplicates);
+  if (!patch) patch = parse_yaml(body);
+  if (!patch) return patch.error().context("error decoding YAML");
+  const Value& name = patch.value()["metadata"]["name"];
+  if (!name.is_empty() && name.as_string() != context.path.name) {
+    return Error{ErrorCode::kBadRequest, "the name of the object (" + name.str() +
+                                             ") does not match the name on the URL (" + context.path.name + ")"};
+  }
+  const Kind& kind = *context.kind;
+  if (patch.value()["apiVersion"].as_string() != kind.api_version() || patch.value()["kind"].as_string() != kind.kind) {
+    return Error{ErrorCode::kBadRequest, "Incorrect version specified in apply patch. Specified patch version: " +
+                                             patch.value()["apiVersion"].str() + " " + patch.value()["kind"].str() +
+                                             ", expected: " + kind.api_version() + " " + kind.kind};
+  }
+  return patch;
+}
+
+}  // namespace
+
+/// What the patch names is put onto the current object, as far as no other manager owns it (SSA-1 to SSA-12).
+StageResult<WriteRequest> decode_apply(const Server& server, const RequestContext& context, const std::string& body) {
+  WriteRequest write;
+  SHIPLOG_TRY(write.parameters, write_parameters(context.request));
+  if (write.parameters.field_manager.empty()) {
+    return invalid({"meta.k8s.io", "PatchOptions", "", ""},
+                   {{"fieldManager", "FieldValueRequired", "Required value: is required for apply patch"}});
+  }
+  std::vector<std::string> duplicates;
+  SHIPLOG_TRY(Value patch, read_apply_patch(context, body, duplicates));
+  write.key = context.key();
+  write.form = write_form_of(context.path);
+  // A client that names a version means that version.
+  write.retries_conflicts = patch["metadata"]["resourceVersion"].is_empty();
+  write.propose = [&server, &context, parameters = write.parameters, patch = std::move(patch),
+                   duplicates = std::move(duplicates)](Result<Value> current) -> StageResult<Proposal> {
+    const bool missing = !current && current.error().code == ErrorCode::kNotFound;
+    const bool status = write_form_of(context.path) == WriteForm::kStatus;
+    if (!current && (!missing || status)) return current.error();
+    if (missing && !patch["metadata"]["uid"].is_empty()) {  // SSA-3
+      return conflict(context.subject(), "uid mismatch: the provided object specified uid " +
+                                             patch["metadata"]["uid"].str() + ", and no existing object was found");
+    }
+    Proposal proposal{.operation = missing ? "CREATE" : "UPDATE", .verb = "patch", .success = missing ? 201 : 200};
+    proposal.name = context.path.name;
+    proposal.duplicate_fields = duplicates;
+    proposal.applied = true;
+    if (!missing) proposal.old = std::move(current).value();
+    const Kind& kind = written_kind(context);
+    Value wanted = context.kind->is_view() ? in_version(kind, patch) : patch;
+    if (kind.builtin && kind.schema != nullptr) {
+      wanted = without_nothing(*kind.schema, std::move(wanted), proposal.old);
+    }
+    SHIPLOG_TRY(auto applied, apply_fields(field_writer_for(server, context, parameters), kind, proposal.old, wanted,
+                                           parameters.force));
+    if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
+    proposal.object = std::move(applied.object);
+    if (missing) {
+      proposal.object.edit("metadata").set("name", context.path.name);
+    } else {
+      SHIPLOG_TRY(check_stated_revision(context, proposal.old, proposal.object));
+    }
+    return proposal;
+  };
+  return write;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,232 @@
+// Each verb's codec: what it decodes, and what it makes of the current object.
+#include "services/api/pipeline/codecs/codecs.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "tests/support/manual_server.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(const std::string& text) { return parse_json(text).value(); }
+
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kDeployment = "/apis/apps/v1/namespaces/default/deployments/web";
+constexpr const char* kPod = "/api/v1/namespaces/default/pods/p";
+
+Result<Value> missing() { return Error{ErrorCode::kNotFound, "not there"}; }
+
+class CodecsTest : public testing::Test {
+ protected:
+  /// The write that a request is decoded into.
+  const StageResult<WriteRequest>& decoded(const std::string& method, const std::string& target,
+                                           const std::string& body,
+                                           const std::string& content_type = "application/json") {
+    context_ = server_.context(method, target, content_type);
+    write_.emplace(decode(server_.server(), *context_, body));
+    return *write_;
+  }
+  ErrorCode error_of(const std::string& method, const std::string& target, const std::string& body,
+                     const std::string& content_type = "application/json") {
+    const auto& write = decoded(method, target, body, content_type);
+    return write ? ErrorCode::kInternal : write.error().error.code;
+  }
+  ErrorCode proposal_error(Result<Value> current) {
+    const auto proposal = write_->value().propose(std::move(current));
+    return proposal ? ErrorCode::kInternal : proposal.error().error.code;
+  }
+
+  ManualServer server_;
+  std::unique_ptr<RequestContext> context_;
+  std::optional<StageResult<WriteRequest>> write_;
+};
+
+TEST_F(CodecsTest, CreateNeedsNoCurrentObjectAndMovesItsBodyOn) {
+  const auto& write = decoded("POST", kMaps, R"({"metadata":{"name":"a","name":"b"}})");
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write.value().reads, WriteReads::kNothing);
+  EXPECT_FALSE(write.value().retries_conflicts);
+  const auto proposal = write.value().propose(Value{});
+  EXPECT_EQ(proposal.value().operation, "CREATE");
+  EXPECT_EQ(proposal.value().success, 201);
+  EXPECT_EQ(proposal.value().name, "b");
+  EXPECT_EQ(proposal.value().duplicate_fields.size(), 1U);
+}
+
+TEST_F(CodecsTest, CreateOfAServiceMayBeProposedAgain) {
+  const auto& write = decoded("POST", "/api/v1/namespaces/default/services", R"({"metadata":{"name":"s"}})");
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write.value().propose(Value{}).value().name, "s");
+  EXPECT_EQ(write.value().propose(Value{}).value().name, "s");
+}
+
+TEST_F(CodecsTest, BodiesThatCannotBeReadAreRejected) {
+  EXPECT_EQ(error_of("POST", kMaps, "{"), ErrorCode::kBadRequest);
+  EXPECT_EQ(error_of("POST", kMaps, "{}", "text/plain"), ErrorCode::kUnsupportedMediaType);
+  EXPECT_EQ(error_of("POST", std::string{kMaps} + "?dryRun=Some", "{}"), ErrorCode::kInvalid);
+}
+
+TEST_F(CodecsTest, UpdateReplacesTheVersionThatItNames) {
+  const Value current = json(R"({"metadata":{"name":"a","resourceVersion":"7"}})");
+  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"7"}})");
+  EXPECT_FALSE(write_->value().retries_conflicts);
+  EXPECT_EQ(write_->value().propose(current).value().old, current);
+  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"6"}})");
+  EXPECT_EQ(proposal_error(current), ErrorCode::kConflict);
+  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"x"}})");
+  EXPECT_EQ(proposal_error(current), ErrorCode::kInvalid);
+  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a"}})");
+  EXPECT_TRUE(write_->value().retries_conflicts);
+  EXPECT_EQ(proposal_error(missing()), ErrorCode::kNotFound);
+}
+
+TEST_F(CodecsTest, UpdateCreatesSomeKinds) {  // CRU-3
+  const std::string limits = "/api/v1/namespaces/default/limitranges/l";
+  const auto& write = decoded("PUT", limits, R"({"metadata":{"name":"l"}})");
+  const auto proposal = write.value().propose(missing());
+  EXPECT_EQ(proposal.value().operation, "CREATE");
+  EXPECT_EQ(proposal.value().verb, "create");
+  EXPECT_EQ(proposal.value().success, 201);
+  decoded("PUT", limits, R"({"metadata":{"name":"l","uid":"u"}})");
+  EXPECT_EQ(proposal_error(missing()), ErrorCode::kNotFound);
+}
+
+TEST_F(CodecsTest, UpdateOfAStatusIsAdmittedAsOne) {
+  EXPECT_EQ(decoded("PUT", std::string{kDeployment} + "/status", "{}").value().form, WriteForm::kStatus);
+  EXPECT_EQ(decoded("PUT", kDeployment, "{}").value().form, WriteForm::kObject);
+}
+
+TEST_F(CodecsTest, PatchIsAFunctionOfTheCurrentObject) {
+  const auto& write =
+      decoded("PATCH", std::string{kMaps} + "/a", R"({"data":{"k":"2","l":null}})", "application/merge-patch+json");
+  ASSERT_TRUE(write);
+  const auto proposal = write.value().propose(json(R"({"metadata":{"name":"a"},"data":{"k":"1","l":"x"}})"));
+  EXPECT_EQ(proposal.value().object["data"], json(R"({"k":"2"})"));
+  EXPECT_EQ(proposal.value().verb, "patch");
+  EXPECT_EQ(proposal_error(missing()), ErrorCode::kNotFound);
+  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a", "{}"), ErrorCode::kUnsupportedMediaType);
+  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a?force=true", "{}", "application/merge-patch+json"),
+            ErrorCode::kInvalid);
+}
+
+TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
+  const std::string target = std::string{kMaps} + "/a?fieldManager=me";
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}})";
+  const auto& write = decoded("PATCH", target, body, "application/apply-patch+yaml");
+  ASSERT_TRUE(write);
+  const auto created = write.value().propose(missing());
+  EXPECT_EQ(created.value().success, 201);
+  EXPECT_TRUE(created.value().applied);
+  EXPECT_EQ(created.value().object["metadata"]["managedFields"][0]["manager"].str(), "me");
+  const auto updated = write.value().propose(created.value().object);
+  EXPECT_EQ(updated.value().operation, "UPDATE");
+  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a", body, "application/apply-patch+yaml"), ErrorCode::kInvalid);
+  EXPECT_EQ(error_of("PATCH", target, R"({"apiVersion":"v2","kind":"ConfigMap"})", "application/apply-patch+yaml"),
+            ErrorCode::kBadRequest);
+}
+
+TEST_F(CodecsTest, ApplyIsInConflictWithOtherOwners) {  // SSA-9
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":")";
+  decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me", body + R"(1"}})", "application/apply-patch+yaml");
+  const Value mine = write_->value().propose(missing()).value().object;
+  decoded("PATCH", std::string{kMaps} + "/a?fieldManager=you", body + R"(2"}})", "application/apply-patch+yaml");
+  EXPECT_EQ(proposal_error(mine), ErrorCode::kConflict);
+}
+
+TEST_F(CodecsTest, ScalePutsReplicasIntoTheObject) {
+  const Value web = json(R"({"metadata":{"name":"web","resourceVersion":"3"},"spec":{"replicas":1}})");
+  const auto& write = decoded("PATCH", std::string{kDeployment} + "/scale", R"({"spec":{"replicas":4}})",
+                              "application/merge-patch+json");
+  ASSERT_TRUE(write);
+  auto proposal = write.value().propose(web);
+  ASSERT_TRUE(proposal);
+  EXPECT_EQ(proposal.value().old["kind"].str(), "Scale");
+  const auto changes = write.value().changes(proposal.value());
+  EXPECT_EQ(changes.value().object["spec"]["replicas"].as_int(), 4);
+  EXPECT_EQ(changes.value().expected, Revision{3});
+  Committed committed;
+  committed.object = changes.value().object;
+  EXPECT_EQ(write.value().answer(proposal.value(), committed).value().body["spec"]["replicas"].as_int(), 4);
+  proposal.value().object = json(R"({"spec":{"replicas":-1}})");
+  EXPECT_EQ(write.value().changes(proposal.value()).error().error.code, ErrorCode::kInvalid);
+}
+
+TEST_F(CodecsTest, ScaleOfAnotherVersionIsAConflict) {
+  decoded("PUT", std::string{kDeployment} + "/scale", R"({"metadata":{"resourceVersion":"2"},"spec":{"replicas":4}})");
+  EXPECT_FALSE(write_->value().retries_conflicts);
+  EXPECT_EQ(proposal_error(json(R"({"metadata":{"name":"web","resourceVersion":"3"}})")), ErrorCode::kConflict);
+}
+
+TEST_F(CodecsTest, EvictionSpendsTheBudgetOfThePod) {
+  server_.put(
+      ObjectCreated{{"pods", "default", "p"}, json(R"({"metadata":{"name":"p","namespace":"default","labels":{"a":"b"}},
+                                     "spec":{"terminationGracePeriodSeconds":30},"status":{"phase":"Running"}})")});
+  const ObjectKey budget{"poddisruptionbudgets.policy", "default", "b"};
+  server_.put(ObjectCreated{budget, json(R"({"metadata":{"name":"b","namespace":"default"},
+      "spec":{"selector":{"matchLabels":{"a":"b"}}},"status":{"disruptionsAllowed":1}})")});
+  const auto& write = decoded("POST", std::string{kPod} + "/eviction", "{}");
+  ASSERT_TRUE(write);
+  auto proposal = write.value().propose(Value{});
+  EXPECT_EQ(proposal.value().object["apiVersion"].str(), "policy/v1");
+  const auto changes = write.value().changes(proposal.value());
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes.value().events.size(), 2U);
+  EXPECT_EQ(std::get<StatusUpdated>(changes.value().events[0]).value["status"]["disruptionsAllowed"].as_int(), 0);
+  EXPECT_EQ(std::get<DeletionRequested>(changes.value().events[1]).object.name, "p");
+  EXPECT_EQ(changes.value().expects.size(), 2U);
+}
+
+TEST_F(CodecsTest, BindingAssignsThePodToANodeOnce) {
+  server_.put(ObjectCreated{{"pods", "default", "p"}, ManualServer::object("p")});
+  const auto& write = decoded("POST", std::string{kPod} + "/binding", R"({"target":{"kind":"Node","name":"n"}})");
+  ASSERT_TRUE(write);
+  auto proposal = write.value().propose(Value{});
+  const auto changes = write.value().changes(proposal.value());
+  const Value bound = std::get<ObjectUpdated>(changes.value().events[0]).value;
+  EXPECT_EQ(bound["spec"]["nodeName"].str(), "n");
+  server_.put(ObjectUpdated{{"pods", "default", "p"}, bound});
+  EXPECT_EQ(write.value().changes(proposal.value()).error().error.code, ErrorCode::kConflict);
+}
+
+TEST_F(CodecsTest, DeleteChecksItsPreconditions) {
+  const Value current = json(R"({"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"7"}})");
+  decoded("DELETE", std::string{kMaps} + "/a", R"({"preconditions":{"uid":"v"}})");
+  EXPECT_EQ(proposal_error(current), ErrorCode::kConflict);
+  decoded("DELETE", std::string{kMaps} + "/a", R"({"preconditions":{"resourceVersion":"7"},"dryRun":["All"]})");
+  EXPECT_TRUE(write_->value().parameters.dry_run);
+  auto proposal = write_->value().propose(current);
+  const auto changes = write_->value().changes(proposal.value());
+  EXPECT_EQ(changes.value().expects, (std::vector<Expect>{{{"configmaps", "default", "a"}, Revision{7}}}));
+  EXPECT_TRUE(changes.value().gone);
+  EXPECT_EQ(error_of("DELETE", std::string{kMaps} + "/a?propagationPolicy=Some", ""), ErrorCode::kInvalid);
+}
+
+TEST_F(CodecsTest, DeleteOfACollectionDeletesEachObjectAsItWasListed) {
+  const auto& write = decoded("DELETE", kMaps, "");
+  ASSERT_TRUE(write);
+  const ObjectKey key{"configmaps", "default", "a"};
+  const WriteRequest single = write.value().for_object(key, ManualServer::object("a"));
+  EXPECT_EQ(single.key, key);
+  EXPECT_EQ(single.reads, WriteReads::kNothing);
+  EXPECT_EQ(single.propose(missing()).value().old["metadata"]["name"].str(), "a");
+}
+
+TEST_F(CodecsTest, ReviewsAreAnsweredAndNotStored) {
+  const auto& write = decoded("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                              R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write.value().form, WriteForm::kReview);
+  auto proposal = write.value().propose(Value{});
+  const auto changes = write.value().changes(proposal.value());
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes.value().put, WriteChanges::Put::kNothing);
+  EXPECT_TRUE(changes.value().object["status"]["allowed"].as_bool());
+}
+
+TEST_F(CodecsTest, TokensNeedAKey) {
+  EXPECT_EQ(error_of("POST", "/api/v1/namespaces/default/serviceaccounts/s/token", "{}"), ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace shiplog::api

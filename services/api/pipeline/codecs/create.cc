@@ -1,0 +1,29 @@
+#include <utility>
+
+#include "services/api/pipeline/codecs/codecs.h"
+
+namespace shiplog::api {
+
+StageResult<WriteRequest> decode_create(const Server& server, const RequestContext& context, const std::string& body) {
+  const Kind& kind = *context.kind;
+  if (!kind.builtin && server.options.kinds->terminating(kind.type())) {  // CRD-13
+    return Error{ErrorCode::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"};
+  }
+  WriteRequest write;
+  SHIPLOG_TRY(write.parameters, write_parameters(context.request));
+  Proposal proposal{.operation = "CREATE", .verb = "create", .success = 201};
+  SHIPLOG_TRY(proposal.object, read_body(context.request.headers.get("Content-Type"), body, *context.kinds, kind,
+                                         &proposal.duplicate_fields));
+  proposal.name = proposal.object["metadata"]["name"].str();
+  write.key = {kind.type(), kind.namespaced ? context.path.ns : "", ""};
+  write.reads = WriteReads::kNothing;
+  // Only a Service may be proposed twice: when another one gets the address that was proposed for it.
+  const bool once = kind.type() != type::kService;
+  write.propose = [proposal = std::move(proposal), once](const Result<Value>&) mutable -> StageResult<Proposal> {
+    if (once) return std::move(proposal);
+    return proposal;
+  };
+  return write;
+}
+
+}  // namespace shiplog::api

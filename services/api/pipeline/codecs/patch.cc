@@ -1,0 +1,54 @@
+#include "services/api/patch/patch.h"
+
+#include <utility>
+
+#include "events/base/json.h"
+#include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/versions/versions.h"
+
+namespace shiplog::api {
+namespace {
+
+Result<Value> patched(const Kind& kind, const Value& old, const std::string& type, const Value& patch) {
+  if (type == "application/json-patch+json") return apply_json_patch(old, patch, JsonPatchRules::kKubernetes);
+  if (type == "application/merge-patch+json") return apply_merge_patch(old, patch);
+  if (kind.schema == nullptr) return Error{ErrorCode::kInternal, "the kind has no schema"};
+  return apply_strategic_merge_patch(old, patch, *kind.schema);
+}
+
+}  // namespace
+
+StageResult<WriteRequest> decode_patch(const RequestContext& context, const std::string& body) {
+  const Kind& kind = *context.kind;
+  WriteRequest write;
+  SHIPLOG_TRY(write.parameters, write_parameters(context.request));
+  if (write.parameters.force) {
+    return invalid({"meta.k8s.io", "PatchOptions", "", ""},
+                   {{"force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch"}});
+  }
+  const std::string type = media_type(context.request.headers.get("Content-Type"));
+  const bool strategic = type == "application/strategic-merge-patch+json";
+  if (type != "application/json-patch+json" && type != "application/merge-patch+json" && !(strategic && kind.builtin)) {
+    std::string accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+    if (kind.builtin) accepted += ", application/strategic-merge-patch+json";
+    return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                       ") - accepted media types include: " + accepted};
+  }
+  SHIPLOG_TRY(Value patch, parse_json(body));
+  write.key = context.key();
+  write.form = write_form_of(context.path);
+  // A patch that names a version means that version: its author tries again.
+  write.retries_conflicts = patch["metadata"]["resourceVersion"].is_empty();
+  write.propose = [&context, type, patch = std::move(patch)](Result<Value> current) -> StageResult<Proposal> {
+    if (!current) return current.error();
+    Proposal proposal{.operation = "UPDATE", .verb = "patch"};
+    proposal.name = context.path.name;
+    SHIPLOG_TRY(proposal.object, patched(*context.kind, in_version(*context.kind, current.value()), type, patch));
+    SHIPLOG_TRY(check_stated_revision(context, current.value(), proposal.object));
+    proposal.old = std::move(current).value();
+    return proposal;
+  };
+  return write;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,160 @@
+#include <utility>
+#include <vector>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "services/api/apply/managed_fields.h"
+#include "services/api/patch/patch.h"
+#include "services/api/pipeline/codecs/codecs.h"
+
+namespace shiplog::api {
+namespace {
+
+std::vector<std::string> steps_of(const std::string& json_path) {
+  std::vector<std::string> steps;
+  size_t begin = json_path.starts_with('.') ? 1 : 0;
+  while (begin < json_path.size()) {
+    const size_t end = std::min(json_path.find('.', begin), json_path.size());
+    steps.push_back(json_path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return steps;
+}
+
+const Value& at_path(const Value& object, const std::string& json_path) {
+  const Value* at = &object;
+  for (const std::string& step : steps_of(json_path)) at = &(*at)[step];
+  return *at;
+}
+
+/// "a=b,c in (d,e)" of a label selector: Scale.status.selector is text.
+std::string selector_text(const Value& selector) {
+  if (selector.is_string()) return selector.str();
+  std::string text;
+  const auto add = [&](const std::string& requirement) { text += (text.empty() ? "" : ",") + requirement; };
+  for (const auto& label : selector["matchLabels"].members()) {
+    add(std::string{label.key()} + "=" + label.value.str());
+  }
+  for (const auto& label : selector.members()) {  // of a ReplicationController: labels, without more
+    if (label.value.is_string()) add(std::string{label.key()} + "=" + label.value.str());
+  }
+  for (const Value& requirement : selector["matchExpressions"].items()) {
+    const std::string key = requirement["key"].str();
+    const std::string_view op = requirement["operator"].as_string();
+    if (op == "Exists") add(key);
+    if (op == "DoesNotExist") add("!" + key);
+    if (op != "In" && op != "NotIn") continue;
+    std::string values;
+    for (const Value& value : requirement["values"].items()) values += (values.empty() ? "" : ",") + value.str();
+    add(key + (op == "In" ? " in (" : " notin (") + values + ")");
+  }
+  return text;
+}
+
+Result<Value> read_scale_patch(const std::string& type, const std::string& body) {
+  SHIPLOG_TRY(auto patch, type == "application/apply-patch+yaml" ? parse_yaml(body) : parse_json(body));
+  if (type == "application/json-patch+json" || type == "application/merge-patch+json" ||
+      type == "application/strategic-merge-patch+json" || type == "application/apply-patch+yaml") {
+    return patch;
+  }
+  return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                     ") - accepted media types include: application/json-patch+json, "
+                                                     "application/merge-patch+json, application/apply-patch+yaml"};
+}
+
+/// The Scale that a patch makes of the current one.
+Result<Value> patched_scale(const std::string& type, const Value& before, const Value& patch) {
+  if (type == "application/json-patch+json") return apply_json_patch(before, patch, JsonPatchRules::kKubernetes);
+  return apply_merge_patch(before, patch);
+}
+
+/// The object with the replicas of the Scale.
+StageResult<Value> scaled(const Server& server, const RequestContext& context, const WriteParameters& parameters,
+                          const Value& old, const Value& scale) {
+  const Value& replicas = scale["spec"]["replicas"];
+  if (!replicas.is_null() && (!replicas.is_int() || replicas.as_int() < 0 || replicas.as_int() > INT32_MAX)) {
+    return invalid(context.subject(),
+                   {{"spec.replicas", "FieldValueInvalid",
+                     "Invalid value: " + to_json(replicas) + ": must be greater than or equal to 0"}});
+  }
+  Value object = old;
+  Value* field = &object;
+  for (const std::string& step : steps_of(context.kind->scale->spec_replicas)) field = &field->edit(step);
+  *field = replicas.as_int();
+  const FieldWriter writer{manager_of(parameters.field_manager, context.request.headers.get("User-Agent")),
+                           context.kind->api_version(), "scale", server.options.clock->now()};
+  return track_update(writer, *context.kind, old, std::move(object));
+}
+
+}  // namespace
+
+Value scale_of(const Kind& kind, const Value& object) {
+  const ScalePaths& paths = *kind.scale;
+  const Value& metadata = object["metadata"];
+  Value scale = Value::object({{"apiVersion", "autoscaling/v1"}, {"kind", "Scale"}});
+  Value& about = scale.edit("metadata");
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (const Value* value = metadata.find(field)) about.set(field, *value);
+  }
+  // Built-in workloads without the field have one replica by default.
+  const int64_t replicas = at_path(object, paths.spec_replicas).as_int(kind.builtin ? 1 : 0);
+  scale.set("spec", replicas == 0 ? Value::object() : Value::object({{"replicas", replicas}}));
+  Value& status = scale.edit("status");
+  status.set("replicas", at_path(object, paths.status_replicas).as_int());
+  const std::string selector = paths.label_selector.empty() ? selector_text(object["spec"]["selector"])
+                                                            : selector_text(at_path(object, paths.label_selector));
+  if (!selector.empty()) status.set("selector", selector);
+  return scale;
+}
+
+bool has_scale(const Kind& kind, const Value& object) {
+  return kind.builtin || !at_path(object, kind.scale->spec_replicas).is_null();
+}
+
+StageResult<WriteRequest> decode_scale(const Server& server, const RequestContext& context, const std::string& body) {
+  WriteRequest write;
+  SHIPLOG_TRY(write.parameters, write_parameters(context.request));
+  write.key = context.key();
+  write.form = WriteForm::kSubresource;
+  const bool put = context.request.method == "PUT";
+  const std::string_view header = context.request.headers.get("Content-Type");
+  const std::string type = media_type(header);
+  Value given;
+  if (put) {
+    SHIPLOG_TRY(given, read_body(header, body, *context.kinds, *context.kind, nullptr));
+  } else {
+    SHIPLOG_TRY(given, read_scale_patch(type, body));
+  }
+  write.retries_conflicts = !put || given["metadata"]["resourceVersion"].is_empty();
+  write.propose = [&context, put, type, given = std::move(given)](Result<Value> current) -> StageResult<Proposal> {
+    if (!current) return current.error();
+    Proposal proposal{.operation = "UPDATE", .verb = put ? "update" : "patch"};
+    proposal.name = context.path.name;
+    proposal.old = scale_of(*context.kind, current.value());
+    proposal.object = given;
+    if (!put) {
+      SHIPLOG_TRY(proposal.object, patched_scale(type, proposal.old, given));
+    }
+    const Value& stated = proposal.object["metadata"]["resourceVersion"];
+    if (!stated.is_empty() && stated != current.value()["metadata"]["resourceVersion"]) {
+      return conflict(context.subject());
+    }
+    proposal.current = std::move(current).value();
+    return proposal;
+  };
+  write.changes = [&server, &context, parameters = write.parameters](Proposal& proposal) -> StageResult<WriteChanges> {
+    WriteChanges changes;
+    changes.put = WriteChanges::Put::kReplace;
+    changes.expected = revision_of(proposal.current);
+    SHIPLOG_TRY(changes.object, scaled(server, context, parameters, proposal.current, proposal.object));
+    return changes;
+  };
+  write.answer = [&context](const Proposal&, const Committed& committed) -> Result<WriteAnswer> {
+    WriteAnswer answer;
+    answer.body = scale_of(*context.kind, committed.object);
+    return answer;
+  };
+  return write;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,96 @@
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "services/api/listing.h"
+#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/pipeline.h"
+#include "services/api/pipeline/stages.h"
+
+namespace shiplog::api {
+namespace {
+
+using Failure = std::optional<Error>;
+
+/// The deletions that are under way.
+struct Deletions {
+  std::function<void(Failure)> done;
+  std::mutex mutex;
+  size_t left = 0;
+  Failure failed;
+
+  void complete_one(Failure failure) {
+    {
+      const std::lock_guard lock{mutex};
+      if (failure) failed = std::move(failure);
+      if (--left > 0) return;
+    }
+    done(std::move(failed));
+  }
+};
+
+awaitable<void> delete_single(const Server& server, const RequestContext& context, WriteRequest write, Lane lane,
+                              std::shared_ptr<Deletions> deletions) {
+  auto written = co_await carry_out(server, context, write, lane);
+  Failure failure;
+  if (!written) {
+    const Rejection& rejection = written.error();
+    record_rejection(server, context, rejection);
+    failure = rejection.error;
+    if (rejection.denial && rejection.denial->http_status == 500) failure->code = ErrorCode::kInternal;
+    // Gone meanwhile is as good (DEL-11).
+    if (failure->code == ErrorCode::kNotFound) failure.reset();
+  }
+  deletions->complete_one(std::move(failure));
+}
+
+/// Deletes the objects; completes when the last one is deleted, on the thread that completes it. All are appended
+/// without waiting for each other, so that the journal stores them together.
+awaitable<Failure> delete_all(boost::asio::any_io_executor executor, const Server& server,
+                              const RequestContext& context, const WriteRequest& write, const Lane& lane,
+                              const std::vector<Value>& items) {
+  return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(Failure)>(
+      [executor, &server, &context, &write, &lane, &items](auto handler) {
+        auto deletions = std::make_shared<Deletions>();
+        auto held = std::make_shared<decltype(handler)>(std::move(handler));
+        deletions->done = [held](Failure failure) { std::move (*held)(std::move(failure)); };
+        deletions->left = items.size() + 1;  // one for this loop
+        for (const Value& item : items) {
+          const ObjectKey key{context.kind->type(), item["metadata"]["namespace"].str(),
+                              item["metadata"]["name"].str()};
+          auto single = delete_single(server, context, write.for_object(key, item), lane, deletions);
+          boost::asio::co_spawn(executor, std::move(single), [deletions](const std::exception_ptr& failure) {
+            if (failure == nullptr) return;
+            deletions->complete_one(Error{ErrorCode::kInternal, "deleting an object of the collection failed"});
+          });
+        }
+        deletions->complete_one({});
+      },
+      boost::asio::use_awaitable);
+}
+
+}  // namespace
+
+awaitable<void> delete_collection(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                  Lane& lane) {
+  const auto options = read_options(context.request);
+  if (!options) co_return reject(server, context, options.error());
+  auto caught_up = co_await when_current(server.store(*context.kind), lane);
+  if (!caught_up) co_return reject(server, context, caught_up.error());
+  auto listed = list_collection(server.objects, *context.kind, context.path.ns, options.value());
+  if (!listed) co_return reject(server, context, listed.error());
+  const auto executor = co_await boost::asio::this_coro::executor;
+  auto failed = co_await delete_all(executor, server, context, write, lane, listed.value().items);
+  // Rendering may take its time: not on the fold thread.
+  co_await continue_on(lane);
+  if (failed) co_return reject(server, context, *failed);
+  answer_list(context, std::move(listed.value().items), std::move(listed.value().metadata),
+              server.options.clock->now());
+}
+
+}  // namespace shiplog::api

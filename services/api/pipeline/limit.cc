@@ -1,0 +1,28 @@
+#include <utility>
+
+#include "services/api/pipeline/stages.h"
+
+namespace shiplog::api {
+
+StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const User& user, const HttpRequest& request,
+                                                   std::shared_ptr<ResponseWriter> writer) {
+  if (in_group(user, kMastersGroup)) return writer;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  const auto use = !reads                   ? ConcurrencyLimiter::Use::kWrite
+                   : flag(request, "watch") ? ConcurrencyLimiter::Use::kWatch
+                                            : ConcurrencyLimiter::Use::kRead;
+  auto slot = server.limiter->take(user.name, use);
+  if (slot == nullptr) {
+    return Error{ErrorCode::kTooManyRequests, "too many requests, please try again later"};
+  }
+  return with_slot(std::move(writer), std::move(slot), use);
+}
+
+StageResult<LargeRequests::Place> limit_large(const Server& server, const User& user, size_t bytes) {
+  if (bytes <= LargeRequests::kLargeBytes) return LargeRequests::Place{};
+  auto place = server.large->take(user.name);
+  if (place != nullptr) return place;
+  return Error{ErrorCode::kTooManyRequests, "too many large requests are under way, please try again later"};
+}
+
+}  // namespace shiplog::api

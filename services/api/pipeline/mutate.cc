@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/stages.h"
+#include "services/api/versions/versions.h"
+
+namespace shiplog::api {
+namespace {
+
+/// The body of a write to a view in the form of what is stored; any other as it is.
+StageResult<Value> stored_form(const Server& server, const RequestContext& context, const WriteRequest& write,
+                               Proposal& proposal) {
+  if (!context.kind->is_view()) return std::move(proposal.object);
+  const bool creates = proposal.old.is_null();
+  Admission admission = admission_for(server, context, write, proposal);
+  admission.kind = context.kind;
+  if (creates) admission.name.clear();
+  auto admitted = admit_view(admission, std::move(proposal.object), creates);
+  if (!admitted) return refused(context, proposal, std::move(admitted).error());
+  std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
+  return in_version(written_kind(context), std::move(admitted).value());
+}
+
+/// The object as mutating webhooks see it.
+Result<Value> draft(const Server& server, const RequestContext& context, const WriteRequest& write,
+                    Proposal& proposal) {
+  Admission admission = admission_for(server, context, write, proposal);
+  auto drafted = proposal.old.is_null()             ? draft_create(admission, proposal.object)
+                 : write.form == WriteForm::kStatus ? draft_status_update(admission, proposal.old, proposal.object)
+                                                    : draft_update(admission, proposal.old, proposal.object);
+  std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
+  return drafted;
+}
+
+/// Calls the mutating webhooks that are selected, one after the other in the order of their configurations' names, each
+/// with what the one before left (ADM-2); once more those that want to see later changes (reinvocationPolicy IfNeeded).
+class MutatingRounds {
+ public:
+  explicit MutatingRounds(size_t hooks) : hooks_{hooks} {}
+
+  /// The index of the next webhook to look at; nullopt: all have been called.
+  std::optional<size_t> next() {
+    while (true) {
+      if (next_ == hooks_) {
+        if (second_ || again_.empty()) return std::nullopt;
+        second_ = true;
+        next_ = 0;
+      }
+      const size_t index = next_++;
+      if (!second_ || again_.contains(index)) return index;
+    }
+  }
+  void called(size_t index, bool reinvoked, bool changed) {
+    if (changed && !second_) again_.merge(called_);
+    if (reinvoked && !second_) called_.insert(index);
+  }
+
+ private:
+  size_t hooks_;
+  size_t next_ = 0;
+  bool second_ = false;
+  std::set<size_t> called_;  // those to be reinvoked, since the last change
+  std::set<size_t> again_;   // those that have not seen a later change
+};
+
+}  // namespace
+
+awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                        Lane& lane, Proposal& input) {
+  Proposal proposal = std::move(input);
+  const bool object = write.form == WriteForm::kObject || write.form == WriteForm::kStatus;
+  if (object) {
+    proposal.managed = proposal.object["metadata"]["managedFields"];
+    if (!proposal.applied) {  // what was applied was put into the stored form before
+      auto stored = stored_form(server, context, write, proposal);
+      if (!stored) co_return std::move(stored).error();
+      proposal.object = std::move(stored).value();
+    }
+  }
+  // Nothing can be changed about a deletion: its mutating webhooks are called with the validating ones.
+  if (!object && write.form != WriteForm::kSubresource) co_return std::move(proposal);
+  if (!calls_webhooks(server, context, proposal, true)) co_return std::move(proposal);
+
+  if (!lane.entered) co_await continue_on(lane);
+  if (object) {
+    auto drafted = draft(server, context, write, proposal);
+    if (!drafted) co_return refused(context, proposal, std::move(drafted).error());
+    proposal.object = std::move(drafted).value();
+    proposal.name = proposal.object["metadata"]["name"].str();
+  }
+  const WebhookCalls calls = server.webhook_calls();
+  AdmissionRequest request = admission_request_for(context, write, proposal);
+  const Webhooks::Hooks hooks = calls.webhooks->hooks(true);
+  MutatingRounds rounds{hooks->size()};
+  NamespaceLabels labels;
+  while (const auto index = rounds.next()) {
+    const Hook& hook = (*hooks)[*index];
+    if (!is_selected(calls, hook, request, labels)) continue;
+    AdmissionResponse response = co_await call_webhook(calls, hook, request);
+    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+    bool changed = false;
+    if (!response.patch.is_null() && !request.object.is_null()) {
+      auto patched = patched_object(hook, request, response.patch);
+      if (!patched) {
+        co_return denied(context, proposal,
+                         failed_call(hook, "its patch cannot be applied: " + patched.error().message));
+      }
+      changed = patched.value() != request.object;
+      if (changed) request.object = std::move(patched).value();
+    }
+    rounds.called(*index, hook.reinvoked, changed);
+  }
+  proposal.object = std::move(request.object);
+  co_return std::move(proposal);
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,163 @@
+#include "services/api/pipeline/pipeline.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/stages.h"
+#include "services/api/pipeline/stamped_writer.h"
+#include "services/runtime/log.h"
+
+namespace shiplog::api {
+namespace {
+
+/// A write that names no version is computed again this often when another one was first: each time one of those that
+/// write the same object is done, so this is how many may do so at once without a conflict (PT-6).
+constexpr int kTries = 100;
+
+bool is_read(const RequestContext& context) {
+  return context.verb == "get" || context.verb == "list" || context.verb == "watch";
+}
+
+/// As kube-apiserver's --request-timeout.
+Millis timeout_of(const HttpRequest& request) {
+  constexpr Millis kLongest{60'000};
+  const Millis asked = duration_of(text(request, "timeout")).value_or(kLongest);
+  return asked.value == 0 ? kLongest : std::min(asked, kLongest);
+}
+
+void forget_credentials(HttpRequest& request) {
+  request.headers.erase("Authorization");  // AUTHN-9
+  std::erase_if(request.headers.all(), [](const auto& field) {
+    return field.first.size() >= 12 && equal_ignoring_case(std::string_view{field.first}.substr(0, 12), "impersonate-");
+  });
+}
+
+Error no_such_path() { return Error{ErrorCode::kNotFound, "the server could not find the requested resource"}; }
+
+/// A resource that is not served here: 404, or, if an APIService names another server for it, 503 with the reason.
+Error unserved(const Server& server, const ResourcePath& path) {
+  const Error missing = no_such_path();
+  const ObjectKey key{"apiservices.apiregistration.k8s.io", "", path.version + "." + path.group};
+  const auto service = server.objects.find(key);
+  if (!service || service.value()["spec"]["service"].is_null()) return missing;
+  const Value& target = service.value()["spec"]["service"];
+  return Error{ErrorCode::kUnavailable, "APIService " + key.name + " names the service \"" + target["name"].str() +
+                                            "\" of namespace \"" + target["namespace"].str() +
+                                            "\", and this server does not pass requests on to services"};
+}
+
+awaitable<void> reject_unserved(const Server& server, const RequestContext& context, Lane& lane) {
+  if (context.path.group.empty()) co_return reject(server, context, no_such_path());
+  auto caught_up = co_await when_current(server.objects.record(), lane);
+  if (!caught_up) co_return reject(server, context, caught_up.error());
+  reject(server, context, unserved(server, context.path));
+}
+
+/// The life of a request from its bytes to its answer. What it waits for: bearer tokens are looked up, current objects
+/// are read, webhooks are called, entries are stored and folded.
+awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandlers> reads, HttpRequest request,
+                      std::shared_ptr<ResponseWriter> writer) {
+  const Server& server = *shared_server;
+  RequestContext draft;
+  const std::string body = std::exchange(request.body, {});
+  draft.audit_id = audit_id_of(request, *server.options.random);
+  draft.writer = stamped(std::move(writer), request, draft.audit_id);
+  draft.timeout = timeout_of(request);
+  draft.request = std::move(request);
+
+  auto user = co_await authenticate(server, draft.request);
+  if (!user) co_return reject(server, draft, user.error());
+  draft.user = std::move(user).value();
+
+  auto acting = impersonate(server, draft.user, draft.request);
+  forget_credentials(draft.request);
+  if (!acting) co_return reject(server, draft, acting.error());
+  draft.user = std::move(acting).value();
+  auto allowed = authorize(server, draft.user, draft.request);
+  if (!allowed) co_return reject(server, draft, allowed.error());
+
+  auto slot = limit(server, draft.user, draft.request, draft.writer);
+  if (!slot) co_return reject(server, draft, slot.error());
+  draft.writer = std::move(slot).value();
+  auto well_formed = check_request(draft.request);
+  if (!well_formed) co_return reject(server, draft, well_formed.error());
+
+  Lane lane{&server, nullptr, false};
+  if (!parse_resource_path(draft.request.path)) {
+    const auto context = std::make_shared<const RequestContext>(std::move(draft));
+    if (!reads->serve_path(context)) reject(server, *context, no_such_path());
+    co_return;
+  }
+  auto place = limit_large(server, draft.user, body.size());
+  if (!place) co_return reject(server, draft, place.error());
+  draft.large = std::move(place).value();
+  lane.large = draft.large;
+  if (lane.large != nullptr) co_await continue_on(lane);
+
+  auto resolved = resolve(server, draft.request, body);
+  if (!resolved) co_return reject(server, draft, resolved.error());
+  static_cast<RequestTarget&>(draft) = std::move(resolved).value();
+  const auto context = std::make_shared<const RequestContext>(std::move(draft));
+  if (context->kind == nullptr) {
+    co_await reject_unserved(server, *context, lane);
+    co_return;
+  }
+  if (is_read(*context)) co_return reads->read(context);
+
+  auto write = decode(server, *context, body);
+  if (!write) co_return reject(server, *context, write.error());
+  if (context->verb == "deletecollection") {
+    co_await delete_collection(server, *context, write.value(), lane);
+    co_return;
+  }
+  auto written = co_await carry_out(server, *context, write.value(), lane);
+  if (!written) co_return reject(server, *context, written.error());
+  co_await respond(server, *context, write.value(), lane, written.value().proposal, written.value().committed);
+}
+
+}  // namespace
+
+awaitable<StageResult<Written>> carry_out(const Server& server, const RequestContext& context,
+                                          const WriteRequest& write, Lane& lane) {
+  for (int tries = kTries;; --tries) {
+    auto current = co_await read_current(server, context, write, lane);
+    if (!current) co_return std::move(current).error();
+    auto proposed = write.propose(std::move(current.value().object));
+    if (!proposed) co_return std::move(proposed).error();
+    auto mutated = co_await mutate(server, context, write, lane, proposed.value());
+    if (!mutated) co_return std::move(mutated).error();
+    auto validated = co_await validate(server, context, write, lane, mutated.value());
+    if (!validated) co_return std::move(validated).error();
+    auto committed = co_await commit(server, context, write, lane, validated.value());
+    if (committed) {
+      co_return Written{std::move(validated).value(), std::move(committed).value()};
+    }
+    if (!committed.error().superseded || tries == 1) co_return std::move(committed).error();
+  }
+}
+
+Pipeline::Pipeline(ServerPtr server, ReadHandlers reads, boost::asio::any_io_executor executor)
+    : server_{std::move(server)},
+      reads_{std::make_shared<const ReadHandlers>(std::move(reads))},
+      executor_{std::move(executor)} {}
+
+void Pipeline::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+  auto request_life = serve(server_, reads_, std::move(request), std::move(writer));
+  boost::asio::co_spawn(executor_, std::move(request_life), [](const std::exception_ptr& failure) {
+    if (failure == nullptr) return;
+    // The writer has gone unanswered, which answers with 500.
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      log::error("request.failed", {log::kv("reason", error.what())});
+    } catch (...) {
+      log::error("request.failed", {log::kv("reason", "unknown exception")});
+    }
+  });
+}
+
+}  // namespace shiplog::api

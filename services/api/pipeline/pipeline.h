@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "services/api/pipeline/async.h"
+#include "services/api/pipeline/write_request.h"
+
+namespace shiplog::api {
+
+/// What serves the requests that are no writes, once they are authenticated, authorized and limited.
+struct ReadHandlers {
+  /// Paths that name no resource. False: there is nothing at the path.
+  std::function<bool(const RequestContextPtr&)> serve_path;
+  /// get, list and watch.
+  std::function<void(const RequestContextPtr&)> read;
+};
+
+/// The life of every request; that of a write as a whole. Threads: any.
+class Pipeline {
+ public:
+  /// `executor`: requests begin on it, and continue where what they wait for is completed (inline_executor()) or, in
+  /// tests, where the executor is run.
+  Pipeline(ServerPtr server, ReadHandlers reads, boost::asio::any_io_executor executor);
+
+  /// Answers the request, here or later.
+  void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+
+ private:
+  ServerPtr server_;
+  std::shared_ptr<const ReadHandlers> reads_;
+  boost::asio::any_io_executor executor_;
+};
+
+/// A write that was carried out.
+struct Written {
+  Proposal proposal;
+  Committed committed;
+};
+
+/// Reads, mutates, validates and commits; again if another write of the same object was first and the client names no
+/// version.
+awaitable<StageResult<Written>> carry_out(const Server& server, const RequestContext& context,
+                                          const WriteRequest& write, Lane& lane);
+
+/// Deletes every object of the collection that matches, all at once, and answers with the list (DEL-11).
+awaitable<void> delete_collection(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                  Lane& lane);
+
+}  // namespace shiplog::api

@@ -1,0 +1,139 @@
+// Whole requests through the pipeline, without network, on an executor that is run by hand.
+#include "services/api/pipeline/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "tests/support/manual_server.h"
+
+namespace shiplog::api {
+namespace {
+
+const ObjectKey kMap{"configmaps", "default", "a"};
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kBody = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}})";
+
+class PipelineTest : public testing::Test {
+ protected:
+  std::shared_ptr<RecordingWriter> start(HttpRequest request, const std::string& body = "") {
+    request.body = body;
+    auto writer = std::make_shared<RecordingWriter>();
+    pipeline_.handle(std::move(request), writer);
+    return writer;
+  }
+  HttpResponse answer(HttpRequest request, const std::string& body = "") {
+    const auto writer = start(std::move(request), body);
+    server_.run();
+    EXPECT_TRUE(writer->response) << "no answer";
+    return writer->response.value_or(HttpResponse{});
+  }
+  HttpResponse answer(const std::string& method, const std::string& target, const std::string& body = "",
+                      const std::string& content_type = "application/json") {
+    return answer(ManualServer::request(method, target, content_type), body);
+  }
+  Value stored() { return server_.state().find(kMap) == nullptr ? Value{} : server_.state().find(kMap)->value; }
+
+  ManualServer server_;
+  size_t reads_ = 0;
+  ReadHandlers handlers_{[](const RequestContextPtr&) { return false; },
+                         [this](const RequestContextPtr&) { ++reads_; }};
+  Pipeline pipeline_{server_.shared(), handlers_, server_.executor()};
+};
+
+TEST_F(PipelineTest, ACreateIsAnsweredOnceItIsFoldedWithoutBlockingWork) {
+  const auto writer = start(ManualServer::request("POST", kMaps), kBody);
+  EXPECT_FALSE(writer->response);
+  server_.run();
+  ASSERT_TRUE(writer->response);
+  EXPECT_EQ(writer->response->status, 201);
+  EXPECT_FALSE(stored().is_null());
+  EXPECT_EQ(parse_json(writer->response->body).value()["metadata"]["uid"].str(), stored()["metadata"]["uid"].str());
+  EXPECT_FALSE(writer->response->headers.get("Audit-Id").empty());
+  EXPECT_EQ(server_.blocking_posts, 0U);
+}
+
+TEST_F(PipelineTest, EveryVerbOfAnObjectsLife) {
+  const std::string one = std::string{kMaps} + "/a";
+  EXPECT_EQ(answer("POST", kMaps, kBody).status, 201);
+  EXPECT_EQ(answer("POST", kMaps, kBody).status, 409);
+  EXPECT_EQ(answer("PUT", one, R"({"metadata":{"name":"a"},"data":{"k":"2"}})").status, 200);
+  EXPECT_EQ(stored()["data"]["k"].str(), "2");
+  EXPECT_EQ(answer("PATCH", one, R"({"data":{"k":"3"}})", "application/merge-patch+json").status, 200);
+  EXPECT_EQ(stored()["data"]["k"].str(), "3");
+  EXPECT_EQ(answer("PATCH", one + "?fieldManager=me&force=true",
+                   R"({"apiVersion":"v1","kind":"ConfigMap","data":{"k":"4"}})", "application/apply-patch+yaml")
+                .status,
+            200);
+  EXPECT_EQ(stored()["data"]["k"].str(), "4");
+  EXPECT_EQ(answer("DELETE", one).status, 200);
+  EXPECT_TRUE(stored().is_null());
+  EXPECT_EQ(answer("DELETE", one).status, 404);
+}
+
+TEST_F(PipelineTest, AWriteWithoutVersionIsComputedAgainWhenAnotherOneWasFirst) {
+  ASSERT_EQ(answer("POST", kMaps, kBody).status, 201);
+  // Both have read the same object before the first of them is folded.
+  const auto first = start(ManualServer::request("PATCH", std::string{kMaps} + "/a", "application/merge-patch+json"),
+                           R"({"data":{"x":"1"}})");
+  const auto second = start(ManualServer::request("PATCH", std::string{kMaps} + "/a", "application/merge-patch+json"),
+                            R"({"data":{"y":"1"}})");
+  server_.run();
+  EXPECT_EQ(first->response->status, 200);
+  EXPECT_EQ(second->response->status, 200);
+  EXPECT_EQ(stored()["data"], parse_json(R"({"k":"1","x":"1","y":"1"})").value());
+  size_t patches = 0;
+  for (const Entry& entry : server_.journal) patches += entry.request.verb == "patch" ? 1U : 0U;
+  EXPECT_EQ(patches, 3U) << "one of them was refused and computed again";
+}
+
+TEST_F(PipelineTest, AWriteThatNamesAVersionIsAConflictWhenAnotherOneWasFirst) {
+  ASSERT_EQ(answer("POST", kMaps, kBody).status, 201);
+  const std::string body = R"({"metadata":{"name":"a","resourceVersion":")" +
+                           stored()["metadata"]["resourceVersion"].str() + R"("},"data":{"k":"5"}})";
+  const auto first = start(ManualServer::request("PUT", std::string{kMaps} + "/a"), body);
+  const auto second =
+      start(ManualServer::request("PUT", std::string{kMaps} + "/a"), R"({"metadata":{"name":"a"},"data":{"k":"6"}})");
+  server_.run();
+  EXPECT_EQ(first->response->status, 200);
+  EXPECT_EQ(second->response->status, 200);
+  EXPECT_EQ(answer("PUT", std::string{kMaps} + "/a", body).status, 409);
+}
+
+TEST_F(PipelineTest, ACollectionIsDeletedAtOnce) {
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_EQ(answer("POST", kMaps, std::string{R"({"metadata":{"name":")"} + name + R"("}})").status, 201);
+  }
+  const HttpResponse deleted = answer("DELETE", std::string{kMaps} + "?fieldSelector=metadata.name!=b");
+  EXPECT_EQ(deleted.status, 200);
+  EXPECT_EQ(parse_json(deleted.body).value()["items"].size(), 2U);
+  EXPECT_EQ(server_.state().find(kMap), nullptr);
+  EXPECT_NE(server_.state().find({"configmaps", "default", "b"}), nullptr);
+}
+
+TEST_F(PipelineTest, RequestsEndAtTheStageThatRejectsThem) {
+  HttpRequest stranger = ManualServer::request("POST", kMaps);
+  stranger.peer = {};
+  EXPECT_EQ(answer(stranger, kBody).status, 401);
+  HttpRequest jane = ManualServer::request("POST", kMaps);
+  jane.peer.common_name = "jane";
+  jane.peer.organizations.clear();
+  EXPECT_EQ(answer(jane, kBody).status, 403);
+  EXPECT_TRUE(std::holds_alternative<RequestDenied>(server_.journal.back().events[0]));
+  EXPECT_EQ(answer("POST", std::string{kMaps} + "?timeout=soon", kBody).status, 400);
+  EXPECT_EQ(answer("GET", "/nothing").status, 404);
+  EXPECT_EQ(answer("GET", "/apis/example.com/v1/things").status, 404);
+  EXPECT_EQ(answer("PUT", kMaps, kBody).status, 405);
+  EXPECT_EQ(answer("POST", kMaps, "{").status, 400);
+  EXPECT_EQ(answer("POST", kMaps, R"({"metadata":{"name":"Not A Name"}})").status, 422);
+  EXPECT_TRUE(stored().is_null());
+}
+
+TEST_F(PipelineTest, ReadsAreHandedOverOnceTheyAreAllowed) {
+  start(ManualServer::request("GET", kMaps));
+  start(ManualServer::request("GET", std::string{kMaps} + "?watch=1"));
+  server_.run();
+  EXPECT_EQ(reads_, 2U);
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,81 @@
+#include <utility>
+
+#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/stages.h"
+
+namespace shiplog::api {
+namespace {
+
+/// The stored JSON, if it is the answer as it stands; nullptr if the answer takes some work.
+const std::string* stored_json(const Server& server, const RequestContext& context, const WriteRequest& write,
+                               const Lane& lane, const Committed& committed) {
+  if (write.answer || lane.large != nullptr || committed.change == nullptr || committed.change->json == nullptr) {
+    return nullptr;
+  }
+  if (!accepts_stored_json(context)) return nullptr;
+  const std::string& json = *committed.change->json;
+  return server.objects.vault() != nullptr && Vault::may_hold_sealed(json) ? nullptr : &json;
+}
+
+Result<WriteAnswer> answer_for(const Server& server, const WriteRequest& write, const Proposal& proposal,
+                               const Committed& committed) {
+  if (write.answer) return write.answer(proposal, committed);
+  WriteAnswer answer;
+  answer.status = proposal.success;
+  answer.body = committed.object;
+  if (committed.sealed) {
+    SHIPLOG_TRY(answer.body, server.objects.open_version(std::move(answer.body)));
+  }
+  return answer;
+}
+
+}  // namespace
+
+void record_rejection(const Server& server, const RequestContext& context, const Rejection& rejection) {
+  const Error& error = rejection.error;
+  if (!rejection.denied) return;
+  if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
+  const auto& [verb, object] = *rejection.denied;
+  // What is wrong with an object that is to be sealed may be told with its data.
+  const bool about_content = error.code == ErrorCode::kInvalid || error.message.starts_with("admission webhook ");
+  const bool may_quote = about_content && (object.type == type::kSecret || object.type == type::kWork);
+  const Kind* kind = context.kind;
+  const auto kinds = server.options.kinds->current();
+  if (kind == nullptr) kind = kinds->find_type(object.type);
+  Store& store = kind == nullptr ? server.objects.record() : server.store(*kind);
+  Entry entry = entry_for(server, context, verb);
+  server.denials->record(store.replica(),
+                         {std::move(entry.actor),
+                          std::move(entry.request.verb),
+                          std::move(entry.request.path),
+                          {object, http_status(error.code), reason_of(error.code),
+                           may_quote ? "not recorded, as it may quote data of a Secret" : error.message}});
+}
+
+awaitable<void> respond(const Server& server, const RequestContext& context, const WriteRequest& write, Lane& lane,
+                        const Proposal& proposal, const Committed& committed) {
+  if (const std::string* json = stored_json(server, context, write, lane, committed)) {
+    answer_json(context, proposal.success, *json, proposal.warnings);
+    co_return;
+  }
+  // Rendering may take its time: not on the fold thread.
+  if (!lane.entered) co_await continue_on(lane);
+  auto answer = answer_for(server, write, proposal, committed);
+  if (!answer) {
+    fail(context, answer.error());
+  } else if (answer.value().is_status) {
+    answer_status(context, answer.value().status, answer.value().body, proposal.warnings);
+  } else {
+    answer_object(context, answer.value().status, answer.value().body, server.options.clock->now(), proposal.warnings);
+  }
+}
+
+void reject(const Server& server, const RequestContext& context, const Rejection& rejection) {
+  record_rejection(server, context, rejection);
+  if (rejection.denial) {
+    return answer_status(context, rejection.denial->http_status, rejection.denial->status, rejection.warnings);
+  }
+  rejection.subject ? fail(context, rejection.error, *rejection.subject) : fail(context, rejection.error);
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "events/base/networks.h"
+#include "events/base/random.h"
+#include "events/base/time.h"
+#include "services/adapters/vault/vault.h"
+#include "services/api/auth/reviews.h"
+#include "services/api/concurrency_limiter.h"
+#include "services/api/deadlines.h"
+#include "services/api/denials/denials.h"
+#include "services/api/insight/why.h"
+#include "services/api/kind_registry.h"
+#include "services/api/large_requests.h"
+#include "services/api/request_context.h"
+#include "services/api/store.h"
+#include "services/api/stored_objects.h"
+#include "services/api/webhooks/call.h"
+#include "services/http/server.h"
+#include "services/runtime/metrics.h"
+
+namespace shiplog::api {
+
+class Access;
+class ServiceAllocator;
+class TokenSigner;
+
+struct ServerOptions {
+  HttpServer::Options http;  ///< refusal and on_trouble are filled in by ApiServer
+  Store* record = nullptr;
+  Store* ephemera = nullptr;  ///< Lease and Event; may be the same as `record`
+  KindRegistry* kinds = nullptr;
+  Clock* clock = nullptr;
+  Random* random = nullptr;       ///< thread-safe
+  Vault* vault = nullptr;         ///< may be nullptr: nothing is sealed
+  Metrics* metrics = nullptr;     ///< may be nullptr: none are served
+  Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
+  TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
+  std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
+  Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
+  /// Refused where an object names an address in them; nullptr: none.
+  std::shared_ptr<const Networks> denied_networks;
+  bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
+  ConcurrencyLimiter::Limits limits;  ///< do not bind system:masters, who must get in when others flood
+  std::string version = "0.1.0";
+  /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
+  /// whose controllers make real ReplicaSets and ControllerRevisions.
+  bool revision_views = false;
+  /// May be nullptr: Services get no addresses from this server (a trial member's controller gives them).
+  ServiceAllocator* addresses = nullptr;
+  Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
+  RoleStates roles;   ///< which roles are led; may be empty
+  /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
+  std::function<std::string()> not_ready;
+  /// Why the thread that folds counts as stuck, when one thing may keep it busy for so long; empty: it does not.
+  /// Answered by /readyz and, for longer, /livez.
+  std::function<std::string(Millis longest)> stuck;
+  /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
+  std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
+};
+
+class Watches;
+
+/// What the handlers of one server share.
+struct Server : std::enable_shared_from_this<Server> {
+  ServerOptions options;
+  StoredObjects objects;
+  std::function<void(std::function<void()>)> post_blocking;  ///< runs work that may block on the workers
+  std::unique_ptr<LargeRequests> large;
+  std::unique_ptr<ConcurrencyLimiter> limiter;
+  std::shared_ptr<Denials> denials;
+  std::shared_ptr<Deadlines> deadlines;
+  Watches* watches = nullptr;
+
+  Store& store(const Kind& kind) const { return objects.store(kind); }
+  TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
+  ReviewSources review_sources() const { return {options.access, token_sources()}; }
+  WebhookCalls webhook_calls() const { return {options.webhooks, &objects, options.random, post_blocking}; }
+
+  /// The object in the version of the request's kind, opened. Errors: kNotFound in kubectl's words; kMethodNotAllowed,
+  /// it is a read-only view (views/views.h). Blocks on the projection.
+  Result<Value> current(const RequestContext& context, const ObjectKey& key) const;
+  /// The error for an object that is not stored.
+  Error absent(const RequestContext& context, const ObjectKey& key) const;
+};
+using ServerPtr = std::shared_ptr<Server>;
+
+/// Runs `work` where it may block: on the workers or, of a large request, on the thread of these.
+void post_blocking(const Server& server, const RequestContext& context, std::function<void()> work);
+
+/// Calls `then` there once the store of the request's kind, or the record, is current: reads are linearizable. An error
+/// is answered.
+void when_current(const ServerPtr& server, const RequestContextPtr& context, std::function<void()> then);
+
+/// An entry of the user of the request, for the request.
+Entry entry_for(const Server& server, const RequestContext& context, const std::string& verb);
+
+}  // namespace shiplog::api

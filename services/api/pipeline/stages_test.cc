@@ -1,0 +1,302 @@
+// Each stage by itself, without network, on an executor that is run by hand.
+#include "services/api/pipeline/stages.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/api/pipeline/codecs/codecs.h"
+#include "tests/support/manual_server.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(const std::string& text) { return parse_json(text).value(); }
+
+const ObjectKey kMap{"configmaps", "default", "a"};
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kMapBody = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}})";
+
+class StagesTest : public testing::Test {
+ protected:
+  ErrorCode code_of(const Rejection& rejection) { return rejection.error.code; }
+
+  /// The proposal of a write as far as the stage before `validate`.
+  Proposal proposal_of(const RequestContext& context, const WriteRequest& write) {
+    Lane lane = server_.lane();
+    auto current = server_.finish(read_current(server_.server(), context, write, lane));
+    return write.propose(std::move(current.value().object)).value();
+  }
+
+  ManualServer server_;
+};
+
+TEST_F(StagesTest, AuthenticateTakesTheUserOfTheClientCertificate) {
+  const HttpRequest request = ManualServer::request("GET", "/api");
+  const auto user = server_.finish(authenticate(server_.server(), request));
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user.value().name, "admin");
+  EXPECT_TRUE(in_group(user.value(), kAuthenticatedGroup));
+}
+
+TEST_F(StagesTest, AuthenticateRejectsRequestsWithoutCredentialsUnlessAnonymousOnesAreAllowed) {
+  HttpRequest request;
+  EXPECT_EQ(code_of(server_.finish(authenticate(server_.server(), request)).error()), ErrorCode::kUnauthorized);
+  server_.server().options.anonymous = true;
+  EXPECT_EQ(server_.finish(authenticate(server_.server(), request)).value().name, kAnonymousUser);
+  request.headers.add("Authorization", "Basic YTpi");
+  EXPECT_FALSE(server_.finish(authenticate(server_.server(), request)));
+}
+
+TEST_F(StagesTest, AuthenticateLooksTokensUpWhereItMayBlock) {
+  HttpRequest request;
+  request.headers.add("Authorization", "Bearer abcdef.0123456789abcdef");
+  EXPECT_EQ(code_of(server_.finish(authenticate(server_.server(), request)).error()), ErrorCode::kUnauthorized);
+  EXPECT_EQ(server_.blocking_posts, 1U);
+}
+
+TEST_F(StagesTest, AuthorizeNamesTheDeniedActionForTheAuditTrail) {
+  const User jane{"jane", {kAuthenticatedGroup}, "", {}};
+  const auto rejected = authorize(server_.server(), jane, ManualServer::request("GET", std::string{kMaps} + "/a"));
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kForbidden);
+  ASSERT_TRUE(rejected.error().denied);
+  EXPECT_EQ(rejected.error().denied->verb, "get");
+  EXPECT_EQ(rejected.error().denied->object, kMap);
+}
+
+TEST_F(StagesTest, ImpersonateNeedsThePermissionToActAsTheUser) {
+  HttpRequest request = ManualServer::request("GET", kMaps);
+  request.headers.add("Impersonate-User", "jane");
+  request.headers.add("Impersonate-Group", kMastersGroup);
+  const User admin{"admin", {kMastersGroup}, "", {}};
+  EXPECT_EQ(impersonate(server_.server(), admin, request).value().name, "jane");
+  const User other{"other", {}, "", {}};
+  EXPECT_EQ(code_of(impersonate(server_.server(), other, request).error()), ErrorCode::kForbidden);
+}
+
+TEST_F(StagesTest, LimitGivesAUserHalfOfTheSlotsAndAdministratorsAnyNumber) {
+  const auto writer = std::make_shared<RecordingWriter>();
+  const User jane{"jane", {}, "", {}};
+  const HttpRequest request = ManualServer::request("POST", kMaps);
+  const auto first = limit(server_.server(), jane, request, writer);
+  EXPECT_TRUE(first);
+  EXPECT_EQ(code_of(limit(server_.server(), jane, request, writer).error()), ErrorCode::kTooManyRequests);
+  EXPECT_TRUE(limit(server_.server(), {"admin", {kMastersGroup}, "", {}}, request, writer));
+  EXPECT_EQ(limit_large(server_.server(), jane, 1000).value(), nullptr);
+  EXPECT_NE(limit_large(server_.server(), jane, 1U << 20U).value(), nullptr);
+}
+
+TEST_F(StagesTest, ResolveFindsKindVerbAndForm) {
+  HttpRequest request = ManualServer::request("PUT", std::string{kMaps} + "/a");
+  request.headers.set("Accept", "application/yaml");
+  const auto target = resolve(server_.server(), request, "");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target.value().verb, "update");
+  EXPECT_EQ(target.value().key(), kMap);
+  EXPECT_TRUE(target.value().accept.yaml);
+  EXPECT_EQ(resolve(server_.server(), ManualServer::request("GET", "/apis/x.io/v1/things"), "").value().kind, nullptr);
+}
+
+TEST_F(StagesTest, ResolveRejectsWhatAResourceDoesNotHave) {
+  const auto code = [&](const std::string& method, const std::string& path) {
+    const auto target = resolve(server_.server(), ManualServer::request(method, path), "");
+    return target ? ErrorCode::kInternal : code_of(target.error());
+  };
+  EXPECT_EQ(code("PUT", kMaps), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("POST", std::string{kMaps} + "/a"), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("POST", "/api/v1/configmaps"), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("GET", "/api/v1/configmaps/a"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("GET", std::string{kMaps} + "/a/scale"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/pods/p/eviction"), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/pods/p/log"), ErrorCode::kNotFound);
+}
+
+TEST_F(StagesTest, ResolveTakesThePodOfABindingFromItsBody) {
+  const auto target = resolve(server_.server(), ManualServer::request("POST", "/api/v1/namespaces/default/bindings"),
+                              R"({"metadata":{"name":"p"},"target":{"name":"n"}})");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target.value().key(), (ObjectKey{"pods", "default", "p"}));
+  EXPECT_EQ(target.value().path.subresource, "binding");
+}
+
+TEST_F(StagesTest, ReadCurrentTellsTheObjectOrThatThereIsNone) {
+  const auto context = server_.context("PUT", std::string{kMaps} + "/a");
+  const auto write = decode(server_.server(), *context, kMapBody);
+  ASSERT_TRUE(write);
+  Lane lane = server_.lane();
+  auto missing = server_.finish(read_current(server_.server(), *context, write.value(), lane));
+  EXPECT_EQ(missing.value().object.error().code, ErrorCode::kNotFound);
+  server_.put(ObjectCreated{kMap, ManualServer::object("a")});
+  auto found = server_.finish(read_current(server_.server(), *context, write.value(), lane));
+  EXPECT_EQ(found.value().object.value()["metadata"]["name"].str(), "a");
+}
+
+TEST_F(StagesTest, ReadCurrentMakesTheRequestForALargeObjectALargeOne) {
+  Value large = ManualServer::object("a");
+  large.set("data", Value::object({{"k", std::string(LargeRequests::kLargeBytes, 'x')}}));
+  server_.put(ObjectCreated{kMap, large});
+  const auto context = server_.context("PUT", std::string{kMaps} + "/a");
+  const auto write = decode(server_.server(), *context, kMapBody);
+  ASSERT_TRUE(write);
+  std::vector<LargeRequests::Place> places;
+  for (size_t index = 0; index < LargeRequests::kMost / 2; ++index) {
+    places.push_back(server_.server().large->take("admin"));
+  }
+  Lane lane = server_.lane();
+  const auto rejected = server_.finish(read_current(server_.server(), *context, write.value(), lane));
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kTooManyRequests);
+}
+
+TEST_F(StagesTest, MutateSetsTheClientsManagedFieldsAside) {
+  const auto context = server_.context("POST", kMaps);
+  const auto write =
+      decode(server_.server(), *context, R"({"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"data":{}})");
+  Proposal proposal = proposal_of(*context, write.value());
+  Lane lane = server_.lane();
+  auto mutated = server_.finish(mutate(server_.server(), *context, write.value(), lane, proposal));
+  ASSERT_TRUE(mutated);
+  EXPECT_EQ(mutated.value().managed[0]["manager"].str(), "m");
+}
+
+TEST_F(StagesTest, ValidateFillsInIdentityAndFieldOwners) {
+  const auto context = server_.context("POST", kMaps);
+  const auto write = decode(server_.server(), *context, R"({"metadata":{"name":"a"},"data":{"k":"1"}})");
+  Proposal proposal = proposal_of(*context, write.value());
+  Lane lane = server_.lane();
+  auto validated = server_.finish(validate(server_.server(), *context, write.value(), lane, proposal));
+  ASSERT_TRUE(validated);
+  const Value& object = validated.value().object;
+  EXPECT_EQ(object["kind"].str(), "ConfigMap");
+  EXPECT_EQ(object["metadata"]["namespace"].str(), "default");
+  EXPECT_EQ(object["metadata"]["managedFields"].size(), 1U);
+}
+
+TEST_F(StagesTest, ValidateDeniesAnInvalidObjectUnderItsName) {
+  const auto context = server_.context("POST", kMaps);
+  const auto write = decode(server_.server(), *context, R"({"metadata":{"name":"Not A Name"}})");
+  Proposal proposal = proposal_of(*context, write.value());
+  Lane lane = server_.lane();
+  const auto rejected = server_.finish(validate(server_.server(), *context, write.value(), lane, proposal));
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kInvalid);
+  EXPECT_EQ(rejected.error().denied->object.name, "Not A Name");
+  EXPECT_EQ(rejected.error().subject->name, "Not A Name");
+}
+
+class CommitTest : public StagesTest {
+ protected:
+  StageResult<Committed> committed(const RequestContext& context, const WriteRequest& write) {
+    Proposal proposal = proposal_of(context, write);
+    Lane lane = server_.lane();
+    auto validated = server_.finish(validate(server_.server(), context, write, lane, proposal));
+    return server_.finish(commit(server_.server(), context, write, lane, validated.value()));
+  }
+};
+
+TEST_F(CommitTest, AnswersOnceTheObjectIsFolded) {
+  const auto context = server_.context("POST", kMaps);
+  const auto write = decode(server_.server(), *context, kMapBody);
+  const auto stored = committed(*context, write.value());
+  ASSERT_TRUE(stored);
+  ASSERT_NE(stored.value().change, nullptr);
+  EXPECT_NE(server_.state().find(kMap), nullptr);
+  EXPECT_EQ(server_.journal.back().request.verb, "create");
+  EXPECT_EQ(server_.journal.back().actor.user, "admin");
+}
+
+TEST_F(CommitTest, OfADryRunStoresNothing) {
+  const auto context = server_.context("POST", std::string{kMaps} + "?dryRun=All");
+  const auto write = decode(server_.server(), *context, kMapBody);
+  const auto result = committed(*context, write.value());
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result.value().object["metadata"]["uid"].is_empty());
+  EXPECT_EQ(server_.state().find(kMap), nullptr);
+  server_.put(ObjectCreated{kMap, ManualServer::object("a")});
+  EXPECT_EQ(code_of(committed(*context, decode(server_.server(), *context, kMapBody).value()).error()),
+            ErrorCode::kAlreadyExists);
+}
+
+TEST_F(CommitTest, ReportsWhatTheFoldRefuses) {
+  server_.put(ObjectCreated{kMap, ManualServer::object("a")});
+  const auto context = server_.context("POST", kMaps);
+  const auto rejected = committed(*context, decode(server_.server(), *context, kMapBody).value());
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(rejected.error().error.message, "configmaps \"a\" already exists");
+  EXPECT_FALSE(rejected.error().superseded);
+  const auto elsewhere = server_.context("POST", "/api/v1/namespaces/nowhere/configmaps");
+  const auto missing = committed(*elsewhere, decode(server_.server(), *elsewhere, kMapBody).value());
+  EXPECT_EQ(code_of(missing.error()), ErrorCode::kNotFound);
+  EXPECT_EQ(missing.error().subject->kind, "Namespace");
+}
+
+TEST_F(CommitTest, IsSupersededWhenAnotherWriteWasFirstAndNoVersionIsNamed) {
+  server_.put(ObjectCreated{kMap, ManualServer::object("a")});
+  const auto context = server_.context("PUT", std::string{kMaps} + "/a");
+  const auto write = decode(server_.server(), *context, kMapBody);
+  Proposal proposal = proposal_of(*context, write.value());
+  Value other = server_.state().find(kMap)->value;
+  other.set("data", Value::object({{"k", "2"}}));
+  server_.put(ObjectUpdated{kMap, other});
+  Lane lane = server_.lane();
+  auto validated = server_.finish(validate(server_.server(), *context, write.value(), lane, proposal));
+  const auto rejected = server_.finish(commit(server_.server(), *context, write.value(), lane, validated.value()));
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kConflict);
+  EXPECT_TRUE(rejected.error().superseded);
+}
+
+TEST_F(CommitTest, OfAnUnchangedObjectStoresNothing) {
+  const auto context = server_.context("POST", kMaps);
+  ASSERT_TRUE(committed(*context, decode(server_.server(), *context, kMapBody).value()));
+  const size_t entries = server_.journal.size();
+  const auto again = server_.context("PUT", std::string{kMaps} + "/a");
+  const auto result = committed(*again, decode(server_.server(), *again, kMapBody).value());
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result.value().sealed);
+  EXPECT_EQ(server_.journal.size(), entries);
+}
+
+TEST_F(StagesTest, RespondRendersOnTheLaneUnlessTheStoredJsonIsTheAnswer) {
+  auto context = server_.context("POST", kMaps);
+  const auto write = decode(server_.server(), *context, kMapBody);
+  Proposal proposal{.operation = "CREATE", .verb = "create", .success = 201};
+  proposal.warnings = {"careful"};
+  Committed committed;
+  committed.sealed = true;
+  Change change;
+  change.object = kMap;
+  change.after = json(kMapBody);
+  change.json = std::make_shared<const std::string>(kMapBody);
+  committed.object = change.after;
+  committed.change = std::make_shared<const Change>(change);
+  Lane lane{&server_.server(), nullptr, false};
+  server_.finish(respond(server_.server(), *context, write.value(), lane, proposal, committed));
+  ASSERT_TRUE(server_.writer->response);
+  EXPECT_EQ(server_.writer->response->status, 201);
+  EXPECT_EQ(server_.writer->response->body, std::string{kMapBody} + "\n");
+  EXPECT_EQ(server_.writer->response->headers.get("Warning"), "299 - \"careful\"");
+  EXPECT_EQ(server_.blocking_posts, 0U);
+
+  context->accept.yaml = true;
+  server_.finish(respond(server_.server(), *context, write.value(), lane, proposal, committed));
+  EXPECT_EQ(server_.writer->response->headers.get("Content-Type"), "application/yaml");
+  EXPECT_EQ(server_.blocking_posts, 1U);
+}
+
+TEST_F(StagesTest, RejectAnswersAndRecordsTheDeniedAction) {
+  const auto context = server_.context("POST", kMaps);
+  Rejection rejection{Error{ErrorCode::kForbidden, "no"}};
+  rejection.denied = DeniedAction{"create", kMap};
+  reject(server_.server(), *context, rejection);
+  server_.run();
+  EXPECT_EQ(server_.writer->response->status, 403);
+  const auto* denied = std::get_if<RequestDenied>(&server_.journal.back().events[0]);
+  ASSERT_NE(denied, nullptr);
+  EXPECT_EQ(denied->object, kMap);
+  reject(server_.server(), *context, Error{ErrorCode::kForbidden, "not recorded"});
+  const size_t entries = server_.journal.size();
+  server_.run();
+  EXPECT_EQ(server_.journal.size(), entries);
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "services/api/addresses/service_allocator.h"
+#include "services/api/auth/authorization.h"
+#include "services/api/auth/certificate_requests.h"
+#include "services/api/customizations.h"
+#include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/stages.h"
+#include "services/interpreter/customizations.h"
+
+namespace shiplog::api {
+namespace {
+
+/// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
+std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& object) {
+  std::vector<std::string> warnings;
+  static const std::map<std::string, const char*> kIdle = {
+      {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
+      {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
+      {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
+      {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
+      {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
+      {"multiclusteringresses.networking.karmada.io", "no traffic is routed"},
+      {"resourceregistries.search.karmada.io", "nothing is cached for search"},
+      {"remedies.remedy.karmada.io", "no action is taken"},
+      {"karmadas.operator.karmada.io", "no control plane is installed"},
+      {"serviceexports.multicluster.x-k8s.io", "no service is exported"},
+      {"serviceimports.multicluster.x-k8s.io", "no service is imported"}};
+  const std::string type = kind.type();
+  if (const auto idle = kIdle.find(type); idle != kIdle.end()) {
+    warnings.push_back(kind.kind + " is stored, but this version does not act on it: " + idle->second);
+  }
+  const Value& spec = object["spec"];
+  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null()) {
+    warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
+  }
+  const auto warn = [&](bool set, const char* field, const char* instead) {
+    if (set) warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
+  };
+  if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
+    warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
+  }
+  warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
+       "the control plane calls the member, no agent is served");
+  return warnings;
+}
+
+/// Schema, defaults and the rules of the kind.
+Result<Value> admitted(const Server& server, const RequestContext& context, const WriteRequest& write,
+                       Proposal& proposal) {
+  Admission admission = admission_for(server, context, write, proposal);
+  Value object = std::move(proposal.object);
+  auto result = proposal.old.is_null()             ? admit_create(admission, std::move(object))
+                : write.form == WriteForm::kStatus ? admit_status_update(admission, proposal.old, std::move(object))
+                                                   : admit_update(admission, proposal.old, std::move(object));
+  std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
+  return result;
+}
+
+/// What depends on more than the object: permissions and other objects.
+std::optional<Error> refuse_object(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                   const Proposal& proposal) {
+  const Value& object = proposal.object;
+  ObjectKey key = write.key;
+  if (key.name.empty()) key.name = object["metadata"]["name"].str();
+  const Access* access = server.options.access;
+  if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object)) return error;
+  const std::string& type = key.type;
+  if (type == kCertificateRequests) {
+    if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
+      return error;
+    }
+  }
+  return type == interpreter::kCustomizationType ? refuse_customization(server.objects, object) : std::nullopt;
+}
+
+/// The object with its field owners, and with the addresses that it lacks if it is a Service and this server gives
+/// them. Errors: those of the allocator.
+Result<Value> completed(const Server& server, const RequestContext& context, const WriteRequest& write,
+                        Proposal& proposal) {
+  Value object = std::move(proposal.object);
+  if (proposal.applied) {
+    object.edit("metadata").set("managedFields", proposal.managed);
+  } else {
+    // Admission has set aside what the client sent.
+    if (!proposal.managed.is_null()) object.edit("metadata").set("managedFields", proposal.managed);
+    object = track_update(field_writer_for(server, context, write.parameters), written_kind(context), proposal.old,
+                          std::move(object));
+  }
+  const bool gives_addresses = server.options.addresses != nullptr && context.kind->type() == type::kService;
+  if (!gives_addresses || write.form == WriteForm::kStatus) return object;
+  const ObjectKey key{type::kService, context.path.ns, object["metadata"]["name"].str()};
+  auto given = server.options.addresses->propose(key, proposal.old, std::move(object), *server.options.random);
+  if (given || given.error().code != ErrorCode::kInvalid) return given;
+  return invalid(context.subject(key.name), given.error().causes);
+}
+
+StageResult<Proposal> admit_object(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                   Proposal proposal) {
+  auto object = admitted(server, context, write, proposal);
+  if (!object) return refused(context, proposal, std::move(object).error());
+  std::ranges::move(idle_part_warnings(*context.kind, object.value()), std::back_inserter(proposal.warnings));
+  proposal.object = std::move(object).value();
+  if (auto error = refuse_object(server, context, write, proposal)) {
+    return refused(context, proposal, std::move(*error));
+  }
+  auto complete = completed(server, context, write, proposal);
+  if (!complete) return refused(context, proposal, std::move(complete).error());
+  proposal.object = std::move(complete).value();
+  return proposal;
+}
+
+StageResult<Proposal> admit_deletion(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                     Proposal proposal) {
+  if (auto allowed = admit_delete(*context.kind, proposal.old); !allowed) {
+    return refused(context, proposal, std::move(allowed).error());
+  }
+  if (auto error = refuse_deletion(server.options.access, context.user, write.key, proposal.old)) {
+    return refused(context, proposal, std::move(*error));
+  }
+  return proposal;
+}
+
+}  // namespace
+
+awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
+                                          const WriteRequest& write, Lane& lane, Proposal& input) {
+  if (write.form == WriteForm::kReview) co_return std::move(input);
+  StageResult<Proposal> admission =
+      write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
+      : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}
+                                              : admit_object(server, context, write, std::move(input));
+  if (!admission) co_return std::move(admission).error();
+  Proposal proposal = std::move(admission).value();
+
+  // Mutating webhooks are called about a deletion too, though there is nothing that they could change.
+  const bool deletes = write.form == WriteForm::kDeletion;
+  const bool mutating = deletes && calls_webhooks(server, context, proposal, true);
+  const bool validating = calls_webhooks(server, context, proposal, false);
+  if (!mutating && !validating) co_return std::move(proposal);
+  if (!lane.entered) co_await continue_on(lane);
+  const WebhookCalls calls = server.webhook_calls();
+  const AdmissionRequest request = admission_request_for(context, write, proposal);
+  if (mutating) {
+    NamespaceLabels labels;
+    const Webhooks::Hooks hooks = calls.webhooks->hooks(true);
+    for (const Hook& hook : *hooks) {
+      if (!is_selected(calls, hook, request, labels)) continue;
+      AdmissionResponse response = co_await call_webhook(calls, hook, request);
+      if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+    }
+  }
+  if (validating) {
+    AdmissionResponse response = co_await call_validating_webhooks(calls, request);
+    // Those about a deletion have no header in its answer.
+    if (!deletes) std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+  }
+  co_return std::move(proposal);
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/base/random.h"
+#include "services/api/stored_objects.h"
+#include "services/api/webhooks/review.h"
+#include "services/api/webhooks/webhooks.h"
+
+namespace shiplog::api {
+
+/// What calls of admission webhooks need.
+struct WebhookCalls {
+  Webhooks* webhooks = nullptr;
+  const StoredObjects* objects = nullptr;
+  Random* random = nullptr;
+  std::function<void(std::function<void()>)> post;  ///< runs what reads a response, off the network's threads
+};
+
+/// Whether the rules of some webhook match the request, so that it has to be called. Looks at no selector: cheap.
+bool has_webhooks(const Webhooks& webhooks, bool mutating, const AdmissionRequest& request);
+
+/// The labels of the namespace that a request is about, read once.
+using NamespaceLabels = std::optional<Value>;
+
+/// Whether the webhook is to be called: its rules and selectors match. May read the projection.
+bool is_selected(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request, NamespaceLabels& labels);
+
+using OnAdmission = std::function<void(AdmissionResponse)>;
+
+/// Calls one selected webhook. `done` comes once, here or from `calls.post`. A webhook that cannot be called, or whose
+/// response cannot be read, denies the request or is ignored, as its failurePolicy requires.
+void call_webhook(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request,
+                  const OnAdmission& done);
+
+/// Calls the validating webhooks that are selected, all at once. `done` comes once, here or from `calls.post`, with all
+/// warnings and the first denial in the order of the configurations. Reads the projection.
+void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done);
+
+/// `request.object` with the patch of a mutating webhook, which is written for the version that the webhook was shown.
+/// Error: kInvalid, the patch cannot be applied.
+Result<Value> patched_object(const Hook& hook, const AdmissionRequest& request, const Value& patch);
+
+}  // namespace shiplog::api
