@@ -9,6 +9,7 @@
 #include "services/api/customizations.h"
 #include "services/api/token_secrets.h"
 #include "services/api/writes.h"
+#include "services/roles/serviceaccount_token/decide.h"
 
 namespace shiplog::api {
 namespace {
@@ -57,7 +58,8 @@ void store_new(const ServerPtr& server, const ContextPtr& context, const Creatio
     });
   }
   if (!context->kind->ephemeral || key.ns.empty()) {
-    if (context->kind->type() != type::kSecret || !is_token_secret(object) || server->options.tokens == nullptr) {
+    if (context->kind->type() != type::kSecret || !serviceaccount_token::is_token_secret(object) ||
+        server->options.tokens == nullptr) {
       return append_object(server, context, creation.write, key, Revision{}, std::move(object));
     }
     return server->when_current(context, [server, context, write = creation.write, key, object = std::move(object)] {
