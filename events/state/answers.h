@@ -16,9 +16,9 @@ namespace shiplog {
 
 class State;
 
-/// Something that has to be asked outside of the journal before a decision can be made: a value that a pure decision
-/// hands out (Error::questions), and that a shell puts to whom it is for. What was said comes back as a
-/// QuestionAnswered; from then on State answers.
+/// Something that has to be asked outside of the journal before a decision can be made: a value that a decide function
+/// answers with (NeedsAnswers in events/decision.h), and that the runtime puts to whom it is for. The answer comes back
+/// as a QuestionAnswered; from then on it is read from the state.
 struct Question {
   ObjectKey object;        ///< what it is about: its answers go with it
   std::string operation;   ///< "InterpretReplica"

@@ -62,9 +62,9 @@ Level level_for(const State& state, const Value& object, Operation operation) {
   return level;
 }
 
-/// What the webhook answered about a template; an error with the question while that is not known.
-Result<Value> answer_to(const State& state, const Webhook& webhook, Operation operation, const Value& object,
-                        const Extra& extra = {}) {
+/// What the webhook answered about a template; the question while that is not known.
+Interpreted<Value> answer_to(const State& state, const Webhook& webhook, Operation operation, const Value& object,
+                             const Extra& extra = {}) {
   const auto served = served_kind(state, object["apiVersion"].as_string(), object["kind"].as_string());
   if (!served) {
     return Error{ErrorCode::kInvalid, webhook.where() + ": it is to be asked about " + object["kind"].str() +
@@ -90,7 +90,8 @@ bool is_kept(Operation operation) {
   return operation != Operation::kRetain && operation != Operation::kStatus && operation != Operation::kHealth;
 }
 
-Error to_be_run(const Script& script, Operation operation, const Value& object, Value request, std::string basis) {
+Uninterpreted to_be_run(const Script& script, Operation operation, const Value& object, Value request,
+                        std::string basis) {
   auto question = std::make_shared<Question>();
   question->script = true;
   question->operation = names_of(operation).name;
@@ -105,14 +106,12 @@ Error to_be_run(const Script& script, Operation operation, const Value& object, 
                                        {"generation", owner["generation"].as_int()},
                                        {"namespace", object["metadata"]["namespace"].as_string()}});
   }
-  Error waiting{ErrorCode::kUnavailable, script.where + ": waiting for its result"};
-  waiting.questions.push_back(std::move(question));
-  return waiting;
+  return {Error{ErrorCode::kUnavailable, script.where + ": waiting for its result"}, {std::move(question)}};
 }
 
 /// What the script returns; `results` values, null what is missing.
-Result<Value> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
-                  std::vector<Value> shapes = {}, size_t results = 1) {
+Interpreted<Value> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
+                       std::vector<Value> shapes = {}, size_t results = 1) {
   const Value object = arguments.front();
   Value request = Value::object({{"script", script.text},
                                  {"function", names_of(operation).function},
@@ -121,12 +120,14 @@ Result<Value> run(const Script& script, Operation operation, std::vector<Value> 
                                  {"results", static_cast<int64_t>(results)}});
   if (elsewhere() == nullptr) {
     auto outcome = run_script(request, now);
-    return outcome.results ? std::move(outcome.results) : outcome.results.error().context(script.where);
+    if (!outcome.results) return outcome.results.error().context(script.where);
+    return std::move(outcome.results).value();
   }
   if (!is_kept(operation)) return to_be_run(script, operation, object, std::move(request), "");
   std::string basis = to_string(siphash128(to_json(request)));
   if (auto known = elsewhere()->find(basis, now)) {
-    return *known ? std::move(*known) : known->error().context(script.where);
+    if (!*known) return known->error().context(script.where);
+    return std::move(*known).value();
   }
   return to_be_run(script, operation, object, std::move(request), std::move(basis));
 }
@@ -147,14 +148,14 @@ Result<Value> bool_from(const Script& script, const Value& results) {
 }
 
 /// The one result of a script that has to be an object.
-Result<Value> run_for_object(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
-                             std::vector<Value> shapes = {}) {
+Interpreted<Value> run_for_object(const Script& script, Operation operation, std::vector<Value> arguments,
+                                  UtcMillis now, std::vector<Value> shapes = {}) {
   SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, std::move(shapes)));
-  return object_from(script, results);
+  return interpreted(object_from(script, results));
 }
 
 /// The one result that has to be a list; empty, Lua does not know it from an object.
-Result<Value> run_for_list(const Script& script, Operation operation, const Value& object, UtcMillis now) {
+Interpreted<Value> run_for_list(const Script& script, Operation operation, const Value& object, UtcMillis now) {
   SHIPLOG_TRY(const Value results, run(script, operation, {object}, now));
   if (results[0].is_object() && results[0].size() == 0) return Value::array();
   return results[0];
@@ -284,59 +285,60 @@ Result<Value> read_results(const Question& question, const Value& results) {
   return object_from(script, results);
 }
 
-Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
+Interpreted<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kReplicas);
   if (level.webhook) {
     SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, Operation::kReplicas, object));
-    return replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]);
+    return interpreted(replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]));
   }
-  if (level.scripts.empty()) return native::replicas(object);
+  if (level.scripts.empty()) return interpreted(native::replicas(object));
   SHIPLOG_TRY(const Value results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
-  return replicas_from(level.scripts.front(), results[0], results[1]);
+  return interpreted(replicas_from(level.scripts.front(), results[0], results[1]));
 }
 
-Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
+Interpreted<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kComponents);
   if (level.webhook) {
     SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kComponents, object));
-    return components_from(as_script(*level.webhook), list);
+    return interpreted(components_from(as_script(*level.webhook), list));
   }
   if (level.scripts.empty()) return std::nullopt;
   SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), Operation::kComponents, object, now));
-  return components_from(level.scripts.front(), list);
+  return interpreted(components_from(level.scripts.front(), list));
 }
 
-Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now) {
+Interpreted<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count,
+                                                 UtcMillis now) {
   const Level level = level_for(state, object, Operation::kRevise);
   if (level.webhook) {
     const Extra extra{std::to_string(count), Value::object({{"replicas", count}})};
     SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, Operation::kRevise, object, extra));
     SHIPLOG_TRY(auto revised, patched(*level.webhook, object, patch));
-    return still(level.webhook->where(), object, std::move(revised));
+    return interpreted(still(level.webhook->where(), object, std::move(revised)));
   }
   if (level.scripts.empty()) return native::revise_replica(object, count);
   SHIPLOG_TRY(auto revised, run_for_object(level.scripts.front(), Operation::kRevise, {object, count}, now, {object}));
-  return still(level.scripts.front().where, object, std::move(revised));
+  return interpreted(still(level.scripts.front().where, object, std::move(revised)));
 }
 
-Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
-                                    const Value* answer) {
+Interpreted<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
+                                         const Value* answer) {
   const Level level = level_for(state, desired, Operation::kRetain);
   if (level.webhook) {
     const Extra extra{kNoQualifier, Value::object({{"observedObject", observed}})};
     if (answer == nullptr) return ask_about_member(*level.webhook, Operation::kRetain, desired, extra);
     SHIPLOG_TRY(auto kept, patched(*level.webhook, desired, *answer));
-    return still(level.webhook->where(), desired, std::move(kept));
+    return interpreted(still(level.webhook->where(), desired, std::move(kept)));
   }
-  if (level.scripts.empty()) return native::retain(desired, observed);
-  if (answer != nullptr) return still(level.scripts.front().where, desired, *answer);
+  if (level.scripts.empty()) return interpreted(native::retain(desired, observed));
+  if (answer != nullptr) return interpreted(still(level.scripts.front().where, desired, *answer));
   SHIPLOG_TRY(auto kept,
               run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
-  return still(level.scripts.front().where, desired, std::move(kept));
+  return interpreted(still(level.scripts.front().where, desired, std::move(kept)));
 }
 
-Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
-                                              UtcMillis now) {
+Interpreted<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
+                                                   UtcMillis now) {
   const Level level = level_for(state, object, Operation::kAggregate);
   if (level.webhook) {
     const Extra extra{kNoQualifier, Value::object({{"aggregatedStatus", items}}), true};
@@ -357,15 +359,15 @@ Result<std::optional<Value>> aggregate_status(const State& state, const Value& o
   return std::optional{whole["status"]};
 }
 
-Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
+Interpreted<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kStatus);
   if (level.webhook) return ask_about_member(*level.webhook, Operation::kStatus, object, {});
   if (is_sealed(object)) return Value{};  // a member may have written anything there
-  if (level.scripts.empty()) return native::reflect_status(object);
+  if (level.scripts.empty()) return interpreted(native::reflect_status(object));
   return run_for_object(level.scripts.front(), Operation::kStatus, {object}, now);
 }
 
-Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now) {
+Interpreted<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now) {
   const Level level = level_for(state, object, Operation::kHealth);
   if (level.webhook) return ask_about_member(*level.webhook, Operation::kHealth, object, {});
   if (level.scripts.empty()) return native::health(object);
@@ -375,7 +377,8 @@ Result<std::optional<bool>> health(const State& state, const Value& object, UtcM
   return std::optional{healthy.as_bool()};
 }
 
-Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now) {
+Interpreted<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object,
+                                                                 UtcMillis now) {
   std::optional<std::vector<Dependency>> found;
   const Level level = level_for(state, object, Operation::kDependencies);
   if (level.webhook) {

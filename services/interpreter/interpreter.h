@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/state/state.h"
+#include "services/interpreter/interpreted.h"
 
 /// What the control plane knows of a kind: how many replicas it has, what of a member's object is kept, when it is
 /// healthy, what it depends on. The services decide through these functions and nothing else.
@@ -18,9 +18,9 @@
 ///   2. a webhook of the ResourceInterpreterWebhookConfigurations in the state;
 ///   3. Lua for third-party kinds that is compiled in;
 ///   4. native code.
-/// A webhook's answer about a template is read from the state; while it is not there the error is kUnavailable, with
-/// the question (events/state/answers.h). What is asked about a member's object is not kept: there the error always has
-/// the question, and the answer goes where the result would. nullopt: no level offers the operation for this kind.
+/// A webhook's answer about a template is read from the state; while it is not there the question is returned
+/// (events/state/answers.h). What is asked about a member's object is not kept: there the question is always returned,
+/// and the answer takes the place of the result. nullopt: no level offers the operation for this kind.
 /// Pure: the same state, object and `now` give the same answer. `now` is the time of the decision: it dates conditions,
 /// and is what os.time() tells a script. Errors: kInvalid, naming kind, object and cause; of a script also the
 /// customization, the function and the line. Source: docs/reference/interpreter.md, and E-21, T-17, T-18 for the native
@@ -54,31 +54,32 @@ struct Dependency {
 Value to_value(const std::vector<Dependency>& dependencies);
 
 /// InterpretReplica (L-5, L-6).
-Result<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now);
+Interpreted<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now);
 
 /// InterpretComponent (L-8). Native code offers it for no kind (L-3).
-Result<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now);
+Interpreted<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now);
 
 /// ReviseReplica: the object with so many replicas.
-Result<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now);
+Interpreted<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count, UtcMillis now);
 
 /// Retain: `desired` with what belongs to the member's object `observed` (E-21). `answer`: what the webhook said to the
 /// question that came without it.
-Result<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
-                                    const Value* answer = nullptr);
+Interpreted<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
+                                         const Value* answer = nullptr);
 
 /// AggregateStatus: the whole new status of a template, from the binding's aggregatedStatus items (T-11 to T-15).
-Result<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
-                                              UtcMillis now);
+Interpreted<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
+                                                   UtcMillis now);
 
 /// InterpretStatus: what is kept of a member's object's status; null: nothing. Every kind has it (L-3, T-3, T-5). A
 /// webhook's answer is the result.
-Result<Value> reflect_status(const State& state, const Value& object, UtcMillis now);
+Interpreted<Value> reflect_status(const State& state, const Value& object, UtcMillis now);
 
 /// InterpretHealth (T-4). A webhook's answer, a bool, is the result.
-Result<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now);
+Interpreted<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now);
 
 /// InterpretDependency (B-30), checked (B-31).
-Result<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object, UtcMillis now);
+Interpreted<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object,
+                                                                 UtcMillis now);
 
 }  // namespace shiplog::interpreter

@@ -161,8 +161,8 @@ bool names_secrets(const Value& configuration) {
   return false;
 }
 
-Result<Value> answer_of(const State& state, const Webhook& webhook, Operation operation, const ObjectKey& key,
-                        const Value& object, const Extra& extra) {
+Interpreted<Value> answer_of(const State& state, const Webhook& webhook, Operation operation, const ObjectKey& key,
+                             const Value& object, const Extra& extra) {
   if (!holds(webhook.entry["interpreterContextVersions"], "v1alpha1", false)) {
     return Error{ErrorCode::kInvalid, webhook.where() + ": its interpreterContextVersions do not name v1alpha1"};
   }
@@ -178,14 +178,12 @@ Result<Value> answer_of(const State& state, const Webhook& webhook, Operation op
   Error waiting = unavailable(question.failure.empty()
                                   ? webhook.where() + ": waiting for its answer to " + name + " of " + to_string(key)
                                   : question.failure);
-  waiting.questions.push_back(std::make_shared<const Question>(std::move(question)));
-  return waiting;
+  return Uninterpreted{std::move(waiting), {std::make_shared<const Question>(std::move(question))}};
 }
 
-Error ask_about_member(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra) {
-  Error waiting = unavailable(webhook.where() + ": is to be asked " + names_of(operation).name);
-  waiting.questions.push_back(std::make_shared<const Question>(question_about(webhook, operation, object, extra)));
-  return waiting;
+Uninterpreted ask_about_member(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra) {
+  return {unavailable(webhook.where() + ": is to be asked " + names_of(operation).name),
+          {std::make_shared<const Question>(question_about(webhook, operation, object, extra))}};
 }
 
 Value context_of(const Question& question, const std::string& uid) {

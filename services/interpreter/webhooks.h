@@ -7,6 +7,7 @@
 #include "events/state/answers.h"
 #include "events/state/state.h"
 #include "services/interpreter/customizations.h"
+#include "services/interpreter/interpreted.h"
 
 namespace shiplog::interpreter {
 
@@ -37,14 +38,13 @@ struct Extra {
   bool in_basis = false;                 ///< `fields` change the answer without telling questions apart
 };
 
-/// The recorded answer. Error: kUnavailable with the question, as long as there is none; kInvalid, a webhook that does
-/// not speak v1alpha1.
-Result<Value> answer_of(const State& state, const Webhook& webhook, Operation operation, const ObjectKey& key,
-                        const Value& object, const Extra& extra);
+/// The recorded answer; the question, as long as there is none. Error: kInvalid, a webhook that does not speak
+/// v1alpha1.
+Interpreted<Value> answer_of(const State& state, const Webhook& webhook, Operation operation, const ObjectKey& key,
+                             const Value& object, const Extra& extra);
 
-/// The same where the answer is not kept, but given on at once: what is asked about objects of members. Always an
-/// error.
-Error ask_about_member(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra);
+/// The question where the answer is not kept, but passed on at once: what is asked about objects of members.
+Uninterpreted ask_about_member(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra);
 
 /// The ResourceInterpreterContext that puts the question; `uid` comes back with the answer (L-19).
 Value context_of(const Question& question, const std::string& uid);

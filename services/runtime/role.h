@@ -13,8 +13,6 @@
 
 namespace shiplog {
 
-class Asker;
-
 /// One step of one key towards what should be. The key stays busy, and is not reconciled a second time, until done() or
 /// retry() is called, once. Copies of the pointer may be kept across asynchronous work.
 /// Threads: everything on the fold thread.
@@ -56,15 +54,8 @@ class Role {
   virtual void on_start(const State& state, std::vector<ObjectKey>& wake) = 0;
   /// This replica no longer acts: drop connections and what was observed.
   virtual void on_stop() {}
+  /// One step of a key: follow() in services/runtime/follow.h for what is decided, and effects.
   virtual void reconcile(TaskPtr task) = 0;
 };
-
-/// reconcile() for a service that only decides: appends what `decide` returns, decides again on kConflict. What is
-/// appended may be the first of several decisions, so the key is looked at once more; not when `decide` always says
-/// `kAllAtOnce`: then only a change wakes it. What has to be asked outside first is asked through `asker`;
-/// `rounds`: how often this step has waited for results of scripts.
-enum class Decides { kStepByStep, kAllAtOnce };
-void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how = Decides::kStepByStep,
-                       Asker* asker = nullptr, int rounds = 0);
 
 }  // namespace shiplog

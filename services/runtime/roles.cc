@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "events/base/check.h"
-#include "services/runtime/asker.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -292,25 +291,6 @@ void Roles::pump(RunningRole& role) {
     role.service->reconcile(std::make_shared<Step>(*this, role, std::move(*taken)));
   }
   arm(role);
-}
-
-/// Of results of scripts that one step waits for: a script may be needed because of what another has returned.
-constexpr int kMostRounds = 32;
-
-void decide_and_append(const Decide& decide, const TaskPtr& task, Decides how, Asker* asker, int rounds) {
-  auto decided = decide(task->state(), task->key(), task->now());
-  if (!decided) {
-    if (rounds == kMostRounds) return task->retry(decided.error());
-    return ask_and_append(decide, task, decided.error(), asker,
-                          [=] { decide_and_append(decide, task, how, asker, rounds + 1); });
-  }
-  if (!decided.value()) return task->done();
-  const bool again = how == Decides::kStepByStep || decided.value()->unfinished;
-  task->append_decision(std::move(*decided.value()), [task, again](Result<Revision> appended) {
-    // A refused one is decided anew.
-    if (appended) return task->done(Millis{again ? 1 : 0});
-    task->retry(appended.error());
-  });
 }
 
 }  // namespace shiplog

@@ -311,8 +311,9 @@ void placing(Figures& figures, const std::string& directory) {
       Time took;
       const size_t times = repeat(
           [&] {
-            const auto decision = or_exit(scheduler::decide(state, key, UtcMillis{1'700'000'000'000}));
-            if (!decision || !std::holds_alternative<PlacementDecided>(decision->events[0])) {
+            const auto decided = or_exit(scheduler::decide(state, key, UtcMillis{1'700'000'000'000}));
+            const auto* decision = std::get_if<Decision>(&decided);
+            if (decision == nullptr || !std::holds_alternative<PlacementDecided>(decision->events[0])) {
               std::fprintf(stderr, "nothing was placed\n");
               std::exit(1);
             }
@@ -325,9 +326,9 @@ void placing(Figures& figures, const std::string& directory) {
       const Time start = Time::now();
       size_t recorded = 0;
       do {
-        auto decision = or_exit(scheduler::decide(state, key, UtcMillis{1'700'000'000'000}));
-        Entry entry = history.entry_of(std::move(decision->events[0]));
-        entry.expects = std::move(decision->expects);
+        auto decision = std::get<Decision>(or_exit(scheduler::decide(state, key, UtcMillis{1'700'000'000'000})));
+        Entry entry = history.entry_of(std::move(decision.events[0]));
+        entry.expects = std::move(decision.expects);
         recorder.record(encode(entry));
         ++recorded;
       } while (Time::now().since(start).wall < 1);
@@ -359,7 +360,7 @@ void binding(Figures& figures) {
     Time took;
     const size_t times = repeat(
         [&] {
-          if (!or_exit(binder::decide(state, key, UtcMillis{1'700'000'000'000}))) {
+          if (!std::holds_alternative<Decision>(or_exit(binder::decide(state, key, UtcMillis{1'700'000'000'000})))) {
             std::fprintf(stderr, "nothing was bound\n");
             std::exit(1);
           }

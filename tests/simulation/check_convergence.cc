@@ -3,11 +3,14 @@
 #include <string>
 
 #include "events/base/json.h"
+#include "events/kinds/kinds.h"
 #include "events/state/condition.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
 #include "events/state/served.h"
 #include "events/state/work.h"
+#include "services/roles/registry.h"
+#include "services/runtime/role.h"
 #include "tests/simulation/checks.h"
 #include "tests/simulation/objects.h"
 
@@ -74,8 +77,13 @@ bool claimed_lazily(const State& state, const Value& binding) {
 /// Whatever a service would look at when it starts now is as it should be: no change was missed.
 void check_nothing_to_decide(World& world) {
   const State& state = world.reference.state();
-  for (const std::string& name : all_services()) {
-    const auto service = make_service(name, world.members);
+  RoleContext context;
+  context.members = &world.members;
+  context.kinds = &Kinds::compiled();
+  for (const RoleEntry& entry : all_roles()) {
+    if (entry.decide == nullptr) continue;
+    const std::string name{entry.name};
+    const auto service = entry.make(context);
     std::vector<ObjectKey> keys;
     service->on_start(state, keys);
     for (const ObjectKey& key : keys) {
@@ -87,10 +95,11 @@ void check_nothing_to_decide(World& world) {
         continue;
       }
       if (name == "dispatcher" && claimed_lazily(state, state.value_of(key))) continue;
-      const auto decided = decide_of(name)(state, key, world.timeline.now());
-      if (!decided || !decided.value() || only_counts_anew(state, *decided.value())) continue;
+      const auto decided = entry.decide(state, key, world.timeline.now());
+      const auto* decision = decided ? std::get_if<Decision>(&decided.value()) : nullptr;
+      if (decision == nullptr || only_counts_anew(state, *decision)) continue;
       std::string what;
-      for (const Event& event : decided.value()->events) {
+      for (const Event& event : decision->events) {
         what += " " + std::string{name_of(event)} + " " + to_string(subject_of(event)) + " " + summary_of(event);
       }
       world.trace.line("object", to_json(state.value_of(key)));

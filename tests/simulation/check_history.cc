@@ -6,6 +6,7 @@
 
 #include "events/base/quantity.h"
 #include "events/state/placement.h"
+#include "services/roles/registry.h"
 #include "tests/simulation/checks.h"
 
 namespace shiplog::simulation {
@@ -70,19 +71,21 @@ void repeat(World& world, const State& state, const Recorded& recorded) {
   const Entry& entry = recorded.entry;
   const std::string where = "offset " + std::to_string(recorded.offset.value) + ", " + entry.fence.service + " " +
                             entry.request.path + " as of " + std::to_string(entry.as_of.value) + ": ";
-  const Decide decide = decide_of(entry.fence.service);
-  if (!decide) return world.trace.broken("replay", where + "no such service decides");
+  const RoleEntry* role = find_role(entry.fence.service);
+  if (role == nullptr || role->decide == nullptr)
+    return world.trace.broken("replay", where + "no such service decides");
   const auto key = parse_object_key(entry.request.path);
   if (!key) return world.trace.broken("replay", where + key.error().message);
   check_capacity(world, state, recorded);
-  const auto again = decide(state, key.value(), entry.time);
+  const auto again = role->decide(state, key.value(), entry.time);
   if (!again) return world.trace.broken("replay", where + "fails now: " + again.error().message);
-  if (!again.value()) return world.trace.broken("replay", where + "nothing is decided now");
-  if (*again.value() == Decision{entry.events, entry.expects}) return;
+  const auto* decision = std::get_if<Decision>(&again.value());
+  if (decision == nullptr) return world.trace.broken("replay", where + "nothing is decided now");
+  if (decision->events == entry.events && decision->expects == entry.expects) return;
   std::string differences = where + "recorded";
   for (const Event& event : entry.events) differences += " " + std::string{name_of(event)} + " " + summary_of(event);
   differences += "; now";
-  for (const Event& event : again.value()->events) {
+  for (const Event& event : decision->events) {
     differences += " " + std::string{name_of(event)} + " " + summary_of(event);
   }
   world.trace.broken("replay", differences);

@@ -6,58 +6,23 @@
 
 #include "events/base/check.h"
 #include "events/codec/codec.h"
-#include "services/roles/binder/decide.h"
-#include "services/roles/binder/role.h"
-#include "services/roles/collector/decide.h"
-#include "services/roles/collector/role.h"
-#include "services/roles/dispatcher/decide.h"
-#include "services/roles/dispatcher/role.h"
-#include "services/roles/distributor/decide.h"
-#include "services/roles/distributor/role.h"
-#include "services/roles/lifecycle/decide.h"
-#include "services/roles/lifecycle/role.h"
-#include "services/roles/quota/decide.h"
-#include "services/roles/quota/role.h"
-#include "services/roles/rebalancer/decide.h"
-#include "services/roles/rebalancer/role.h"
-#include "services/roles/scheduler/decide.h"
-#include "services/roles/scheduler/role.h"
-#include "services/roles/taint/decide.h"
-#include "services/roles/taint/role.h"
+#include "events/kinds/kinds.h"
+#include "services/roles/recorder/recorder.h"
+#include "services/roles/registry.h"
+#include "services/runtime/role.h"
 #include "tests/simulation/world.h"
 
 namespace shiplog::simulation {
 
 const std::vector<std::string>& all_services() {
-  static const std::vector<std::string> kNames = {"lifecycle",   "binder",    "scheduler", "quota",     "dispatcher",
-                                                  "distributor", "collector", "taint",     "rebalancer"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const RoleEntry& role : all_roles()) {
+      if (role.make != nullptr) names.emplace_back(role.name);
+    }
+    return names;
+  }();
   return kNames;
-}
-
-std::unique_ptr<Role> make_service(const std::string& name, Members& members) {
-  if (name == "lifecycle") return make_lifecycle_role();
-  if (name == "binder") return make_binder_role();
-  if (name == "scheduler") return make_scheduler_role();
-  if (name == "quota") return make_quota_role();
-  if (name == "rebalancer") return make_rebalancer_role();
-  if (name == "taint") return make_taint_role();
-  if (name == "distributor") return make_distributor_role();
-  if (name == "dispatcher") return make_dispatcher_role(members);
-  SHIPLOG_CHECK(name == "collector", "the service is known");
-  return make_collector_role(members);
-}
-
-Decide decide_of(const std::string& service) {
-  if (service == "lifecycle") return lifecycle::decide;
-  if (service == "binder") return binder::decide;
-  if (service == "scheduler") return scheduler::decide;
-  if (service == "quota") return quota::decide;
-  if (service == "rebalancer") return rebalancer::decide;
-  if (service == "distributor") return distributor::decide;
-  if (service == "dispatcher") return dispatcher::decide;
-  if (service == "collector") return collector::decide;
-  if (service == "taint") return taint::decide;
-  return {};
 }
 
 namespace {
@@ -117,8 +82,30 @@ struct Process::Life final : Observer {
                .random = &random,
                .election = &election,
                .user_agent = "simulation",
-               .steps_under_way = 32}} {
+               .steps_under_way = 32}},
+        ephemera_journal{world.timeline, chance, world.ephemera, identity},
+        ephemera{{.name = identity + "/ephemera",
+                  .journal = &ephemera_journal,
+                  .executor = &executor,
+                  .random = &random,
+                  .projections = nullptr,
+                  .projector = {}}},
+        recorder{{.record = &replica, .ephemera = &ephemera, .executor = &executor, .user_agent = "simulation"}} {
     replica.add_observer(*this);
+  }
+
+  /// There is no authority: nothing is signed here, as users of the simulation request no certificates.
+  RoleContext context() {
+    RoleContext given;
+    given.ephemera = &ephemera;
+    given.members = &members;
+    given.recorder = &recorder;
+    given.kinds = &Kinds::compiled();
+    given.authority = []() -> Result<KeyPair> { return Error{ErrorCode::kUnavailable, "no authority is simulated"}; };
+    given.server = [] { return kubernetes_service::ServerAddress{"10.0.0.1", 6443}; };
+    given.hash_every = 100;
+    given.user_agent = "simulation";
+    return given;
   }
 
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override {
@@ -136,9 +123,13 @@ struct Process::Life final : Observer {
   SlowProjection projection;
   Replica replica;
   Roles roles;
-  std::unique_ptr<Journal::Tail> tail;
+  SimJournal ephemera_journal;
+  Replica ephemera;
+  Recorder recorder;
+  std::unique_ptr<Journal::Tail> tail, ephemera_tail;
   Offset next;
   bool pulling = false;
+  bool pulling_ephemera = false;
   bool skipped = false;
 };
 
@@ -180,9 +171,28 @@ void Process::start(Restored from) {
   auto tail = life_->journal.tail(next.value());
   if (!tail) return world_.trace.broken("start", identity + ": " + tail.error().message);
   life_->tail = std::move(tail).value();
-  for (const std::string& service : services_) life_->roles.add(make_service(service, life_->members));
+  if (!start_ephemera()) return;
+  const RoleContext context = life_->context();
+  for (const std::string& service : services_) life_->roles.add(find_role(service)->make(context));
   life_->roles.start();
   on_stored();
+  on_ephemera_stored();
+}
+
+/// From the beginning: that journal has no snapshots here.
+bool Process::start_ephemera() {
+  const auto next = life_->ephemera.open({});
+  if (!next) {
+    world_.trace.broken("start", identity() + ": ephemera: " + next.error().message);
+    return false;
+  }
+  auto tail = life_->ephemera_journal.tail(next.value());
+  if (!tail) {
+    world_.trace.broken("start", identity() + ": ephemera: " + tail.error().message);
+    return false;
+  }
+  life_->ephemera_tail = std::move(tail).value();
+  return true;
 }
 
 void Process::crash() {
@@ -225,6 +235,32 @@ void Process::pull() {
     if (!delivered) world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
   });
   on_stored();
+}
+
+void Process::on_ephemera_stored() {
+  if (life_ == nullptr || std::exchange(life_->pulling_ephemera, true)) return;
+  Millis delay{2};
+  if (lags_until_ > world_.timeline.now()) delay = lags_until_ - world_.timeline.now();
+  world_.timeline.after(delay, [this, life = lives_] {
+    if (life_ == nullptr || life != lives_) return;
+    life_->executor.post([this] { pull_ephemera(); });
+  });
+}
+
+void Process::pull_ephemera() {
+  life_->pulling_ephemera = false;
+  auto records = life_->ephemera_tail->next(64, Millis{0});
+  if (!records) return world_.trace.broken("start", identity() + " cannot read on: " + records.error().message);
+  if (records.value().empty()) return;
+  std::vector<DecodedRecord> decoded;
+  for (const JournalRecord& record : records.value()) {
+    auto own = life_->ephemera.take_own(record.bytes);
+    decoded.push_back({record.offset, own ? *std::move(own) : *world_.ephemera.records().at(record.offset).entry});
+  }
+  life_->ephemera.deliver(std::move(decoded), [this](const Result<void>& delivered) {
+    if (!delivered) world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
+  });
+  on_ephemera_stored();
 }
 
 Restored Process::snapshot() const {

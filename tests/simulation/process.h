@@ -18,11 +18,8 @@ namespace shiplog::simulation {
 
 class World;
 
-/// The services of shiplogd by name, in the order they are started in.
+/// The roles of shiplogd that have a lease, in the order they are started in.
 const std::vector<std::string>& all_services();
-std::unique_ptr<Role> make_service(const std::string& name, Members& members);
-/// The decide function of a service; empty for names that have none.
-Decide decide_of(const std::string& service);
 
 /// One shiplogd: a replica of the journal and the services it was given, which it can lose and get again any number of
 /// times.
@@ -38,8 +35,9 @@ class Process {
   void start(Restored from);
   void crash();
 
-  /// The journal has grown.
+  /// The journal has grown; that of the ephemera has.
   void on_stored();
+  void on_ephemera_stored();
   /// Reads nothing from the journal before then, but goes on with what it knows, and can append.
   void lag(UtcMillis until) { lags_until_ = until; }
 
@@ -60,6 +58,8 @@ class Process {
  private:
   struct Life;
   void pull();
+  bool start_ephemera();
+  void pull_ephemera();
 
   World& world_;
   std::string name_;

@@ -17,6 +17,7 @@ World::World(uint64_t with_seed, bool print, Sabotage how)
       timeline{stream("timeline")},
       trace{timeline, print},
       log{timeline, stream("journal")},
+      ephemera{timeline, stream("ephemera")},
       reference{trace},
       elections{timeline, stream("elections")},
       members{[this](Millis delay, std::function<void()> run) { timeline.after(delay, std::move(run)); }} {
@@ -28,6 +29,9 @@ World::World(uint64_t with_seed, bool print, Sabotage how)
       note_clusters();
     }
     for (const auto& process : processes) process->on_stored();
+  });
+  ephemera.listen([this](const SimLog::Stored*) {
+    for (const auto& process : processes) process->on_ephemera_stored();
   });
 }
 

@@ -58,6 +58,7 @@ class World {
   Timeline timeline;
   Trace trace;
   SimLog log;
+  SimLog ephemera;  ///< the other journal; nothing goes wrong with it
   Reference reference;
   Elections elections;
   NetworkFaults network;

@@ -60,7 +60,7 @@ class Loop {
       service_->reconcile(task);
       EXPECT_EQ(task->finished, 1);
       for (const Folded& folded : task->folded) feed(folded);
-      if (!task->folded.empty()) due_.push_back(key);  // decide_and_append looks again after a decision
+      if (!task->folded.empty()) due_.push_back(key);  // as a change of what it decided would wake it
     }
   }
 

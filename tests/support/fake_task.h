@@ -22,10 +22,14 @@ class FakeTask final : public Task {
   const State& state() const override { return history_.state(); }
   UtcMillis now() const override { return history_.now(); }
   void append_decision(Decision decision, Appended then) override { append(std::move(decision), then); }
-  void append_observation(Decision observation, Appended then) override { append(std::move(observation), then); }
-  void done(Millis look_again) override {
+  void append_observation(Decision observation, Appended then) override {
+    ++observed;
+    append(std::move(observation), then);
+  }
+  void done(Millis later) override {
     ++finished;
-    looks_again = look_again.value > 0;
+    looks_again = later.value > 0;
+    look_again = later;
   }
   void retry(const Error& error) override {
     ++finished;
@@ -34,8 +38,10 @@ class FakeTask final : public Task {
 
   std::function<void()> before_append;
   std::vector<Folded> folded;  ///< of each append
+  int observed = 0;            ///< how many of them are observations
   int finished = 0;            ///< done() and retry() together: must end at 1
   bool looks_again = false;    ///< done() asked for another step, with nothing to wake it
+  Millis look_again;           ///< after so long
   std::optional<Error> failure;
 
  private:

@@ -14,6 +14,7 @@
 #include "events/fold/fold.h"
 #include "events/state/object.h"
 #include "events/state/state.h"
+#include "tests/support/decided.h"
 
 namespace shiplog::given {
 
@@ -80,8 +81,9 @@ class History {
         ADD_FAILURE() << "deciding " << to_string(key) << ": " << decided.error().message;
         return rounds;
       }
-      if (!decided.value()) return rounds;
-      accept(*decided.value());
+      const Decision* decision = decision_of(decided);
+      if (decision == nullptr) return rounds;
+      accept(*decision);
     }
     ADD_FAILURE() << to_string(key) << " never settles";
     return 20;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/estimator/v1/estimator.grpc.pb.h"
-#include "services/adapters/estimators/estimator_asker.h"
+#include "services/adapters/estimators/estimator_resolver.h"
 #include "tests/support/given.h"
 
 namespace shiplog::estimators {

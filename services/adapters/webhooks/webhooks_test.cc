@@ -5,7 +5,7 @@
 #include "events/base/json.h"
 #include "events/base/system.h"
 #include "services/adapters/webhooks/endpoint.h"
-#include "services/adapters/webhooks/webhook_asker.h"
+#include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/http/http_test_support.h"
 #include "services/runtime/thread_loop.h"
 #include "tests/support/given.h"
@@ -113,7 +113,7 @@ class Asked : public ::testing::Test {
 };
 
 TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
-  WebhookAsker asker{{.executor = &loop_, .random = &random_, .user_agent = "test", .at_once = 2}};
+  WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test", .at_once = 2}};
   std::mutex mutex;
   std::map<int64_t, Result<Value>> answers;
   const auto answered = [&] {
@@ -122,7 +122,7 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
   };
   loop_.call([&] {
     for (int64_t size = 1; size <= 7; ++size) {
-      asker.ask(state_, question(size), [&, size](Result<Value> answer) {
+      resolver.ask(state_, question(size), [&, size](Result<Value> answer) {
         const std::lock_guard lock{mutex};
         answers.emplace(size, std::move(answer));
       });
@@ -143,10 +143,10 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
 }
 
 TEST_F(Asked, ATimeoutOfItsOwnEndsACall_L_21) {
-  WebhookAsker asker{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
+  WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   testing::Awaited<Result<Value>> answer;
   loop_.call(
-      [&] { asker.ask(state_, question(1, Millis{50}), [&](Result<Value> said) { answer.set(std::move(said)); }); });
+      [&] { resolver.ask(state_, question(1, Millis{50}), [&](Result<Value> said) { answer.set(std::move(said)); }); });
   const auto said = answer.get();
   ASSERT_TRUE(said.has_value());
   ASSERT_FALSE(said->has_value());
@@ -156,12 +156,12 @@ TEST_F(Asked, ATimeoutOfItsOwnEndsACall_L_21) {
 }
 
 TEST_F(Asked, AnotherAuthorityThanTheConfiguredOneIsNotTrusted_L_22) {
-  WebhookAsker asker{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
+  WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   auto other = std::make_shared<Question>(*question(1));
   const auto authority = make_authority("other", valid_for_days(SystemClock{}.now(), 1)).value();
   other->address.set("caBundle", base64_encode(authority.certificate_pem));
   testing::Awaited<Result<Value>> answer;
-  loop_.call([&] { asker.ask(state_, other, [&](Result<Value> said) { answer.set(std::move(said)); }); });
+  loop_.call([&] { resolver.ask(state_, other, [&](Result<Value> said) { answer.set(std::move(said)); }); });
   const auto said = answer.get();
   ASSERT_TRUE(said.has_value() && !said->has_value());
   EXPECT_NE(said->error().message.find("certificate"), std::string::npos) << said->error().message;

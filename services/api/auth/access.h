@@ -12,9 +12,9 @@
 
 namespace shiplog::api {
 
-/// Who may do what, now: the roles and bindings in the state. Asked on any thread, kept up to date on the fold thread,
-/// so that whoever was answered that a binding is gone is held to it at once.
-/// Threads: decide(), held(), escalation(), refuse_owned() and records_authors() from any; the rest on the executor.
+/// Who may do what, now: a cache of the roles and bindings in the state. Asked on any thread, kept up to date on the
+/// fold thread, so that whoever was answered that a binding is gone is held to it at once. Threads: decide(), held(),
+/// escalation(), refuse_owned() and records_authors() from any; the rest on the executor.
 class Access final : public Observer {
  public:
   /// AUTHZ-1 to AUTHZ-3.
@@ -33,19 +33,10 @@ class Access final : public Observer {
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 
-  /// Writes the roles and bindings that every control plane has and this one lacks; then keeps the rules of aggregating
-  /// ClusterRoles up to date, through `replica`, which must outlive this and be caught up. `then` is called when the
-  /// first is durable or failed.
-  void begin(Replica& replica, std::string user_agent, std::function<void()> then);
-
  private:
-  void update_aggregates(const State& state, const Cause& cause);
-
   mutable std::shared_mutex mutex_;
   RbacPolicy policy_;
   bool records_authors_ = false;
-  Replica* replica_ = nullptr;  // set by begin()
-  std::string user_agent_;
 };
 
 }  // namespace shiplog::api

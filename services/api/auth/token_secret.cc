@@ -4,22 +4,17 @@
 #include "events/state/object.h"
 #include "services/api/auth/claims.h"
 #include "services/api/auth/token_signer.h"
+#include "services/roles/serviceaccount_token/decide.h"
 
 namespace shiplog::api {
-namespace {
 
-constexpr const char* kNameOf = "kubernetes.io/service-account.name";
-constexpr const char* kUidOf = "kubernetes.io/service-account.uid";
-
-}  // namespace
-
-bool is_token_secret(const Value& secret) {
-  return secret["type"].as_string() == "kubernetes.io/service-account-token";
-}
+using serviceaccount_token::kNameAnnotation;
+using serviceaccount_token::kServiceAccounts;
+using serviceaccount_token::kUidAnnotation;
 
 Result<Value> with_token(const StoredObjects& objects, const TokenSigner& tokens, const std::string& authority_pem,
                          const ObjectKey& key, Value secret) {
-  const ObjectKey account{"serviceaccounts", key.ns, std::string{annotation_of(secret, kNameOf)}};
+  const ObjectKey account{kServiceAccounts, key.ns, std::string{annotation_of(secret, kNameAnnotation)}};
   const auto found = objects.find(account);
   if (!found && found.error().code == ErrorCode::kNotFound) return secret;
   if (!found) return found.error();
@@ -30,7 +25,7 @@ Result<Value> with_token(const StoredObjects& objects, const TokenSigner& tokens
   data.set("token", base64_encode(token));
   data.set("namespace", base64_encode(key.ns));
   if (!authority_pem.empty()) data.set("ca.crt", base64_encode(authority_pem));
-  secret.edit("metadata").edit("annotations").set(kUidOf, uid);
+  secret.edit("metadata").edit("annotations").set(kUidAnnotation, uid);
   return secret;
 }
 

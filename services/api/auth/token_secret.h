@@ -8,10 +8,6 @@ namespace shiplog::api {
 
 class TokenSigner;
 
-/// A Secret that carries the token of a ServiceAccount for as long as both exist (AUTHN-4): the legacy way, which
-/// karmadactl join and many a CI system still use.
-bool is_token_secret(const Value& secret);
-
 /// `secret`, which is about to be created, with the token of the account that it names, `authority_pem` if it is not
 /// empty, and the namespace. Unchanged if there is no such account. Blocks on the projection. Error: kInternal from
 /// OpenSSL.

@@ -8,6 +8,7 @@
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/versions/versions.h"
+#include "services/roles/serviceaccount_token/decide.h"
 
 namespace shiplog::api {
 namespace {
@@ -163,7 +164,7 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
   const bool dry_run = write.parameters.dry_run;
   const bool checks_namespace = creates && !key.ns.empty() && (context.kind->ephemeral || dry_run);
   const bool adds_token = creates && !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
-                          is_token_secret(changes.object);
+                          serviceaccount_token::is_token_secret(changes.object);
 
   if (creates && dry_run) {
     // What the fold would have filled in; clients rely on finding it.

@@ -82,9 +82,9 @@ Value with_balancer(Value object, const ObjectKey& key, bool balanced) {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_address(const State& state, const ObjectKey& key, UtcMillis) {
+Result<Decided> decide_address(const State& state, const ObjectKey& key, UtcMillis) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::optional<Decision>{};
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   Changes changes;
   if (key.type == kIngresses) {
     changes.update_status(key, *object, with_balancer(object->value, key, true));

@@ -30,9 +30,9 @@ class Changes {
 
   size_t size() const { return decision_.events.size(); }
   bool empty() const { return decision_.events.empty(); }
-  /// nullopt when nothing changes.
-  std::optional<Decision> take() {
-    if (decision_.events.empty()) return std::nullopt;
+  /// Nothing when nothing changes.
+  Decided take() {
+    if (decision_.events.empty()) return Nothing{};
     return std::move(decision_);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/programs/member/ownership.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog::member {
 namespace {
@@ -34,16 +35,17 @@ class ControllerService final : public Role {
   }
 
   void reconcile(TaskPtr task) override {
-    auto decided = controller_.decide(task->state(), task->key(), task->now());
-    if (!decided) return task->retry(decided.error());
-    if (!decided.value()) {
-      if (!controller_.look_again) return task->done();
-      return task->done(controller_.look_again(task->state(), task->key(), task->now()));
-    }
-    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-      if (appended) return task->done(Millis{1});  // a decision may be the first of several
-      task->retry(appended.error());
-    });
+    const auto decide = [this](const State& state, const ObjectKey& key, UtcMillis now) -> Result<Decided> {
+      SHIPLOG_TRY(Decided decided, controller_.decide(state, key, now));
+      if (auto* decision = std::get_if<Decision>(&decided)) {
+        decision->look_again = now;  // it may be the first of several
+      } else if (controller_.look_again) {
+        const Millis later = controller_.look_again(state, key, now);
+        if (later.value > 0) return LookAgain{now + later};
+      }
+      return decided;
+    };
+    follow(decide, task);
   }
 
  private:

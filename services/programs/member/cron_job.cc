@@ -53,9 +53,9 @@ UtcMillis last_scheduled(const Value& cron) {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_cron_job(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_cron_job(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::optional<Decision>{};
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   const Value& cron = object->value;
   const Value& spec = cron["spec"];
   const std::string_view zone = spec["timeZone"].as_string("UTC");

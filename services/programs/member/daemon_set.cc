@@ -137,9 +137,9 @@ Value report(const Value& set, const std::string& hash, const Pods& pods, UtcMil
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_daemon_set(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_daemon_set(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   const Value& set = object->value;
   const std::string hash = template_hash(set["spec"]["template"]);
   const Value spec = with_tolerations(set["spec"]["template"]["spec"]);

@@ -12,21 +12,21 @@ namespace shiplog::member {
 
 /// A ReplicaSet per template, scaled so that a rollout keeps to maxSurge and maxUnavailable; the Deployment's status.
 /// Source: pkg/controller/deployment (rolling.go, recreate.go, sync.go, progress.go).
-Result<std::optional<Decision>> decide_deployment(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_deployment(const State& state, const ObjectKey& key, UtcMillis now);
 /// As many pods as wanted, and the ReplicaSet's status.
-Result<std::optional<Decision>> decide_replica_set(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_replica_set(const State& state, const ObjectKey& key, UtcMillis now);
 /// Pods by ordinal, one after the other unless podManagementPolicy is Parallel.
-Result<std::optional<Decision>> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now);
 /// A pod on every node that the template fits on.
-Result<std::optional<Decision>> decide_daemon_set(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_daemon_set(const State& state, const ObjectKey& key, UtcMillis now);
 /// Pods until enough of them have succeeded.
-Result<std::optional<Decision>> decide_job(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_job(const State& state, const ObjectKey& key, UtcMillis now);
 /// A Job whenever the schedule says so.
-Result<std::optional<Decision>> decide_cron_job(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_cron_job(const State& state, const ObjectKey& key, UtcMillis now);
 /// Cluster IP, node ports and the load balancer's address of a Service; the load balancer's address of an Ingress.
-Result<std::optional<Decision>> decide_address(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_address(const State& state, const ObjectKey& key, UtcMillis now);
 /// The ServiceAccount `default` of a Namespace.
-Result<std::optional<Decision>> decide_service_account(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide_service_account(const State& state, const ObjectKey& key, UtcMillis now);
 
 // When a controller has to look at a key again although nothing changes; 0: never. Pure.
 Millis look_again_deployment(const State& state, const ObjectKey& key, UtcMillis now);

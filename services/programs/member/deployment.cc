@@ -58,7 +58,7 @@ class Rollout {
     }
   }
 
-  Result<std::optional<Decision>> decide() {
+  Result<Decided> decide() {
     const bool paused = deployment_["spec"]["paused"].as_bool();
     find_fresh();
     if (!paused) {
@@ -228,7 +228,7 @@ class Rollout {
     for (size_t i = 0; i + keep < idle.size(); ++i) changes_.remove(idle[i]->key, *idle[i]->object);
   }
 
-  Result<std::optional<Decision>> finish(bool paused) {
+  Result<Decided> finish(bool paused) {
     bool created = false;
     for (size_t i = 0; i < sets_.size(); ++i) {
       Set& set = sets_[i];
@@ -347,9 +347,9 @@ class Rollout {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_deployment(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_deployment(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::optional<Decision>{};
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   return Rollout{state, key, *object, now}.decide();
 }
 

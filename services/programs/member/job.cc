@@ -75,7 +75,7 @@ class Run {
     if (indexed_) succeeded_ = static_cast<int64_t>(done_.size());
   }
 
-  std::optional<Decision> decide() {
+  Decided decide() {
     if (finished(job_)) return clean_up();
     const Value& spec = job_["spec"];
     const bool suspended = spec["suspend"].as_bool();
@@ -163,7 +163,7 @@ class Run {
     changes_.create({kPods, key_.ns, name}, std::move(pod));
   }
 
-  std::optional<Decision> finish(const Says& says, std::string_view type) {
+  Decided finish(const Says& says, std::string_view type) {
     for (const Owned& pod : active_) {
       if (changes_.size() < kMostAtOnce) changes_.remove(pod.key, *pod.object);
     }
@@ -190,10 +190,10 @@ class Run {
   }
 
   /// ttlSecondsAfterFinished. Its pods go with it: by garbage collection.
-  std::optional<Decision> clean_up() {
+  Decided clean_up() {
     const Value& ttl = job_["spec"]["ttlSecondsAfterFinished"];
-    if (ttl.is_null() || deleting(job_)) return std::nullopt;
-    if (finish_time(job_) + Millis{ttl.as_int() * 1000} > now_) return std::nullopt;
+    if (ttl.is_null() || deleting(job_)) return Nothing{};
+    if (finish_time(job_) + Millis{ttl.as_int() * 1000} > now_) return Nothing{};
     changes_.remove(key_, object_);
     return changes_.take();
   }
@@ -214,9 +214,9 @@ class Run {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_job(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_job(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   const Value& spec = object->value["spec"];
   for (const char* field : {"podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"}) {
     if (spec[field].is_empty()) continue;

@@ -148,19 +148,18 @@ Value with_status(const Value& pod, Stage stage, UtcMillis now) {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_pod(const State& state, const ObjectKey& key, UtcMillis now,
-                                           const PodTimes& times) {
+Result<Decided> decide_pod(const State& state, const ObjectKey& key, UtcMillis now, const PodTimes& times) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   const std::string node = object->value["spec"]["nodeName"].str();
-  if (node.empty()) return std::optional<Decision>{};
+  if (node.empty()) return Nothing{};
   Changes changes;
   // Containers that are but a status stop as soon as they are told to: the rest of the grace period is given back.
   if (deleting(object->value) && object->value["metadata"]["deletionGracePeriodSeconds"].as_int() > 0) {
     changes.remove(key, *object);
     return changes.take();
   }
-  if (!is_active(object->value)) return std::optional<Decision>{};
+  if (!is_active(object->value)) return Nothing{};
   if (state.find({kNodes, "", node}) == nullptr) {
     changes.remove(key, *object);
   } else {

@@ -14,8 +14,7 @@ struct PodTimes {
 
 /// What becomes of a pod on its node: containers are created, run and are ready, or, with an image under "fail/", never
 /// come up; a pod of a Job completes. A pod whose node is gone goes too. Pure.
-Result<std::optional<Decision>> decide_pod(const State& state, const ObjectKey& key, UtcMillis now,
-                                           const PodTimes& times);
+Result<Decided> decide_pod(const State& state, const ObjectKey& key, UtcMillis now, const PodTimes& times);
 /// When the pod's next stage begins; 0: never.
 Millis look_again_pod(const State& state, const ObjectKey& key, UtcMillis now, const PodTimes& times);
 

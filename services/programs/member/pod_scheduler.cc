@@ -154,8 +154,7 @@ Usage usage_of_nodes(const State& state) {
   return usage;
 }
 
-Result<std::optional<Decision>> decide_scheduling(const State& state, const Usage& usage, bool also_waiting,
-                                                  UtcMillis now) {
+Result<Decided> decide_scheduling(const State& state, const Usage& usage, bool also_waiting, UtcMillis now) {
   Changes changes;
   std::vector<Node> nodes = read_nodes(state, usage);
   const auto place = [&](const std::set<ObjectKey>& pods) {

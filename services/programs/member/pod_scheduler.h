@@ -27,7 +27,6 @@ Usage usage_of_nodes(const State& state);
 /// Puts pods on nodes: of those that may take the pod and have room, the one with most left. A pod that fits nowhere
 /// stays Pending and says why. `also_waiting` looks at those again that had no room. Pods of other schedulers are left
 /// alone. Pure; decided for all pods at once, so that no room is given away twice.
-Result<std::optional<Decision>> decide_scheduling(const State& state, const Usage& usage, bool also_waiting,
-                                                  UtcMillis now);
+Result<Decided> decide_scheduling(const State& state, const Usage& usage, bool also_waiting, UtcMillis now);
 
 }  // namespace shiplog::member

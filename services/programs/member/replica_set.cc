@@ -36,9 +36,9 @@ bool carries(const Value& pod, const Value& labels) {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_replica_set(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_replica_set(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   const Value& set = object->value;
   std::vector<Owned> pods = controlled_by(state, set, kPods);
   std::erase_if(pods, [](const Owned& pod) { return !is_active(pod.object->value); });

@@ -2,6 +2,7 @@
 
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/pod_scheduler.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog::member {
 namespace {
@@ -32,18 +33,16 @@ class PodScheduler final : public Role {
   }
 
   void reconcile(TaskPtr task) override {
-    // A pass that decides nothing has looked at all that waits.
-    const bool also_waiting = also_waiting_;
-    auto decided = decide_scheduling(task->state(), usage_, also_waiting, task->now());
-    if (!decided) return task->retry(decided.error());
-    if (!decided.value()) {
-      also_waiting_ = false;
-      return task->done();
-    }
-    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-      if (appended) return task->done(Millis{1});
-      task->retry(appended.error());
-    });
+    const auto decide = [this](const State& state, const ObjectKey&, UtcMillis now) -> Result<Decided> {
+      SHIPLOG_TRY(Decided decided, decide_scheduling(state, usage_, also_waiting_, now));
+      if (auto* decision = std::get_if<Decision>(&decided)) {
+        decision->look_again = now;
+      } else {
+        also_waiting_ = false;  // a pass that decides nothing has looked at all that waits
+      }
+      return decided;
+    };
+    follow(decide, task);
   }
 
  private:

@@ -4,11 +4,11 @@
 
 namespace shiplog::member {
 
-Result<std::optional<Decision>> decide_service_account(const State& state, const ObjectKey& key, UtcMillis) {
+Result<Decided> decide_service_account(const State& state, const ObjectKey& key, UtcMillis) {
   const Object* ns = state.find(key);
-  if (ns == nullptr || deleting(ns->value)) return std::optional<Decision>{};
+  if (ns == nullptr || deleting(ns->value)) return Nothing{};
   const ObjectKey account{kServiceAccounts, key.name, "default"};
-  if (state.find(account) != nullptr) return std::optional<Decision>{};
+  if (state.find(account) != nullptr) return Nothing{};
   Changes changes;
   changes.create(account, Value::object({{"apiVersion", "v1"},
                                          {"kind", "ServiceAccount"},

@@ -44,7 +44,7 @@ class Steps {
     }
   }
 
-  std::optional<Decision> decide() {
+  Decided decide() {
     if (!deleting(set_)) {
       const bool well = fill();
       if (well || !in_order_) shrink();
@@ -167,9 +167,9 @@ class Steps {
 
 }  // namespace
 
-Result<std::optional<Decision>> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   return Steps{state, key, *object, now}.decide();
 }
 

@@ -10,7 +10,7 @@
 
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/ctl.h"
-#include "services/programs/shiplogctl/decides.h"
+#include "services/roles/registry.h"
 
 namespace {
 

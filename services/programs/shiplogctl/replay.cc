@@ -175,7 +175,12 @@ std::optional<Difference> verify(const Decides& decides, const State& as_of, con
     difference.recomputed = "an error: " + decided.error().message;
     return difference;
   }
-  Decision recomputed = decided.value().value_or(Decision{});
+  if (const auto* needs = std::get_if<NeedsAnswers>(&decided.value())) {
+    difference.recomputed = "questions: " + needs->why;
+    return difference;
+  }
+  const auto* decision = std::get_if<Decision>(&decided.value());
+  Decision recomputed = decision == nullptr ? Decision{} : *decision;
   take_form_of(entry.events, recomputed.events);
   if ((recomputed.events == entry.events && recomputed.expects == entry.expects) || same_bytes(entry, recomputed)) {
     return std::nullopt;

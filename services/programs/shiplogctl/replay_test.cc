@@ -18,7 +18,7 @@ Value object_value(const ObjectKey& key, const std::string& text) {
 }
 
 // A service that copies "source" into the object it is asked about, unless it is there already.
-Result<std::optional<Decision>> copy(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> copy(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* source = state.find(config_map("source"));
   if (source == nullptr) return Error{ErrorCode::kNotFound, "there is no source"};
   const std::string text = source->value["text"].str() + "@" + std::to_string(now.value);
@@ -29,12 +29,12 @@ Result<std::optional<Decision>> copy(const State& state, const ObjectKey& key, U
   } else {
     decision.events = {ObjectUpdated{key, object_value(key, text)}};
   }
-  return std::optional{decision};
+  return decision;
 }
 
-Result<std::optional<Decision>> copy_in_capitals(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> copy_in_capitals(const State& state, const ObjectKey& key, UtcMillis now) {
   auto decided = copy(state, key, now);
-  for (Event& event : decided.value()->events) {
+  for (Event& event : std::get<Decision>(decided.value()).events) {
     std::visit(
         [](auto& one) {
           if constexpr (requires { one.value; }) one.value.set("text", "CAPITALS");
@@ -66,7 +66,7 @@ class History {
     entry.request = {"decide", to_string(config_map(name))};
     entry.fence = {"copier", epoch_};
     entry.as_of = state_.revision();
-    Decision decision = *copy(state_, config_map(name), entry.time).value();
+    auto decision = std::get<Decision>(copy(state_, config_map(name), entry.time).value());
     entry.events = std::move(decision.events);
     entry.expects = std::move(decision.expects);
     return entry;
@@ -175,13 +175,11 @@ TEST(CtlReplay, DecisionsThatCannotBeRunAgainAreDifferences) {
   const auto unknown = run(history, {});
   ASSERT_EQ(unknown.differences.size(), 1U);
   EXPECT_EQ(unknown.differences[0].recomputed, "no service \"copier\" in this build can decide it again");
-  const Decide fails = [](const State&, const ObjectKey&, UtcMillis) -> Result<std::optional<Decision>> {
+  const Decide fails = [](const State&, const ObjectKey&, UtcMillis) -> Result<Decided> {
     return Error{ErrorCode::kInvalid, "no placement"};
   };
   EXPECT_EQ(run(history, {{"copier", fails}}).differences[0].recomputed, "an error: no placement");
-  const Decide nothing = [](const State&, const ObjectKey&, UtcMillis) -> Result<std::optional<Decision>> {
-    return std::nullopt;
-  };
+  const Decide nothing = [](const State&, const ObjectKey&, UtcMillis) -> Result<Decided> { return Nothing{}; };
   EXPECT_EQ(run(history, {{"copier", nothing}}).differences[0].recomputed, "nothing");
 }
 
@@ -236,10 +234,10 @@ TEST(CtlReplay, TextThatTheJournalRepairedIsNoDifference) {
   Entry entry = history.decide("a");
   const Decide broken = [](const State& state, const ObjectKey& key, UtcMillis now) {
     auto decided = copy(state, key, now);
-    std::get<ObjectCreated>(decided.value()->events[0]).value.set("text", "\xff");
+    std::get<ObjectCreated>(std::get<Decision>(decided.value()).events[0]).value.set("text", "\xff");
     return decided;
   };
-  entry.events = broken(history.state_, config_map("a"), entry.time).value()->events;
+  entry.events = std::get<Decision>(broken(history.state_, config_map("a"), entry.time).value()).events;
   entry.id.bytes[1] = 1;
   history.put(decode(encode(entry)).value());
   EXPECT_TRUE(run(history, {{"copier", broken}}).differences.empty());

@@ -16,6 +16,7 @@
 #include "services/programs/shiplogd/fleet_options.h"
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
+#include "services/roles/registry.h"
 
 namespace shiplog {
 namespace {
@@ -201,10 +202,11 @@ std::string words_of(const std::vector<std::string>& words, const std::string& b
 }
 
 std::string check_roles(std::vector<std::string>& roles) {
-  if (std::ranges::find(roles, "all") != roles.end()) roles = all_roles();
+  const std::vector<std::string> selectable = selectable_roles();
+  if (std::ranges::find(roles, "all") != roles.end()) roles = selectable;
   for (const std::string& role : roles) {
-    if (std::ranges::find(all_roles(), role) != all_roles().end()) continue;
-    return "--roles: there is no role \"" + role + "\"; there are: all, " + words_of(all_roles(), ", ");
+    if (std::ranges::find(selectable, role) != selectable.end()) continue;
+    return "--roles: there is no role \"" + role + "\"; there are: all, " + words_of(selectable, ", ");
   }
   return "";
 }
@@ -230,7 +232,7 @@ int run(std::vector<std::string> words) {
   add_common(*serve_command, serving.common, config);
   serve_command
       ->add_option("--roles", serving.roles,
-                   "Roles of this process, comma-separated: all, " + words_of(all_roles(), ", "))
+                   "Roles of this process, comma-separated: all, " + words_of(selectable_roles(), ", "))
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ROLE,...")
@@ -342,7 +344,7 @@ int run(std::vector<std::string> words) {
   }
 
   if (roles_command->parsed()) {
-    std::printf("%s\n", words_of(all_roles(), "\n").c_str());
+    std::printf("%s\n", words_of(selectable_roles(), "\n").c_str());
     return 0;
   }
   block_signals();

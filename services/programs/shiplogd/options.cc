@@ -19,13 +19,6 @@ std::string text_of(const Value& value) { return value.is_string() ? value.str()
 
 }  // namespace
 
-const std::vector<std::string>& all_roles() {
-  static const std::vector<std::string> roles = {"api",       "binder",    "scheduler", "dispatcher", "distributor",
-                                                 "collector", "taint",     "quota",     "rebalancer", "scaler",
-                                                 "recorder",  "lifecycle", "control"};
-  return roles;
-}
-
 Result<HostPort> parse_host_port(const std::string& text) {
   const size_t colon = text.rfind(':');
   const auto invalid = [&] {

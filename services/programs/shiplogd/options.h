@@ -65,9 +65,6 @@ struct EstimatorServerOptions {
   log::Format log_format = log::Format::kText;
 };
 
-/// All roles, in the order of --help.
-const std::vector<std::string>& all_roles();
-
 /// "169.254.0.0/16,fe80::/10". Error: kInvalid, naming the word.
 Result<std::shared_ptr<const Networks>> parse_networks(const std::string& list);
 

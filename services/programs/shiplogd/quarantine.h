@@ -25,7 +25,7 @@ class Quarantine final : public Observer {
   };
   explicit Quarantine(Options options) : options_{std::move(options)} {}
 
-  /// As ScriptAsker::Options::overran.
+  /// As ScriptResolver::Options::overran.
   void add(const Question& question, const interpreter::Overrun& overrun, std::function<void()> then);
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;

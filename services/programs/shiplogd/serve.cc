@@ -13,48 +13,36 @@
 #include "events/base/system.h"
 #include "events/state/new_namespace.h"
 #include "projections/history/history_query.h"
-#include "services/adapters/estimators/estimator_asker.h"
+#include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
-#include "services/adapters/sandbox/script_asker.h"
+#include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/vault.h"
-#include "services/adapters/webhooks/webhook_asker.h"
+#include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/api_server.h"
-#include "services/api/api_services.h"
 #include "services/api/auth/access.h"
+#include "services/api/auth/rbac/bootstrap.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/own_entry.h"
-#include "services/api/own_service.h"
-#include "services/api/token_secrets.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogd/advertise.h"
-#include "services/programs/shiplogd/ephemera.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/quarantine.h"
 #include "services/programs/shiplogd/remedies.h"
 #include "services/programs/shiplogd/snapshots.h"
 #include "services/programs/shiplogd/stack.h"
+#include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/binder/decide.h"
-#include "services/roles/binder/role.h"
-#include "services/roles/collector/role.h"
-#include "services/roles/dispatcher/role.h"
-#include "services/roles/distributor/role.h"
-#include "services/roles/lifecycle/role.h"
-#include "services/roles/quota/role.h"
-#include "services/roles/rebalancer/role.h"
+#include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/recorder/recorder.h"
-#include "services/roles/scaler/role.h"
-#include "services/roles/scheduler/role.h"
-#include "services/roles/signer/role.h"
-#include "services/roles/taint/role.h"
+#include "services/roles/registry.h"
 #include "services/runtime/file_election.h"
 #include "services/runtime/journal_election.h"
 #include "services/runtime/leaders.h"
 #include "services/runtime/log.h"
 #include "services/runtime/roles.h"
-#include "services/runtime/state_hasher.h"
 #include "services/runtime/thread_loop.h"
 
 namespace shiplog {
@@ -110,19 +98,14 @@ class ControlPlane {
     record_->replica().add_observer(access_);
     record_->replica().add_observer(addresses_);
     record_->replica().add_observer(webhooks_);
-    record_->replica().add_observer(api_services_);
-    record_->replica().add_observer(own_service_);
-    record_->replica().add_observer(token_secrets_);
     if (vault_) record_->replica().add_observer(*vault_);
     snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
     record_->replica().add_observer(*snapshots_);
-    sweep_ = std::make_unique<EphemeraSweep>(*record_, *ephemera_, loop_, kUserAgent);
-    record_->replica().add_observer(*sweep_);
     SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
     if (options_.estimators.enabled) {
       EstimatorOptions estimators = options_.estimators;
       estimators.denied_networks = options_.denied_networks;
-      SHIPLOG_TRY(estimators_, EstimatorAsker::make(std::move(estimators), loop_));
+      SHIPLOG_TRY(estimators_, EstimatorResolver::make(std::move(estimators), loop_));
     }
     make_roles();
 
@@ -157,7 +140,6 @@ class ControlPlane {
         }
         make_system_namespaces();
       });
-      sweep_->begin();
     });
     return ok();
   }
@@ -239,8 +221,8 @@ class ControlPlane {
   }
 
   void make_roles() {
-    std::vector<std::string> led = all_roles();
-    std::erase(led, "api");
+    std::vector<std::string> led;
+    for (const RoleEntry* role : roles_of_process(selectable_roles())) led.emplace_back(role->name);
     leaders_ = std::make_unique<Leaders>(*election_, loop_, std::move(led));
     // Not before the processes that start with this one have had time to take their leases.
     loop_.post_after(Millis{2000}, [this] { leaders_->start(); });
@@ -252,7 +234,7 @@ class ControlPlane {
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent,
                               .denied_networks = options_.denied_networks});
-    asker_ = std::make_unique<WebhookAsker>(WebhookAsker::Options{
+    resolver_ = std::make_unique<WebhookResolver>(WebhookResolver::Options{
         .executor = &loop_, .random = &random_, .user_agent = kUserAgent, .denied_networks = options_.denied_networks});
     roles_ =
         std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
@@ -268,38 +250,31 @@ class ControlPlane {
     quarantine_ = std::make_unique<Quarantine>(Quarantine::Options{
         .record = &record_->replica(), .recorder = recorder_.get(), .clock = &loop_, .user_agent = kUserAgent});
     record_->replica().add_observer(*quarantine_);
-    scripts_ = std::make_unique<ScriptAsker>(
-        ScriptAsker::Options{.executor = &loop_,
-                             .others = asker_.get(),
-                             .sandbox = {.clock = &loop_},
-                             .overran = [this](const auto&... overrun) { quarantine_->add(overrun...); }});
-    const std::map<std::string, std::function<std::unique_ptr<Role>()>> makers = {
-        {"binder", [this] { return make_binder_role(scripts_.get()); }},
-        {"scheduler", [this] { return make_scheduler_role(estimators_.get(), options_.estimators.timeout); }},
-        {"dispatcher",
-         [this] {
-           return make_dispatcher_role(
-               *members_, [this](const Value& manifest) { return open_sealed(manifest); }, scripts_.get());
-         }},
-        {"distributor", [this] { return make_distributor_role(scripts_.get()); }},
-        {"collector",
-         [this] {
-           return make_collector_role(*members_, scripts_.get(), [this](const ObjectKey& work, const Error& error) {
-             tell_failure("collector", work, error);
-           });
-         }},
-        {"taint", [] { return make_taint_role(); }},
-        {"quota", [] { return make_quota_role(); }},
-        {"rebalancer", [] { return make_rebalancer_role(); }},
-        {"scaler", [] { return make_scaler_role(); }},
-        {"recorder", [this] { return make_recorder_role(*recorder_); }},
-        {"lifecycle", [] { return make_lifecycle_role(); }},
-        {"control", [this] { return make_control_role(options_.hash_every); }}};
-    for (const std::string& role : options_.roles) {
-      if (const auto maker = makers.find(role); maker != makers.end()) roles_->add(maker->second());
-    }
-    // Who serves the API has the authority's key at hand.
-    if (serves_api()) roles_->add(make_signer_role([this]() -> Result<KeyPair> { return authority_; }));
+    scripts_ = std::make_unique<ScriptResolver>(
+        ScriptResolver::Options{.executor = &loop_,
+                                .others = resolver_.get(),
+                                .sandbox = {.clock = &loop_},
+                                .overran = [this](const auto&... overrun) { quarantine_->add(overrun...); }});
+    const RoleContext context{
+        .ephemera = &ephemera_->replica(),
+        .members = members_.get(),
+        .interpreters = scripts_.get(),
+        .estimators = estimators_.get(),
+        .estimators_have = options_.estimators.timeout,
+        .open_sealed = [this](const Value& manifest) { return open_sealed(manifest); },
+        .unread_status = [this](const ObjectKey& work, const Error& error) { tell_failure("collector", work, error); },
+        .recorder = recorder_.get(),
+        .kinds = &Kinds::compiled(),
+        .authority = [this]() -> Result<KeyPair> { return authority_; },  // set before any role begins
+        .server = [this] { return server_address(); },
+        .hash_every = options_.hash_every,
+        .user_agent = kUserAgent};
+    for (const RoleEntry* role : roles_of_process(options_.roles)) roles_->add(role->make(context));
+  }
+
+  kubernetes_service::ServerAddress server_address() const {
+    const std::string& chosen = options_.advertise_address;
+    return {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()};
   }
 
   /// A failure is nobody's entry: who has had it says so.
@@ -380,7 +355,7 @@ class ControlPlane {
     metrics_.gauge("shiplog_interpreter_quarantined_functions",
                    "Functions of ResourceInterpreterCustomizations that are not run because they exceeded a limit.",
                    [&quarantine, number] { return number(quarantine.functions()); });
-    const ScriptAsker& scripts = *scripts_;
+    const ScriptResolver& scripts = *scripts_;
     metrics_.gauge("shiplog_interpreter_calls", "Interpreter scripts run by this process since the start.",
                    [&scripts, number] { return number(scripts.calls()); });
     metrics_.gauge("shiplog_interpreter_killed", "Interpreter scripts whose process was killed since the start.",
@@ -439,9 +414,9 @@ class ControlPlane {
                                 [all](Result<Outcome>) {});
     }
     if (!serves_api()) return;
-    access_.begin(record_->replica(), kUserAgent, [all] {});
-    token_secrets_.begin(record_->replica(), kUserAgent);
-    api_services_.begin(record_->replica(), loop_, kUserAgent, [all] {});
+    append_missing("access", api::missing_access(record_->replica().state()), all);
+    append_missing("apiservices",
+                   apiservice_registration::decide(record_->replica().state(), loop_.now(), Kinds::compiled()), all);
     if (!changes_options) begin_services(all);
   }
 
@@ -450,9 +425,24 @@ class ControlPlane {
   void begin_services(const std::shared_ptr<void>& all) {
     if (!serves_api() || stopped_) return;
     addresses_.begin(record_->replica(), random_, kUserAgent);
-    const std::string& chosen = options_.advertise_address;
-    own_service_.begin(record_->replica(), {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()},
-                       kUserAgent, [all] {});
+    append_missing("kubernetes-service",
+                   kubernetes_service::decide(record_->replica().state(), server_address(),
+                                              kubernetes_service::Addresses::kReplace),
+                   all);
+  }
+
+  /// What every control plane has from its start: the roles keep it from then on. Of several processes that start one
+  /// is first; the others' entries are refused, which is as good.
+  void append_missing(const char* what, const Decided& decided, const std::shared_ptr<void>& all) {
+    if (const auto* decision = std::get_if<Decision>(&decided)) append_missing(what, decision->events, all);
+  }
+  void append_missing(const char* what, std::vector<Event> events, const std::shared_ptr<void>& all) {
+    if (events.empty()) return;
+    record_->replica().append(
+        api::own_entry(kUserAgent, std::move(events)), [what, all](const Result<Outcome>& outcome) {
+          if (!outcome)
+            log::error("bootstrap.failed", {log::kv("what", what), log::kv("reason", outcome.error().message)});
+        });
   }
 
   const ServeOptions& options_;
@@ -466,22 +456,18 @@ class ControlPlane {
   api::Access access_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  api::ApiServices api_services_{kind_registry_};
-  api::OwnService own_service_;
-  api::TokenSecrets token_secrets_;
   KeyPair authority_;  ///< of who serves the API; set before any role begins
   std::unique_ptr<api::TokenSigner> tokens_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<Stack> record_, ephemera_;
   std::unique_ptr<Snapshots> snapshots_;
-  std::unique_ptr<EphemeraSweep> sweep_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
-  std::unique_ptr<Asker> asker_, estimators_;
+  std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
-  std::unique_ptr<ScriptAsker> scripts_;
+  std::unique_ptr<ScriptResolver> scripts_;
   std::unique_ptr<Election> election_;
   std::unique_ptr<Leaders> leaders_;
   std::unique_ptr<Roles> roles_;

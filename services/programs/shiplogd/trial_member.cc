@@ -12,14 +12,15 @@
 #include "services/adapters/vault/vault.h"
 #include "services/api/api_server.h"
 #include "services/api/auth/access.h"
+#include "services/api/auth/rbac/bootstrap.h"
 #include "services/api/auth/token_signer.h"
-#include "services/api/token_secrets.h"
+#include "services/api/own_entry.h"
 #include "services/programs/member/accounts.h"
 #include "services/programs/member/member.h"
 #include "services/programs/member/switches.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/stack.h"
-#include "services/roles/lifecycle/role.h"
+#include "services/roles/registry.h"
 #include "services/runtime/election.h"
 #include "services/runtime/log.h"
 #include "services/runtime/roles.h"
@@ -84,7 +85,6 @@ class TrialMember {
                                      .random = &random_}));
     stack_->replica().add_observer(kind_registry_);
     stack_->replica().add_observer(access_);
-    stack_->replica().add_observer(token_secrets_);
     if (!data_dir.empty()) {
       accounts_ = std::make_unique<Accounts>(data_dir + "/accounts.json");
       SHIPLOG_TRY(logged_in_, accounts_->restored());
@@ -105,7 +105,9 @@ class TrialMember {
     MemberOptions member = options_.member;
     member.switches = switches_;
     for (auto& service : make_member_services(member)) roles_->add(std::move(service));
-    roles_->add(make_lifecycle_role());
+    for (const char* name : {"lifecycle", "clusterrole-aggregation", "serviceaccount-token"}) {
+      roles_->add(find_role(name)->make({}));
+    }
     SHIPLOG_TRY(stack_->start([this](const State& state) { vault_->load(state); },
                               [](const Error& error) {
                                 log::error("process.stopping", {log::kv("reason", error.message)});
@@ -194,8 +196,11 @@ class TrialMember {
         return stop_process();
       }
       roles_->start();
-      access_.begin(stack_->replica(), kUserAgent, [] {});
-      token_secrets_.begin(stack_->replica(), kUserAgent);
+      stack_->replica().append(api::own_entry(kUserAgent, api::missing_access(stack_->replica().state())),
+                               [](const Result<Outcome>& bootstrapped) {
+                                 if (bootstrapped) return;
+                                 log::error("bootstrap.failed", {log::kv("reason", bootstrapped.error().message)});
+                               });
       if (auto written =
               write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
           !written) {
@@ -214,7 +219,6 @@ class TrialMember {
   Metrics metrics_;
   api::KindRegistry kind_registry_{Kinds::compiled()};
   api::Access access_;
-  api::TokenSecrets token_secrets_;
   std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them
   std::vector<Event> logged_in_;        ///< of the life before
   std::unique_ptr<api::TokenSigner> tokens_;

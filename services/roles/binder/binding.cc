@@ -71,8 +71,9 @@ void explain_ignored_fields(const Policy& policy, Explanation& why) {
 
 }  // namespace
 
-Result<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing, const Value& object,
-                           const Policy& policy, UtcMillis now, Explanation& why) {
+interpreter::Interpreted<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing,
+                                             const Value& object, const Policy& policy, UtcMillis now,
+                                             Explanation& why) {
   const bool cluster_scoped = binding.ns.empty();
   Value made = existing;
   made.set("apiVersion", "work.karmada.io/v1alpha2");

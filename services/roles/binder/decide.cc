@@ -18,16 +18,15 @@ namespace {
 constexpr const char* kClaimedByLabel = "resourcetemplate.karmada.io/claimed-by";
 constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
 constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
-constexpr size_t kMostStrippedAtOnce = 100;  // keeps an entry far below its size limit; the rest follows
+constexpr size_t kMostStrippedAtOnce = 100;  // bindings in one decision; the rest follows
 
-using Decided = Result<std::optional<Decision>>;
+using interpreter::Interpreted;
 
 /// Adds an update of the object to the decision, unless it would change nothing.
-void update(Decision& decision, const State& state, const ObjectKey& key, Value wanted) {
+void update(DecisionBuilder& decision, const State& state, const ObjectKey& key, Value wanted) {
   const Object* object = state.find(key);
   if (object == nullptr || object->value == wanted) return;
-  decision.events.emplace_back(ObjectUpdated{key, std::move(wanted)});
-  decision.expects.push_back({key, object->revision});
+  decision.add(ObjectUpdated{key, std::move(wanted)}, {key, object->revision});
 }
 
 bool binds(const Value& binding, const Value& object) {
@@ -38,7 +37,7 @@ bool binds(const Value& binding, const Value& object) {
 
 /// Takes the claim off the binding, then off the template (D-19, D-35, D-38). Binding, works and member objects stay.
 Decided release(const State& state, const ObjectKey& key, const Value& object) {
-  Decision decision;
+  DecisionBuilder decision;
   const ObjectKey binding = binding_key(key, object["kind"].as_string());
   Value stripped = state.value_of(binding);
   if (binds(stripped, object)) {
@@ -49,8 +48,7 @@ Decided release(const State& state, const ObjectKey& key, const Value& object) {
   strip_claim(stripped);
   erase_annotation(stripped, kLazyDigestAnnotation);
   update(decision, state, key, std::move(stripped));
-  if (decision.events.empty()) return std::nullopt;
-  return std::optional{std::move(decision)};
+  return std::move(decision).build();
 }
 
 /// D-13.
@@ -127,7 +125,7 @@ Value without_what_others_write(Value binding) {
 
 /// D-47: the policy waits for the user's next change of the template. `let_go`: whoever claimed it before does no more.
 Decided claim_only(const State& state, const ObjectKey& key, const Object& object, const Policy& policy, bool let_go) {
-  Decision decision;
+  DecisionBuilder decision;
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
   const Value& existing = state.value_of(binding);
   if (let_go && binds(existing, object.value)) {
@@ -138,15 +136,14 @@ Decided claim_only(const State& state, const ObjectKey& key, const Object& objec
   Value claimed = object.value;
   set_lazy_claim(claimed, policy, !let_go && tells(existing, object.value));
   update(decision, state, key, std::move(claimed));
-  if (decision.events.empty()) return std::nullopt;
-  return std::optional{std::move(decision)};
+  return std::move(decision).build();
 }
 
 /// `let_go`: the claim that the template carries is void.
-Decided bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
-             std::vector<Fact> how_chosen, bool let_go, UtcMillis now) {
+Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
+                          std::vector<Fact> how_chosen, bool let_go, UtcMillis now) {
   const Policy& policy = *chosen.policy;
-  if (policy.permanent_id.empty()) return std::nullopt;  // it gets one first, and that wakes what it selects
+  if (policy.permanent_id.empty()) return Nothing{};  // it gets one first, and that wakes what it selects
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
   const Value& existing = state.value_of(binding);
   if (lazy(policy)) {
@@ -165,7 +162,7 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
     return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " is being deleted: waiting until it is gone"};
   }
 
-  Decision decision;
+  DecisionBuilder decision;
   Value claimed = object.value;
   set_claim(claimed, policy);
   erase_annotation(claimed, kLazyDigestAnnotation);
@@ -175,18 +172,18 @@ Decided bind(const State& state, const ObjectKey& key, const Object& object, con
   SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
   update(decision, state, key, std::move(claimed));
   if (made != existing) {
-    decision.events.emplace_back(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)});
-    decision.expects.push_back({binding, state.revision_of(binding)});
-    if (decision.expects.size() == 1) decision.expects.push_back({key, object.revision});
+    const bool alone = decision.empty();
+    decision.add(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)},
+                 {binding, state.revision_of(binding)});
+    if (alone) decision.expect({key, object.revision});
   }
-  if (decision.events.empty()) return std::nullopt;
-  return std::optional{std::move(decision)};
+  return std::move(decision).build();
 }
 
 /// The policy that claims it is gone, going, selects it no more, or may no longer have it (decision 0028). Whoever is
 /// next takes over in the same entry, so that the template does not pass for changed in between (D-6); where that
 /// cannot be yet, the claim goes first (D-19).
-Decided pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+Interpreted<Decided> pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
   Considered considered;
   const Candidate next = choose_policy(state, key, object.value, considered);
   if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
@@ -201,15 +198,15 @@ Decided pass_on(const State& state, const ObjectKey& key, const Object& object, 
 Decided leave_out(const State& state, const ObjectKey& key, const Value& object) {
   const auto claim = claim_of(object);
   const auto holder = claim ? state.policies().find(claim->policy) : state.policies().end();
-  if (holder != state.policies().end() && !holder->second.deleting) return std::nullopt;
+  if (holder != state.policies().end() && !holder->second.deleting) return Nothing{};
   return release(state, key, object);
 }
 
-Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
+Interpreted<Decided> decide_template(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value) || !propagates(key.type)) return std::nullopt;
+  if (object == nullptr || deleting(object->value) || !propagates(key.type)) return Nothing{};
   if (!propagates(state.options(), key, object->value)) return leave_out(state, key, object->value);
-  if (!label_of(object->value, kClaimedByLabel).empty()) return std::nullopt;  // D-7: another controller's
+  if (!label_of(object->value, kClaimedByLabel).empty()) return Nothing{};  // D-7: another controller's
 
   const auto claim = claim_of(object->value);
   if (!claim) {
@@ -217,7 +214,7 @@ Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now)
     const Candidate chosen = choose_policy(state, key, object->value, considered);
     if (chosen.policy == nullptr) {
       Decided released = release(state, key, object->value);
-      if (considered.objections.empty() || !released || released.value()) return released;
+      if (considered.objections.empty() || !std::holds_alternative<Nothing>(released)) return released;
       return Error{ErrorCode::kForbidden, text_of(forbidden_policies(considered, 1).front())};
     }
     return bind(state, key, *object, chosen, how_chosen_from(considered, chosen), false, now);
@@ -234,18 +231,18 @@ Decided decide_template(const State& state, const ObjectKey& key, UtcMillis now)
   return bind(state, key, *object, {holder, how}, {ClaimKept{}}, false, now);
 }
 
-/// Bindings that carry the policy's claim though no template does: their template is gone or was edited.
-Decision strip_lone_bindings(const State& state, const Policy& policy) {
+/// Bindings that carry the policy's claim though no template does: their template is gone or was edited. False: some
+/// may be left for another decision.
+bool strip_lone_bindings(const State& state, const Policy& policy, DecisionBuilder& decision) {
   using Identity = std::tuple<std::string, std::string, std::string, std::string>;
   std::set<Identity> claimed;
   for (const ObjectKey& key : claimed_by(state, policy)) {
     const Value& object = state.value_of(key);
     claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns, key.name});
   }
-  Decision decision;
   const char* label = policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId;
   for (const ObjectKey& key : state.labelled(label, policy.permanent_id)) {
-    if (!is_binding(key.type) || decision.events.size() == kMostStrippedAtOnce) continue;
+    if (!is_binding(key.type)) continue;
     Value binding = state.value_of(key);
     const Value& resource = binding["spec"]["resource"];
     if (claimed.contains({resource["apiVersion"].str(), resource["kind"].str(), resource["namespace"].str(),
@@ -253,41 +250,44 @@ Decision strip_lone_bindings(const State& state, const Policy& policy) {
       continue;  // goes together with its template
     }
     strip_claim(binding);
-    update(decision, state, key, std::move(binding));
+    const Object& object = *state.find(key);
+    if (binding == object.value) continue;
+    if (decision.size() == kMostStrippedAtOnce) return false;
+    if (!decision.try_add(ObjectUpdated{key, std::move(binding)}, {key, object.revision})) return false;
   }
-  return decision;
+  return decision.size() < kMostStrippedAtOnce;
 }
 
-Decided decide_policy(const State& state, const ObjectKey& key) {
+Decided decide_policy(const State& state, const ObjectKey& key, UtcMillis now) {
   const auto found = state.policies().find({key.ns, key.name});
-  if (found == state.policies().end()) return std::nullopt;
+  if (found == state.policies().end()) return Nothing{};
   const Policy& policy = found->second;
   const bool cluster_scoped = policy.cluster_scoped();
   const char* finalizer = cluster_scoped ? kClusterPolicyFinalizer : kPolicyFinalizer;
   const char* id_label = cluster_scoped ? label::kClusterPolicyId : label::kPolicyId;
   Value wanted = state.value_of(key);
-  Decision decision;
+  DecisionBuilder decision;
 
   if (!policy.deleting) {
     if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
     note_since_when(wanted, policy, state.revision_of(key));
     if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
   } else if (has_finalizer(wanted, finalizer)) {
-    if (!claimed_by(state, policy).empty()) return std::nullopt;  // each template lets go by itself and wakes this key
-    if (!policy.permanent_id.empty()) decision = strip_lone_bindings(state, policy);
-    if (decision.events.size() == kMostStrippedAtOnce) return std::optional{std::move(decision)};
+    if (!claimed_by(state, policy).empty()) return Nothing{};  // each template lets go by itself and wakes this key
+    const bool stripped = policy.permanent_id.empty() || strip_lone_bindings(state, policy, decision);
+    if (!stripped) return std::move(decision).build_and_look_again(now);
     std::erase_if(wanted.edit("metadata").edit("finalizers").edit_items(),
                   [&](const Value& item) { return item.as_string() == finalizer; });
   }
   update(decision, state, key, std::move(wanted));
-  if (decision.events.empty()) return std::nullopt;
-  return std::optional{std::move(decision)};
+  return std::move(decision).build_and_look_again(now);
 }
 
 }  // namespace
 
-Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
-  return is_policy(key.type) ? decide_policy(state, key) : decide_template(state, key, now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  if (is_policy(key.type)) return decide_policy(state, key, now);
+  return interpreter::decided(decide_template(state, key, now));
 }
 
 State::Name policy_for(const State& state, const ObjectKey& key) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -16,11 +14,11 @@ namespace shiplog::binder {
 /// - a template (any other object): it is claimed by the policy that selects it, and its binding is put as policy and
 ///   template want it; or it is released, with its binding, from a policy that is gone, going, or looks elsewhere. A
 ///   policy with spec.preemption Always may take it from another (D-42), and a Lazy one waits for the user (D-47).
-/// nullopt: nothing to do, also while something else has to happen first that will wake the key.
+/// Nothing, also while something else has to happen first that will wake the key.
 /// Errors: kForbidden, no policy that selects it may have it (decision 0028); kConflict, another object's binding has
 /// the name; kUnavailable, waiting for dependent overrides; kInvalid and kNotFound, replicas or priority cannot be
 /// told. Source: docs/reference/propagation.md.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// The policy that decide() would bind this template by, or would have, had it not failed; empty: none.
 State::Name policy_for(const State& state, const ObjectKey& key);

@@ -47,7 +47,7 @@ TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-2
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text());
   history.settle(decide, kPolicy);
-  const auto decision = decide(history.state(), kWeb, history.now()).value().value();
+  const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   ASSERT_EQ(decision.events.size(), 2U);
   EXPECT_EQ(decision.expects, (std::vector<Expect>{{kWeb, history.state().revision_of(kWeb)}, {kBinding, {}}}));
   EXPECT_EQ(history.settle(decide, kWeb), 1);
@@ -70,7 +70,7 @@ TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-2
 TEST(BinderDecide, WaitsForThePolicysPermanentId) {
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text());
-  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
 TEST(BinderDecide, IsTheSameEachTimeItIsAsked) {
@@ -81,21 +81,21 @@ TEST(BinderDecide, IsTheSameEachTimeItIsAsked) {
 }
 
 TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7
-  EXPECT_FALSE(decide(bound().state(), kBinding, {}).value());
+  EXPECT_FALSE(decision_of(decide(bound().state(), kBinding, {})));
   for (const char* ns : {"karmada-es-m1", "karmada-system", "kube-system"}) {
     History history;
     history.object({type::kNamespace, "", ns}, R"({"apiVersion": "v1", "kind": "Namespace"})");
     history.object({"deployments.apps", ns, "web"}, kDeployment);
     history.object(kClusterPolicy, policy_text());
     history.settle(decide, kClusterPolicy);
-    EXPECT_FALSE(decide(history.state(), {"deployments.apps", ns, "web"}, {}).value()) << ns;
+    EXPECT_FALSE(decision_of(decide(history.state(), {"deployments.apps", ns, "web"}, {}))) << ns;
   }
   History history = bound();
   history.edit(kWeb, [](Value& web) {
     web.edit("metadata").edit("labels").set("resourcetemplate.karmada.io/claimed-by", "MultiClusterService");
     web.edit("spec").set("replicas", 9);
   });
-  EXPECT_FALSE(decide(history.state(), kWeb, {}).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, {})));
 }
 
 TEST(BinderDecide, ANamespacesOwnPolicyBeatsAClusterPolicyOfAnyPriority) {  // D-11
@@ -132,7 +132,7 @@ TEST(BinderDecide, AClaimedTemplateStaysWithItsPolicy) {  // D-18, D-37
   const ObjectKey better{type::kPropagationPolicy, "default", "better"};
   history.object(better, policy_text(R"(, "priority": 100, "preemption": "Never")"));
   history.settle(decide, better);
-  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
 TEST(BinderDecide, CarriesAPolicyEditIntoTheBindingAndKeepsWhatIsNotItsOwn) {  // D-24, D-35
@@ -154,7 +154,7 @@ TEST(BinderDecide, ATemplateChangeGivesTheBindingANewGenerationAndAStatusChangeD
   const auto generation = [&] { return history.state().value_of(kBinding)["metadata"]["generation"].as_int(); };
   const int64_t before = generation();
   history.edit(kWeb, [](Value& web) { web.edit("status").set("readyReplicas", 2); });
-  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
   history.edit(kWeb, [](Value& web) { web.edit("spec").set("paused", true); });
   EXPECT_EQ(history.settle(decide, kWeb), 1);
   EXPECT_EQ(generation(), before + 1);
@@ -253,7 +253,7 @@ TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
-  const auto decision = decide(history.state(), kWeb, history.now()).value().value();
+  const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   EXPECT_NE(step_of<FailoverIgnored>(std::get<BindingPut>(decision.events.at(1)).why), nullptr);
 }
 

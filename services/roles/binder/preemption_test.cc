@@ -6,6 +6,7 @@
 #include "services/roles/binder/claim.h"
 #include "services/roles/binder/decide.h"
 #include "tests/support/binder_loop.h"
+#include "tests/support/decided.h"
 
 // D-42 to D-46: a policy with spec.preemption Always takes what another one has claimed.
 
@@ -81,7 +82,7 @@ TEST(BinderPreemption, ClaimAndBindingMoveInOneExplainedDecision_D_42_D_46) {
   given::History& history = loop.history;
   history.object(policy_key("p2"), policy_text("p2", 7, true));
   history.settle(decide, policy_key("p2"));
-  const auto decision = decide(history.state(), kWeb, history.now()).value().value();
+  const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   ASSERT_EQ(decision.events.size(), 2U);
   const auto& steps = std::get<BindingPut>(decision.events[1]).why.steps;
   EXPECT_EQ(steps.front(), (Fact{PolicyPreempted{"default", "p2", 7, "default", "p1", 1}}));
@@ -186,7 +187,7 @@ TEST(BinderPreemption, ATerminatingPolicyTakesNothing_D_42) {
   history.settle(decide, policy_key("p2"));
   history.remove(policy_key("p2"));  // its finalizer keeps it
   ASSERT_NE(history.state().find(policy_key("p2")), nullptr);
-  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
 TEST(BinderPreemption, APolicyWhosePriorityNoLongerSufficesKeepsWhatItHas_D_18) {
@@ -249,7 +250,7 @@ class RandomPolicies {
       const ObjectKey key{"deployments.apps", name.ns, name.name};
       const auto left = decide(state, key, loop_.history.now());
       ASSERT_TRUE(left) << left.error().message;
-      ASSERT_FALSE(left.value()) << to_string(key) << " was not woken";
+      ASSERT_FALSE(decision_of(left)) << to_string(key) << " was not woken";
       const auto claim = claim_of(object.value);
       for (const auto& [id, policy] : state.policies()) {
         if (match(policy, object.value) == SelectorMatch::kNone) continue;

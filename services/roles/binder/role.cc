@@ -9,6 +9,7 @@
 #include "services/roles/binder/claim.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/templates.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -30,7 +31,7 @@ bool only_status_differs(const Value& before, const Value& after) {
 
 class BinderRole final : public Role {
  public:
-  explicit BinderRole(Asker* asker) : asker_{asker} {}
+  explicit BinderRole(QuestionResolver* resolver) : resolver_{resolver} {}
 
   std::string_view name() const override { return "binder"; }
 
@@ -65,11 +66,7 @@ class BinderRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override {
-    // A policy that goes takes its claims off many bindings, some at a time.
-    const bool policy = binder::is_policy(task->key().type);
-    decide_and_append(binder::decide, task, policy ? Decides::kStepByStep : Decides::kAllAtOnce, asker_);
-  }
+  void reconcile(TaskPtr task) override { follow(binder::decide, task, {.resolver = resolver_}); }
 
  private:
   /// How many replicas objects of a kind have may be told differently now.
@@ -128,11 +125,11 @@ class BinderRole final : public Role {
     if (const auto key = binder::template_key(state, change.latest())) wake.push_back(*key);
   }
 
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_binder_role(Asker* asker) { return std::make_unique<BinderRole>(asker); }
+std::unique_ptr<Role> make_binder_role(QuestionResolver* resolver) { return std::make_unique<BinderRole>(resolver); }
 
 }  // namespace shiplog

@@ -105,8 +105,8 @@ TEST(BinderRules, WhatThePolicysAuthorMayNotReadIsNotClaimed) {
 
   // Without the right it lets go, and what was bound stays.
   history.remove({rbac::kRoleBinding, "default", "ann"});
-  EXPECT_TRUE(decide(history.state(), kSecretKey, history.now()).value());
-  history.accept(*decide(history.state(), kSecretKey, history.now()).value());
+  EXPECT_TRUE(decision_of(decide(history.state(), kSecretKey, history.now())));
+  history.accept(*decision_of(decide(history.state(), kSecretKey, history.now())));
   EXPECT_FALSE(has_claim_metadata(history.state().value_of(kSecretKey)));
   EXPECT_FALSE(history.state().value_of({type::kResourceBinding, "default", "s-secret"}).is_null());
   EXPECT_NE(error_of(history, kSecretKey), "");
@@ -122,12 +122,12 @@ TEST(BinderRules, AnotherPolicyWhoseAuthorMayReadItGetsIt) {
   history.put(second, other);
   history.settle(decide, second);
   const auto decided = decide(history.state(), kSecretKey, history.now());
-  ASSERT_TRUE(decided && decided.value());
-  const auto* put = std::get_if<BindingPut>(&decided.value()->events.back());
+  ASSERT_TRUE(decided && decision_of(decided));
+  const auto* put = std::get_if<BindingPut>(&decision_of(decided)->events.back());
   ASSERT_NE(put, nullptr);
   EXPECT_EQ(put->why.steps.front(),
             (Fact{PolicyForbidden{"default", "p", "its author mallory may not get secrets in namespace default"}}));
-  history.accept(*decided.value());
+  history.accept(*decision_of(decided));
   EXPECT_EQ(claim_of(history.state().value_of(kSecretKey))->policy, (State::Name{"default", "z"}));
 }
 
@@ -250,7 +250,7 @@ TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
   history.edit(kPolicy, [](Value& policy) { policy.edit("metadata").edit("finalizers").push_back("someone/else"); });
   history.remove(kPolicy);
   ASSERT_NE(history.state().find(kPolicy), nullptr);
-  EXPECT_FALSE(decide(history.state(), kWeb, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
 TEST(BinderRules, APriorityBelowNoneComesLast_D_12) {

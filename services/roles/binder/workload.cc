@@ -34,7 +34,8 @@ void set_components(const std::vector<interpreter::Component>& components, Value
 
 }  // namespace
 
-Result<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec, Explanation& why) {
+interpreter::Interpreted<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec,
+                                            Explanation& why) {
   if (state.gates().multiple_pod_templates) {
     SHIPLOG_TRY(const auto components, interpreter::components(state, object, now));
     if (components) {

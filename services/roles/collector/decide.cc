@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kMostCauses = 3;
 constexpr size_t kLongestCause = 300;
+/// What has come in meanwhile must not be forgotten.
+constexpr Millis kLookAgainAfter{100};
 
 /// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
 std::string held_back_by(const State& state, const ObjectKey& key, const Value& work) {
@@ -86,13 +88,13 @@ std::set<std::string> wanted_clusters(const Value& spec) {
   return wanted;
 }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr || !is_binding(key.type)) {
-    return std::optional<Decision>{};
+    return Nothing{};
   }
   const Binding binding = binding_from(key, object->value);
-  if (binding.deleting || binding.permanent_id.empty()) return std::optional<Decision>{};
+  if (binding.deleting || binding.permanent_id.empty()) return Nothing{};
 
   std::map<std::string, Value> by_cluster;
   bool reported = false;
@@ -115,7 +117,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
 
   // T-6: a Work that has said nothing yet is no reason to speak, only one that did before. Whether the scheduler placed
   // the binding or another one requires it (B-32) makes no difference.
-  if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return std::optional<Decision>{};
+  if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return Nothing{};
 
   // T-9: everywhere it should be, nowhere else, and taken by all.
   const auto wanted = wanted_clusters(object->value["spec"]);
@@ -125,22 +127,22 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
                       ? "All works have been successfully applied"
                       : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
 
-  std::optional<Error> aggregation_error;
+  std::optional<interpreter::Uninterpreted> missing;
   // What the binding may not refer to gets no status from it.
   const auto bound = bound_template(state, key, object->value["spec"]["resource"]);
   if (bound && bound.value()) {
     const ObjectKey& template_key = *bound.value();
     const Value& template_object = state.value_of(template_key);
-    Result<std::optional<Value>> aggregated = std::optional<Value>{};
+    interpreter::Interpreted<std::optional<Value>> aggregated = std::optional<Value>{};
     if (!template_object.is_null()) {
       aggregated = interpreter::aggregate_status(state, template_object, event.aggregated_status, now);
     }
     // A result that is not known yet is no failure: that it is not is no part of the state.
     if (!aggregated && std::ranges::any_of(aggregated.error().questions, [](const auto& one) { return one->script; })) {
-      return aggregated.error();
+      return interpreter::decided(aggregated.error());
     }
     // The binding's own status does not wait for a script that fails.
-    if (!aggregated) aggregation_error = aggregated.error();
+    if (!aggregated) missing = aggregated.error();
     const auto status = aggregated ? aggregated.value() : std::nullopt;
     if (status && !same(*status, template_object["status"])) {
       event.template_object = template_key;
@@ -151,16 +153,17 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   const Value& condition = condition_of(object->value, "FullyApplied");
   if (event.template_object.empty() && same(event.aggregated_status, object->value["status"]["aggregatedStatus"]) &&
       condition["status"].as_string() == (event.fully_applied ? "True" : "False")) {
-    if (aggregation_error) return *aggregation_error;
-    return std::optional<Decision>{};
+    if (missing) return interpreter::decided(*missing);
+    return Nothing{};
   }
   // The template's status is computed from its spec and its status: it must not have moved on meanwhile.
   Decision decision;
+  decision.look_again = now + kLookAgainAfter;
   if (!event.template_object.empty()) {
     decision.expects.push_back({event.template_object, state.revision_of(event.template_object)});
   }
   decision.events.push_back(std::move(event));
-  return std::optional<Decision>{std::move(decision)};
+  return decision;
 }
 
 }  // namespace shiplog::collector

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 
@@ -11,7 +10,7 @@ namespace shiplog::collector {
 /// What the Works of a ResourceBinding or ClusterResourceBinding come to: its aggregatedStatus and FullyApplied
 /// condition, and the status of its template (T-6 to T-18). Pure. Other keys need no decision.
 /// Error: kInvalid, a Work without the binding's object among its manifests (T-8).
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// B-4, without the Works that exist: where a binding with that spec wants to be.
 std::set<std::string> wanted_clusters(const Value& spec);

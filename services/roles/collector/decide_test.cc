@@ -5,6 +5,7 @@
 #include "events/state/work.h"
 #include "services/roles/collector/facts.h"
 #include "services/roles/collector/manifest_status.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -132,10 +133,10 @@ class CollectorDecide : public ::testing::Test {
   const Value& decide() {
     const auto decided = collector::decide(stage.state(), key, stage.now());
     EXPECT_TRUE(decided) << decided.error().message;
-    if (decided.value()) {
-      EXPECT_FALSE(stage.write(decided.value()->events, decided.value()->expects).refusal);
+    if (decision_of(decided)) {
+      EXPECT_FALSE(stage.write(decision_of(decided)->events, decision_of(decided)->expects).refusal);
     }
-    EXPECT_FALSE(collector::decide(stage.state(), key, stage.now()).value());
+    EXPECT_FALSE(decision_of(collector::decide(stage.state(), key, stage.now())));
     return stage.state().value_of(key);
   }
 
@@ -242,7 +243,7 @@ TEST_F(CollectorDecide, UnscheduledBindingIsLeftAlone_T_6) {
   Value unscheduled = stage.state().value_of(key);
   unscheduled.erase("status");
   stage.put(key, unscheduled);
-  EXPECT_FALSE(collector::decide(stage.state(), key, stage.now()).value());
+  EXPECT_FALSE(decision_of(collector::decide(stage.state(), key, stage.now())));
 }
 
 TEST_F(CollectorDecide, WhatOthersRequireIsSummedUpThoughNobodySchedulesIt_T_6_B_33) {
@@ -253,7 +254,7 @@ TEST_F(CollectorDecide, WhatOthersRequireIsSummedUpThoughNobodySchedulesIt_T_6_B
   attached.edit("spec").set(
       "requiredBy", Value::array({Value::object({{"namespace", "default"}, {"name", "x"}, {"clusters", clusters}})}));
   stage.put(key, attached);
-  EXPECT_FALSE(collector::decide(stage.state(), key, stage.now()).value()) << "no Work has said anything yet";
+  EXPECT_FALSE(decision_of(collector::decide(stage.state(), key, stage.now()))) << "no Work has said anything yet";
   report("m1", 2);
   stage.write({WorkApplyFailed{work_key("m2", web), 1, "AppliedFailed", "it is there already"}});
   const Value half = decide();

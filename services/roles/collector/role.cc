@@ -13,15 +13,15 @@
 #include "services/roles/collector/pods.h"
 #include "services/roles/collector/probe.h"
 #include "services/roles/collector/watch.h"
-#include "services/runtime/asker.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
 
 class CollectorRole final : public Role {
  public:
-  CollectorRole(Members& members, Asker* asker, UnreadStatus unread)
-      : members_{members}, asker_{asker}, watches_{members, asker, std::move(unread)}, pods_{members} {}
+  CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread)
+      : members_{members}, resolver_{resolver}, watches_{members, resolver, std::move(unread)}, pods_{members} {}
 
   std::string_view name() const override { return "collector"; }
 
@@ -93,7 +93,10 @@ class CollectorRole final : public Role {
     if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
     if (collector::PodProblems::is_pods(task->key())) return pods_.reconcile(task);
     if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
-    aggregate(task);
+    const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
+      return aggregate(state, key, now);
+    };
+    follow(aggregated, task, {.resolver = resolver_});
   }
 
  private:
@@ -108,30 +111,24 @@ class CollectorRole final : public Role {
     UtcMillis since;
   };
 
-  void aggregate(const TaskPtr& task) {
-    const auto last = last_aggregated_.find(task->key());
+  /// collector::decide, once it is worth while.
+  Result<Decided> aggregate(const State& state, const ObjectKey& key, UtcMillis now) {
+    const auto last = last_aggregated_.find(key);
     if (last != last_aggregated_.end()) {
-      const Millis since = task->now() - last->second;
-      if (since.value >= 0 && since < kAggregateEvery) return task->done(Millis{kAggregateEvery.value - since.value});
+      const Millis since = now - last->second;
+      if (since.value >= 0 && since < kAggregateEvery) return LookAgain{last->second + kAggregateEvery};
       last_aggregated_.erase(last);
     }
-    if (const auto patience = patience_with(task->state(), task->key())) {
-      Awaited& awaited = awaited_[task->key()];
-      if (awaited.patience != *patience) awaited = {*patience, task->now()};
-      const Millis waited = task->now() - awaited.since;
-      if (waited.value >= 0 && waited < *patience) return task->done(Millis{patience->value - waited.value});
+    if (const auto patience = patience_with(state, key)) {
+      Awaited& awaited = awaited_[key];
+      if (awaited.patience != *patience) awaited = {*patience, now};
+      const Millis waited = now - awaited.since;
+      if (waited.value >= 0 && waited < *patience) return LookAgain{awaited.since + *patience};
     }
-    awaited_.erase(task->key());
-    auto decided = collector::decide(task->state(), task->key(), task->now());
-    if (!decided) {
-      return ask_and_append(collector::decide, task, decided.error(), asker_, [this, task] { aggregate(task); });
-    }
-    if (!decided.value()) return task->done();
-    last_aggregated_[task->key()] = task->now();
-    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-      // Once more in any case: what came in meanwhile must not be forgotten, nor this key kept in memory.
-      appended ? task->done(kAggregateEvery) : task->retry(appended.error());
-    });
+    awaited_.erase(key);
+    auto decided = collector::decide(state, key, now);
+    if (decided && std::holds_alternative<Decision>(decided.value())) last_aggregated_[key] = now;
+    return decided;
   }
 
   /// How long to wait for what its clusters are about to say of it; nullopt: they have all spoken, or have no Work.
@@ -209,7 +206,7 @@ class CollectorRole final : public Role {
   }
 
   Members& members_;
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
   collector::Watches watches_;
   collector::PodProblems pods_;
@@ -219,8 +216,8 @@ class CollectorRole final : public Role {
 
 }  // namespace
 
-std::unique_ptr<Role> make_collector_role(Members& members, Asker* asker, UnreadStatus unread) {
-  return std::make_unique<CollectorRole>(members, asker, std::move(unread));
+std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver, UnreadStatus unread) {
+  return std::make_unique<CollectorRole>(members, resolver, std::move(unread));
 }
 
 }  // namespace shiplog

@@ -285,8 +285,8 @@ void Watches::flush(const TaskPtr& task) {
   for (; !answered_->empty(); answered_->pop_front()) take_in_answer(state, answered_->front(), task->now());
   ask_due(state, task->now());
   name_generations(state);
-  Decision seen;
-  for (auto at = pending_.begin(); at != pending_.end() && seen.events.size() < kMostAtOnce;) {
+  DecisionBuilder seen{kMostAtOnce};
+  for (auto at = pending_.begin(); at != pending_.end() && seen.size() < kMostAtOnce;) {
     const Value& work = state.value_of(at->first);
     const auto named = generations_.find(at->first);
     const int64_t generation = named == generations_.end() ? 0 : named->second;
@@ -307,15 +307,16 @@ void Watches::flush(const TaskPtr& task) {
     }
     auto& budget =
         status_budgets_.try_emplace(cluster_of_space(at->first.ns), kStatusBurst, kStatusPerSecond).first->second;
-    if (budget.take(static_cast<double>(size), task->now())) {
-      seen.events.push_back(WorkStatusObserved{at->first, at->second, generation});
+    if (budget.take(static_cast<double>(size), task->now()) &&
+        !seen.try_add(WorkStatusObserved{at->first, at->second, generation})) {
+      break;  // the next turn takes the rest
     }
     ++at;
   }
-  if (seen.events.empty()) return task->done(kFlushEvery);
+  if (seen.empty()) return task->done(kFlushEvery);
   // What is folded is dropped from pending_ by the next turn. A refusal means that a Work has gone meanwhile: the next
   // turn sees that too.
-  task->append_observation(std::move(seen),
+  task->append_observation(std::get<Decision>(std::move(seen).build()),
                            [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
 }
 
@@ -392,7 +393,7 @@ const Value& Watches::statuses_of(const State& state, const ObjectKey& work) con
 }
 
 /// T-4: a kind without a rule is healthy, one whose rule fails cannot be judged.
-static std::string health_of(const Result<std::optional<bool>>& healthy) {
+static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy) {
   if (!healthy) return "Unknown";
   return healthy.value().value_or(true) ? "Healthy" : "Unhealthy";
 }
@@ -407,9 +408,10 @@ void Watches::present(const State& state, const ObjectKey& work, size_t ordinal,
     asking.altered = altered(work, ordinal, manifest, object);
     return ask_due(state, now);
   }
-  asking_.erase({work, ordinal});                                                        // there was a webhook
-  if (!status) return tell_unread(work, "Reflect status for ", object, status.error());  // T-3: it stays as it was
-  if (!healthy) tell_unread(work, "Interpret health of ", object, healthy.error());
+  asking_.erase({work, ordinal});  // there was a webhook
+  if (!status)
+    return tell_unread(work, "Reflect status for ", object, status.error().error());  // T-3: it stays as it was
+  if (!healthy) tell_unread(work, "Interpret health of ", object, healthy.error().error());
   const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
@@ -446,16 +448,22 @@ void Watches::ask(const State& state, const Place& place, Asking& asking, UtcMil
     if (--*open > 0) return;
     if (const auto answered = alive.lock()) answered->push_back(std::move(*round));
   };
-  const auto put = [&](const Error& error, auto take) {
-    if (error.questions.empty() || asker_ == nullptr) return;
+  const auto put = [&](const interpreter::Uninterpreted& missing, auto take) {
+    if (missing.questions.empty() || resolver_ == nullptr) return;
     ++*open;
-    asker_->ask(state, error.questions.front(), [round, end, take](Result<Value> said) {
+    resolver_->ask(state, missing.questions.front(), [round, end, take](Result<Value> said) {
       take(*round, std::move(said));
       end();
     });
   };
   if (!round->status) {
-    put(round->status.error(), [](Answered& into, Result<Value> said) { into.status = std::move(said); });
+    put(round->status.error(), [](Answered& into, Result<Value> said) {
+      if (said) {
+        into.status = std::move(said).value();
+      } else {
+        into.status = said.error();
+      }
+    });
   }
   if (!round->health) {
     put(round->health.error(), [](Answered& into, Result<Value> said) {
@@ -486,8 +494,8 @@ void Watches::take_in_answer(const State& state, const Answered& answered, UtcMi
     report(state, answered.place, answered.status.value(), answered.altered ? "Unknown" : health_of(answered.health));
   }
   const ObjectKey& work = answered.place.first;
-  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error());
-  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error());
+  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error().error());
+  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error().error());
   // A script that fails does so again with the same object.
   const auto final = [](const auto& told) { return told || told.error().code == ErrorCode::kInvalid; };
   if (final(answered.status) && final(answered.health)) {
@@ -495,7 +503,7 @@ void Watches::take_in_answer(const State& state, const Answered& answered, UtcMi
     if (asking.object.is_null()) asking_.erase(at);
     return;
   }
-  const Error& error = answered.status ? answered.health.error() : answered.status.error();
+  const Error& error = (answered.status ? answered.health.error() : answered.status.error()).error();
   log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
              {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});
   asking.not_before =

@@ -10,7 +10,8 @@
 #include "events/base/hash.h"
 #include "events/state/served.h"
 #include "services/adapters/members/members.h"
-#include "services/runtime/asker.h"
+#include "services/interpreter/interpreted.h"
+#include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
 #include "services/runtime/token_bucket.h"
 
@@ -28,8 +29,8 @@ class Watches {
  public:
   /// `unread` is told of what could not be read of an object, in upstream's words (T-3, T-4).
   using Unread = std::function<void(const ObjectKey& work, const Error& error)>;
-  Watches(Members& members, Asker* asker, Unread unread)
-      : members_{members}, asker_{asker}, unread_{std::move(unread)} {}
+  Watches(Members& members, QuestionResolver* resolver, Unread unread)
+      : members_{members}, resolver_{resolver}, unread_{std::move(unread)} {}
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
@@ -92,8 +93,8 @@ class Watches {
     uint64_t number = 0;
     Value object;
     bool altered = false;
-    Result<Value> status;
-    Result<std::optional<bool>> health;
+    interpreter::Interpreted<Value> status;
+    interpreter::Interpreted<std::optional<bool>> health;
   };
 
   void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
@@ -116,7 +117,7 @@ class Watches {
   void name_generations(const State& state);
 
   Members& members_;
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
   const Unread unread_;
   std::map<ObjectKey, Served> wanted_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;

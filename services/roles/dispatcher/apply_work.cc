@@ -55,13 +55,14 @@ std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
 
 class Step : public std::enable_shared_from_this<Step> {
  public:
-  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, RevertsPtr reverts, Asker* asker)
+  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, RevertsPtr reverts,
+       QuestionResolver* resolver)
       : task_{std::move(task)},
         members_{members},
         open_{open},
         reports_{std::move(reports)},
         reverts_{std::move(reverts)},
-        asker_{asker},
+        resolver_{resolver},
         key_{task_->key()},
         cluster_{cluster_of_space(key_.ns)},
         work_{task_->state().value_of(key_)},
@@ -175,13 +176,13 @@ class Step : public std::enable_shared_from_this<Step> {
   /// `answer`: what an interpreter webhook has said of what is to be retained; nullptr before it is asked.
   void retain_and_write(const Value& observed, const Value* answer) {
     auto kept = retained(task_->state(), desired_, observed, task_->now(), answer);
-    if (!kept && kept.error().questions.size() == 1 && asker_ != nullptr) {
-      return asker_->ask(task_->state(), kept.error().questions.front(),
-                         [self = shared_from_this(), observed](Result<Value> said) {
-                           said ? self->retain_and_write(observed, &said.value()) : self->failed(said.error());
-                         });
+    if (!kept && kept.error().questions.size() == 1 && resolver_ != nullptr) {
+      return resolver_->ask(task_->state(), kept.error().questions.front(),
+                            [self = shared_from_this(), observed](Result<Value> said) {
+                              said ? self->retain_and_write(observed, &said.value()) : self->failed(said.error());
+                            });
     }
-    if (!kept) return failed(kept.error());
+    if (!kept) return failed(kept.error().error());
     Value desired = std::move(kept).value();
     // A doubtful object is written in any case: the member's answer to that is what the collector starts from again.
     if (!doubtful(work_) && up_to_date(observed, desired)) return next();
@@ -344,7 +345,7 @@ class Step : public std::enable_shared_from_this<Step> {
   const Open open_;  // a copy: an answer may come when the service is gone
   const ReportsPtr reports_;
   const RevertsPtr reverts_;
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
   const ObjectKey key_;
   const std::string cluster_;
   const Value work_;         // as this step found it
@@ -374,8 +375,8 @@ bool doubtful(const Value& work) {
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
 void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
-                const RevertsPtr& reverts, Asker* asker) {
-  std::make_shared<Step>(task, members, open, reports, reverts, asker)->start();
+                const RevertsPtr& reverts, QuestionResolver* resolver) {
+  std::make_shared<Step>(task, members, open, reports, reverts, resolver)->start();
 }
 
 }  // namespace shiplog::dispatcher

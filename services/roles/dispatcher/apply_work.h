@@ -6,7 +6,7 @@
 #include "services/adapters/members/members.h"
 #include "services/roles/dispatcher/reports.h"
 #include "services/roles/dispatcher/reverts.h"
-#include "services/runtime/asker.h"
+#include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
 
 namespace shiplog::dispatcher {
@@ -18,10 +18,10 @@ using RevertsPtr = std::shared_ptr<Reverts>;
 
 /// One step of one Work: brings its manifests to the member (E-2, E-9 to E-14), or takes them back and releases the
 /// Work (E-17 to E-19). Ends the task, which `members` outlives; that all went well is said through `reports`.
-/// Interpreter webhooks are asked through `asker`; nullptr: what needs them fails.
+/// Interpreter webhooks are asked through `resolver`; nullptr: what needs them fails.
 /// What others changed or deleted in the member is restored as often as `reverts` allows.
 void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
-                const RevertsPtr& reverts, Asker* asker);
+                const RevertsPtr& reverts, QuestionResolver* resolver);
 
 /// Something about the Work calls for a look at the member: it is not applied, or is being deleted, or the collector
 /// saw that the object vanished or was changed (see collector/watch.h).

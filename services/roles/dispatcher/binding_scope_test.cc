@@ -2,6 +2,7 @@
 
 #include "events/state/work.h"
 #include "services/roles/dispatcher/decide.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 // What a binding may take to members: its own template, in its own scope, in Works of its own.
@@ -33,9 +34,9 @@ class BindingScope : public ::testing::Test {
   std::vector<Event> decide(const ObjectKey& key) {
     const auto decided = dispatcher::decide(stage.state(), key, stage.now());
     EXPECT_TRUE(decided) << decided.error().message;
-    if (!decided || !decided.value()) return {};
-    EXPECT_FALSE(stage.write(decided.value()->events, decided.value()->expects).refusal);
-    return decided.value()->events;
+    if (!decided || !decision_of(decided)) return {};
+    EXPECT_FALSE(stage.write(decision_of(decided)->events, decision_of(decided)->expects).refusal);
+    return decision_of(decided)->events;
   }
   /// Nothing is rendered, and the binding's condition tells why.
   void expect_refused(const ObjectKey& key, const std::string& words) {

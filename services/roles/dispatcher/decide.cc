@@ -25,15 +25,16 @@ bool open_for_works(const State& state, const std::string& cluster) {
   return space != nullptr && !deleting(space->value);
 }
 
-/// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25).
+/// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25). False:
+/// the decision is full.
 template <class Render>
-void put_work(const State& state, const ObjectKey& work, ManifestRendered summary, std::vector<Fact> steps,
-              Render render, UtcMillis now, Decision& decision) {
+bool put_work(const State& state, const ObjectKey& work, ManifestRendered summary, std::vector<Fact> steps,
+              Render render, UtcMillis now, DecisionBuilder& decision) {
   const Object* present = state.find(work);
   const Value& before = present == nullptr ? state.value_of(work) : present->value;
-  if (deleting(before)) return;
+  if (deleting(before)) return true;
   Value rendered = render(before);
-  if (rendered == before) return;
+  if (rendered == before) return true;
   if (present == nullptr) {
     // E-3: true from the beginning, and so said with it. What follows later is said when it flips (apply_work.cc).
     const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
@@ -43,8 +44,8 @@ void put_work(const State& state, const ObjectKey& work, ManifestRendered summar
   why.summary = std::move(summary);
   why.steps = std::move(steps);
   why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
-  decision.events.push_back(WorkRendered{work, std::move(rendered), std::move(why)});
-  decision.expects.push_back({work, present == nullptr ? Revision{} : present->revision});
+  return decision.try_add(WorkRendered{work, std::move(rendered), std::move(why)},
+                          {work, present == nullptr ? Revision{} : present->revision});
 }
 
 std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
@@ -57,11 +58,11 @@ std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
   return works;
 }
 
-void delete_work(const State& state, const ObjectKey& work, Decision& decision) {
+/// False: the decision is full.
+bool delete_work(const State& state, const ObjectKey& work, DecisionBuilder& decision) {
   const Object* object = state.find(work);
-  if (object == nullptr || deleting(object->value)) return;
-  decision.events.push_back(DeletionRequested{.object = work});
-  decision.expects.push_back({work, object->revision});
+  if (object == nullptr || deleting(object->value)) return true;
+  return decision.try_add(DeletionRequested{.object = work}, {work, object->revision});
 }
 
 /// B-5: spec.clusters, then clusters that appear only in requiredBy.
@@ -90,18 +91,19 @@ bool suspended_on(const Value& suspension, const std::string& cluster) {
 }
 
 /// B-7: the Works are told to go; the binding does not wait for them.
-Decision take_back(const State& state, const ObjectKey& key, const Object& object, const Binding& binding) {
-  Decision decision;
-  for (const ObjectKey& work : works_of(state, binding)) delete_work(state, work, decision);
-  const char* ours = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
-  if (has_finalizer(object.value, ours)) {
-    Value released = object.value;
-    std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
-                  [&](const Value& one) { return one.as_string() == ours; });
-    decision.events.push_back(ObjectUpdated{key, std::move(released)});
-    decision.expects.push_back({key, object.revision});
+Decided take_back(const State& state, const ObjectKey& key, const Object& object, const Binding& binding,
+                  UtcMillis now) {
+  DecisionBuilder decision;
+  for (const ObjectKey& work : works_of(state, binding)) {
+    if (!delete_work(state, work, decision)) return std::move(decision).build_and_look_again(now);
   }
-  return decision;
+  const char* ours = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
+  if (!has_finalizer(object.value, ours)) return std::move(decision).build();
+  Value released = object.value;
+  std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
+                [&](const Value& one) { return one.as_string() == ours; });
+  const bool whole = decision.try_add(ObjectUpdated{key, std::move(released)}, {key, object.revision});
+  return whole ? std::move(decision).build() : std::move(decision).build_and_look_again(now);
 }
 
 /// What overriding the manifest of one target explains.
@@ -143,15 +145,16 @@ bool belongs_to_another(const State& state, const Value& work, const Binding& bi
 }
 
 /// A Work of an earlier build, which let overrides rename the manifest. Here a binding has one Work a cluster.
-void delete_former(const State& state, const std::vector<ObjectKey>& present, const ObjectKey& work,
-                   Decision& decision) {
-  for (const ObjectKey& one : present) {
-    if (one.ns == work.ns && one.name != work.name) delete_work(state, one, decision);
-  }
+bool delete_former(const State& state, const std::vector<ObjectKey>& present, const ObjectKey& work,
+                   DecisionBuilder& decision) {
+  return std::ranges::all_of(present, [&](const ObjectKey& former) {
+    return former.ns != work.ns || former.name == work.name || delete_work(state, former, decision);
+  });
 }
 
-void render_targets(const State& state, const Object& object, const Binding& binding, const ObjectKey& source_key,
-                    const std::vector<ObjectKey>& present, UtcMillis now, Decision& decision, Outcome& outcome) {
+/// False: the decision is full, and some targets are left.
+bool render_targets(const State& state, const Object& object, const Binding& binding, const ObjectKey& source_key,
+                    const std::vector<ObjectKey>& present, UtcMillis now, DecisionBuilder& decision, Outcome& outcome) {
   const std::vector<Target> targets = targets_of(object.value["spec"]);
   const Value& source_object = state.value_of(source_key);
   const Overrides overrides{state, source_key, source_object};
@@ -167,9 +170,10 @@ void render_targets(const State& state, const Object& object, const Binding& bin
                   "",
                   ""};
     Explained explained;
-    const auto rendered = [&]() -> Result<Value> {
+    const auto rendered = [&]() -> interpreter::Interpreted<Value> {
       SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
-      return overridden(overrides, source_object, std::move(scaled), *cluster, source, explained);
+      return interpreter::interpreted(
+          overridden(overrides, source_object, std::move(scaled), *cluster, source, explained));
     };
     auto manifest = rendered();
     if (!manifest) {
@@ -189,20 +193,19 @@ void render_targets(const State& state, const Object& object, const Binding& bin
       return work_around(std::move(manifest).value(), work, source_object, source,
                          suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
     };
-    put_work(state, work, std::move(summary), std::move(explained.steps), render, now, decision);
-    delete_former(state, present, work, decision);
+    if (!put_work(state, work, std::move(summary), std::move(explained.steps), render, now, decision) ||
+        !delete_former(state, present, work, decision)) {
+      return false;
+    }
   }
+  return true;
 }
 
-Result<std::optional<Decision>> decide_binding(const State& state, const ObjectKey& key, const Object& object,
-                                               UtcMillis now) {
+Decided decide_binding(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
   const Binding binding = binding_from(key, object.value);
-  const auto non_empty = [](Decision decision) {
-    return decision.events.empty() ? std::optional<Decision>{} : std::optional<Decision>{std::move(decision)};
-  };
-  if (binding.deleting) return non_empty(take_back(state, key, object, binding));
+  if (binding.deleting) return take_back(state, key, object, binding, now);
   // Works are found by this label (B-3); the API gives it to every binding.
-  if (binding.permanent_id.empty()) return std::nullopt;
+  if (binding.permanent_id.empty()) return Nothing{};
 
   // B-4: an evicting cluster keeps its Work, unless it is purged directly.
   const Value& spec = object.value["spec"];
@@ -212,40 +215,43 @@ Result<std::optional<Decision>> decide_binding(const State& state, const ObjectK
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
     (directly_purged(task) ? purged : wanted).insert(task["fromCluster"].str());
   }
-  Decision decision;
+  DecisionBuilder decision;
   bool purging = false;
   const std::vector<ObjectKey> present = works_of(state, binding);
   for (const ObjectKey& work : present) {
     const std::string cluster = cluster_of_space(work.ns);
-    if (!wanted.contains(cluster)) delete_work(state, work, decision);
+    if (!wanted.contains(cluster) && !delete_work(state, work, decision)) {
+      return std::move(decision).build_and_look_again(now);
+    }
     purging = purging || purged.contains(cluster);
   }
-  if (purging) return non_empty(std::move(decision));  // B-2: nothing new anywhere before the old cluster is clean
+  if (purging) return std::move(decision).build();  // B-2: nothing new anywhere before the old cluster is clean
 
   Outcome outcome{key};
   const auto bound = bound_template(state, key, spec["resource"]);
   if (!bound) {
     for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, bound.error());
     outcome.report(object, decision);
-    return non_empty(std::move(decision));
+    return std::move(decision).build();
   }
   const ObjectKey source_key = bound.value().value_or(ObjectKey{});
   const Value& source_object = state.value_of(source_key);
   // A binding of an object that was deleted and made anew is on its way out, too (D-30).
   const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
-  if (source_object.is_null() || another) return non_empty(std::move(decision));
-  render_targets(state, object, binding, source_key, present, now, decision, outcome);
+  if (source_object.is_null() || another) return std::move(decision).build();
+  if (!render_targets(state, object, binding, source_key, present, now, decision, outcome)) {
+    return outcome.concluded(std::move(decision), false, now);
+  }
   // An eviction waits until the remaining targets are what the placement wants: others need not be told.
   const bool evicting = spec["gracefulEvictionTasks"].size() > 0 && state.fold_version() >= 4;
   outcome.report(object, decision, evicting ? binding.generation : 0);
-  return outcome.concluded(std::move(decision));
+  return outcome.concluded(std::move(decision), true, now);
 }
 
-std::optional<Decision> decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object,
-                                                UtcMillis now) {
-  if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return std::nullopt;
+Decided decide_synced_namespace(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+  if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return Nothing{};
   const Overrides overrides{state, key, object.value};
-  Decision decision;
+  DecisionBuilder decision;
   Outcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {
     Source source{"", "", "", "", false, "", "", ""};
@@ -270,25 +276,26 @@ std::optional<Decision> decide_synced_namespace(const State& state, const Object
       rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
       return rendered;
     };
-    put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, now, decision);
+    if (!put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, now, decision)) {
+      return std::move(decision).build_and_look_again(now);
+    }
   }
   outcome.report(object, decision);
-  if (decision.events.empty()) return std::nullopt;
-  return decision;
+  return std::move(decision).build();
 }
 
 }  // namespace
 
 bool synced_namespace(const FleetOptions& options, const Value& ns) { return not_synced_because(options, ns).empty(); }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
+  if (object == nullptr) return Nothing{};
   if (is_binding(key.type)) {
     return decide_binding(state, key, *object, now);
   }
   if (key.type == type::kNamespace) return decide_synced_namespace(state, key, *object, now);
-  return std::optional<Decision>{};
+  return Nothing{};
 }
 
 }  // namespace shiplog::dispatcher

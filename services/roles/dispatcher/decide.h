@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/decision.h"
 
 namespace shiplog::dispatcher {
@@ -11,7 +9,7 @@ namespace shiplog::dispatcher {
 /// B-7, B-23 to B-25); when it is being deleted its Works go, then its finalizer.
 /// A Namespace: a Work for every member (B-27).
 /// A cluster that is leaving, or whose execution space does not exist yet, gets nothing new.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// A Namespace is carried to every member without a policy: neither reserved, nor `default`, nor one that
 /// --skipped-propagating-namespaces leaves out, nor opted out.

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "events/codec/codec.h"
+#include "events/journal/journal.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/scripts.h"
 #include "services/roles/dispatcher/render.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -39,11 +42,11 @@ class DispatcherDecide : public ::testing::Test {
   std::vector<Event> decide(const ObjectKey& key) {
     auto decided = dispatcher::decide(stage.state(), key, stage.now());
     EXPECT_TRUE(decided) << decided.error().message;
-    if (!decided.value()) return {};
-    const Folded folded = stage.write(decided.value()->events, decided.value()->expects);
+    if (!decision_of(decided)) return {};
+    const Folded folded = stage.write(decision_of(decided)->events, decision_of(decided)->expects);
     EXPECT_FALSE(folded.refusal) << folded.refusal->reason;
-    EXPECT_FALSE(dispatcher::decide(stage.state(), key, stage.now()).value()) << "one decision settles it";
-    return decided.value()->events;
+    EXPECT_FALSE(decision_of(dispatcher::decide(stage.state(), key, stage.now()))) << "one decision settles it";
+    return decision_of(decided)->events;
   }
   const Value& work(const std::string& cluster, const Value& object) {
     return stage.state().value_of(work_key(cluster, object));
@@ -116,13 +119,13 @@ TEST_F(DispatcherDecide, NothingIsDecidedBeforeAllResultsOfScriptsAreKnown) {
   const ObjectKey key = place(web, {{"m1", 2}, {"m2", 3}});
   KnownResults results;
   const auto first = dispatcher::decide(stage.state(), key, stage.now());
-  ASSERT_FALSE(first);
-  ASSERT_EQ(first.error().questions.size(), 2U) << "one for each number of replicas";
-  results.learn(*first.error().questions[0]);
+  const auto& needs = std::get<NeedsAnswers>(first.value());
+  ASSERT_EQ(needs.questions.size(), 2U) << "one for each number of replicas";
+  results.learn(*needs.questions[0]);
   const auto second = dispatcher::decide(stage.state(), key, stage.now());
-  ASSERT_FALSE(second) << "one target could be rendered";
-  ASSERT_EQ(second.error().questions.size(), 1U);
-  results.learn(*second.error().questions[0]);
+  const auto& other = std::get<NeedsAnswers>(second.value());
+  ASSERT_EQ(other.questions.size(), 1U) << "nothing is decided although one target could be rendered";
+  results.learn(*other.questions[0]);
   decide(key);
   EXPECT_EQ(manifest("m1", web)["spec"]["replicas"], Value{12});
   EXPECT_EQ(manifest("m2", web)["spec"]["replicas"], Value{13});
@@ -355,6 +358,35 @@ TEST_F(DispatcherDecide, EveryNamespaceGoesToEveryMember_B_27) {
   EXPECT_TRUE(dispatcher::synced_namespace(options, namespace_object("kube-system")));
   EXPECT_FALSE(dispatcher::synced_namespace(options, namespace_object("team-a")));
   EXPECT_FALSE(dispatcher::synced_namespace(options, namespace_object("default"))) << "never, whatever is said";
+}
+
+// 40 clusters with a large template each make more than an entry holds; so do thousands of clusters.
+TEST_F(DispatcherDecide, WorksOfManyClustersAreRenderedAndDeletedInParts) {
+  constexpr size_t kClusters = 40;
+  std::vector<Target> targets;
+  for (size_t number = 0; number < kClusters; ++number) {
+    targets.push_back({"c" + std::to_string(100 + number), 1});
+    join(targets.back().cluster);
+  }
+  const ObjectKey key = place(config_map("default", "large", std::string(size_t{400} << 10, 'x')), targets);
+  const auto parts = [&] {
+    size_t count = 0;
+    for (;; ++count) {
+      const auto decided = dispatcher::decide(stage.state(), key, stage.now());
+      const Decision* decision = decision_of(decided);
+      if (decision == nullptr || count == 100) return count;
+      Entry entry;
+      entry.events = decision->events;
+      entry.expects = decision->expects;
+      EXPECT_LE(encode(entry).size(), kMaxEntryBytes);
+      EXPECT_FALSE(stage.write(decision->events, decision->expects).refusal);
+    }
+  };
+  EXPECT_EQ(parts(), 6U) << "7 Works each";
+  EXPECT_EQ(stage.state().objects(type::kWork).size(), kClusters);
+  stage.write({DeletionRequested{key}});
+  EXPECT_EQ(parts(), 1U);
+  for (const auto& [name, work] : stage.state().objects(type::kWork)) EXPECT_TRUE(deleting(work.value)) << name.ns;
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ bool written_later(const Value& observed, const Value& manifest, Revision acted_
   return revision > acted_upon.value;
 }
 
-Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now, const Value* answer) {
+interpreter::Interpreted<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now,
+                                         const Value* answer) {
   for (const char* field : {"resourceVersion", "finalizers", "ownerReferences"}) {
     if (!observed["metadata"][field].is_empty()) desired.edit("metadata").set(field, observed["metadata"][field]);
   }

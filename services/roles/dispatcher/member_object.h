@@ -3,10 +3,10 @@
 #include <string>
 
 #include "events/base/ids.h"
-#include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/state/state.h"
+#include "services/interpreter/interpreted.h"
 
 namespace shiplog::dispatcher {
 
@@ -24,8 +24,8 @@ bool written_later(const Value& observed, const Value& manifest, Revision acted_
 /// E-13 and E-21: `desired` with what belongs to the member: resourceVersion, its own labels and annotations,
 /// finalizers, owners, and the fields that the kind's controllers there have filled in.
 /// The state says how the kind is interpreted. Errors: the interpreter's.
-Result<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now,
-                       const Value* answer = nullptr);
+interpreter::Interpreted<Value> retained(const State& state, Value desired, const Value& observed, UtcMillis now,
+                                         const Value* answer = nullptr);
 
 /// The member already holds what `desired` (stamped and retained) says.
 bool up_to_date(const Value& observed, const Value& desired);

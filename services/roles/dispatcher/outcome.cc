@@ -7,11 +7,11 @@
 
 namespace shiplog::dispatcher {
 
-void Outcome::failed(const std::string& cluster, const Error& error, Fact reason) {
-  if (!error.questions.empty()) {
-    waiting_.message = error.message;
+void Outcome::failed(const std::string& cluster, const interpreter::Uninterpreted& why, Fact reason) {
+  if (!why.questions.empty()) {
+    waiting_.why = why.message;
     bool tried = false;
-    for (const QuestionPtr& question : error.questions) {
+    for (const QuestionPtr& question : why.questions) {
       tried = tried || !question->failure.empty();
       // Targets with the same number of replicas ask the same.
       const bool known = std::ranges::any_of(waiting_.questions, [&](const QuestionPtr& one) {
@@ -22,11 +22,11 @@ void Outcome::failed(const std::string& cluster, const Error& error, Fact reason
     }
     if (!tried) return;
   }
-  if (reason.empty()) reason = RenderFailed{error.message};
-  failures_.push_back({cluster, error.message, std::move(reason)});
+  if (reason.empty()) reason = RenderFailed{why.message};
+  failures_.push_back({cluster, why.message, std::move(reason)});
 }
 
-void Outcome::report(const Object& object, Decision& decision, int64_t generation) const {
+void Outcome::report(const Object& object, DecisionBuilder& decision, int64_t generation) const {
   const Value& condition = condition_of(object.value, kWorksSyncedCondition);
   WorksSynced synced{source_, failures_.empty(), failures_.empty() ? "SyncWorkSucceed" : "SyncWorkFailed", "", {}};
   if (synced.succeeded) {
@@ -54,17 +54,16 @@ void Outcome::report(const Object& object, Decision& decision, int64_t generatio
     }
     std::ranges::sort(synced.why.clusters, {}, &ClusterExplanation::cluster);
   }
-  decision.events.push_back(std::move(synced));
-  if (decision.expects.empty()) decision.expects.push_back({source_, object.revision});
+  decision.add(std::move(synced));
+  if (decision.expects().empty()) decision.expect({source_, object.revision});
 }
 
-Result<std::optional<Decision>> Outcome::concluded(Decision decision) const {
+Decided Outcome::concluded(DecisionBuilder decision, bool whole, UtcMillis now) const {
   // Which results of scripts are known here and now is no part of the state, so no decision may follow from it.
-  if (std::ranges::any_of(waiting_.questions, [](const QuestionPtr& one) { return one->script; })) return waiting_;
-  if (decision.events.empty() && !waiting_.questions.empty()) return waiting_;
-  if (decision.events.empty()) return std::optional<Decision>{};
-  decision.unfinished = !waiting_.questions.empty();
-  return std::optional{std::move(decision)};
+  const bool scripts = std::ranges::any_of(waiting_.questions, [](const QuestionPtr& asked) { return asked->script; });
+  if (scripts || (decision.empty() && !waiting_.questions.empty())) return waiting_;
+  if (whole && waiting_.questions.empty()) return std::move(decision).build();
+  return std::move(decision).build_and_look_again(now);
 }
 
 }  // namespace shiplog::dispatcher

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "events/decision.h"
+#include "services/interpreter/interpreted.h"
 
 namespace shiplog::dispatcher {
 
@@ -13,14 +13,14 @@ namespace shiplog::dispatcher {
 class Outcome {
  public:
   explicit Outcome(ObjectKey source) : source_{std::move(source)} {}
-  /// A target that waits for an answer from outside has not failed, unless the last attempt to get it has.
-  /// `reason`: OverrideFailed, where that is the cause; its text is the error's message.
-  void failed(const std::string& cluster, const Error& error, Fact reason = {});
+  /// A target that waits for an answer has not failed, unless the last attempt to get it has.
+  /// `reason`: OverrideFailed, where that is the cause; its text is its message.
+  void failed(const std::string& cluster, const interpreter::Uninterpreted& why, Fact reason = {});
   /// Adds WorksSynced where the object's condition says something else. With `generation` not 0 also when every target
   /// is rendered and the condition does not name that generation yet.
-  void report(const Object& object, Decision& decision, int64_t generation = 0) const;
-  /// The decision; or, with nothing to append, that something has to be asked first.
-  Result<std::optional<Decision>> concluded(Decision decision) const;
+  void report(const Object& object, DecisionBuilder& decision, int64_t generation = 0) const;
+  /// The decision; or, with nothing to append, what has to be asked first. Not `whole`: targets are left for another.
+  Decided concluded(DecisionBuilder decision, bool whole, UtcMillis now) const;
 
  private:
   ObjectKey source_;
@@ -30,7 +30,7 @@ class Outcome {
     Fact reason;
   };
   std::vector<Failure> failures_;
-  Error waiting_{ErrorCode::kUnavailable, ""};
+  NeedsAnswers waiting_;
 };
 
 }  // namespace shiplog::dispatcher

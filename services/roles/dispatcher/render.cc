@@ -42,8 +42,8 @@ Value binding_reference(const Source& source) {
 
 }  // namespace
 
-Result<Value> revised(const State& state, const Value& object, const Binding& binding,
-                      const std::vector<Target>& targets, const Target& target, UtcMillis now) {
+interpreter::Interpreted<Value> revised(const State& state, const Value& object, const Binding& binding,
+                                        const std::vector<Target>& targets, const Target& target, UtcMillis now) {
   if (!binding.divisible()) return object;  // several components go as the template has them
   SHIPLOG_TRY(auto scaled, interpreter::revise_replica(state, object, target.replicas, now));
   Value manifest = scaled ? std::move(*scaled) : object;

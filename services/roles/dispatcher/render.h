@@ -6,6 +6,7 @@
 #include "events/state/binding.h"
 #include "events/state/manifest.h"
 #include "events/state/state.h"
+#include "services/interpreter/interpreted.h"
 
 namespace shiplog::dispatcher {
 
@@ -22,8 +23,8 @@ using shiplog::pruned;
 
 /// The template with replicas and completions as this target is to get them (B-8 to B-10). Error: kInvalid, the
 /// interpreter cannot say it.
-Result<Value> revised(const State& state, const Value& object, const Binding& binding,
-                      const std::vector<Target>& targets, const Target& target, UtcMillis now);
+interpreter::Interpreted<Value> revised(const State& state, const Value& object, const Binding& binding,
+                                        const std::vector<Target>& targets, const Target& target, UtcMillis now);
 
 /// B-15. `manifest`: the template as this target gets it.
 std::string conflict_resolution(const Value& manifest, const Binding& binding);

@@ -8,6 +8,7 @@
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/wake.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -20,8 +21,8 @@ void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>&
 
 class DispatcherRole final : public Role {
  public:
-  DispatcherRole(Members& members, dispatcher::Open open, Asker* asker)
-      : members_{members}, open_{std::move(open)}, asker_{asker} {}
+  DispatcherRole(Members& members, dispatcher::Open open, QuestionResolver* resolver)
+      : members_{members}, open_{std::move(open)}, resolver_{resolver} {}
 
   std::string_view name() const override { return "dispatcher"; }
 
@@ -75,8 +76,8 @@ class DispatcherRole final : public Role {
 
   void reconcile(TaskPtr task) override {
     if (task->key().type == type::kWork)
-      return dispatcher::apply_work(task, members_, open_, reports_, reverts_, asker_);
-    decide_and_append(dispatcher::decide, task, Decides::kAllAtOnce, asker_);
+      return dispatcher::apply_work(task, members_, open_, reports_, reverts_, resolver_);
+    follow(dispatcher::decide, task, {.resolver = resolver_});
   }
 
  private:
@@ -163,7 +164,7 @@ class DispatcherRole final : public Role {
 
   Members& members_;
   const dispatcher::Open open_;
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
   dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
   dispatcher::RevertsPtr reverts_ = std::make_shared<dispatcher::Reverts>();
 };
@@ -171,8 +172,8 @@ class DispatcherRole final : public Role {
 }  // namespace
 
 std::unique_ptr<Role> make_dispatcher_role(Members& members, std::function<Result<Value>(const Value& manifest)> open,
-                                           Asker* asker) {
-  return std::make_unique<DispatcherRole>(members, std::move(open), asker);
+                                           QuestionResolver* resolver) {
+  return std::make_unique<DispatcherRole>(members, std::move(open), resolver);
 }
 
 }  // namespace shiplog

@@ -4,16 +4,17 @@
 #include <memory>
 
 #include "services/adapters/members/members.h"
+#include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
 
 namespace shiplog {
 
 /// Role "dispatcher": renders bindings and namespaces into Works and carries these to the members.
 /// `open` is applied to a manifest just before it is sent: it turns the sealed strings of Secrets into plain ones.
-/// Without it manifests are sent as they are. `asker` asks interpreter webhooks;
-/// without one what needs them is not rendered and not written. `members` and `asker` outlive the service.
+/// Without it manifests are sent as they are. `resolver` asks interpreter webhooks;
+/// without one what needs them is not rendered and not written. `members` and `resolver` outlive the service.
 std::unique_ptr<Role> make_dispatcher_role(Members& members,
                                            std::function<Result<Value>(const Value& manifest)> open = {},
-                                           Asker* asker = nullptr);
+                                           QuestionResolver* resolver = nullptr);
 
 }  // namespace shiplog

@@ -5,6 +5,7 @@
 #include "events/state/work.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/render.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -34,10 +35,10 @@ class DispatcherRules : public ::testing::Test {
   std::vector<Event> decide(const ObjectKey& key) {
     auto decided = dispatcher::decide(stage.state(), key, stage.now());
     EXPECT_TRUE(decided) << decided.error().message;
-    if (!decided || !decided.value()) return {};
-    const Folded folded = stage.write(decided.value()->events, decided.value()->expects);
+    if (!decided || !decision_of(decided)) return {};
+    const Folded folded = stage.write(decision_of(decided)->events, decision_of(decided)->expects);
     EXPECT_FALSE(folded.refusal) << folded.refusal->reason;
-    return decided.value()->events;
+    return decision_of(decided)->events;
   }
   const Value& work(const std::string& cluster, const Value& object) {
     return stage.state().value_of(work_key(cluster, object));

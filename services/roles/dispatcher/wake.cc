@@ -64,6 +64,18 @@ void wake_selected(const State& state, const Value& object, std::vector<ObjectKe
   wake_type(state, type::kNamespace, "", wake);
 }
 
+bool names(const Value& targets, const std::string& cluster) {
+  return std::ranges::any_of(targets.items(),
+                             [&](const Value& target) { return target["name"].as_string() == cluster; });
+}
+
+/// B-5.
+bool aims_at(const Value& spec, const std::string& cluster) {
+  return names(spec["clusters"], cluster) ||
+         std::ranges::any_of(spec["requiredBy"].items(),
+                             [&](const Value& required) { return names(required["clusters"], cluster); });
+}
+
 }  // namespace
 
 void wake_overridden(const State& state, const Change& policy, std::vector<ObjectKey>& wake) {
@@ -88,10 +100,12 @@ void wake_for_cluster(const State& state, const Change& cluster, std::vector<Obj
   const bool asked =
       std::ranges::any_of(state.override_policies(), [](const auto& one) { return one.second.asks_about_clusters(); });
   if (!asked) return;
-  // What could not be rendered for it may have no Work there.
-  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding, type::kNamespace}) {
+  // There may be no Work yet: what could not be rendered for it, and what is being rendered from the cluster as it was.
+  wake_type(state, type::kNamespace, "", wake);
+  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
     for (const auto& [name, object] : state.objects(type)) {
-      if (condition_of(object.value, kWorksSyncedCondition)["status"].as_string() == "False") {
+      if (condition_of(object.value, kWorksSyncedCondition)["status"].as_string() == "False" ||
+          aims_at(object.value["spec"], cluster.object.name)) {
         wake.push_back({type, name.ns, name.name});
       }
     }

@@ -33,8 +33,8 @@ DependencyFound found_in(const std::string& ns, const interpreter::Dependency& d
 }
 
 /// Records what the template refers to (B-29).
-Result<void> resolve(const State& state, const ObjectKey& key, const Object& object, UtcMillis now,
-                     Decision& decision) {
+interpreter::Interpreted<void> resolve(const State& state, const ObjectKey& key, const Object& object, UtcMillis now,
+                                       Decision& decision) {
   const Value& spec = object.value["spec"];
   const bool recorded = has_finalizer(object.value, kDistributorFinalizer);
   if (!spec["propagateDeps"].as_bool() || deleting(object.value)) {
@@ -64,17 +64,18 @@ Result<void> resolve(const State& state, const ObjectKey& key, const Object& obj
 
 }  // namespace
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
-  if (key.type != type::kResourceBinding) return std::optional<Decision>{};
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  if (key.type != type::kResourceBinding) return Nothing{};
   Decision decision;
   // First as what others refer to: an interpreter that fails on its own template must not hold that up.
   follow(state, key, decision);
-  if (!decision.events.empty()) return std::optional{std::move(decision)};
-  if (const Object* object = state.find(key)) {
-    SHIPLOG_TRY(resolve(state, key, *object, now, decision));
+  if (const Object* object = state.find(key); object != nullptr && decision.events.empty()) {
+    const auto resolved = resolve(state, key, *object, now, decision);
+    if (!resolved) return interpreter::decided(resolved.error());
   }
-  if (decision.events.empty()) return std::optional<Decision>{};
-  return std::optional{std::move(decision)};
+  if (decision.events.empty()) return Nothing{};
+  decision.look_again = now;
+  return decision;
 }
 
 }  // namespace shiplog::distributor

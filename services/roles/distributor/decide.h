@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/decision.h"
 
 namespace shiplog::distributor {
@@ -11,6 +9,6 @@ namespace shiplog::distributor {
 /// been released (B-28 to B-31, B-35). As the binding of something referred to, which need not exist
 /// yet: follows its referrers, all of them at once (B-32 to B-35).
 /// Error: kInvalid, the interpreter cannot tell the dependencies (B-29).
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::distributor

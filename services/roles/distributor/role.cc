@@ -6,6 +6,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/distributor/attached.h"
 #include "services/roles/distributor/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -18,7 +19,7 @@ bool attached(const Value& binding) { return binding["spec"]["requiredBy"].size(
 
 class DistributorRole final : public Role {
  public:
-  explicit DistributorRole(Asker* asker) : asker_{asker} {}
+  explicit DistributorRole(QuestionResolver* resolver) : resolver_{resolver} {}
 
   std::string_view name() const override { return "distributor"; }
 
@@ -44,7 +45,7 @@ class DistributorRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(distributor::decide, task, Decides::kStepByStep, asker_); }
+  void reconcile(TaskPtr task) override { follow(distributor::decide, task, {.resolver = resolver_}); }
 
  private:
   static void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
@@ -85,11 +86,13 @@ class DistributorRole final : public Role {
     }
   }
 
-  Asker* const asker_;
+  QuestionResolver* const resolver_;
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_distributor_role(Asker* asker) { return std::make_unique<DistributorRole>(asker); }
+std::unique_ptr<Role> make_distributor_role(QuestionResolver* resolver) {
+  return std::make_unique<DistributorRole>(resolver);
+}
 
 }  // namespace shiplog

@@ -20,49 +20,41 @@ bool placed_on(const State& state, std::string_view binding_type, const std::str
   });
 }
 
-std::optional<Decision> take_in(const State& state, const ObjectKey& key, const Object& cluster,
-                                const ObjectKey& space) {
+Decided take_in(const State& state, const ObjectKey& key, const Object& cluster, const ObjectKey& space) {
   const Value& ns = state.value_of(space);
-  if (deleting(ns)) return std::nullopt;  // of an earlier cluster of this name: wait until it is gone
-  Decision decision;
-  if (ns.is_null()) {
-    decision.events.push_back(ObjectCreated{space, execution_space_object(space.name)});
-    decision.expects.push_back({space, Revision{}});
-  }
+  if (deleting(ns)) return Nothing{};  // of an earlier cluster of this name: wait until it is gone
+  DecisionBuilder decision;
+  if (ns.is_null()) decision.add(ObjectCreated{space, execution_space_object(space.name)}, {space, Revision{}});
   if (!has_finalizer(cluster.value, finalizer::kCluster)) {
     Value with = cluster.value;
     with.edit("metadata").edit("finalizers").push_back(finalizer::kCluster);
-    decision.events.push_back(ObjectUpdated{key, std::move(with)});
-    decision.expects.push_back({key, cluster.revision});
+    decision.add(ObjectUpdated{key, std::move(with)}, {key, cluster.revision});
   }
-  if (decision.events.empty()) return std::nullopt;
-  return decision;
+  return std::move(decision).build();
 }
 
 // The order is what users rely on (CL-13): works first, then bindings have moved on, then the Cluster object goes.
-std::optional<Decision> let_go(const State& state, const ObjectKey& key, const Object& cluster,
-                               const ObjectKey& space) {
-  if (!has_finalizer(cluster.value, finalizer::kCluster)) return std::nullopt;
+Decided let_go(const State& state, const ObjectKey& key, const Object& cluster, const ObjectKey& space) {
+  if (!has_finalizer(cluster.value, finalizer::kCluster)) return Nothing{};
   if (const Object* ns = state.find(space)) {
-    if (deleting(ns->value)) return std::nullopt;
-    return Decision{{deletion_because_of(state, space, key)}, {{space, ns->revision}}};
+    if (deleting(ns->value)) return Nothing{};
+    return decide_one(deletion_because_of(state, space, key), {space, ns->revision});
   }
   if (placed_on(state, type::kResourceBinding, key.name) || placed_on(state, type::kClusterResourceBinding, key.name)) {
-    return std::nullopt;
+    return Nothing{};
   }
-  const std::vector<Expect> expects = {{key, cluster.revision}};
   if (cluster.value["metadata"]["finalizers"].size() == 1) {
-    return Decision{{ClusterLeft{key, "its works are gone and no binding names it"}}, expects};
+    return decide_one(ClusterLeft{key, "its works are gone and no binding names it"}, {key, cluster.revision});
   }
   Value without = cluster.value;
   std::erase_if(without.edit("metadata").edit("finalizers").edit_items(),
                 [](const Value& one) { return one.as_string() == finalizer::kCluster; });
-  return Decision{{ObjectUpdated{key, std::move(without)}}, expects};
+  return decide_one(ObjectUpdated{key, std::move(without)}, {key, cluster.revision});
 }
 
 }  // namespace
 
-std::optional<Decision> decide_cluster(const State& state, const ObjectKey& key, const Object& cluster) {
+Decided decide_cluster(const State& state, const ObjectKey& key, const Object& cluster) {
   const ObjectKey space{type::kNamespace, "", execution_space(key.name)};
   return deleting(cluster.value) ? let_go(state, key, cluster, space) : take_in(state, key, cluster, space);
 }

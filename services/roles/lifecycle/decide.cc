@@ -3,6 +3,28 @@
 #include "events/state/answers.h"
 
 namespace shiplog::lifecycle {
+namespace {
+
+bool decides(const Decided& decided) { return !std::holds_alternative<Nothing>(decided); }
+
+Decided decide_object(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+  if (key.type == type::kCluster) {
+    if (auto decided = decide_cluster(state, key, object); decides(decided)) return decided;
+  }
+  if (key.type == type::kNamespace) {
+    if (auto decided = decide_namespace(state, key, object, now); decides(decided)) return decided;
+  }
+  if (key.type == type::kCustomResourceDefinition) {
+    if (auto decided = decide_definition(state, key, object); decides(decided)) return decided;
+  }
+  if (key.type == kAnswersType && of_no_webhook(state, object.value)) {
+    return decide_one(ObjectRemoved{key}, {key, object.revision});
+  }
+  if (auto decided = decide_pod(state, key, object); decides(decided)) return decided;
+  return decide_garbage(state, key, object);
+}
+
+}  // namespace
 
 DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,
                                       std::string propagation) {
@@ -11,23 +33,13 @@ DeletionRequested deletion_because_of(const State& state, ObjectKey object, Obje
   return event;
 }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr) return std::optional<Decision>{};
-  if (key.type == type::kCluster) {
-    if (auto decision = decide_cluster(state, key, *object)) return decision;
-  }
-  if (key.type == type::kNamespace) {
-    if (auto decision = decide_namespace(state, key, *object, now)) return decision;
-  }
-  if (key.type == type::kCustomResourceDefinition) {
-    if (auto decision = decide_definition(state, key, *object)) return decision;
-  }
-  if (key.type == kAnswersType && of_no_webhook(state, object->value)) {
-    return std::optional{Decision{{ObjectRemoved{key}}, {{key, object->revision}}}};
-  }
-  if (auto decision = decide_pod(state, key, *object)) return decision;
-  return decide_garbage(state, key, *object);
+  if (object == nullptr) return Nothing{};
+  Decided decided = decide_object(state, key, *object, now);
+  // What is decided may be the first of several steps.
+  if (auto* decision = std::get_if<Decision>(&decided)) decision->look_again = now;
+  return decided;
 }
 
 }  // namespace shiplog::lifecycle

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/api.h"
 #include "events/decision.h"
 
@@ -14,14 +12,14 @@ namespace shiplog::lifecycle {
 /// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
 /// A Pod that waits for a node to end it, where there is no such node: nobody will (DEL-9).
 /// Anything else: owner references and the finalizers of cascading deletion (DEL-12 to DEL-14).
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
-// The parts of it, each for an object that exists.
-std::optional<Decision> decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
-std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
-std::optional<Decision> decide_definition(const State& state, const ObjectKey& key, const Object& definition);
-std::optional<Decision> decide_pod(const State& state, const ObjectKey& key, const Object& pod);
-std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object);
+// The parts of it, each for an object that exists. Nothing: the next part decides.
+Decided decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
+Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
+Decided decide_definition(const State& state, const ObjectKey& key, const Object& definition);
+Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod);
+Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object);
 
 /// The deletion of `object` that follows from that of `because`: its namespace, owner, definition or cluster.
 DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,
@@ -30,7 +28,7 @@ DeletionRequested deletion_because_of(const State& state, ObjectKey object, Obje
 /// A pod that is being deleted and not yet ended by its node.
 bool has_grace_left(const State& state, const ObjectKey& key, const Value& object);
 
-/// One decision touches at most this many objects; the rest follows when these have changed.
+/// One decision touches at most this many objects; the rest follows once it is folded.
 inline constexpr size_t kMostAtOnce = 200;
 
 }  // namespace shiplog::lifecycle

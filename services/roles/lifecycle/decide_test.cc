@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "events/codec/codec.h"
+#include "events/journal/journal.h"
 #include "events/state/work.h"
 #include "services/roles/lifecycle/role.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -338,8 +341,66 @@ TEST_F(Lifecycle, DecidesTheSameAgain) {
   stage.put(cluster_key("m1"), cluster_object("m1"));
   const auto once = lifecycle::decide(stage.state(), cluster_key("m1"), stage.now());
   const auto twice = lifecycle::decide(stage.state(), cluster_key("m1"), stage.now() + Millis{5});
-  ASSERT_TRUE(once && once.value());
-  EXPECT_EQ(once.value(), twice.value());
+  ASSERT_TRUE(once && decision_of(once));
+  EXPECT_EQ(decision_of(once)->events, decision_of(twice)->events);
+  EXPECT_EQ(decision_of(once)->expects, decision_of(twice)->expects);
+}
+
+/// The decisions about one key until nothing is left to do, each folded; none may be larger than an entry can be.
+std::vector<Decision> parts_of(Stage& stage, const ObjectKey& key) {
+  std::vector<Decision> parts;
+  for (int round = 0; round < 100; ++round) {
+    const auto decided = lifecycle::decide(stage.state(), key, stage.now());
+    const Decision* decision = decision_of(decided);
+    if (decision == nullptr) return parts;
+    Entry entry;
+    entry.events = decision->events;
+    entry.expects = decision->expects;
+    EXPECT_LE(encode(entry).size(), kMaxEntryBytes);
+    EXPECT_TRUE(decision->look_again);
+    EXPECT_FALSE(stage.write(decision->events, decision->expects).refusal);
+    parts.push_back(*decision);
+  }
+  ADD_FAILURE() << to_string(key) << " never settles";
+  return parts;
+}
+
+TEST(LifecycleInParts, AllObjectsOfADefinition) {
+  Stage stage;
+  const ObjectKey definition{type::kCustomResourceDefinition, "", "things.example.com"};
+  Value crd = Value::object({{"metadata", Value::object({{"name", definition.name}})}});
+  crd.edit("metadata").set("finalizers", Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
+  stage.put(definition, crd);
+  std::vector<Event> things;
+  for (int number = 0; number < 5000; ++number) {
+    const ObjectKey key{definition.name, "default", "t" + std::to_string(number)};
+    things.emplace_back(
+        ObjectCreated{key, Value::object({{"metadata", Value::object({{"name", key.name}, {"namespace", key.ns}})}})});
+  }
+  ASSERT_FALSE(stage.write(std::move(things)).refusal);
+  ASSERT_FALSE(stage.write({DeletionRequested{definition}}).refusal);
+  EXPECT_EQ(parts_of(stage, definition).size(), 26U) << "25 of 200 objects, and the definition";
+  EXPECT_EQ(stage.state().find(definition), nullptr);
+  EXPECT_TRUE(stage.state().objects(definition.name).empty());
+}
+
+TEST(LifecycleInParts, LargeDependentsOfAnOwnerThatIsOrphaned) {
+  Stage stage;
+  const ObjectKey owner{"configmaps", "default", "owner"};
+  stage.put(owner, config_map("default", "owner", ""));
+  for (int number = 0; number < 20; ++number) {
+    Value dependent = config_map("default", "d" + std::to_string(number), std::string(size_t{1} << 20, 'x'));
+    dependent.edit("metadata")
+        .set("ownerReferences", Value::array({Value::object({{"apiVersion", "v1"},
+                                                             {"kind", "ConfigMap"},
+                                                             {"name", "owner"},
+                                                             {"uid", uid_of(stage.state().value_of(owner))}})}));
+    stage.put({"configmaps", "default", "d" + std::to_string(number)}, dependent);
+  }
+  ASSERT_FALSE(stage.write({DeletionRequested{.object = owner, .propagation = "Orphan"}}).refusal);
+  EXPECT_EQ(parts_of(stage, owner).size(), 10U) << "2 MiB each";
+  EXPECT_EQ(stage.state().find(owner), nullptr);
+  EXPECT_TRUE(stage.state().value_of({"configmaps", "default", "d7"})["metadata"]["ownerReferences"].is_null());
 }
 
 }  // namespace

@@ -77,28 +77,30 @@ Value without_finalizer(Value object, std::string_view finalizer) {
   return object;
 }
 
-Decision update(const ObjectKey& key, const Object& object, Value value) {
-  return {{ObjectUpdated{key, std::move(value)}}, {{key, object.revision}}};
+Decided update(const ObjectKey& key, const Object& object, Value value) {
+  return decide_one(ObjectUpdated{key, std::move(value)}, {key, object.revision});
 }
 
 /// DEL-14: the dependents lose their reference and stay.
-Decision orphan(const State& state, const ObjectKey& key, const Object& owner) {
+Decided orphan(const State& state, const ObjectKey& key, const Object& owner) {
   const std::string uid{uid_of(owner.value)};
-  Decision decision;
+  DecisionBuilder decision{kMostAtOnce + 1};
   for (const ObjectKey& dependent : state.dependents(uid)) {
-    if (decision.events.size() == kMostAtOnce) return decision;
+    if (decision.size() == kMostAtOnce) return std::move(decision).build();
     const Object& object = *state.find(dependent);
     Value freed = without_references(object.value, [&](const Value& one) { return one["uid"].as_string() == uid; });
-    decision.events.push_back(ObjectUpdated{dependent, std::move(freed)});
-    decision.expects.push_back({dependent, object.revision});
+    if (!decision.try_add(ObjectUpdated{dependent, std::move(freed)}, {dependent, object.revision})) {
+      return std::move(decision).build();
+    }
   }
-  decision.events.push_back(ObjectUpdated{key, without_finalizer(owner.value, finalizer::kOrphan)});
-  decision.expects.push_back({key, owner.revision});
-  return decision;
+  // Where it does not fit any more, it follows alone.
+  static_cast<void>(
+      decision.try_add(ObjectUpdated{key, without_finalizer(owner.value, finalizer::kOrphan)}, {key, owner.revision}));
+  return std::move(decision).build();
 }
 
 /// A dependent, by what has become of its owners (DEL-12, DEL-13).
-std::optional<Decision> dependent(const State& state, const ObjectKey& key, const Object& object) {
+Decided dependent(const State& state, const ObjectKey& key, const Object& object) {
   size_t solid = 0;
   size_t waiting = 0;
   const auto references = object.value["metadata"]["ownerReferences"].items();
@@ -109,27 +111,27 @@ std::optional<Decision> dependent(const State& state, const ObjectKey& key, cons
     waiting += found.owner == Owner::kWaiting ? 1 : 0;
     if (found.owner != Owner::kSolid && because.empty()) because = std::move(found.key);
   }
-  if (solid == references.size()) return std::nullopt;
+  if (solid == references.size()) return Nothing{};
   if (solid > 0) {
     return update(key, object, without_references(object.value, [&](const Value& reference) {
                     return owner_of(state, key, reference).owner != Owner::kSolid;
                   }));
   }
-  if (deletion_protected(object.value)) return std::nullopt;  // D-41
+  if (deletion_protected(object.value)) return Nothing{};  // D-41
   const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
-  return Decision{{deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background")},
-                  {{key, object.revision}}};
+  return decide_one(deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background"),
+                    {key, object.revision});
 }
 
 }  // namespace
 
-std::optional<Decision> decide_garbage(const State& state, const ObjectKey& key, const Object& object) {
+Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object) {
   if (!deleting(object.value)) return dependent(state, key, object);
   if (has_finalizer(object.value, finalizer::kOrphan)) return orphan(state, key, object);
   if (has_finalizer(object.value, finalizer::kForeground) && !has_blocking_dependents(state, uid_of(object.value))) {
     return update(key, object, without_finalizer(object.value, finalizer::kForeground));
   }
-  return std::nullopt;
+  return Nothing{};
 }
 
 }  // namespace shiplog::lifecycle

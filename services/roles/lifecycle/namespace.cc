@@ -84,9 +84,9 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
 
 }  // namespace
 
-std::optional<Decision> decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now) {
-  if (!deleting(ns.value) || ns.value["spec"]["finalizers"].size() == 0) return std::nullopt;
-  Decision decision;
+Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now) {
+  if (!deleting(ns.value) || ns.value["spec"]["finalizers"].size() == 0) return Nothing{};
+  DecisionBuilder decision{kMostAtOnce};
   bool content = false;
   for (const std::string& type : state.types()) {
     for (const auto& [name, object] : state.objects(type, key.name)) {
@@ -95,22 +95,21 @@ std::optional<Decision> decide_namespace(const State& state, const ObjectKey& ke
       // Its finalizers hold it: those who set them remove them.
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
       if (spared(state, item, object.value)) continue;
-      if (decision.events.size() == kMostAtOnce) return decision;
-      decision.events.push_back(deletion_because_of(state, item, key));
+      if (!decision.try_add(deletion_because_of(state, item, key))) return std::move(decision).build();
     }
   }
-  if (!decision.events.empty()) return decision;
+  if (!decision.empty()) return std::move(decision).build();
   if (content) {
     Value told = with_conditions(ns.value, remaining_in(state, key.name), now);
-    if (told == ns.value) return std::nullopt;
-    return Decision{{StatusUpdated{key, std::move(told)}}, {{key, ns.revision}}};
+    if (told == ns.value) return Nothing{};
+    return decide_one(StatusUpdated{key, std::move(told)}, {key, ns.revision});
   }
 
   Value finalized = ns.value;
   Value& finalizers = finalized.edit("spec").edit("finalizers");
   std::erase_if(finalizers.edit_items(), [](const Value& one) { return one.as_string() == "kubernetes"; });
-  if (finalizers.size() == ns.value["spec"]["finalizers"].size()) return std::nullopt;
-  return Decision{{ObjectUpdated{key, std::move(finalized)}}, {{key, ns.revision}}};
+  if (finalizers.size() == ns.value["spec"]["finalizers"].size()) return Nothing{};
+  return decide_one(ObjectUpdated{key, std::move(finalized)}, {key, ns.revision});
 }
 
 }  // namespace shiplog::lifecycle

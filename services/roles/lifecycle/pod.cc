@@ -2,10 +2,10 @@
 
 namespace shiplog::lifecycle {
 
-std::optional<Decision> decide_pod(const State& state, const ObjectKey& key, const Object& pod) {
-  if (!has_grace_left(state, key, pod.value)) return std::nullopt;
-  if (state.find({"nodes", "", pod.value["spec"]["nodeName"].str()}) != nullptr) return std::nullopt;
-  return Decision{{DeletionRequested{.object = key}}, {{key, pod.revision}}};
+Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod) {
+  if (!has_grace_left(state, key, pod.value)) return Nothing{};
+  if (state.find({"nodes", "", pod.value["spec"]["nodeName"].str()}) != nullptr) return Nothing{};
+  return decide_one(DeletionRequested{.object = key}, {key, pod.revision});
 }
 
 bool has_grace_left(const State& state, const ObjectKey& key, const Value& object) {

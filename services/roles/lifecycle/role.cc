@@ -5,6 +5,7 @@
 #include "events/state/served.h"
 #include "events/state/work.h"
 #include "services/roles/lifecycle/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -44,7 +45,7 @@ class LifecycleRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(lifecycle::decide, task); }
+  void reconcile(TaskPtr task) override { follow(lifecycle::decide, task); }
 
  private:
   // An owner that waits for its dependents looks again when one of them goes or lets go.

@@ -5,9 +5,9 @@
 
 namespace shiplog::quota {
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   const ResourceList limits = resource_list_from(object->value["spec"]["overall"]);
   ResourceList used;
   for (const auto& [name, amount] : state.quota_usage(key.ns)) {
@@ -16,8 +16,8 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   const Value& overall = object->value["spec"]["overall"];
   Value used_now = to_value(used);
   const Value& status = object->value["status"];
-  if (status["overall"] == overall && status["overallUsed"] == used_now) return std::nullopt;
-  return std::optional{Decision{{QuotaUsageChanged{key, overall, std::move(used_now)}}, {{key, object->revision}}}};
+  if (status["overall"] == overall && status["overallUsed"] == used_now) return Nothing{};
+  return decide_one(QuotaUsageChanged{key, overall, std::move(used_now)}, {key, object->revision});
 }
 
 }  // namespace shiplog::quota

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -11,9 +9,9 @@
 namespace shiplog::quota {
 
 /// Brings the status of one FederatedResourceQuota up to date: overall as in the spec, overallUsed what the bindings of
-/// its namespace use of the resources it limits. Pure; one QuotaUsageChanged, or nullopt when the status is right.
+/// its namespace use of the resources it limits. Pure; one QuotaUsageChanged, or Nothing when the status is right.
 /// Only for people: what counts for refusing a placement is the fold's own sum.
 /// Source.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::quota

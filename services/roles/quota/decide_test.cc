@@ -34,9 +34,9 @@ TEST(QuotaDecide, SaysNothingTwice) {
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})");
   EXPECT_EQ(history.settle(decide, kQuota), 1);
-  EXPECT_FALSE(decide(history.state(), kQuota, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kQuota, history.now())));
   history.object(binding("a"), kTwoReplicas);
-  EXPECT_TRUE(decide(history.state(), kQuota, history.now()).value());
+  EXPECT_TRUE(decision_of(decide(history.state(), kQuota, history.now())));
 }
 
 TEST(QuotaDecide, UsageFallsWhenABindingGoes) {
@@ -50,10 +50,10 @@ TEST(QuotaDecide, UsageFallsWhenABindingGoes) {
 
 TEST(QuotaDecide, AQuotaThatIsGoneOrGoingIsLeftAlone) {
   History history;
-  EXPECT_FALSE(decide(history.state(), kQuota, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kQuota, history.now())));
   history.object(kQuota, R"({"metadata": {"finalizers": ["x"]}, "spec": {"overall": {"cpu": "2"}}})");
   history.remove(kQuota);
-  EXPECT_FALSE(decide(history.state(), kQuota, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kQuota, history.now())));
 }
 
 }  // namespace

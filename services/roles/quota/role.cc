@@ -1,6 +1,7 @@
 #include "services/roles/quota/role.h"
 
 #include "services/roles/quota/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -32,7 +33,7 @@ class QuotaRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(quota::decide, task); }
+  void reconcile(TaskPtr task) override { follow(quota::decide, task); }
 };
 
 }  // namespace

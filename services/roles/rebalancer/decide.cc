@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSuccessful = "Successful";
 constexpr const char* kFailed = "Failed";
-constexpr size_t kMostAtOnce = 200;  // keeps an entry small; the rest follows
+constexpr size_t kMostAtOnce = 200;  // requests in one decision; the rest follows
 constexpr Millis kSecond{1000};
 
 /// The order of status.observedWorkloads (REB-4).
@@ -71,18 +71,31 @@ bool seen_whole(const Value& object) {
          !object["status"]["finishTime"].is_null();
 }
 
+/// When the next request for one of the workloads is due; nullopt: none is.
+std::optional<UtcMillis> next_request(const State& state, const Value& object, UtcMillis now) {
+  std::optional<UtcMillis> next;
+  for (const Value& each : object["spec"]["workloads"].items()) {
+    const Value& binding = state.value_of(binding_of(workload_from(each)));
+    if (binding.is_null()) continue;
+    const UtcMillis due = request_for(binding, created_at(object), now).due;
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
 }  // namespace
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::nullopt;
-  Decision decision;
-  decision.expects.push_back({key, object->revision});
+  if (object == nullptr || deleting(object->value)) return Nothing{};
+  DecisionBuilder decision;
+  decision.expect({key, object->revision});
   if (seen_whole(object->value)) {
     const auto end = end_of(object->value);
-    if (!end || *end > now) return std::nullopt;
-    decision.events.emplace_back(DeletionRequested{key});
-    return std::optional{std::move(decision)};
+    if (!end) return Nothing{};
+    if (*end > now) return LookAgain{*end};
+    decision.add(DeletionRequested{key});
+    return std::move(decision).build();
   }
 
   std::map<Workload, std::string> results;  // of what is settled: it is not asked for twice (REB-3)
@@ -94,6 +107,7 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
     if (result == kSuccessful) results[workload] = result;  // also of one that has left the spec (REB-5)
   }
   const UtcMillis created = created_at(object->value);
+  const std::string requested_by = "WorkloadRebalancer " + key.name;
   bool settled = true;
   for (const Value& each : object->value["spec"]["workloads"].items()) {
     const Workload workload = workload_from(each);
@@ -110,13 +124,12 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
       continue;
     }
     const Request request = request_for(found, created, now);
-    if (request.due > now || decision.events.size() == kMostAtOnce) {
+    if (request.due > now || decision.size() == kMostAtOnce) {
       settled = false;
       continue;
     }
     result = kSuccessful;
-    if (request.at == UtcMillis{}) continue;
-    decision.events.emplace_back(ReschedulingTriggered{binding, "WorkloadRebalancer " + key.name, request.at});
+    if (request.at != UtcMillis{}) decision.add(ReschedulingTriggered{binding, requested_by, request.at});
   }
 
   Value wanted = object->value;
@@ -130,23 +143,10 @@ Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key,
   } else {
     status.erase("finishTime");
   }
-  if (wanted != object->value) decision.events.emplace_back(StatusUpdated{key, std::move(wanted)});
-  if (decision.events.empty()) return std::nullopt;
-  return std::optional{std::move(decision)};
-}
-
-std::optional<UtcMillis> next_look(const State& state, const ObjectKey& key, UtcMillis now) {
-  const Value& object = state.value_of(key);
-  if (object.is_null() || deleting(object)) return std::nullopt;
-  if (seen_whole(object)) return end_of(object);
-  std::optional<UtcMillis> next;
-  for (const Value& each : object["spec"]["workloads"].items()) {
-    const Value& binding = state.value_of(binding_of(workload_from(each)));
-    if (binding.is_null()) continue;
-    const UtcMillis due = request_for(binding, created_at(object), now).due;
-    if (!next || due < *next) next = due;
-  }
-  return next;
+  if (wanted != object->value) decision.add(StatusUpdated{key, std::move(wanted)});
+  if (!decision.empty()) return std::move(decision).build_and_look_again(now);
+  const auto next = next_request(state, object->value, now);
+  return next ? Decided{LookAgain{*next}} : Nothing{};
 }
 
 }  // namespace shiplog::rebalancer

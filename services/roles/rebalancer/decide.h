@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "events/decision.h"
 
 namespace shiplog::rebalancer {
@@ -12,9 +10,6 @@ inline constexpr const char* kWorkloadRebalancer = "workloadrebalancers.apps.kar
 /// for yet, with its own creationTimestamp; its status; its removal when it is done and its time has come. Pure.
 /// Where that timestamp would come to nothing, because the workload was placed within the same second, a later one is
 /// used: upstream's scheduler would overlook the request.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
-
-/// When the passing of time alone will change what decide() says; nullopt: never.
-std::optional<UtcMillis> next_look(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::rebalancer

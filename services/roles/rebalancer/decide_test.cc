@@ -33,6 +33,13 @@ std::string triggered(const History& history, const ObjectKey& binding) {
 }
 const Value& rebalancer(const History& history) { return history.state().value_of(kKey); }
 
+/// When decide() wants to look again at the rebalancer; nullopt: when something changes.
+std::optional<UtcMillis> next_look(const History& history, UtcMillis now) {
+  const auto decided = decide(history.state(), kKey, now).value();
+  const auto* later = std::get_if<LookAgain>(&decided);
+  return later == nullptr ? std::nullopt : std::optional{later->at};
+}
+
 TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5
   History history = placed();
   history.object(kKey, kBoth);
@@ -83,16 +90,16 @@ TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementIsNotLost) {
   const std::string created = rebalancer(history)["metadata"]["creationTimestamp"].str();
   history.edit(kWeb, [&](Value& web) { web.edit("status").set("lastScheduledTime", created); });
   const auto first = decide(history.state(), kKey, parse_rfc3339(created).value());
-  ASSERT_TRUE(first && first.value());
-  history.accept(*first.value());
+  ASSERT_TRUE(first && decision_of(first));
+  history.accept(*decision_of(first));
   EXPECT_EQ(triggered(history, kRole), created);
   EXPECT_EQ(triggered(history, kWeb), "") << "the scheduler would not look at it";
   EXPECT_TRUE(rebalancer(history)["status"]["finishTime"].is_null());
-  const auto due = next_look(history.state(), kKey, parse_rfc3339(created).value());
+  const auto due = next_look(history, parse_rfc3339(created).value());
   ASSERT_TRUE(due);
   const auto second = decide(history.state(), kKey, parse_rfc3339(created).value() + Millis{1000});
-  ASSERT_TRUE(second && second.value());
-  history.accept(*second.value());
+  ASSERT_TRUE(second && decision_of(second));
+  history.accept(*decision_of(second));
   EXPECT_EQ(triggered(history, kWeb), rfc3339(parse_rfc3339(created).value() + Millis{1000}));
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].is_null());
 }
@@ -102,21 +109,21 @@ TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // REB-6
   history.object(kKey, kBoth).edit(kKey, [](Value& it) { it.edit("spec").set("ttlSecondsAfterFinished", 60); });
   history.settle(decide, kKey);
   const UtcMillis finished = parse_rfc3339(rebalancer(history)["status"]["finishTime"].str()).value();
-  EXPECT_EQ(next_look(history.state(), kKey, history.now()), finished + Millis{60'000});
-  EXPECT_FALSE(decide(history.state(), kKey, finished + Millis{59'999}).value());
+  EXPECT_EQ(next_look(history, history.now()), finished + Millis{60'000});
+  EXPECT_FALSE(decision_of(decide(history.state(), kKey, finished + Millis{59'999})));
   const auto end = decide(history.state(), kKey, finished + Millis{60'000});
-  ASSERT_TRUE(end.value());
-  history.accept(*end.value());
+  ASSERT_TRUE(decision_of(end));
+  history.accept(*decision_of(end));
   EXPECT_EQ(history.state().find(kKey), nullptr);
-  EXPECT_FALSE(decide(history.state(), kKey, history.now()).value());
+  EXPECT_FALSE(decision_of(decide(history.state(), kKey, history.now())));
 }
 
 TEST(Rebalancer, StaysWithoutATimeToLive) {
   History history = placed();
   history.object(kKey, kBoth);
   history.settle(decide, kKey);
-  EXPECT_FALSE(next_look(history.state(), kKey, history.now()));
-  EXPECT_FALSE(decide(history.state(), kKey, UtcMillis{INT64_MAX}).value());
+  EXPECT_FALSE(next_look(history, history.now()));
+  EXPECT_FALSE(decision_of(decide(history.state(), kKey, UtcMillis{INT64_MAX})));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "services/roles/rebalancer/role.h"
 
-#include <algorithm>
-
 #include "services/roles/rebalancer/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -23,20 +22,7 @@ class RebalancerRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override {
-    auto decided = rebalancer::decide(task->state(), task->key(), task->now());
-    if (!decided) return task->retry(decided.error());
-    if (!decided.value()) return task->done(until_next_look(*task));
-    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-      appended ? task->done(Millis{1}) : task->retry(appended.error());
-    });
-  }
-
- private:
-  static Millis until_next_look(const Task& task) {
-    const auto next = rebalancer::next_look(task.state(), task.key(), task.now());
-    return next ? Millis{std::max<int64_t>(1, (*next - task.now()).value)} : Millis{0};
-  }
+  void reconcile(TaskPtr task) override { follow(rebalancer::decide, task); }
 };
 
 }  // namespace

@@ -399,7 +399,7 @@ class Telling {
 /// The step failed because this could not be told. Where a webhook or a script was asked, the error begins with its
 /// name.
 template <class T>
-bool failed_at(const Result<T>& told, const std::string& error) {
+bool failed_at(const interpreter::Interpreted<T>& told, const std::string& error) {
   if (told) return false;
   if (told.error().message == error) return true;
   return std::ranges::any_of(told.error().questions, [&](const QuestionPtr& question) {

@@ -81,18 +81,15 @@ std::optional<ObjectKey> scale_target(const State& state, const Value& autoscale
   return served->key(autoscaler["metadata"]["namespace"].as_string(), named["name"].as_string());
 }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis /*now*/) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   const FleetOptions& options = state.options();
   Value wanted = object->value;
   if (options.controller_on(kHpaScaleTargetMarker)) mark(state, key, wanted);
   if (options.controller_on(kDeploymentReplicasSyncer) && key.type == kDeployment) follow_members(state, key, wanted);
-  if (wanted == object->value) return std::nullopt;
-  Decision decision;
-  decision.events.emplace_back(ObjectUpdated{key, std::move(wanted)});
-  decision.expects.push_back({key, object->revision});
-  return std::optional{std::move(decision)};
+  if (wanted == object->value) return Nothing{};
+  return decide_one(ObjectUpdated{key, std::move(wanted)}, {key, object->revision});
 }
 
 }  // namespace shiplog::scaler

@@ -18,7 +18,7 @@ inline constexpr const char* kMarkedAnnotation = "scaler.shiplog.io/marked";
 /// replicas it has there: it gets the label retain-replicas. A label that somebody else has put stays.
 /// deploymentReplicasSyncer: a Deployment with that label whose replicas are divided gets as spec.replicas what it has
 /// in all members together, once its binding and all members agree on the number that was asked for before.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// What an autoscaler scales; nullopt: no such kind is served.
 std::optional<ObjectKey> scale_target(const State& state, const Value& autoscaler);

@@ -1,6 +1,7 @@
 #include "services/roles/scaler/role.h"
 
 #include "services/roles/scaler/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -43,7 +44,7 @@ class ScalerRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { decide_and_append(scaler::decide, task, Decides::kAllAtOnce); }
+  void reconcile(TaskPtr task) override { follow(scaler::decide, task); }
 
  private:
   /// What it names, and what it has named before.

@@ -7,6 +7,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/explain/text.h"
+#include "events/state/condition.h"
 #include "services/roles/scheduler/estimate/accurate.h"
 #include "services/roles/scheduler/place.h"
 #include "services/roles/scheduler/quota.h"
@@ -15,8 +16,6 @@
 
 namespace shiplog::scheduler {
 namespace {
-
-using Decided = Result<std::optional<Decision>>;
 
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
 /// what estimators have said.
@@ -65,16 +64,13 @@ void add_expected_service(const State& state, const Demand& demand, Explanation&
   if (!expected.clusters.empty()) why.steps.emplace_back(std::move(expected));
 }
 
-std::optional<Decision> one_event(Event event, const Binding& binding, Revision revision) {
-  Decision decision;
-  decision.events.push_back(std::move(event));  // an initializer list would copy the explanation
-  decision.expects.push_back({binding.key, revision});
-  return decision;
+Decided one_event(Event event, const Binding& binding, Revision revision) {
+  return decide_one(std::move(event), {binding.key, revision});
 }
 
 /// The placement stands; what may be new is the generation it was looked at for (S-14). A refusal that no longer holds,
 /// because what was asked for has been taken back, is cleared: upstream leaves the condition False.
-std::optional<Decision> placement_stands(const Binding& binding, const Object& object) {
+Decided placement_stands(const Binding& binding, const Object& object) {
   if (binding.scheduled_status == "False") {
     Explanation why;
     PlacementKept kept;
@@ -87,7 +83,7 @@ std::optional<Decision> placement_stands(const Binding& binding, const Object& o
                                       binding.observed_affinity, std::move(why), binding.placed_components},
                      binding, object.revision);
   }
-  if (binding.scheduler_observed_generation == binding.generation) return std::nullopt;
+  if (binding.scheduler_observed_generation == binding.generation) return Nothing{};
   Value noted = object.value;
   noted.edit("status").set("schedulerObservedGeneration", binding.generation);
   return one_event(StatusUpdated{binding.key, std::move(noted)}, binding, object.revision);
@@ -106,8 +102,7 @@ bool condition_is(const Binding& binding, std::string_view reason, const std::st
          binding.scheduled_message == message;
 }
 
-std::optional<Decision> refuse(const Binding& binding, const Object& object, const Unplaced& unplaced,
-                               Explanation why) {
+Decided refuse(const Binding& binding, const Object& object, const Unplaced& unplaced, Explanation why) {
   const bool no_fit = unplaced.kind == Unplaced::Kind::kNoFit;
   const char* reason = no_fit                                       ? "NoClusterFit"
                        : unplaced.kind == Unplaced::Kind::kCapacity ? "Unschedulable"
@@ -116,19 +111,19 @@ std::optional<Decision> refuse(const Binding& binding, const Object& object, con
   const std::string message = text_of(unplaced.cause);
   const bool said_already = condition_is(binding, reason, message);
   const bool cleared_already = !no_fit || (binding.targets.empty() && binding.applied_placement == applied);
-  if (said_already && cleared_already) return std::nullopt;
+  if (said_already && cleared_already) return Nothing{};
   why.summary = PlacementFailed{{unplaced.cause}};
   return one_event(PlacementRefused{binding.key, reason, message, binding.generation, applied, no_fit, std::move(why)},
                    binding, object.revision);
 }
 
-}  // namespace
-
-Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
+/// `estimators_have`: they can be asked, and have so long to answer.
+Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMillis now,
+                               std::optional<Millis> estimators_have) {
   const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::nullopt;
+  if (object == nullptr || deleting(object->value)) return Nothing{};
   const Binding binding = binding_from(key, object->value);
-  if (!concerns_us(binding)) return std::nullopt;
+  if (!concerns_us(binding)) return Nothing{};
   if (!binding.placement.is_object()) {
     return Error{ErrorCode::kInvalid, to_string(key) + ": spec.placement is missing"};
   }
@@ -146,10 +141,16 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const auto definition = definition_placement(state, binding);
   const Surroundings around = surroundings_of(state, binding, now, definition ? &*definition : nullptr);
   // Where its definition goes is not known yet: it is looked at again as soon as that is placed or refused.
-  if (around.definition != nullptr && around.definition->pending && binding.targets.empty()) return std::nullopt;
+  if (around.definition != nullptr && around.definition->pending && binding.targets.empty()) return Nothing{};
+  Demand demand{binding, placement, nullptr, trigger->fresh, around};
+  if (estimators_have) {
+    if (auto question = estimates_needed(state, demand, object->value, now)) {
+      question->timeout = *estimators_have;
+      return NeedsAnswers{{std::make_shared<const Question>(std::move(*question))}, "waiting for estimators"};
+    }
+  }
   Explanation why;
   why.steps.emplace_back(trigger->reason);
-  Demand demand{binding, placement, nullptr, trigger->fresh, around};
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
   Outcome outcome = place_by_terms(state.clusters(), demand, why);
@@ -159,7 +160,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
 
   auto& targets = outcome.targets.value();
   if (auto refused = exceeds_quota(state, binding, targets)) {
-    if (condition_is(binding, "QuotaExceeded", refused->message)) return std::nullopt;
+    if (condition_is(binding, "QuotaExceeded", refused->message)) return Nothing{};
     return one_event(std::move(*refused), binding, object->revision);
   }
   std::string applied = to_json(binding.placement);
@@ -168,11 +169,39 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now) {
                            applied == binding.applied_placement && outcome.affinity == binding.observed_affinity &&
                            binding.scheduled_status == "True" &&
                            binding.scheduler_observed_generation == binding.generation;
-  if (nothing_new) return std::nullopt;
+  if (nothing_new) return Nothing{};
   why.summary = PlacementMade{};
   return one_event(PlacementDecided{key, std::move(targets), binding.generation, std::move(applied),
                                     std::move(outcome.affinity), std::move(why), std::move(components)},
                    binding, object->revision);
+}
+
+/// When a decision, or its absence, is looked at again although nothing wakes the binding.
+Result<Decided> with_next_look(Result<Decided> decided, const State& state, const ObjectKey& key, UtcMillis now) {
+  /// Room that was promised to others comes free by itself when the promise ends (S-7).
+  constexpr Millis kPromise{5 * 60 * 1000};
+  if (!decided) return decided;
+  if (auto* decision = std::get_if<Decision>(&decided.value())) {
+    const Event& event = decision->events.front();
+    // What is refused waits for quota or room. Some may have come between the state that this was decided from and its
+    // own entry, and have woken nothing yet: so once more.
+    const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
+    if (refusal) decision->look_again = now;
+  } else if (std::holds_alternative<Nothing>(decided.value()) && state.gates().overcommit_protection &&
+             condition_of(state.value_of(key), "Scheduled")["status"].as_string() == "False") {
+    return LookAgain{now + kPromise};
+  }
+  return decided;
+}
+
+}  // namespace
+
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  return with_next_look(decide_binding(state, key, now, std::nullopt), state, key, now);
+}
+
+Result<Decided> decide_with_estimators(const State& state, const ObjectKey& key, UtcMillis now, Millis timeout) {
+  return with_next_look(decide_binding(state, key, now, timeout), state, key, now);
 }
 
 }  // namespace shiplog::scheduler

@@ -4,6 +4,7 @@
 #include "events/explain/text.h"
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
+#include "tests/support/decided.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -101,12 +102,12 @@ TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13
   history.put(named("one"), member_of(named("one"), kApart));
   const auto first = decide(history.state(), kBinding, history.now());
   const auto second = decide(history.state(), named("one"), history.now());
-  history.accept(*first.value());
-  const Folded folded = history.fold(second.value()->events, second.value()->expects);
+  history.accept(*decision_of(first));
+  const Folded folded = history.fold(decision_of(second)->events, decision_of(second)->expects);
   ASSERT_TRUE(folded.refusal) << "neither knew of the other";
   EXPECT_EQ(folded.refusal->code, ErrorCode::kConflict);
   const auto again = decide(history.state(), named("one"), history.now());
-  EXPECT_TRUE(std::holds_alternative<PlacementRefused>(again.value()->events.front()));
+  EXPECT_TRUE(std::holds_alternative<PlacementRefused>(decision_of(again)->events.front()));
 }
 
 TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_S_23) {
@@ -116,7 +117,7 @@ TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_
   EXPECT_EQ(answer(history), "b:2 c:2");
   history.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAntiAffinity"}}}}});
   EXPECT_EQ(answer(history), "a:2 b:2 c:2");
-  history.accept(*decide(history.state(), kBinding, history.now()).value());
+  history.accept(*decision_of(decide(history.state(), kBinding, history.now())));
 
   History together = fleet(kTogether);
   together.accept({FoldVersionActivated{kFoldVersion}});
@@ -124,7 +125,7 @@ TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_
   EXPECT_EQ(answer(together), "a:2");
   together.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAffinity"}}}}});
   EXPECT_EQ(answer(together), "a:2 b:2 c:2");
-  together.accept(*decide(together.state(), kBinding, together.now()).value());
+  together.accept(*decision_of(decide(together.state(), kBinding, together.now())));
 }
 
 // Whoever is decided for in whatever order: nobody is ever beside one that it stays apart from, and all that stay
@@ -153,7 +154,7 @@ TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
       }
       const auto decision = decide(history.state(), key, history.now());
       ASSERT_TRUE(decision) << decision.error().message;
-      if (decision.value()) history.accept(*decision.value());
+      if (decision_of(decision)) history.accept(*decision_of(decision));
     }
     for (const ObjectKey& one : keys) {
       for (const ObjectKey& two : keys) {

@@ -5,6 +5,7 @@
 
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
+#include "tests/support/decided.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -192,7 +193,7 @@ TEST(SchedulerAssignProperty, HoldsForRandomFleets) {
       EXPECT_LT(before + room, from.replicas) << "round " << round;
     }
     history.settle(decide, kBinding);
-    EXPECT_FALSE(decide(history.state(), kBinding, history.now()).value());
+    EXPECT_FALSE(decision_of(decide(history.state(), kBinding, history.now())));
   }
 }
 

@@ -1,19 +1,29 @@
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/accurate.h"
+#include "tests/support/decided.h"
 
 namespace shiplog::scheduler {
 namespace {
 
-/// What the estimators say is recorded, as the shell does it.
+/// What the estimators are asked; nullptr: nothing.
+QuestionPtr question_for(const History& history, Millis later = Millis{0}) {
+  const auto decided = decide_with_estimators(history.state(), kBinding, history.now() + later, Millis{3'000}).value();
+  const auto* needs = std::get_if<NeedsAnswers>(&decided);
+  if (needs == nullptr) return nullptr;
+  EXPECT_EQ(needs->questions.size(), 1U);
+  return needs->questions.front();
+}
+
+/// The answers of the estimators are recorded, as the runtime does it.
 void say(History& history, const std::string& answers) {
-  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
-  ASSERT_TRUE(question.has_value());
+  const auto question = question_for(history);
+  ASSERT_TRUE(question);
   history.accept(
       {QuestionAnswered{question->object, question->operation, question->asked, question->basis,
                         Value::object({{question->qualifier, Value::object({{"answer", json(answers)}})}})}});
 }
 
-bool asks(const History& history) { return estimate_to_ask(history.state(), kBinding, history.now()).has_value(); }
+bool asks(const History& history) { return question_for(history) != nullptr; }
 
 template <class Kind>
 Kind step(const History& history) {
@@ -49,7 +59,7 @@ TEST(Estimators, OneThatIsSilentSetsAllAside_S_72) {
   one.placement = R"({"clusterAffinity":{"clusterNames":["b"]}})";
   one.replicas = 3;
   History apart = history_of(one);
-  const auto question = estimate_to_ask(apart.state(), kBinding, apart.now());
+  const auto question = question_for(apart);
   ASSERT_TRUE(question);
   EXPECT_EQ(question->request["clusters"], json(R"(["b"])")) << "only those that pass the filters are asked";
   say(apart, R"({"b":{"replicas":3}})");
@@ -58,16 +68,17 @@ TEST(Estimators, OneThatIsSilentSetsAllAside_S_72) {
 
 TEST(Estimators, AreAskedOnceInACycleThatNeedsThem_S_62_S_71) {
   History history = history_of(kDivided);
-  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  const auto question = question_for(history);
   ASSERT_TRUE(question);
   EXPECT_EQ(question->operation, "MaxAvailableReplicas");
+  EXPECT_EQ(question->timeout, Millis{3'000});
   EXPECT_EQ(question->request["object"].as_string(), "kind=Deployment, name=default/web");
   EXPECT_EQ(question->request["clusters"], json(R"(["a","b"])"));
   say(history, R"({"a":{"replicas":2},"b":{"replicas":90}})");
   EXPECT_FALSE(asks(history));
   const auto decision = decide(history.state(), kBinding, history.now());
-  ASSERT_TRUE(decision && decision.value());
-  history.accept(*decision.value());
+  ASSERT_TRUE(decision && decision_of(decision));
+  history.accept(*decision_of(decision));
   EXPECT_FALSE(asks(history)) << "it is placed";
   history.edit(kBinding, [](Value& value) {
     value.edit("spec").set("replicas", 7);
@@ -87,9 +98,7 @@ TEST(Estimators, AreAskedOnceInACycleThatNeedsThem_S_62_S_71) {
 TEST(Estimators, AnOldAnswerDoesNotCount) {
   History history = history_of({6, kDynamic, {{"a", 1}, {"b", 1}}});
   say(history, R"({"a":{"replicas":1},"b":{"replicas":1}})");
-  const auto at = [&](Millis later) {
-    return estimate_to_ask(history.state(), kBinding, history.now() + later).has_value();
-  };
+  const auto at = [&](Millis later) { return question_for(history, later) != nullptr; };
   EXPECT_FALSE(at(kEstimateGoodFor));
   EXPECT_TRUE(at(Millis{kEstimateGoodFor.value + 1}));
 }
@@ -106,7 +115,7 @@ TEST(Estimators, WholeSetsAreAskedAboutWhereTheyArePlaced_M_1_S_71) {
   object.edit("spec").set("components", components);
   history.put(kBinding, object);
   EXPECT_EQ(answer(history), "a:0") << "both have room for 20 sets";
-  const auto question = estimate_to_ask(history.state(), kBinding, history.now());
+  const auto question = question_for(history);
   ASSERT_TRUE(question);
   EXPECT_EQ(question->operation, "MaxAvailableComponentSets");
   EXPECT_EQ(question->request["components"], components);

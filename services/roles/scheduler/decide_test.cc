@@ -2,6 +2,7 @@
 
 #include "events/explain/text.h"
 #include "services/roles/scheduler/decide_test_support.h"
+#include "tests/support/decided.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -65,7 +66,7 @@ TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9
     });
     EXPECT_EQ(answer(history), "nothing new") << change;
   }
-  EXPECT_FALSE(decide(History{}.state(), kBinding, {}).value());
+  EXPECT_FALSE(decision_of(decide(History{}.state(), kBinding, {})));
 }
 
 TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndSaysItOnce) {

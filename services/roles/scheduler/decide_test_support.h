@@ -110,10 +110,10 @@ inline std::string in_words(const std::vector<Target>& targets) {
 
 inline Event decided(const History& history) {
   const auto decision = decide(history.state(), kBinding, history.now());
-  if (!decision || !decision.value()) return RequestDenied{};
-  EXPECT_EQ(decision.value()->events.size(), 1U);
-  EXPECT_EQ(decision.value()->expects, (std::vector<Expect>{{kBinding, history.state().revision_of(kBinding)}}));
-  return decision.value()->events.front();
+  if (!decision || !decision_of(decision)) return RequestDenied{};
+  EXPECT_EQ(decision_of(decision)->events.size(), 1U);
+  EXPECT_EQ(decision_of(decision)->expects, (std::vector<Expect>{{kBinding, history.state().revision_of(kBinding)}}));
+  return decision_of(decision)->events.front();
 }
 
 /// "a:3 b:6", or "reason: message", or "stands", or "nothing new".

@@ -6,6 +6,7 @@
 #include "events/state/work.h"
 #include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/role.h"
+#include "tests/support/decided.h"
 #include "tests/support/fake_task.h"
 
 namespace shiplog::scheduler {
@@ -56,8 +57,8 @@ class Definitions : public ::testing::Test {
   }
   void take() {
     const auto decision = decide(history.state(), kBinding, history.now());
-    ASSERT_TRUE(decision && decision.value());
-    history.accept(*decision.value());
+    ASSERT_TRUE(decision && decision_of(decision));
+    history.accept(*decision_of(decision));
   }
 
   History history;

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "events/state/binding.h"
 #include "events/state/cluster.h"
 #include "events/state/condition.h"
 #include "events/state/placement.h"
 #include "services/roles/scheduler/decide.h"
-#include "services/roles/scheduler/estimate/accurate.h"
-#include "services/runtime/asker.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -58,8 +56,12 @@ bool places_on(const Value& object, const std::string& cluster) {
 
 class SchedulerRole final : public Role {
  public:
-  SchedulerRole(Asker* estimators, Millis estimators_have)
-      : estimators_{estimators}, estimators_have_{estimators_have} {}
+  SchedulerRole(QuestionResolver* estimators, Millis estimators_have) : estimators_{estimators} {
+    if (estimators == nullptr) return;
+    decide_ = [estimators_have](const State& state, const ObjectKey& key, UtcMillis now) {
+      return scheduler::decide_with_estimators(state, key, now, estimators_have);
+    };
+  }
 
   std::string_view name() const override { return "scheduler"; }
 
@@ -89,59 +91,9 @@ class SchedulerRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { step(std::move(task), kMostAttempts, false); }
+  void reconcile(TaskPtr task) override { follow(decide_, task, {.resolver = estimators_}); }
 
  private:
-  static constexpr int kMostAttempts = 4;
-
-  /// A placement that the fold refuses for a quota is decided again at once: against the usage that was in its way, the
-  /// decision is then QuotaRefused. Nothing is looked at again before the binding, the quota or a cluster changes.
-  void step(TaskPtr task, int attempts, bool asked) {
-    if (estimators_ != nullptr && !asked) {
-      if (auto question = scheduler::estimate_to_ask(task->state(), task->key(), task->now())) {
-        return ask(std::move(task), attempts, std::move(*question));
-      }
-    }
-    auto decided = scheduler::decide(task->state(), task->key(), task->now());
-    if (!decided) return task->retry(decided.error());
-    if (!decided.value()) return task->done(look_again_after(task->state(), task->key()));
-    const Event& event = decided.value()->events.front();
-    const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
-    task->append_decision(std::move(*decided.value()), [this, task, attempts, refusal](Result<Revision> appended) {
-      // What is refused waits for quota or room. Some may have come between the state that this was decided from and
-      // its own entry, and have woken nothing yet: so once more.
-      if (appended) return task->done(Millis{refusal ? 1 : 0});
-      const ErrorCode code = appended.error().code;
-      const bool again = code == ErrorCode::kConflict || code == ErrorCode::kForbidden;
-      if (!again || attempts <= 1) return task->retry(appended.error());
-      step(task, attempts - 1, false);
-    });
-  }
-
-  /// S-71: the answer is recorded, then it is decided; also when some of them said nothing.
-  void ask(TaskPtr task, int attempts, Question question) {
-    question.timeout = estimators_have_;
-    auto asked = std::make_shared<const Question>(std::move(question));
-    estimators_->ask(task->state(), asked, [this, task, attempts, asked](Result<Value> answer) {
-      Value said = answer ? Value::object({{"answer", std::move(answer).value()}})
-                          : Value::object({{"failure", answer.error().message}});
-      Decision seen;
-      seen.events.push_back(QuestionAnswered{asked->object, asked->operation, asked->asked, asked->basis,
-                                             Value::object({{asked->qualifier, std::move(said)}})});
-      task->append_observation(std::move(seen), [this, task, attempts](Result<Revision> appended) {
-        if (!appended) return task->retry(appended.error());
-        step(task, attempts, true);
-      });
-    });
-  }
-
-  /// Room that was promised to others comes free by itself when the promise ends: nothing that changes tells of it
-  /// (S-7).
-  static Millis look_again_after(const State& state, const ObjectKey& key) {
-    constexpr Millis kPromise{5 * 60 * 1000};
-    return state.gates().overcommit_protection && refused(state.value_of(key)) ? kPromise : Millis{0};
-  }
-
   void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (!change.removed() && refused(change.after)) {
       refused_.insert(change.object);
@@ -240,15 +192,15 @@ class SchedulerRole final : public Role {
     }
   }
 
-  Asker* const estimators_;
-  const Millis estimators_have_;
+  QuestionResolver* const estimators_;
+  Decide decide_ = scheduler::decide;
   std::set<ObjectKey>
       refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_scheduler_role(Asker* estimators, Millis estimators_have) {
+std::unique_ptr<Role> make_scheduler_role(QuestionResolver* estimators, Millis estimators_have) {
   return std::make_unique<SchedulerRole>(estimators, estimators_have);
 }
 

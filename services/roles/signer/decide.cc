@@ -31,9 +31,8 @@ UtcMillis since(const Value& request, const Value& condition) {
   return {};
 }
 
-Step until(UtcMillis deadline, UtcMillis now, std::string why) {
-  if (deadline.value <= now.value) return {Step::What::kRemove, Millis{0}, std::move(why)};
-  return {Step::What::kWait, Millis{deadline.value - now.value}, ""};
+Decided removed(const ObjectKey& key, const Object& request) {
+  return decide_one(DeletionRequested{key, 0, "Background"}, {key, request.revision});
 }
 
 bool only(const Value& usages, std::initializer_list<std::string_view> allowed) {
@@ -61,24 +60,26 @@ std::optional<std::string> node_problem(const CertificateRequest& request) {
 
 }  // namespace
 
-Step next_step(const Value& request, std::optional<UtcMillis> expires, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const CertificateAuthority& authority) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return Nothing{};
+  const Value& request = object->value;
+  const auto expires = authority.expiry(request);
+  if (expires && *expires <= now) return removed(key, *object);
+  const auto removed_at = [&](UtcMillis deadline) -> Decided {
+    if (deadline > now) return LookAgain{deadline};
+    return removed(key, *object);
+  };
+  const auto removed_after = [&](const Value& from) { return removed_at({since(request, from).value + kDoneLife}); };
+  if (const Value* denied = condition(request, "Denied")) return removed_after(*denied);
+  if (const Value* failed = condition(request, "Failed")) return removed_after(*failed);
   const Value* approved = condition(request, "Approved");
-  const Value* denied = condition(request, "Denied");
-  const Value* failed = condition(request, "Failed");
+  if (approved == nullptr) return removed_at({since(request, Value{}).value + kPendingLife});
   const std::string_view signer = request["spec"]["signerName"].as_string();
   const bool served = signer == kClient || signer == kNodeClient || signer == kNodeServer || signer == kLegacy;
-  const bool issued = !request["status"]["certificate"].is_empty();
-  if (expires && expires->value <= now.value) return {Step::What::kRemove, Millis{0}, "its certificate has expired"};
-  const auto after = [&](const Value& from, const char* why) {
-    return until({since(request, from).value + kDoneLife}, now, why);
-  };
-  if (denied != nullptr) return after(*denied, "it was denied an hour ago");
-  if (failed != nullptr) return after(*failed, "it failed an hour ago");
-  if (approved != nullptr) {
-    if (served && !issued) return {Step::What::kSign, Millis{0}, ""};
-    return after(*approved, "it was approved an hour ago");
-  }
-  return until({since(request, Value{}).value + kPendingLife}, now, "nobody approved it for a day");
+  if (!served || !request["status"]["certificate"].is_empty()) return removed_after(*approved);
+  SHIPLOG_TRY(Value answered, authority.sign(request, now));
+  return decide_one(StatusUpdated{key, std::move(answered)}, {key, object->revision});
 }
 
 std::optional<std::string> signer_problem(const Value& spec, const CertificateRequest& request) {

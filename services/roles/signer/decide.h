@@ -1,26 +1,29 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "events/base/time.h"
-#include "events/base/value.h"
+#include "events/decision.h"
 #include "events/state/certificate_request.h"
 
 namespace shiplog::signer {
 
 inline constexpr const char* kRequests = "certificatesigningrequests.certificates.k8s.io";
 
-/// What a CertificateSigningRequest asks for next (CSR-3, CSR-4).
-struct Step {
-  enum class What { kWait, kSign, kRemove };
-  What what = What::kWait;
-  Millis again{0};  ///< kWait: look again after so long; 0: only when it changes
-  std::string why;  ///< kRemove
+/// X.509, for which decide() needs a key and random numbers: arguments, as everything that does not follow from the
+/// state.
+struct CertificateAuthority {
+  /// When the certificate that was issued for the request expires; nullopt: there is none.
+  std::function<std::optional<UtcMillis>(const Value& request)> expiry;
+  /// The request with a certificate, or with the condition Failed. Error: the authority's key cannot be used.
+  std::function<Result<Value>(const Value& request, UtcMillis now)> sign;
 };
-/// Approved requests for one of the signers that are served are signed. What is done with is removed: issued, approved,
-/// denied or failed for an hour, pending for a day, or when its certificate has expired (`expires`, if there is one).
-Step next_step(const Value& request, std::optional<UtcMillis> expires, UtcMillis now);
+
+/// What one CertificateSigningRequest asks for (CSR-3, CSR-4). Approved requests for one of the signers that are served
+/// are signed; no other decision than signing depends on `authority`. What is done with is removed: issued, approved,
+/// denied or failed for an hour, pending for a day, or when its certificate has expired.
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const CertificateAuthority& authority);
 
 /// What the signer named in spec.signerName has against the request; nullopt: nothing.
 /// Source: the Kubernetes documentation of its signers.

@@ -13,6 +13,6 @@ using Authority = std::function<Result<KeyPair>()>;
 
 /// Role "signer": certificates for approved CertificateSigningRequests, and the end of those that are done with. Keys
 /// are the requests. What it writes is an observation: a certificate has a random serial number.
-std::unique_ptr<Role> make_signer_role(Authority authority);
+std::unique_ptr<Role> make_signer_role(const Authority& authority);
 
 }  // namespace shiplog

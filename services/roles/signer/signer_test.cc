@@ -49,28 +49,44 @@ constexpr const char* kApproved = R"([{"type":"Approved","status":"True","lastUp
 
 UtcMillis later(int64_t milliseconds) { return {kMade.value + milliseconds}; }
 
+/// What is decided about the request at `now`: "sign", "remove", or how long nothing is to be done.
+std::string decided(const Value& value, UtcMillis now, std::optional<UtcMillis> expires = {}) {
+  History history;
+  history.put(kKey, value);
+  bool asked = false;
+  const CertificateAuthority authority{[&](const Value&) { return expires; },
+                                       [&](const Value& unsigned_request, UtcMillis) -> Result<Value> {
+                                         asked = true;
+                                         return unsigned_request;
+                                       }};
+  const auto answer = decide(history.state(), kKey, now, authority).value();
+  if (asked) return "sign";
+  if (const auto* later = std::get_if<LookAgain>(&answer)) return std::to_string((later->at - now).value);
+  return std::holds_alternative<DeletionRequested>(std::get<Decision>(answer).events.at(0)) ? "remove" : "?";
+}
+
 TEST(Signer, SignsWhatIsApprovedForOneOfItsSigners) {
-  EXPECT_EQ(next_step(request(kApproved), {}, kMade).what, Step::What::kSign);
-  EXPECT_EQ(next_step(request(), {}, kMade).what, Step::What::kWait);
-  EXPECT_EQ(next_step(request(kApproved, "example.com/own"), {}, kMade).what, Step::What::kWait);
+  EXPECT_EQ(decided(request(kApproved), kMade), "sign");
+  EXPECT_EQ(decided(request(), kMade), std::to_string(24 * kHour));
+  EXPECT_EQ(decided(request(kApproved, "example.com/own"), kMade), std::to_string(kHour));
   const char* both = R"([{"type":"Approved","status":"True"},{"type":"Failed","status":"True"}])";
-  EXPECT_EQ(next_step(request(both), {}, kMade).what, Step::What::kWait);
+  EXPECT_EQ(decided(request(both), kMade), std::to_string(kHour));
   Value issued = request(kApproved);
   issued.edit("status").set("certificate", "eA==");
-  EXPECT_EQ(next_step(issued, {}, kMade).what, Step::What::kWait);
+  EXPECT_EQ(decided(issued, kMade), std::to_string(kHour));
 }
 
 TEST(Signer, RemovesWhatIsDoneWithAfterAnHourAndWhatNobodyApprovesAfterADay) {
   Value issued = request(kApproved);
   issued.edit("status").set("certificate", "eA==");
-  EXPECT_EQ(next_step(issued, {}, later(kHour - 1)).again, Millis{1});
-  EXPECT_EQ(next_step(issued, {}, later(kHour)).what, Step::What::kRemove);
+  EXPECT_EQ(decided(issued, later(kHour - 1)), "1");
+  EXPECT_EQ(decided(issued, later(kHour)), "remove");
   const char* denied = R"([{"type":"Denied","status":"True","lastUpdateTime":"2026-01-02T13:00:00Z"}])";
-  EXPECT_EQ(next_step(request(denied), {}, later(kHour)).again, Millis{kHour});
-  EXPECT_EQ(next_step(request(denied), {}, later(2 * kHour)).what, Step::What::kRemove);
-  EXPECT_EQ(next_step(request(), {}, later(24 * kHour - 1)).again, Millis{1});
-  EXPECT_EQ(next_step(request(), {}, later(24 * kHour)).what, Step::What::kRemove);
-  EXPECT_EQ(next_step(issued, later(5), later(5)).what, Step::What::kRemove) << "the certificate has expired";
+  EXPECT_EQ(decided(request(denied), later(kHour)), std::to_string(kHour));
+  EXPECT_EQ(decided(request(denied), later(2 * kHour)), "remove");
+  EXPECT_EQ(decided(request(), later(24 * kHour - 1)), "1");
+  EXPECT_EQ(decided(request(), later(24 * kHour)), "remove");
+  EXPECT_EQ(decided(issued, later(5), later(5)), "remove") << "the certificate has expired";
 }
 
 TEST(Signer, EachSignerSaysWhatItDoesNotSign) {

@@ -11,27 +11,23 @@ constexpr const char* kPolicies = "taint-policies";
 
 ObjectKey policies_key(const std::string& cluster) { return {type::kCluster, kPolicies, cluster}; }
 
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   const ObjectKey subject{key.type, key.type == type::kCluster ? "" : key.ns, key.name};
   const Object* object = state.find(subject);
-  if (object == nullptr) return std::optional<Decision>{};
-  Decision decision;
+  if (object == nullptr) return Nothing{};
+  Evictions found;
   if (key.type == type::kCluster) {
-    decision.events = key.ns == kPolicies ? decide_policies(state, subject) : decide_health(subject, object->value);
+    found.events = key.ns == kPolicies ? decide_policies(state, subject) : decide_health(subject, object->value);
   } else if (is_binding(key.type)) {
-    SHIPLOG_TRY(Evictions evictions, decide_evictions(state, key, object->value, now));
-    decision.events = std::move(evictions.events);
+    SHIPLOG_TRY(found, decide_evictions(state, key, object->value, now));
   }
-  if (decision.events.empty()) return std::optional<Decision>{};
-  decision.expects.push_back({subject, object->revision});
-  return std::optional<Decision>{std::move(decision)};
-}
-
-std::optional<UtcMillis> next_look(const State& state, const ObjectKey& binding, UtcMillis now) {
-  const Object* object = state.find(binding);
-  if (object == nullptr || !is_binding(binding.type)) return std::nullopt;
-  const auto evictions = decide_evictions(state, binding, object->value, now);
-  return evictions ? evictions.value().next : std::nullopt;
+  DecisionBuilder decision;
+  for (Event& event : found.events) {
+    if (!decision.try_add(std::move(event))) break;  // a step for the rest
+  }
+  if (decision.empty()) return found.next ? Decided{LookAgain{*found.next}} : Nothing{};
+  decision.expect({subject, object->revision});
+  return std::move(decision).build_and_look_again(now);
 }
 
 }  // namespace shiplog::taint

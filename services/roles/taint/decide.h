@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <string>
 
 #include "events/decision.h"
 
@@ -13,12 +13,9 @@ namespace shiplog::taint {
 ///   of conditions and policies wake it: a taint that somebody took off by hand stays off until then (TN-5);
 /// a ResourceBinding or ClusterResourceBinding: evictions that begin (TN-16 to TN-24) and those that are over (TN-25 to
 /// TN-34). ClusterTaintPolicy and NoExecute eviction are on; upstream has them behind gates that default to off.
-Result<std::optional<Decision>> decide(const State& state, const ObjectKey& key, UtcMillis now);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// "clusters.cluster.karmada.io/taint-policies/m1"
 ObjectKey policies_key(const std::string& cluster);
-
-/// When the passing of time alone will change what decide() says of a binding; nullopt: never.
-std::optional<UtcMillis> next_look(const State& state, const ObjectKey& binding, UtcMillis now);
 
 }  // namespace shiplog::taint

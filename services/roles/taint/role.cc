@@ -4,6 +4,7 @@
 
 #include "events/state/work.h"
 #include "services/roles/taint/decide.h"
+#include "services/runtime/follow.h"
 
 namespace shiplog {
 namespace {
@@ -49,14 +50,7 @@ class TaintRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override {
-    auto decided = taint::decide(task->state(), task->key(), task->now());
-    if (!decided) return task->retry(decided.error());
-    if (!decided.value()) return task->done(until_next_look(*task));
-    task->append_decision(std::move(*decided.value()), [task](Result<Revision> appended) {
-      appended ? task->done(Millis{1}) : task->retry(appended.error());
-    });
-  }
+  void reconcile(TaskPtr task) override { follow(taint::decide, task); }
 
  private:
   static bool evicting(const Value& binding) { return binding["spec"]["gracefulEvictionTasks"].size() > 0; }
@@ -70,11 +64,6 @@ class TaintRole final : public Role {
         if (is_binding(key.type) && evicting(state.value_of(key))) wake.push_back(key);
       }
     }
-  }
-
-  static Millis until_next_look(const Task& task) {
-    const auto next = taint::next_look(task.state(), task.key(), task.now());
-    return next ? Millis{std::max<int64_t>(1, (*next - task.now()).value)} : Millis{0};
   }
 
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "services/api/auth/rbac/aggregate.h"
 #include "services/api/auth/rbac/policy.h"
+#include "services/roles/clusterrole_aggregation/aggregate.h"
 
 // Source: Kubernetes 1.36, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go; KIND-22.
 
@@ -167,6 +167,7 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   State::Objects made;
   for (const Role& role : roles()) made[{"", role.name}].value = object_of(role);
   // Aggregates gather from aggregates: until nothing changes any more.
+  using clusterrole_aggregation::outdated_aggregates;
   for (auto outdated = outdated_aggregates(made); !outdated.empty(); outdated = outdated_aggregates(made)) {
     for (auto& [key, object] : outdated) made[{"", key.name}].value = std::move(object);
   }
@@ -190,6 +191,14 @@ std::vector<std::pair<ObjectKey, Value>> make() {
 const std::vector<std::pair<ObjectKey, Value>>& bootstrap_access() {
   static const auto objects = make();
   return objects;
+}
+
+std::vector<Event> missing_access(const State& state) {
+  std::vector<Event> missing;
+  for (const auto& [key, object] : bootstrap_access()) {
+    if (state.find(key) == nullptr) missing.emplace_back(ObjectCreated{key, object});
+  }
+  return missing;
 }
 
 }  // namespace shiplog::api

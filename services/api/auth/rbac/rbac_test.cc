@@ -212,35 +212,6 @@ TEST(Policy, FollowsChangesOfRolesAndBindings) {  // AUTHZ-2
   EXPECT_FALSE(given.may(wanted));
 }
 
-State::Objects roles_of(std::initializer_list<std::pair<const char*, const char*>> roles) {
-  State::Objects made;
-  for (const auto& [name, text] : roles) {
-    Value role = parsed(text);
-    role.edit("metadata").set("name", name);
-    made[{"", name}].value = role;
-  }
-  return made;
-}
-
-TEST(Aggregation, GathersRulesByLabelEachOnce) {  // AUTHZ-4
-  const auto roles = roles_of(
-      {{"all", R"({"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"all"}},{"matchExpressions":
-                   [{"key":"also","operator":"Exists"}]}]},"rules":[]})"},
-       {"a", R"({"metadata":{"labels":{"to":"all"}},"rules":[{"verbs":["get"],"resources":["a"],"apiGroups":[""]}]})"},
-       {"b", R"({"metadata":{"labels":{"also":"x"}},"rules":[{"verbs":["get"],"resources":["b"],"apiGroups":[""]},
-                 {"verbs":["get"],"resources":["a"],"apiGroups":[""]}]})"},
-       {"c", R"({"rules":[{"verbs":["get"],"resources":["c"],"apiGroups":[""]}]})"}});
-  const auto outdated = outdated_aggregates(roles);
-  ASSERT_EQ(outdated.size(), 1u);
-  EXPECT_EQ(outdated[0].first.name, "all");
-  EXPECT_EQ(
-      to_json(outdated[0].second["rules"]),
-      R"([{"apiGroups":[""],"resources":["a"],"verbs":["get"]},{"apiGroups":[""],"resources":["b"],"verbs":["get"]}])");
-  auto updated = roles;
-  updated[{"", "all"}].value = outdated[0].second;
-  EXPECT_TRUE(outdated_aggregates(updated).empty());
-}
-
 TEST(Escalation, NobodyGrantsWhatTheyDoNotHold) {  // AUTHZ-5
   Given given;
   given.cluster_role("mine", R"([{"verbs":["get","list"],"apiGroups":["apps"],"resources":["*"]}])")

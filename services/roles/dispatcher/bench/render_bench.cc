@@ -38,7 +38,8 @@ void print(const char* what, const Stage& stage, const ObjectKey& binding, int t
   const std::clock_t start = std::clock();
   for (int round = 0; round < rounds; ++round) {
     const auto decided = dispatcher::decide(stage.state(), binding, stage.now());
-    rendered += decided && decided.value() ? decided.value()->events.size() : 0;
+    const auto* decision = decided ? std::get_if<Decision>(&decided.value()) : nullptr;
+    rendered += decision == nullptr ? 0 : decision->events.size();
   }
   const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   if (rendered != static_cast<size_t>(targets) * static_cast<size_t>(rounds)) {

@@ -87,6 +87,23 @@ TEST_F(DispatchOverridden, APolicyReachesTheMembersAndItsEndToo_B_1_B_11) {
   EXPECT_EQ(image_on("m2"), "nginx:1");
 }
 
+// What is rendered from the cluster as it was has no Work yet that would name the binding.
+TEST_F(DispatchOverridden, AClusterThatChangesWhileAWorkIsBeingRenderedIsSeen_B_1) {
+  policy("default", "prod", rule(R"({"labelSelector": {"matchLabels": {"env": "prod"}}})", kOtherRegistry));
+  const Value other = deployment("default", "other", 1);
+  stage.put({"deployments.apps", "default", "other"}, other);
+  const Value made = binding(other, {{"m1", 1}});
+  stage.append_latency = Millis{50};
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{10});  // decided, and not folded yet
+  Value labelled = stage.state().value_of(cluster_key("m1"));
+  labelled.edit("metadata").edit("labels").set("env", "prod");
+  stage.put(cluster_key("m1"), labelled);
+  run();
+  const Value& manifest = stage.state().value_of(work_key("m1", other))["spec"]["workload"]["manifests"][0];
+  EXPECT_EQ(manifest["spec"]["template"]["spec"]["containers"][0]["image"].str(), "r.io/nginx:1");
+}
+
 TEST_F(DispatchOverridden, WinsOverReplicaRevision_B_11) {
   policy("", "one", rule(kOnM1, R"({"plaintext": [{"path": "/spec/replicas", "operator": "replace", "value": 9}]})"));
   EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{9});

@@ -9,8 +9,6 @@
 #include "services/adapters/estimators/operations.h"
 #include "services/roles/scheduler/filter/filter.h"
 #include "services/roles/scheduler/place.h"
-#include "services/roles/scheduler/surroundings.h"
-#include "services/roles/scheduler/trigger.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -48,37 +46,25 @@ std::set<std::string> possible(const State& state, Demand demand) {
 
 }  // namespace
 
-std::optional<Question> estimate_to_ask(const State& state, const ObjectKey& key, UtcMillis now) {
-  const Object* object = state.find(key);
-  if (object == nullptr || deleting(object->value)) return std::nullopt;
-  const Binding binding = binding_from(key, object->value);
-  if (!concerns_us(binding) || !binding.placement.is_object() ||
-      (binding.replicas <= 0 && binding.components.empty())) {
-    return std::nullopt;  // S-62
-  }
-  const auto placement = placement_from(binding.placement);
-  if (!placement) return std::nullopt;
-  const auto trigger = trigger_of(state, binding, placement.value(), now);
-  if (!trigger) return std::nullopt;
-  const auto definition = definition_placement(state, binding);
-  const Demand demand{binding, placement.value(), nullptr, trigger->fresh,
-                      surroundings_of(state, binding, now, definition ? &*definition : nullptr)};
+std::optional<Question> estimates_needed(const State& state, const Demand& demand, const Value& object, UtcMillis now) {
+  const Binding& binding = demand.binding;
+  if (binding.replicas <= 0 && binding.components.empty()) return std::nullopt;  // S-62
   if (!asks_for_room(demand)) return std::nullopt;
   const auto clusters = possible(state, demand);
-  const auto known = estimates_for(state, demand, object->value, now);
+  const auto known = estimates_for(state, demand, object, now);
   if (clusters.empty() ||
       (known && std::ranges::all_of(clusters, [&](const std::string& one) { return known->contains(one); }))) {
     return std::nullopt;
   }
   Question question;
-  question.object = key;
+  question.object = binding.key;
   question.operation = operation_for(demand);
   question.asked = "estimators";
-  question.basis = basis_of(object->value);
+  question.basis = basis_of(object);
   question.qualifier = kNoQualifier;
   Value names = Value::array();
   for (const std::string& one : clusters) names.push_back(one);
-  const Value& spec = object->value["spec"];
+  const Value& spec = object["spec"];
   const Value& resource = spec["resource"];
   question.request =
       Value::object({{"clusters", std::move(names)},

@@ -10,18 +10,17 @@
 #include "events/state/state.h"
 #include "services/roles/scheduler/demand.h"
 
-// What the estimators of members say (S-63, S-71, S-72). They are asked once in each cycle that needs to
-// know room, by the shell, before it is decided; what they said is an event, and decisions read it from the state.
+// What the estimators of members answer (S-63, S-71, S-72). They are asked once in each cycle that needs to know room,
+// before it is decided; their answer is an event, and decisions read it from the state.
 
 namespace shiplog::scheduler {
 
 /// So long an answer counts: for the cycle it was asked for, and for one that looks at the same again soon after.
 inline constexpr Millis kEstimateGoodFor{10'000};
 
-/// What has to be asked before the binding is decided; nullopt: nothing, as nothing is to be placed, room does not
-/// matter, or the answers are there. Pure. The question is for estimators (services/adapters/estimators); the shell
-/// says how long they have.
-std::optional<Question> estimate_to_ask(const State& state, const ObjectKey& key, UtcMillis now);
+/// What has to be asked before a demand that is about to be placed; nullopt: nothing, as room does not matter, or the
+/// answers are there. Pure. The question is for estimators (services/adapters/estimators).
+std::optional<Question> estimates_needed(const State& state, const Demand& demand, const Value& object, UtcMillis now);
 
 /// The recorded answers that count now: {CLUSTER: {replicas} | {failure}}.
 std::optional<Value> estimates_for(const State& state, const Demand& demand, const Value& object, UtcMillis now);

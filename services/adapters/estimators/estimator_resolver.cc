@@ -1,0 +1,244 @@
+#include "services/adapters/estimators/estimator_resolver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
+#include "schemas/estimator/v1/estimator.grpc.pb.h"
+#include "services/adapters/estimators/messages.h"
+#include "services/adapters/estimators/operations.h"
+#include "services/runtime/service_host.h"
+
+namespace shiplog {
+namespace {
+
+namespace pb = estimators::pb;
+
+Result<std::string> contents(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  if (!file) return Error{ErrorCode::kIo, "cannot read " + path};
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const EstimatorOptions& options) {
+  if (options.ca_file.empty() && !options.skip_verify) return grpc::InsecureChannelCredentials();
+  grpc::experimental::TlsChannelCredentialsOptions tls;
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    return Error{ErrorCode::kBadRequest,
+                 "a certificate for asking estimators needs its key, and a key its certificate"};
+  }
+  std::string roots;
+  std::vector<grpc::experimental::IdentityKeyCertPair> identity;
+  if (!options.skip_verify) {
+    SHIPLOG_TRY(roots, contents(options.ca_file));
+  }
+  if (!options.certificate_file.empty()) {
+    grpc::experimental::IdentityKeyCertPair pair;
+    SHIPLOG_TRY(pair.certificate_chain, contents(options.certificate_file));
+    SHIPLOG_TRY(pair.private_key, contents(options.key_file));
+    identity.push_back(std::move(pair));
+  }
+  const bool has_identity = !identity.empty();
+  if (has_identity || !roots.empty()) {
+    tls.set_certificate_provider(
+        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(roots, std::move(identity)));
+  }
+  if (!roots.empty()) tls.watch_root_certs();
+  if (has_identity) tls.watch_identity_key_cert_pairs();
+  if (options.skip_verify) {
+    tls.set_verify_server_certs(false);
+    tls.set_check_call_host(false);
+    tls.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+  }
+  return grpc::experimental::TlsCredentials(tls);
+}
+
+/// One question under way to all its clusters.
+struct Round {
+  std::mutex mutex;
+  Value answers = Value::object();
+  size_t open = 0;
+  std::function<void(Value)> all;
+
+  void add(const std::string& cluster, Value answer) {
+    std::function<void(Value)> then;
+    {
+      const std::lock_guard lock{mutex};
+      answers.set(cluster, std::move(answer));
+      if (--open > 0) return;
+      then = std::move(all);
+    }
+    then(std::move(answers));
+  }
+};
+using RoundPtr = std::shared_ptr<Round>;
+
+Value failure(const std::string& why) { return Value::object({{"failure", why}}); }
+
+template <class Request, class Response>
+struct Call {
+  grpc::ClientContext context;
+  Request request;
+  Response response;
+};
+
+}  // namespace
+
+/// Calls that have not come back. Whoever ends waits for them: their answers go to what ends with it.
+struct UnderWay {
+  std::mutex mutex;
+  std::condition_variable fewer;
+  std::set<grpc::ClientContext*> contexts;
+
+  void begin(grpc::ClientContext* context) {
+    const std::lock_guard lock{mutex};
+    contexts.insert(context);
+  }
+  void end(grpc::ClientContext* context) {
+    const std::lock_guard lock{mutex};
+    contexts.erase(context);
+    fewer.notify_all();
+  }
+  void cancel_all() {
+    std::unique_lock lock{mutex};
+    for (grpc::ClientContext* context : contexts) context->TryCancel();
+    fewer.wait(lock, [this] { return contexts.empty(); });
+  }
+};
+
+struct EstimatorResolver::Impl {
+  EstimatorOptions options;
+  Executor* executor = nullptr;
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::map<std::string, std::unique_ptr<pb::Estimator::Stub>> stubs;  // by address
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  UnderWay under_way;
+
+  ~Impl() { under_way.cancel_all(); }
+
+  pb::Estimator::Stub& stub(const std::string& address) {
+    auto& stub = stubs[address];
+    if (stub == nullptr) {
+      grpc::ChannelArguments arguments;
+      // An estimator that comes back is asked again soon, not after two minutes.
+      arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+      arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+      arguments.SetMaxReceiveMessageSize(1 << 16);
+      stub = pb::Estimator::NewStub(grpc::CreateCustomChannel(address, credentials, arguments));
+    }
+    return *stub;
+  }
+
+  template <class Request, class Response, class Start, class Read>
+  void call(const std::string& cluster, const Question& question, Request request, const RoundPtr& round, Start start,
+            Read read) {
+    auto one = std::make_shared<Call<Request, Response>>();
+    one->request = std::move(request);
+    one->request.set_cluster(cluster);
+    one->context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds{question.timeout.value});
+    one->context.AddMetadata("object", question.request["object"].str());
+    under_way.begin(&one->context);
+    start(one.get(), [this, one, cluster, round, read](const grpc::Status& status) {
+      round->add(cluster, status.ok() ? Value::object({{"replicas", static_cast<int64_t>(read(one->response))}})
+                                      : failure(status.error_message()));
+      under_way.end(&one->context);
+    });
+  }
+
+  void ask_one(const std::string& cluster, const std::string& address, const Question& question,
+               const RoundPtr& round) {
+    pb::Estimator::Stub& at = stub(address);
+    if (question.operation == estimators::kMaxAvailableReplicas) {
+      pb::MaxAvailableReplicasRequest request;
+      estimators::put(question.request["replicaRequirements"], *request.mutable_replicarequirements());
+      call<pb::MaxAvailableReplicasRequest, pb::MaxAvailableReplicasResponse>(
+          cluster, question, std::move(request), round,
+          [&at](auto* one, auto done) {
+            at.async()->MaxAvailableReplicas(&one->context, &one->request, &one->response, std::move(done));
+          },
+          [](const pb::MaxAvailableReplicasResponse& response) { return response.maxreplicas(); });
+      return;
+    }
+    pb::MaxAvailableComponentSetsRequest request;
+    request.set_namespace_(question.request["namespace"].str());
+    for (const Value& component : question.request["components"].items()) {
+      pb::Component* added = request.add_components();
+      added->set_name(component["name"].str());
+      added->set_replicas(static_cast<int32_t>(component["replicas"].as_int()));
+      estimators::put(component["replicaRequirements"], *added->mutable_replicarequirements());
+    }
+    call<pb::MaxAvailableComponentSetsRequest, pb::MaxAvailableComponentSetsResponse>(
+        cluster, question, std::move(request), round,
+        [&at](auto* one, auto done) {
+          at.async()->MaxAvailableComponentSets(&one->context, &one->request, &one->response, std::move(done));
+        },
+        [](const pb::MaxAvailableComponentSetsResponse& response) { return response.maxsets(); });
+  }
+};
+
+Result<std::string> estimator_address(const State& state, const std::string& cluster, const EstimatorOptions& options) {
+  const Value& object = state.value_of({type::kCluster, "", cluster});
+  if (const auto told = annotation_of(object, kEstimatorAddress); !told.empty()) return std::string{told};
+  if (options.not_in_pull_mode && object["spec"]["syncMode"].as_string() == "Pull") {
+    return Error{ErrorCode::kUnavailable, "clusters in Pull mode are not asked"};
+  }
+  const std::string name = options.service_prefix + "-" + cluster;
+  const std::string port = ":" + std::to_string(options.port);
+  const Object* service = state.find({"services", options.service_namespace, name});
+  if (service == nullptr) return name + "." + options.service_namespace + ".svc.cluster.local" + port;
+  const std::string host = service_host(service->value);
+  if (host.empty()) {
+    return Error{ErrorCode::kUnavailable, "service " + options.service_namespace + "/" + name +
+                                              " has neither a cluster IP nor an external name"};
+  }
+  return host + port;
+}
+
+Result<std::unique_ptr<EstimatorResolver>> EstimatorResolver::make(const EstimatorOptions& options,
+                                                                   Executor& executor) {
+  auto impl = std::make_unique<Impl>();
+  SHIPLOG_TRY(impl->credentials, credentials(options));
+  impl->options = options;
+  impl->executor = &executor;
+  return std::unique_ptr<EstimatorResolver>{new EstimatorResolver{std::move(impl)}};
+}
+
+EstimatorResolver::EstimatorResolver(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+
+EstimatorResolver::~EstimatorResolver() { *impl_->alive = false; }
+
+void EstimatorResolver::ask(const State& state, const QuestionPtr& question,
+                            std::function<void(Result<Value>)> answered) {
+  auto round = std::make_shared<Round>();
+  round->all = [executor = impl_->executor, alive = impl_->alive, answered = std::move(answered)](Value answers) {
+    executor->post([alive, answered, answers = std::move(answers)] {
+      if (*alive) answered(answers);
+    });
+  };
+  const auto clusters = question->request["clusters"].items();
+  round->open = clusters.size() + 1;
+  for (const Value& cluster : clusters) {
+    const auto address = estimator_address(state, cluster.str(), impl_->options);
+    if (address) {
+      impl_->ask_one(cluster.str(), address.value(), *question, round);
+    } else {
+      round->add(cluster.str(), failure(address.error().message));
+    }
+  }
+  // The last one ends it, also when there is none.
+  const std::lock_guard lock{round->mutex};
+  if (--round->open == 0) std::exchange(round->all, nullptr)(std::move(round->answers));
+}
+
+}  // namespace shiplog

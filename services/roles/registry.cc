@@ -1,0 +1,149 @@
+#include "services/roles/registry.h"
+
+#include <algorithm>
+
+#include "events/base/check.h"
+#include "events/kinds/kinds.h"
+#include "services/roles/apiservice_registration/decide.h"
+#include "services/roles/apiservice_registration/role.h"
+#include "services/roles/binder/decide.h"
+#include "services/roles/binder/role.h"
+#include "services/roles/clusterrole_aggregation/decide.h"
+#include "services/roles/clusterrole_aggregation/role.h"
+#include "services/roles/collector/decide.h"
+#include "services/roles/collector/role.h"
+#include "services/roles/control/role.h"
+#include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/role.h"
+#include "services/roles/distributor/decide.h"
+#include "services/roles/distributor/role.h"
+#include "services/roles/ephemera_gc/role.h"
+#include "services/roles/kubernetes_service/role.h"
+#include "services/roles/lifecycle/decide.h"
+#include "services/roles/lifecycle/role.h"
+#include "services/roles/quota/decide.h"
+#include "services/roles/quota/role.h"
+#include "services/roles/rebalancer/decide.h"
+#include "services/roles/rebalancer/role.h"
+#include "services/roles/recorder/recorder.h"
+#include "services/roles/scaler/decide.h"
+#include "services/roles/scaler/role.h"
+#include "services/roles/scheduler/decide.h"
+#include "services/roles/scheduler/role.h"
+#include "services/roles/serviceaccount_token/decide.h"
+#include "services/roles/serviceaccount_token/role.h"
+#include "services/roles/signer/role.h"
+#include "services/roles/taint/decide.h"
+#include "services/roles/taint/role.h"
+
+namespace shiplog {
+namespace {
+
+Result<Decided> decide_api_services(const State& state, const ObjectKey& /*key*/, UtcMillis now) {
+  return apiservice_registration::decide(state, now, Kinds::compiled());
+}
+
+template <class T>
+T& present(T* given, const char* what) {
+  SHIPLOG_CHECK(given != nullptr, what);
+  return *given;
+}
+
+// One line for each role; what a role needs from the process is in its make.
+const RoleEntry kRoles[] = {
+    {"api", "", "serves the Kubernetes API, and `/shiplog/v1/` (history, chain, decisions, audit, events, state)",
+     nullptr, nullptr, "it decides nothing"},
+    {"binder", "", "which policy claims a template; the binding that follows from both",
+     [](const RoleContext& context) { return make_binder_role(context.interpreters); }, binder::decide, ""},
+    {"scheduler", "", "clusters and replicas of a binding: filter, score, select, assign; checks quotas",
+     [](const RoleContext& context) { return make_scheduler_role(context.estimators, context.estimators_have); },
+     scheduler::decide, ""},
+    {"dispatcher", "", "Works for each target; writes them to members, adopts, prunes, deletes",
+     [](const RoleContext& context) {
+       return make_dispatcher_role(present(context.members, "the dispatcher has members"), context.open_sealed,
+                                   context.interpreters);
+     },
+     dispatcher::decide, ""},
+    {"distributor", "", "bindings of what templates with `propagateDeps` refer to: ConfigMaps, Secrets and the like",
+     [](const RoleContext& context) { return make_distributor_role(context.interpreters); }, distributor::decide, ""},
+    {"collector", "", "probes members, watches their objects, aggregates Works into bindings and templates",
+     [](const RoleContext& context) {
+       return make_collector_role(present(context.members, "the collector has members"), context.interpreters,
+                                  context.unread_status);
+     },
+     collector::decide, ""},
+    {"taint", "", "taints by condition and by ClusterTaintPolicy; evictions from clusters with NoExecute taints",
+     [](const RoleContext&) { return make_taint_role(); }, taint::decide, ""},
+    {"quota", "", "the status of FederatedResourceQuotas", [](const RoleContext&) { return make_quota_role(); },
+     quota::decide, ""},
+    {"rebalancer", "", "fresh placements for WorkloadRebalancers; deletes those that are finished",
+     [](const RoleContext&) { return make_rebalancer_role(); }, rebalancer::decide, ""},
+    {"scaler", "",
+     "replicas that HorizontalPodAutoscalers of members set; both parts are off unless --controllers names them",
+     [](const RoleContext&) { return make_scaler_role(); }, scaler::decide, ""},
+    {"recorder", "", "Kubernetes Events of what entries of the record report",
+     [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
+     nullptr, "it writes to the ephemera, and decides nothing of the record"},
+    {"lifecycle", "",
+     "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions",
+     [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
+    {"control", "", "records the state hash",
+     [](const RoleContext& context) { return make_control_role(context.hash_every); }, nullptr,
+     "it records what its replica folded to, which is an observation"},
+    {"signer", "api", "certificates for approved CertificateSigningRequests",
+     [](const RoleContext& context) { return make_signer_role(context.authority); }, nullptr,
+     "a certificate has a random serial number, and its key is outside of the journal"},
+    {"clusterrole-aggregation", "api", "the rules of ClusterRoles with an aggregationRule",
+     [](const RoleContext&) { return make_clusterrole_aggregation_role(); }, clusterrole_aggregation::decide, ""},
+    {"apiservice-registration", "api", "an APIService for each group and version that is served",
+     [](const RoleContext& context) {
+       return make_apiservice_registration_role(present(context.kinds, "the kinds are known"));
+     },
+     decide_api_services, ""},
+    {"kubernetes-service", "api", "the Service `kubernetes` of namespace default, with its Endpoints and EndpointSlice",
+     [](const RoleContext& context) { return make_kubernetes_service_role(context.server); }, nullptr,
+     "the address of the API server is outside of the journal"},
+    {"serviceaccount-token", "api", "deletes Secrets with tokens of ServiceAccounts that are gone",
+     [](const RoleContext&) { return make_serviceaccount_token_role(); }, serviceaccount_token::decide, ""},
+    {"ephemera-gc", "api", "deletes Events after an hour, and what was in a Namespace that is gone, from the ephemera",
+     [](const RoleContext& context) {
+       return make_ephemera_gc_role(present(context.ephemera, "there are ephemera"), context.user_agent);
+     },
+     nullptr, "it writes to the ephemera, and decides nothing of the record"},
+};
+
+}  // namespace
+
+std::span<const RoleEntry> all_roles() { return kRoles; }
+
+const RoleEntry* find_role(std::string_view name) {
+  const auto found = std::ranges::find(kRoles, name, &RoleEntry::name);
+  return found == std::end(kRoles) ? nullptr : &*found;
+}
+
+std::vector<std::string> selectable_roles() {
+  std::vector<std::string> names;
+  for (const RoleEntry& role : kRoles) {
+    if (role.part_of.empty()) names.emplace_back(role.name);
+  }
+  return names;
+}
+
+std::vector<const RoleEntry*> roles_of_process(std::span<const std::string> selected) {
+  std::vector<const RoleEntry*> roles;
+  for (const RoleEntry& role : kRoles) {
+    const std::string_view chosen_by = role.part_of.empty() ? role.name : role.part_of;
+    if (role.make != nullptr && std::ranges::find(selected, chosen_by) != selected.end()) roles.push_back(&role);
+  }
+  return roles;
+}
+
+std::map<std::string, Decide> all_decides() {
+  std::map<std::string, Decide> decides;
+  for (const RoleEntry& role : kRoles) {
+    if (role.decide != nullptr) decides.emplace(role.name, role.decide);
+  }
+  return decides;
+}
+
+}  // namespace shiplog
