@@ -1,6 +1,6 @@
-// The six findings of the security audit of Karmada by Shielder for OSTIF and CNCF (report of January 2025,
-// Karmada 1.11), asked of shiplog. Where shiplog lacks the feature that a finding is about, the test is about what it
-// has in its place. 5, denial of service by Lua scripts: see interpreter_test.cc.
+// The six findings of the security audit of Karmada by Shielder for OSTIF and CNCF (report of January 2025, Karmada
+// 1.11), tested on shiplog. If shiplog lacks the feature of a finding, the test covers its replacement. For finding 5,
+// denial of service by Lua scripts, see interpreter_test.cc.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -33,9 +33,9 @@ ClientTarget target_of(const std::string& kubeconfig) {
   return context_of(config.value()).value().target;
 }
 
-// 1. Insecure design of pull mode: the credential of one member's agent reached every member. shiplog calls its members
-// and has no agent: no identity of a member has rights in the control plane, and what the control plane holds for one
-// member is good for that one only.
+// 1. Insecure design of pull mode: the credential of one member's agent gave access to every member. shiplog connects
+// to its members and has no agent: no identity of a member has rights in the control plane, and the credential of one
+// member is valid for that member only.
 TEST(AuditFindings, AMembersIdentityHasNoRightsInTheControlPlaneOrInOtherMembers) {
   Fleet fleet;
   fleet.serve();
@@ -58,7 +58,7 @@ TEST(AuditFindings, AMembersIdentityHasNoRightsInTheControlPlaneOrInOtherMembers
       EXPECT_EQ(api.call("GET", path, {}, std::move(headers)).status, 403) << identity[0] << " " << path;
     }
   }
-  // The credential stored for member1, used elsewhere: the others have other authorities.
+  // The credential of member1, used for other servers: they have different certificate authorities.
   const ClientTarget of_member1 = target_of(fleet.kubeconfig("member1"));
   for (const char* other : {"member2", "plane"}) {
     ClientTarget target = target_of(fleet.kubeconfig(other));
@@ -70,7 +70,7 @@ TEST(AuditFindings, AMembersIdentityHasNoRightsInTheControlPlaneOrInOtherMembers
     const Answer answer = ApiClient{path}.get("/api/v1/secrets");
     EXPECT_NE(answer.status, 200) << other << " accepts the credential of member1";
   }
-  EXPECT_EQ(fleet.api("member1").get("/api/v1/secrets").status, 200) << "at home it is good";
+  EXPECT_EQ(fleet.api("member1").get("/api/v1/secrets").status, 200) << "it is valid in its own member";
 }
 
 // 2. Files written outside the target folder by archives with names like "../x". shiplog has no code that reads
@@ -79,7 +79,7 @@ TEST(AuditFindings, NoProgramReadsArchivesAndNoNameIsAPath) {
   for (const char* program : {SHIPLOGD, SHIPLOGCTL}) {
     const std::string code = content_of(program);
     ASSERT_GT(code.size(), 1'000'000U) << program;
-    // The magic words of tar and zip, without which neither can be recognized or written.
+    // The magic numbers of tar and zip, without which neither format can be recognized or written.
     for (const std::string& magic : {std::string{"ustar"}, std::string{"PK\3\4", 4}}) {
       EXPECT_EQ(code.find(magic), std::string::npos) << program << " contains " << magic;
     }
@@ -109,7 +109,7 @@ TEST(AuditFindings, CertificatesAreVerifiedUnlessTheUserAsksOtherwise) {
   EXPECT_FALSE(target.insecure) << "a kubeconfig that shiplog writes verifies";
   EXPECT_FALSE(target_of(fleet.kubeconfig("plane")).insecure);
 
-  // Another authority than that of the member, as behind an interceptor.
+  // A different certificate authority than the member's, as with an intercepting proxy.
   const std::string genuine = target.ca_pem;
   target.ca_pem = target_of(fleet.kubeconfig("plane")).ca_pem;
   ASSERT_NE(target.ca_pem, genuine);
@@ -125,7 +125,7 @@ TEST(AuditFindings, CertificatesAreVerifiedUnlessTheUserAsksOtherwise) {
   const Value cluster = fleet.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json;
   EXPECT_FALSE(cluster["spec"]["insecureSkipTLSVerification"].as_bool());
   EXPECT_EQ(fleet.shiplogctl({"join", "--help"}).out.find("insecure"), std::string::npos)
-      << "it is said in the member's kubeconfig, not by a flag that scripts get used to";
+      << "it is set in the member's kubeconfig, not by a flag that could end up in scripts";
 }
 
 // 4. Tokens in output: bootstrap tokens were printed to logs.
@@ -187,8 +187,8 @@ TEST(AuditFindings, CredentialsAreInNoLogNoOutputAndNoJournal) {
   }
 }
 
-// 6. Missing security contexts: components ran with more privileges than they need. shiplog ships no manifests; what it
-// runs under is documented, and this is that: any user, no capabilities, no new privileges, one writable folder.
+// 6. Missing security contexts: components ran with more privileges than they need. shiplog ships no manifests; its
+// documented requirements are: any user, no capabilities, no new privileges, one writable folder.
 TEST(AuditFindings, RunsWithoutPrivilegesAndWritesItsOwnFoldersOnly) {
   Fleet fleet;
   fs::permissions(fleet.path(""), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
@@ -198,14 +198,14 @@ TEST(AuditFindings, RunsWithoutPrivilegesAndWritesItsOwnFoldersOnly) {
   if (::geteuid() == 0) {
     constexpr uid_t kNobody = 65534;
     ASSERT_EQ(::chown(home.c_str(), kNobody, kNobody), 0);
-    for (const char* word :
+    for (const char* option :
          {"--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"}) {
-      command.emplace_back(word);
+      command.emplace_back(option);
     }
   }
-  for (const std::string& word : {std::string{SHIPLOGD}, std::string{"serve"}, "--data-dir=" + home + "/data",
-                                  "--kubeconfig-out=" + home + "/kubeconfig", std::string{"--listen=127.0.0.1:0"}}) {
-    command.push_back(word);
+  for (const std::string& option : {std::string{SHIPLOGD}, std::string{"serve"}, "--data-dir=" + home + "/data",
+                                    "--kubeconfig-out=" + home + "/kubeconfig", std::string{"--listen=127.0.0.1:0"}}) {
+    command.push_back(option);
   }
   Process process{command, {{"TMPDIR", home}, {"HOME", home}}, fleet.path("unprivileged.log")};
   ASSERT_TRUE(eventually([&] { return !process.running() || fs::exists(home + "/kubeconfig"); }));
@@ -215,26 +215,26 @@ TEST(AuditFindings, RunsWithoutPrivilegesAndWritesItsOwnFoldersOnly) {
   // A test runner may have left files open in this process, which its children inherit.
   std::set<std::string> inherited;
   for (const auto& descriptor : fs::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    inherited.insert(fs::read_symlink(descriptor.path(), gone).string());
+    std::error_code vanished;
+    inherited.insert(fs::read_symlink(descriptor.path(), vanished).string());
   }
   const std::string proc = "/proc/" + std::to_string(process.pid());
   const std::string status = content_of(proc + "/status");
   EXPECT_NE(status.find("NoNewPrivs:\t1"), std::string::npos) << status;
   EXPECT_NE(status.find("CapEff:\t0000000000000000"), std::string::npos) << status;
   for (const auto& descriptor : fs::directory_iterator(proc + "/fd")) {
-    std::error_code gone;
-    const std::string file = fs::read_symlink(descriptor.path(), gone).string();
+    std::error_code vanished;
+    const std::string file = fs::read_symlink(descriptor.path(), vanished).string();
     struct stat opened {};
-    if (gone || !file.starts_with('/') || file.starts_with("/dev/") || ::stat(file.c_str(), &opened) != 0) continue;
+    if (vanished || !file.starts_with('/') || file.starts_with("/dev/") || ::stat(file.c_str(), &opened) != 0) continue;
     if (!S_ISREG(opened.st_mode) || file == fleet.path("unprivileged.log") || inherited.contains(file)) continue;
     const std::string flags = content_of(proc + "/fdinfo/" + descriptor.path().filename().string());
-    const size_t at = flags.find("flags:\t");
-    ASSERT_NE(at, std::string::npos);
-    const bool writable = (std::stoul(flags.substr(at + 7), nullptr, 8) & 3U) != 0;
+    const size_t position = flags.find("flags:\t");
+    ASSERT_NE(position, std::string::npos);
+    const bool writable = (std::stoul(flags.substr(position + 7), nullptr, 8) & 3U) != 0;
     EXPECT_TRUE(!writable || file.starts_with(home)) << "it writes " << file;
   }
-  // Nobody else can look into the data folder.
+  // Other users cannot read the data folder.
   EXPECT_EQ(fs::status(home + "/data").permissions() & (fs::perms::group_all | fs::perms::others_all), fs::perms::none);
   EXPECT_EQ(process.terminate(), 0);
 }

@@ -1,5 +1,5 @@
-// A client whose requests are refused, again and again, does not fill the disk: the first refusals are recorded in
-// full, the rest is summed up.
+// A client with many refused requests does not fill the disk: the first refusals are recorded individually, the others
+// are counted.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -27,37 +27,37 @@ uintmax_t journal_bytes(const Fleet& fleet) {
   return sum;
 }
 
-struct Told {
-  int64_t in_full = 0;
-  int64_t summed_up = 0;
-  Value last_sum;
+struct RecordedDenials {
+  int64_t individual = 0;
+  int64_t counted = 0;
+  Value last_summary;
 };
 
-/// What the audit trail says of the refused requests of a user.
-Told told_of(const ApiClient& api, const std::string& user) {
-  Told told;
+/// The refused requests of a user in the audit trail.
+RecordedDenials recorded_denials(const ApiClient& api, const std::string& user) {
+  RecordedDenials denials;
   const Answer audit = api.get("/shiplog/v1/audit?refused=true&limit=1000&user=" + user);
   EXPECT_EQ(audit.status, 200) << audit;
   for (const Value& entry : audit.json["items"].items()) {
     for (const Value& event : entry["events"].items()) {
       if (event["kind"].as_string() == "RequestsDenied") {
-        told.summed_up += std::stoll(event["summary"].str());  // "980 requests to ..."
-        told.last_sum = entry;
+        denials.counted += std::stoll(event["summary"].str());  // "980 requests to ..."
+        denials.last_summary = entry;
       } else {
-        ++told.in_full;
+        ++denials.individual;
       }
     }
   }
-  return told;
+  return denials;
 }
 
-class Denials : public ::testing::Test {
+class DeniedRequests : public ::testing::Test {
  protected:
   void SetUp() override {
     fleet_.serve();
     ASSERT_TRUE(eventually([&] { return fleet_.api().get("/api/v1/namespaces/default").status == 200; }));
   }
-  /// What was counted is recorded when the server stops, if not before.
+  /// Counted requests are recorded when the server stops, if not before.
   void restart() {
     ASSERT_EQ(fleet_.process("plane").terminate(), 0) << fleet_.log_tail("plane");
     fleet_.serve();
@@ -67,7 +67,7 @@ class Denials : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Denials, AClientWithoutRightsCannotMakeTheJournalGrow) {
+TEST_F(DeniedRequests, AClientWithoutRightsCannotMakeTheJournalGrow) {
   constexpr int kRequests = 1500;
   const ApiClient api = fleet_.api();
   const uintmax_t before = journal_bytes(fleet_);
@@ -80,19 +80,19 @@ TEST_F(Denials, AClientWithoutRightsCannotMakeTheJournalGrow) {
     const Answer refused = api.call("GET", kSecrets + "/" + name, "", headers);
     ASSERT_EQ(refused.status, 403) << refused;
   }
-  // Without bounds this is some 15 MB; with them, 20 entries of at most 4 KB.
+  // Without bounds this is about 15 MB; with them, 20 entries of at most 4 KB.
   EXPECT_LT(journal_bytes(fleet_) - before, 1'500'000U);
   restart();
-  const Told told = told_of(fleet_.api(), "eve");
-  EXPECT_EQ(told.in_full + told.summed_up, kRequests) << "every request is accounted for";
-  EXPECT_LE(told.in_full, 25);
-  EXPECT_EQ(told.last_sum["user"].str(), "eve");
+  const RecordedDenials denials = recorded_denials(fleet_.api(), "eve");
+  EXPECT_EQ(denials.individual + denials.counted, kRequests) << "every request is accounted for";
+  EXPECT_LE(denials.individual, 25);
+  EXPECT_EQ(denials.last_summary["user"].str(), "eve");
   const Ran audit = fleet_.shiplogctl({"audit", "--refused", "--user", "eve"});
   EXPECT_TRUE(audit.says("RequestsDenied")) << audit;
   EXPECT_TRUE(audit.says("requests to get from")) << audit;
 }
 
-TEST_F(Denials, NamesAndPathsThatNothingCanHaveAreNotEvenRecorded) {
+TEST_F(DeniedRequests, NamesAndPathsOverTheMaximumLengthAreNotRecorded) {
   const ApiClient api = fleet_.api();
   const std::vector<std::string> targets = {
       kSecrets + "/" + std::string(254, 'n'),          "/api/v1/namespaces/" + std::string(64, 'n') + "/secrets",
@@ -105,11 +105,11 @@ TEST_F(Denials, NamesAndPathsThatNothingCanHaveAreNotEvenRecorded) {
     EXPECT_NE(refused.message().find("bytes, more than the"), std::string::npos) << refused;
   }
   EXPECT_EQ(api.call("GET", kSecrets + "/" + std::string(253, 'n'), "", as("eve")).status, 403);
-  EXPECT_TRUE(eventually([&] { return told_of(api, "eve").in_full > 0; }));
-  EXPECT_EQ(told_of(api, "eve").in_full, 1);
+  EXPECT_TRUE(eventually([&] { return recorded_denials(api, "eve").individual > 0; }));
+  EXPECT_EQ(recorded_denials(api, "eve").individual, 1);
 }
 
-TEST_F(Denials, WritesThatTheFoldRefusesAreNotStoredAgainAndAgain) {
+TEST_F(DeniedRequests, WritesThatTheFoldRefusesAreNotStoredAgainAndAgain) {
   constexpr int kRequests = 100;
   const ApiClient api = fleet_.api();
   const Value object = Value::object({{"metadata", Value::object({{"name", "taken"}})},
@@ -122,20 +122,20 @@ TEST_F(Denials, WritesThatTheFoldRefusesAreNotStoredAgainAndAgain) {
     EXPECT_EQ(refused.reason(), "AlreadyExists");
   }
   EXPECT_LT(journal_bytes(fleet_) - before, 2'000'000U) << "10 MB were sent";
-  // A write that is no longer refused is stored at once.
+  // A write that is no longer refused is stored immediately.
   EXPECT_EQ(api.remove(kConfigMaps + "/taken").status, 200);
   EXPECT_EQ(api.post(kConfigMaps, object).status, 201);
   restart();
-  const Told told = told_of(fleet_.api(), "kubernetes-admin");
-  EXPECT_EQ(told.in_full + told.summed_up, kRequests);
+  const RecordedDenials denials = recorded_denials(fleet_.api(), "kubernetes-admin");
+  EXPECT_EQ(denials.individual + denials.counted, kRequests);
 }
 
-TEST_F(Denials, RefusedRequestsOfOneClientDoNotHideThoseOfAnother) {
+TEST_F(DeniedRequests, RefusedRequestsOfOneClientDoNotHideThoseOfAnother) {
   const ApiClient api = fleet_.api();
   for (int i = 0; i < 200; ++i) ASSERT_EQ(api.call("GET", kSecrets, "", as("eve")).status, 403);
   ASSERT_EQ(api.call("DELETE", kSecrets + "/a", "", as("mallory")).status, 403);
-  EXPECT_TRUE(eventually([&] { return told_of(api, "mallory").in_full == 1; }));
-  EXPECT_EQ(told_of(api, "mallory").summed_up, 0);
+  EXPECT_TRUE(eventually([&] { return recorded_denials(api, "mallory").individual == 1; }));
+  EXPECT_EQ(recorded_denials(api, "mallory").counted, 0);
 }
 
 }  // namespace

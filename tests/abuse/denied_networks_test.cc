@@ -1,5 +1,5 @@
-// Addresses that the control plane never calls, whoever asks it to: refused where they are written down, and again when
-// a name leads there.
+// Addresses that the control plane never connects to: they are refused when an object with such an address is written,
+// and again when a name resolves to one.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ std::string webhook(const std::string& name, const std::string& url) {
 
 std::string condition(const ApiClient& api, const std::string& name) {
   const Value object = api.get("/apis/cluster.karmada.io/v1alpha1/clusters/" + name).json;
-  for (const Value& one : object["status"]["conditions"].items()) {
-    if (one["type"].as_string() == "Ready") return one["message"].str();
+  for (const Value& item : object["status"]["conditions"].items()) {
+    if (item["type"].as_string() == "Ready") return item["message"].str();
   }
   return "";
 }
@@ -41,14 +41,14 @@ TEST(DeniedNetworks, LinkLocalAddressesAreRefusedByDefault) {
       EXPECT_TRUE(refused.says("which --denied-networks excludes")) << refused;
     }
   }
-  // Written so that only the resolver knows what it means.
+  // A form of the address that only the resolver understands.
   fleet.kubectl_ok({"apply", "-f", "-"}, cluster("decimal", "https://2852039166:443"));
   EXPECT_TRUE(eventually([&] {
     return condition(fleet.api(), "decimal").find("in the denied network 169.254.0.0/16") != std::string::npos;
   })) << condition(fleet.api(), "decimal");
 }
 
-TEST(DeniedNetworks, ANameThatLeadsThereIsNotCalled) {
+TEST(DeniedNetworks, ANameThatResolvesToADeniedAddressIsNotCalled) {
   Fleet fleet;
   fleet.serve("plane", {"--denied-networks=127.0.0.0/8,::1/128"});
   fleet.member("m1");
@@ -64,7 +64,7 @@ TEST(DeniedNetworks, ANameThatLeadsThereIsNotCalled) {
   EXPECT_EQ(fleet.log_tail("m1", 1 << 20).find("request."), std::string::npos);
 }
 
-TEST(DeniedNetworks, AWordThatIsNoNetworkStopsTheStart) {
+TEST(DeniedNetworks, AnInvalidNetworkPreventsTheStart) {
   Fleet fleet;
   const Ran ran =
       run({SHIPLOGD, "serve", "--data-dir=" + fleet.path("x"), "--denied-networks=10.0.0.0/40"}, {}, "", kPatience);

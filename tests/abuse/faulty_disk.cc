@@ -1,5 +1,5 @@
 // Loaded into a real shiplogd (LD_PRELOAD): while the file that SHIPLOG_DISK_FAULT names exists, syncing the journal's
-// write-ahead log fails (the file holds "fail") or does not return (anything else).
+// write-ahead log fails (the file contains "fail") or does not return (anything else).
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

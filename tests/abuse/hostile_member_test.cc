@@ -1,5 +1,5 @@
-// A member that answers with more than it may, or in ways that are meant to hold the control plane up. What it sends is
-// bounded by memory: each answer, all answers of a member, and all of all members.
+// A member whose responses exceed the limits or are meant to delay the control plane. The memory for responses is
+// bounded: of each response, of all responses of a member, and of all members.
 #include <atomic>
 #include <fstream>
 #include <functional>
@@ -22,7 +22,7 @@ const std::string kMaps = "/api/v1/namespaces/default/configmaps";
 
 using WriterPtr = std::shared_ptr<ResponseWriter>;
 
-/// Writes what `next` makes for as long as the other side takes it; "" ends the answer.
+/// Writes the chunks that `next` returns while the client reads them; "" ends the response.
 void pour(const WriterPtr& writer, const std::function<std::string()>& next) {
   std::string chunk = next();
   if (chunk.empty()) return writer->end();
@@ -31,7 +31,7 @@ void pour(const WriterPtr& writer, const std::function<std::string()>& next) {
   });
 }
 
-/// `bytes` of one pattern.
+/// Chunks of a repeated pattern, `bytes` in total.
 std::function<std::string()> repeat(const std::string& pattern, size_t bytes) {
   std::string chunk;
   while (chunk.size() < 64 * 1024) chunk += pattern;
@@ -42,7 +42,8 @@ std::function<std::string()> repeat(const std::string& pattern, size_t bytes) {
   };
 }
 
-/// A Kubernetes API with one kind, as far as a collector looks, whose answers to paths that `attack` takes are its own.
+/// A Kubernetes API with one kind, as far as a collector reads it. `attack` answers the requests for which it returns
+/// true.
 class Hostile {
  public:
   using Attack = std::function<bool(const HttpRequest& request, const WriterPtr& writer)>;
@@ -100,8 +101,8 @@ class HostileMember : public ::testing::Test {
 
   int64_t memory_kb(const std::string& field) {
     std::ifstream status{"/proc/" + std::to_string(fleet_.process("plane").pid()) + "/status"};
-    for (std::string word; status >> word;) {
-      if (word != field) continue;
+    for (std::string name; status >> name;) {
+      if (name != field) continue;
       int64_t kb = 0;
       status >> kb;
       return kb;
@@ -116,7 +117,7 @@ class HostileMember : public ::testing::Test {
                           name + "}\nspec:\n  syncMode: Push\n  apiEndpoint: " + member.url() +
                           "\n  secretRef: {namespace: karmada-cluster, name: " + name + "}\n");
   }
-  /// A ConfigMap is propagated to a member that keeps to its limits.
+  /// Propagates a ConfigMap to a cluster; of "honest" it waits for the ConfigMap.
   void place(const std::string& name, const std::string& cluster) {
     fleet_.kubectl_ok({"apply", "-f", "-"},
                       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
@@ -128,16 +129,16 @@ class HostileMember : public ::testing::Test {
   }
   std::string condition(const std::string& cluster, const std::string& type) {
     const Value object = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/" + cluster).json;
-    for (const Value& one : object["status"]["conditions"].items()) {
-      if (one["type"].as_string() == type) return one["status"].str() + " " + one["message"].str();
+    for (const Value& item : object["status"]["conditions"].items()) {
+      if (item["type"].as_string() == type) return item["status"].str() + " " + item["message"].str();
     }
     return "";
   }
-  /// The Cluster and an Event tell what was exceeded.
-  void expect_reported(const std::string& cluster, const std::string& words) {
+  /// The Cluster and an Event report the limit that was exceeded.
+  void expect_reported(const std::string& cluster, const std::string& text) {
     EXPECT_TRUE(eventually([&] {
-      const std::string said = condition(cluster, "WithinLimits");
-      return said.starts_with("False ") && said.find(words) != std::string::npos;
+      const std::string message = condition(cluster, "WithinLimits");
+      return message.starts_with("False ") && message.find(text) != std::string::npos;
     })) << condition(cluster, "WithinLimits");
     EXPECT_TRUE(eventually([&] {
       return fleet_.kubectl_ok({"get", "events", "-A", "--field-selector=involvedObject.name=" + cluster})
@@ -158,12 +159,12 @@ class HostileMember : public ::testing::Test {
   int64_t before_kb_ = 0;
 };
 
-TEST_F(HostileMember, CannotFillTheControlPlanesMemoryWithItsAnswers) {
+TEST_F(HostileMember, CannotExhaustMemoryWithResponses) {
   const Hostile large{on("/api/v1/pods", [] { return repeat("x", 256U << 20U); })};
   add("large", large);
   expect_reported("large", "/api/v1/pods");
 
-  // Short values take more room than their text.
+  // Short values use more memory than their text.
   const Hostile wide{on("/apis", [] {
     return [first = true, body = repeat("[],", 3U << 20U)]() mutable {
       return std::exchange(first, false) ? std::string{R"({"groups":[)"} : body();
@@ -187,7 +188,8 @@ TEST_F(HostileMember, CannotFillTheControlPlanesMemoryWithItsAnswers) {
   add("pages", pages);
   const Hostile deep{on("/apis", [] { return repeat("[", 3U << 20U); })};
   add("deep", deep);
-  EXPECT_TRUE(eventually([&] { return condition("deep", "Ready").starts_with("True "); })) << "as far as it goes";
+  EXPECT_TRUE(eventually([&] { return condition("deep", "Ready").starts_with("True "); }))
+      << "the APIs that can be read are used";
   EXPECT_TRUE(eventually([&] { return condition("deep", "CompleteAPIEnablements").starts_with("False "); }));
 
   const Hostile head{[](const HttpRequest& request, const WriterPtr& writer) {
@@ -202,7 +204,7 @@ TEST_F(HostileMember, CannotFillTheControlPlanesMemoryWithItsAnswers) {
       << condition("head", "Ready");
 }
 
-TEST_F(HostileMember, CannotFillTheControlPlanesMemoryWithItsWatches) {
+TEST_F(HostileMember, CannotExhaustMemoryWithWatches) {
   const auto watched = [](const HttpRequest& request) {
     return request.path == "/api/v1/configmaps" && request.target.find("watch=true") != std::string::npos;
   };
@@ -223,11 +225,11 @@ TEST_F(HostileMember, CannotFillTheControlPlanesMemoryWithItsWatches) {
                              "\n")};
   add("flood", flood);
   place("to-flood", "flood");
-  // However fast they come, the API answers.
+  // The API responds regardless of the rate of events.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(api_->get(kMaps + "/warm-up").status, 200);
 }
 
-TEST_F(HostileMember, IsNotFollowedAndHoldsUpNobody) {
+TEST_F(HostileMember, IsNotFollowedAndDelaysNoOtherMember) {
   std::atomic<int> trapped{0};
   const Hostile trap{[&](const HttpRequest&, const WriterPtr&) {
     ++trapped;
@@ -245,12 +247,12 @@ TEST_F(HostileMember, IsNotFollowedAndHoldsUpNobody) {
       << condition("elsewhere", "Ready");
   EXPECT_EQ(trapped.load(), 0);
 
-  // It takes every request and never answers.
+  // It accepts every request and never responds.
   const auto held = std::make_shared<std::pair<std::mutex, std::vector<WriterPtr>>>();
   const Hostile silent{[held](const HttpRequest&, const WriterPtr& writer) {
     writer->start(200, {});
     const std::lock_guard lock{held->first};
-    held->second.push_back(writer);  // dropped, it would end the answer
+    held->second.push_back(writer);  // destroying it would end the response
     return true;
   }};
   add("silent", silent);

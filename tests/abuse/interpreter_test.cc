@@ -1,5 +1,5 @@
-// Scripts of ResourceInterpreterCustomizations that never end. A script that says so in its comment cannot be stopped
-// by counting instructions.
+// Scripts of ResourceInterpreterCustomizations that never end. The comments name those that counting instructions
+// cannot stop.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,14 +13,14 @@ const std::string kCustomizations = "/apis/config.karmada.io/v1alpha1/resourcein
 const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/web";
 const std::string kBinding = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/web-deployment";
 
-// Hooks, which count, are disabled while a handler runs.
+// Not stopped by counting: hooks are disabled while a handler runs.
 constexpr const char* kEndlessHandler =
     "function GetReplicas(o) return xpcall(function() while true do end end, function() while true do end end) end";
-// Arithmetic on a string reads all of it within one instruction.
+// Not stopped by counting: arithmetic on a string reads all of it within one instruction.
 constexpr const char* kSlowInstruction =
     "function InterpretHealth(o) local s = ('1'):rep(999999) local t = s .. s .. s .. s "
     "while true do local x = t + 1 x = t + 1 x = t + 1 x = t + 1 x = t + 1 end end";
-// A loop in C over all that follows the position.
+// Not stopped by counting: a loop in C over all elements after the position.
 constexpr const char* kLoopInC =
     "function ReviseReplica(o, n) local t = {} for i = 1, 300000 do t[i] = i end "
     "while true do table.insert(t, 1, 0) end end";
@@ -35,8 +35,8 @@ Value customization(const std::vector<std::pair<const char*, const char*>>& scri
 }
 
 Value condition_of(const Value& object) {
-  for (const Value& one : object["status"]["conditions"].items()) {
-    if (one["type"].as_string() == "Quarantined") return one;
+  for (const Value& condition : object["status"]["conditions"].items()) {
+    if (condition["type"].as_string() == "Quarantined") return condition;
   }
   return {};
 }
@@ -65,12 +65,13 @@ class HostileScript : public ::testing::Test {
   }
   /// The functions in quarantine, with their reasons.
   std::string quarantine() {
-    std::string words;
+    std::string functions;
     const Answer answer = api_->get(kCustomizations + "/hostile");
-    for (const Value& one : answer.json["status"]["quarantine"].items()) {
-      words += one["function"].str() + " " + one["reason"].str() + " in " + one["namespaces"][0].str() + "; ";
+    for (const Value& function : answer.json["status"]["quarantine"].items()) {
+      functions +=
+          function["function"].str() + " " + function["reason"].str() + " in " + function["namespaces"][0].str() + "; ";
     }
-    return words;
+    return functions;
   }
   void expect_healthy_server() {
     EXPECT_EQ(api_->get("/readyz").status, 200);
@@ -91,18 +92,19 @@ TEST_F(HostileScript, IsQuarantinedAndTheKindInterpretedNatively) {
             201);
   create_workload();
   const auto all_quarantined = [&] {
-    const std::string words = quarantine();
-    return words.find("GetReplicas StepLimitExceeded in default") != std::string::npos &&
-           words.find("ReviseReplica StepLimitExceeded in default") != std::string::npos &&
-           words.find("InterpretHealth TimeLimitExceeded in default") != std::string::npos;
+    const std::string functions = quarantine();
+    return functions.find("GetReplicas StepLimitExceeded in default") != std::string::npos &&
+           functions.find("ReviseReplica StepLimitExceeded in default") != std::string::npos &&
+           functions.find("InterpretHealth TimeLimitExceeded in default") != std::string::npos;
   };
   EXPECT_TRUE(eventually([&] {
     expect_healthy_server();
     return HasFailure() || all_quarantined();
   })) << quarantine();
   EXPECT_TRUE(eventually([&] { return fleet_.api("member1").get(kDeployment).json["spec"]["replicas"].as_int() == 2; }))
-      << "it is propagated all the same";
-  EXPECT_TRUE(eventually([&] { return health() == "Healthy"; })) << "as native code judges: " << api_->get(kBinding);
+      << "it is propagated nevertheless";
+  EXPECT_TRUE(eventually([&] { return health() == "Healthy"; }))
+      << "interpreted by native code: " << api_->get(kBinding);
   EXPECT_EQ(api_->get(kBinding).json["spec"]["replicas"].as_int(), 2);
 
   const Value condition = condition_of(api_->get(kCustomizations + "/hostile").json);
@@ -115,14 +117,14 @@ TEST_F(HostileScript, IsQuarantinedAndTheKindInterpretedNatively) {
   })) << "an Event for each";
   EXPECT_NE(api_->get("/metrics").body.find("shiplog_interpreter_quarantined_functions 3"), std::string::npos);
 
-  // The journal has all of it; a control plane starts from it, and stops when it is told to.
+  // The journal contains the quarantine; a control plane starts with it, and stops on SIGTERM.
   EXPECT_EQ(fleet_.process("plane").terminate(), 0);
   fleet_.serve();
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   expect_healthy_server();
   EXPECT_TRUE(all_quarantined()) << quarantine();
 
-  // A new spec gets a new chance.
+  // A new spec ends the quarantine.
   const Value fixed = json(R"({"spec":{"customizations":{"replicaRevision":null,
       "replicaResource":{"luaScript":"function GetReplicas(o) return 7 end"},
       "healthInterpretation":{"luaScript":"function InterpretHealth(o) return false end"}}}})");
@@ -165,9 +167,9 @@ TEST_F(HostileScript, CannotMakeAnotherObjectOfATemplate) {
   create_workload();
   EXPECT_TRUE(eventually([&] {
     const Answer binding = api_->get(kBinding);
-    for (const Value& one : binding.json["status"]["conditions"].items()) {
-      if (one["type"].as_string() != "WorksSynced" || one["status"].as_string() != "False") continue;
-      return one["message"].str().find("it changes metadata.namespace, metadata.name") != std::string::npos;
+    for (const Value& condition : binding.json["status"]["conditions"].items()) {
+      if (condition["type"].as_string() != "WorksSynced" || condition["status"].as_string() != "False") continue;
+      return condition["message"].str().find("it changes metadata.namespace, metadata.name") != std::string::npos;
     }
     return false;
   })) << api_->get(kBinding);

@@ -1,4 +1,4 @@
-// With --enable-policy-author-check, a right to write policies is no right to read (decision 0028).
+// With --enable-policy-author-check, the right to write policies does not include the right to read (decision 0028).
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet.h"
@@ -6,7 +6,7 @@
 namespace shiplog::e2e {
 namespace {
 
-TEST(PolicyAuthor, APolicyPropagatesOnlyWhatItsAuthorMayRead) {
+TEST(PolicyAuthor, APolicyPropagatesOnlyObjectsThatItsAuthorMayRead) {
   Fleet fleet;
   fleet.serve("plane", {"--enable-policy-author-check"});
   fleet.join("member1");
@@ -34,12 +34,12 @@ rules:
 - {apiGroups: [""], resources: [configmaps], verbs: [get, list]}
 )");
   fleet.kubectl_ok({"create", "rolebinding", "mallory", "--role=releaser", "--user=mallory", "-n", "team-a"});
-  const auto as_mallory = [&](std::vector<std::string> words, const std::string& input) {
-    words.insert(words.end(), {"--as=mallory", "-n", "team-a"});
-    const Ran ran = fleet.kubectl(words, input);
+  const auto as_mallory = [&](std::vector<std::string> arguments, const std::string& input) {
+    arguments.insert(arguments.end(), {"--as=mallory", "-n", "team-a"});
+    const Ran ran = fleet.kubectl(arguments, input);
     EXPECT_TRUE(ran.ok()) << ran;
   };
-  // She says that somebody else wrote it.
+  // She sets another user as the author.
   as_mallory({"create", "-f", "-"}, R"(
 apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy
@@ -61,17 +61,17 @@ spec:
     return fleet.api("member1").get("/api/v1/namespaces/team-a/" + path).status == 200;
   };
   EXPECT_TRUE(eventually([&] { return on_member("configmaps/settings"); }));
-  const std::string why = "its author mallory may not get secrets in namespace team-a";
+  const std::string reason = "its author mallory may not get secrets in namespace team-a";
   EXPECT_TRUE(eventually([&] {
-    return fleet.kubectl_ok({"get", "events", "-n", "team-a"}).find(why) != std::string::npos;
+    return fleet.kubectl_ok({"get", "events", "-n", "team-a"}).find(reason) != std::string::npos;
   }));
-  EXPECT_TRUE(fleet.shiplogctl({"why", "secret/password", "-n", "team-a"}).says(why))
+  EXPECT_TRUE(fleet.shiplogctl({"why", "secret/password", "-n", "team-a"}).says(reason))
       << fleet.shiplogctl({"why", "secret/password", "-n", "team-a"});
   EXPECT_FALSE(on_member("secrets/password"));
 
   fleet.kubectl_ok({"create", "role", "reader", "--verb=get", "--resource=secrets", "-n", "team-a"});
   fleet.kubectl_ok({"create", "rolebinding", "reader", "--role=reader", "--user=mallory", "-n", "team-a"});
-  EXPECT_TRUE(eventually([&] { return on_member("secrets/password"); })) << "now she may";
+  EXPECT_TRUE(eventually([&] { return on_member("secrets/password"); })) << "now she is permitted";
   expect_replay_equals(fleet, api, "sqlite:" + fleet.path("plane/journal.db"));
 }
 

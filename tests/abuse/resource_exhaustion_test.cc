@@ -1,5 +1,5 @@
-// What one client can make a control plane spend: processor time that grows faster than the request, memory for
-// connections that say nothing, and the time of others.
+// Resources that one client can consume: processor time that grows faster than the request, memory for idle
+// connections, and delays of other clients.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -15,7 +15,7 @@
 namespace shiplog::e2e {
 namespace {
 
-/// User and system time of the control plane so far.
+/// User and system time of the control plane until now.
 double cpu_seconds() {
   const std::string stat = read_file("/proc/" + std::to_string(plane().process("plane").pid()) + "/stat");
   std::istringstream fields{stat.substr(stat.rfind(')') + 2)};
@@ -33,7 +33,7 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-struct Sent {
+struct ScriptedRequest {
   std::string method, target, body, type = "application/json";
 };
 
@@ -42,7 +42,7 @@ constexpr const char* kStrategic = "application/strategic-merge-patch+json";
 constexpr const char* kApply = "application/apply-patch+yaml";
 constexpr const char* kJsonPatch = "application/json-patch+json";
 
-/// `item` of 0 to n-1 between commas, in an order that is not sorted.
+/// `item` of 0 to n-1, separated by commas, in unsorted order.
 std::string items(size_t n, const std::function<std::string(const std::string&)>& item) {
   constexpr size_t kPrime = 7919;
   std::string text;
@@ -91,7 +91,7 @@ std::string containers(size_t n, const std::string& image = "i") {
 struct Attack {
   const char* name;
   size_t n;
-  std::function<std::vector<Sent>(size_t n, const std::string& name)> requests;
+  std::function<std::vector<ScriptedRequest>(size_t n, const std::string& name)> requests;
 };
 
 std::vector<Attack> attacks() {
@@ -100,45 +100,47 @@ std::vector<Attack> attacks() {
   return {
       {"owners", 8'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{{"POST", kConfigMaps, map_with(name, owners(n))},
-                                  {"PATCH", map(name), R"({"metadata":{)" + owners(n + 1) + "}}", kMerge},
-                                  {"DELETE", map(name), ""}};
+         return std::vector<ScriptedRequest>{{"POST", kConfigMaps, map_with(name, owners(n))},
+                                             {"PATCH", map(name), R"({"metadata":{)" + owners(n + 1) + "}}", kMerge},
+                                             {"DELETE", map(name), ""}};
        }},
       {"finalizers", 30'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{{"POST", kConfigMaps, map_with(name, finalizers(n))},
-                                  {"PATCH", map(name), R"({"metadata":{)" + finalizers(n + 1) + "}}", kMerge},
-                                  {"DELETE", map(name), ""},
-                                  {"PATCH", map(name), R"({"metadata":{)" + finalizers(n / 2) + "}}", kMerge},
-                                  {"PATCH", map(name), R"({"metadata":{)" + finalizers(n, "x.io") + "}}", kMerge},
-                                  {"PATCH", map(name), R"({"metadata":{"finalizers":null}})", kMerge}};
+         return std::vector<ScriptedRequest>{
+             {"POST", kConfigMaps, map_with(name, finalizers(n))},
+             {"PATCH", map(name), R"({"metadata":{)" + finalizers(n + 1) + "}}", kMerge},
+             {"DELETE", map(name), ""},
+             {"PATCH", map(name), R"({"metadata":{)" + finalizers(n / 2) + "}}", kMerge},
+             {"PATCH", map(name), R"({"metadata":{)" + finalizers(n, "x.io") + "}}", kMerge},
+             {"PATCH", map(name), R"({"metadata":{"finalizers":null}})", kMerge}};
        }},
       {"applied-finalizers", 15'000,
        [=](size_t n, const std::string& name) {
          const std::string target = map(name) + "?fieldManager=";
-         return std::vector<Sent>{{"PATCH", target + "a", map_with(name, finalizers(n)), kApply},
-                                  {"PATCH", target + "b", map_with(name, finalizers(n / 2)), kApply},
-                                  {"PATCH", target + "a", map_with(name, finalizers(n / 3)), kApply}};
+         return std::vector<ScriptedRequest>{{"PATCH", target + "a", map_with(name, finalizers(n)), kApply},
+                                             {"PATCH", target + "b", map_with(name, finalizers(n / 2)), kApply},
+                                             {"PATCH", target + "a", map_with(name, finalizers(n / 3)), kApply}};
        }},
       {"managers", 4'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{
+         return std::vector<ScriptedRequest>{
              {"POST", kConfigMaps, map_with(name, managers(n, "Update"))},
              {"PATCH", map(name), R"({"metadata":{)" + managers(n, "Apply") + R"(},"data":{"a":"1"}})", kMerge},
              {"PATCH", map(name) + "?fieldManager=x", map_with(name, "", R"("z":"1")"), kApply}};
        }},
       {"members", 40'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{{"POST", kConfigMaps, map_with(name, "", keys(n, "z"))},
-                                  {"PATCH", map(name), R"({"data":{)" + keys(n / 2, "a") + "}}", kMerge},
-                                  {"PATCH", map(name), R"({"data":{)" + keys(n / 2, "b") + "}}", kStrategic},
-                                  {"PATCH", map(name), R"({"data":{)" + keys(n, "z", "null") + "}}", kMerge},
-                                  {"PATCH", map(name) + "?fieldManager=x", map_with(name, "", keys(n, "c")), kApply},
-                                  {"PATCH", map(name) + "?fieldManager=x", map_with(name, ""), kApply}};
+         return std::vector<ScriptedRequest>{
+             {"POST", kConfigMaps, map_with(name, "", keys(n, "z"))},
+             {"PATCH", map(name), R"({"data":{)" + keys(n / 2, "a") + "}}", kMerge},
+             {"PATCH", map(name), R"({"data":{)" + keys(n / 2, "b") + "}}", kStrategic},
+             {"PATCH", map(name), R"({"data":{)" + keys(n, "z", "null") + "}}", kMerge},
+             {"PATCH", map(name) + "?fieldManager=x", map_with(name, "", keys(n, "c")), kApply},
+             {"PATCH", map(name) + "?fieldManager=x", map_with(name, ""), kApply}};
        }},
       {"json-patch", 60'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{
+         return std::vector<ScriptedRequest>{
              {"POST", kConfigMaps, map_with(name, finalizers(n / 4), keys(n / 4, "z"))},
              {"PATCH", map(name),
               "[" +
@@ -160,11 +162,12 @@ std::vector<Attack> attacks() {
        [=](size_t n, const std::string& name) {
          const std::string body =
              R"({"metadata":{"name":")" + name + R"(",)" + keys(n, "u") + "}," + keys(n, "v") + "}";
-         return std::vector<Sent>{{"POST", kConfigMaps, body}, {"POST", kConfigMaps + "?fieldValidation=Strict", body}};
+         return std::vector<ScriptedRequest>{{"POST", kConfigMaps, body},
+                                             {"POST", kConfigMaps + "?fieldValidation=Strict", body}};
        }},
       {"errors", 60'000,
        [=](size_t n, const std::string& name) {
-         return std::vector<Sent>{
+         return std::vector<ScriptedRequest>{
              {"POST", kConfigMaps, map_with(name, "", keys(n, "!"))},
              {"POST", kConfigMaps, map_with(name, "", keys(n, "k", "1"))},
              {"POST", kConfigMaps, map_with(name, R"("labels":{)" + keys(n, "!", R"("!")") + "}")},
@@ -176,7 +179,7 @@ std::vector<Attack> attacks() {
          const auto patch = [](const std::string& list) { return R"({"spec":{"template":{"spec":{)" + list + "}}}}"; };
          const std::string order = R"("$setElementOrder/containers":[)" +
                                    items(n, [](const std::string& i) { return R"({"name":"c)" + i + "\"}"; }) + "],";
-         return std::vector<Sent>{
+         return std::vector<ScriptedRequest>{
              {"POST", kDeployments, deployment_with(name, containers(n))},
              {"PATCH", web(name), patch(order + R"("containers":[)" + containers(n, "j") + "]"), kStrategic},
              {"PATCH", web(name) + "?force=true&fieldManager=x", deployment_with(name, containers(n / 2, "k")), kApply},
@@ -195,14 +198,14 @@ std::vector<Attack> attacks() {
              R"({"name":"c","image":"i","volumeMounts":[)" +
              items(n, [](const std::string& i) { return R"({"name":"v)" + i + R"(","mountPath":"/)" + i + "\"}"; }) +
              "]}";
-         return std::vector<Sent>{{"POST", kDeployments, deployment_with(name, mounts, volumes)}};
+         return std::vector<ScriptedRequest>{{"POST", kDeployments, deployment_with(name, mounts, volumes)}};
        }},
       {"yaml", 50'000,
        [=](size_t n, const std::string& name) {
          std::string body = "metadata:\n  name: " + name + "\n  finalizers:\n";
          for (size_t i = 0; i < n; ++i) body += "  - e.io/" + std::to_string(i) + "\n";
-         return std::vector<Sent>{{"POST", kConfigMaps, body, "application/yaml"},
-                                  {"PATCH", map(name), R"({"metadata":{"finalizers":null}})", kMerge}};
+         return std::vector<ScriptedRequest>{{"POST", kConfigMaps, body, "application/yaml"},
+                                             {"PATCH", map(name), R"({"metadata":{"finalizers":null}})", kMerge}};
        }},
   };
 }
@@ -210,13 +213,13 @@ std::vector<Attack> attacks() {
 /// CPU time of the attack with `n` elements.
 double cost_of(const Attack& attack, size_t n) {
   const double before = cpu_seconds();
-  for (const Sent& sent : attack.requests(n, std::string{attack.name} + "-" + std::to_string(n))) {
-    const Answer answer =
-        api().call(sent.method, sent.target, sent.body, {{"Content-Type", sent.type}}, std::chrono::minutes{2});
-    EXPECT_NE(answer.status, 0) << attack.name << ": " << sent.method << " was not answered: " << answer.error;
+  for (const ScriptedRequest& request : attack.requests(n, std::string{attack.name} + "-" + std::to_string(n))) {
+    const Answer answer = api().call(request.method, request.target, request.body, {{"Content-Type", request.type}},
+                                     std::chrono::minutes{2});
+    EXPECT_NE(answer.status, 0) << attack.name << ": " << request.method << " was not answered: " << answer.error;
     EXPECT_LT(answer.status, 500) << attack.name << answer.message();
     const bool refused = answer.status >= 400;
-    EXPECT_TRUE(!refused || answer.body.size() < sent.body.size() + 100'000)
+    EXPECT_TRUE(!refused || answer.body.size() < request.body.size() + 100'000)
         << attack.name << ": an error of " << answer.body.size() << " bytes";
   }
   return cpu_seconds() - before;
@@ -227,7 +230,7 @@ TEST(ResourceExhaustion, TheCostOfARequestGrowsNoFasterThanItsLists) {
   for (const Attack& attack : attacks()) {
     const double once = cost_of(attack, attack.n);
     const double twice = cost_of(attack, 2 * attack.n);
-    // Twice as much plus what else the process does; where each element is compared with each it is four times.
+    // Twice as much, plus other work of the process; it is four times as much if every pair of elements is compared.
     EXPECT_LT(twice, 3 * once + 0.5) << attack.name << ": " << once << " s, with twice the elements " << twice << " s";
   }
 }
@@ -256,7 +259,7 @@ TEST(ResourceExhaustion, PatternsAreMatchedInLinearTime) {
   EXPECT_LT(cpu_seconds() - before, 2.0) << "an engine that backtracks takes minutes";
 }
 
-TEST(ResourceExhaustion, RulesOfARoleAreNotMultipliedOut) {
+TEST(ResourceExhaustion, RulesOfARoleAreNotExpandedToAllCombinations) {
   const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/";
   ASSERT_EQ(api()
                 .post(rbac + "namespaces/default/rolebindings", json(R"({"metadata":{"name":"author"},
@@ -264,11 +267,11 @@ TEST(ResourceExhaustion, RulesOfARoleAreNotMultipliedOut) {
       "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"author"}]})"))
                 .status,
             201);
-  const auto words = [](const std::string& prefix) {
+  const auto names = [](const std::string& prefix) {
     return "[" + items(1000, [&](const std::string& i) { return '"' + prefix + i + '"'; }) + "]";
   };
-  const std::string body = R"({"metadata":{"name":"product"},"rules":[{"verbs":)" + words("v") + R"(,"apiGroups":)" +
-                           words("g") + R"(,"resources":)" + words("r") + R"(,"resourceNames":)" + words("n") + "}]}";
+  const std::string body = R"({"metadata":{"name":"product"},"rules":[{"verbs":)" + names("v") + R"(,"apiGroups":)" +
+                           names("g") + R"(,"resources":)" + names("r") + R"(,"resourceNames":)" + names("n") + "}]}";
   const double before = cpu_seconds();
   const Answer refused = api().call("POST", rbac + "namespaces/default/roles", body,
                                     {{"Content-Type", "application/json"}, {"Impersonate-User", "author"}});
@@ -279,7 +282,7 @@ TEST(ResourceExhaustion, RulesOfARoleAreNotMultipliedOut) {
 TEST(ResourceExhaustion, SmallRequestsAreAnsweredBesideLargeOnes) {
   ASSERT_EQ(api().post(kConfigMaps, config_map("small")).status, 201);
   const std::string large = map_with("flood", finalizers(40'000), keys(40'000, "k"));
-  std::atomic<bool> over{false};
+  std::atomic<bool> stopped{false};
   std::atomic<int> stored{0}, busy{0}, other{0};
   std::vector<std::thread> flood;
   for (int number = 0; number < 8; ++number) {
@@ -287,7 +290,7 @@ TEST(ResourceExhaustion, SmallRequestsAreAnsweredBesideLargeOnes) {
       const ApiClient client = plane().api();
       std::string body = large;
       body.replace(body.find("flood"), 5, target.substr(kConfigMaps.size() + 1));
-      for (int round = 0; !over; ++round) {
+      for (int round = 0; !stopped; ++round) {
         const Answer answer =
             round == 0 ? client.call("POST", kConfigMaps, body, {{"Content-Type", "application/json"}})
                        : client.call("PATCH", target, R"({"data":{"round":")" + std::to_string(round) + R"("}})",
@@ -300,20 +303,20 @@ TEST(ResourceExhaustion, SmallRequestsAreAnsweredBesideLargeOnes) {
   for (int number = 0; number < 100; ++number) {
     EXPECT_EQ(api().call("GET", kConfigMaps + "/small", {}, {}, std::chrono::seconds{10}).status, 200);
   }
-  over = true;
+  stopped = true;
   for (std::thread& thread : flood) thread.join();
   EXPECT_EQ(other, 0);
 }
 
-/// A TCP connection to the control plane that says nothing.
+/// A TCP connection to the control plane that sends nothing.
 int connect_to_plane() {
   const std::string kubeconfig = read_file(plane().kubeconfig("plane"));
   const std::string host = "https://127.0.0.1:";
-  const size_t at = kubeconfig.find(host);
-  EXPECT_NE(at, std::string::npos);
+  const size_t position = kubeconfig.find(host);
+  EXPECT_NE(position, std::string::npos);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(std::stoi(kubeconfig.substr(at + host.size()))));
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(kubeconfig.substr(position + host.size()))));
   ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
@@ -332,7 +335,7 @@ TEST(ResourceExhaustion, ConnectionsWithoutAHandshakeTakeLittleMemoryAndAreClose
   char byte = 0;
   timeval patience{.tv_sec = 60, .tv_usec = 0};
   ::setsockopt(silent.back(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  EXPECT_LE(::recv(silent.back(), &byte, 1, 0), 0) << "closed after the time for a handshake";
+  EXPECT_LE(::recv(silent.back(), &byte, 1, 0), 0) << "closed after the handshake timeout";
   EXPECT_NE(errno, EAGAIN);
   for (const int fd : silent) ::close(fd);
 }

@@ -1,4 +1,4 @@
-// What is in a Secret is stored in no other form than sealed, whatever is done with the Secret.
+// The data of a Secret is stored only in sealed form, whatever operations are performed on the Secret.
 #include <filesystem>
 #include <string>
 
@@ -24,7 +24,7 @@ class SealedData : public ::testing::Test {
     api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   }
 
-  /// Files of the control plane that have the marker, plain or in base64.
+  /// Files of the control plane that contain the marker, plain or in base64.
   std::string leaks() {
     std::string found;
     const std::string encoded = base64_encode(kMarker).substr(0, 24);
@@ -35,17 +35,18 @@ class SealedData : public ::testing::Test {
     for (const std::string& file : files) {
       const std::string bytes = read_file(file);
       for (const std::string& form : {std::string{kMarker}, encoded}) {
-        const size_t at = bytes.find(form);
-        if (at == std::string::npos) continue;
-        found += file + " has " + form + ": ..." + bytes.substr(at < 300 ? 0 : at - 300, 600) + "...\n";
+        const size_t position = bytes.find(form);
+        if (position == std::string::npos) continue;
+        found += file + " has " + form + ": ..." + bytes.substr(position < 300 ? 0 : position - 300, 600) + "...\n";
       }
     }
     return found;
   }
   std::string work() {
     const Answer works = api_->get(kWorks);
-    for (const Value& one : works.json["items"].items()) {
-      if (one["spec"]["workload"]["manifests"][0]["kind"].as_string() == "Secret") return one["metadata"]["name"].str();
+    for (const Value& item : works.json["items"].items()) {
+      if (item["spec"]["workload"]["manifests"][0]["kind"].as_string() == "Secret")
+        return item["metadata"]["name"].str();
     }
     return "";
   }
@@ -55,7 +56,7 @@ class SealedData : public ::testing::Test {
 };
 
 TEST_F(SealedData, IsNowhereInClearText) {
-  const std::string word = base64_encode(kMarker);
+  const std::string encoded = base64_encode(kMarker);
   EXPECT_EQ(api_->post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
                        json(R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy",
       "metadata":{"name":"secrets"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"Secret"}],
@@ -63,22 +64,23 @@ TEST_F(SealedData, IsNowhereInClearText) {
                 .status,
             201);
   Value secret = json(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"password"}})");
-  secret.edit("data").set("word", word);
+  secret.edit("data").set("word", encoded);
   secret.edit("metadata")
       .edit("annotations")
-      .set("kubectl.kubernetes.io/last-applied-configuration", "{\"data\":{\"word\":\"" + word + "\"}}");
+      .set("kubectl.kubernetes.io/last-applied-configuration", "{\"data\":{\"word\":\"" + encoded + "\"}}");
   ASSERT_EQ(api_->post(kSecrets, secret).status, 201);
-  ASSERT_TRUE(
-      eventually([&] { return fleet_.api("member1").get(kSecrets + "/password").json["data"]["word"].str() == word; }));
+  ASSERT_TRUE(eventually(
+      [&] { return fleet_.api("member1").get(kSecrets + "/password").json["data"]["word"].str() == encoded; }));
 
   // A Work that is read, with its Secrets opened, and written back.
   ASSERT_TRUE(eventually([&] { return !work().empty(); }));
   const Answer patched =
       api_->patch(kWorks + "/" + work(), "merge", json(R"({"metadata":{"annotations":{"seen":"yes"}}})"));
   EXPECT_EQ(patched.status, 200) << patched;
-  EXPECT_EQ(patched.json["spec"]["workload"]["manifests"][0]["data"]["word"].str(), word) << "those who may read it do";
+  EXPECT_EQ(patched.json["spec"]["workload"]["manifests"][0]["data"]["word"].str(), encoded)
+      << "a user with the permission reads it";
 
-  // Requests that are refused because of what is in them.
+  // Requests that are refused because of their content.
   Value invalid = json(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"other"}})");
   invalid.edit("data").set("word", std::string{kMarker} + "!");
   EXPECT_GE(api_->post(kSecrets, invalid).status, 400);
@@ -86,7 +88,7 @@ TEST_F(SealedData, IsNowhereInClearText) {
   immutable.set("type", std::string{kMarker});
   EXPECT_GE(api_->put(kSecrets + "/password", immutable).status, 400);
 
-  // A script, on whatever it is told of Secrets.
+  // A script that reads Secrets.
   const Answer script =
       api_->post("/apis/config.karmada.io/v1alpha1/resourceinterpretercustomizations",
                  json(R"({"apiVersion":"config.karmada.io/v1alpha1","kind":"ResourceInterpreterCustomization",
@@ -97,13 +99,13 @@ TEST_F(SealedData, IsNowhereInClearText) {
   EXPECT_EQ(script.status, 403) << script;
   EXPECT_NE(script.message().find("no script is run on Secrets"), std::string::npos) << script;
 
-  // Somebody changes it in the member.
+  // A user of the member changes it.
   const ApiClient member = fleet_.api("member1");
   EXPECT_EQ(
       member.patch(kSecrets + "/password", "merge", json(R"({"metadata":{"annotations":{"touched":"yes"}}})")).status,
       200);
 
-  // The Secret changes, and goes.
+  // The Secret is changed and deleted.
   const std::string second = base64_encode(std::string{kMarker} + "-2");
   Value change = json(R"({"data":{}})");
   change.edit("data").set("word", second);

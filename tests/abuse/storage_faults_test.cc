@@ -1,4 +1,4 @@
-// A disk that does not sync, a journal that somebody removes, and who else on the machine may read the files.
+// A disk that does not sync, a journal file that is removed, and the permissions of files.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -32,12 +32,12 @@ class StorageFaults : public ::testing::Test {
     ASSERT_TRUE(eventually([&] { return fleet_.api().get("/api/v1/namespaces/default").status == 200; }));
   }
   std::string fault() const { return fleet_.path("fault"); }
-  Answer write_one(const std::string& name, const std::string& query = {}) {
+  Answer create(const std::string& name, const std::string& query = {}) {
     return fleet_.api().post(kConfigMaps + query, config_map(name));
   }
   bool exists(const std::string& name) { return fleet_.api().get(kConfigMaps + "/" + name).status == 200; }
 
-  /// Files below a folder that others than their owner have any right to.
+  /// Files below a folder that are accessible to users other than their owner.
   static std::vector<std::string> open_to_others(const std::string& folder) {
     std::vector<std::string> found;
     for (const auto& file : std::filesystem::recursive_directory_iterator{folder}) {
@@ -51,67 +51,67 @@ class StorageFaults : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(StorageFaults, AWriteThatCannotBeSyncedIsRefusedAndStaysRefused) {
+TEST_F(StorageFaults, AWriteThatCannotBeSyncedIsRefusedPermanently) {
   start(true);
-  ASSERT_EQ(write_one("before").status, 201);
+  ASSERT_EQ(create("before").status, 201);
   write_file(fault(), "fail");
   for (int i = 0; i < 5; ++i) {
-    const Answer refused = write_one("refused-" + std::to_string(i));
+    const Answer refused = create("refused-" + std::to_string(i));
     EXPECT_EQ(refused.status, 500) << refused;
     EXPECT_NE(refused.message().find("nothing was stored: check the disk"), std::string::npos) << refused;
   }
-  EXPECT_TRUE(exists("before")) << "reads go on";
-  // Killed before any sync succeeds: what was refused must not come back.
+  EXPECT_TRUE(exists("before")) << "reads continue";
+  // Killed before any sync succeeds: refused writes must not reappear.
   fleet_.kill("plane");
   std::filesystem::remove(fault());
   start(true);
   EXPECT_TRUE(exists("before"));
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(exists("refused-" + std::to_string(i)));
-  // And once the disk works again, so does everything else, without a restart.
+  // Once the disk works again, writes succeed without a restart.
   write_file(fault(), "fail");
-  EXPECT_EQ(write_one("again").status, 500);
+  EXPECT_EQ(create("again").status, 500);
   std::filesystem::remove(fault());
-  EXPECT_EQ(write_one("again").status, 201);
+  EXPECT_EQ(create("again").status, 201);
   expect_replay_equals(fleet_, fleet_.api(), "sqlite:" + fleet_.path("plane/journal.db"));
 }
 
-TEST_F(StorageFaults, ADiskThatHangsIsAnsweredWithinTheRequestsDeadline) {
+TEST_F(StorageFaults, AWriteToADiskThatHangsIsAnsweredWithinItsDeadline) {
   start(true);
-  ASSERT_EQ(write_one("before").status, 201);
+  ASSERT_EQ(create("before").status, 201);
   write_file(fault(), "hang");
-  const Answer late = write_one("late", "?timeout=1s");
+  const Answer late = create("late", "?timeout=1s");
   EXPECT_EQ(late.status, 504) << late;
   EXPECT_NE(late.message().find("may or may not be stored"), std::string::npos) << late;
-  EXPECT_TRUE(exists("before")) << "reads go on";
+  EXPECT_TRUE(exists("before")) << "reads continue";
   std::filesystem::remove(fault());
-  EXPECT_TRUE(eventually([&] { return exists("late"); })) << "it was stored after all, once";
-  EXPECT_EQ(write_one("after").status, 201);
+  EXPECT_TRUE(eventually([&] { return exists("late"); })) << "it was stored, once";
+  EXPECT_EQ(create("after").status, 201);
 }
 
-TEST_F(StorageFaults, AJournalThatIsRemovedWhileItRunsTakesNothingMore) {
+TEST_F(StorageFaults, ARemovedJournalRefusesFurtherWrites) {
   start(false);
-  ASSERT_EQ(write_one("before").status, 201);
+  ASSERT_EQ(create("before").status, 201);
   const std::string journal = fleet_.path("plane/journal.db");
   std::filesystem::rename(journal, journal + ".moved");
-  const Answer removed = write_one("lost");
+  const Answer removed = create("lost");
   EXPECT_EQ(removed.status, 500) << removed;
   EXPECT_NE(removed.message().find("journal.db was removed while this process was writing to it"), std::string::npos)
       << removed;
-  EXPECT_TRUE(exists("before")) << "reads go on";
+  EXPECT_TRUE(exists("before")) << "reads continue";
   std::filesystem::copy_file(journal + ".moved", journal);
-  EXPECT_EQ(write_one("lost").status, 500);
-  EXPECT_EQ(fleet_.api().get(kConfigMaps + "/before").status, 500) << "the other file's future would not be seen";
+  EXPECT_EQ(create("lost").status, 500);
+  EXPECT_EQ(fleet_.api().get(kConfigMaps + "/before").status, 500) << "entries of the other file would not be read";
   std::filesystem::rename(journal + ".moved", journal);
-  EXPECT_EQ(write_one("after").status, 201) << "the very file is back";
+  EXPECT_EQ(create("after").status, 201) << "the original file is back";
   EXPECT_FALSE(exists("lost"));
 }
 
-TEST_F(StorageFaults, TheFilesAreForTheirOwnerAlone) {
+TEST_F(StorageFaults, FilesAreReadableByTheirOwnerOnly) {
   ::umask(0022);
   start(false);
-  ASSERT_EQ(write_one("one").status, 201);
+  ASSERT_EQ(create("one").status, 201);
   EXPECT_EQ(open_to_others(fleet_.path("plane")), std::vector<std::string>{});
-  // What an older build made for everyone to read is closed at the next start.
+  // A file of an older build that is readable by all users is restricted at the next start.
   const std::string projection = fleet_.path("plane/projection.db");
   ASSERT_EQ(fleet_.process("plane").terminate(), 0);
   ASSERT_EQ(::chmod(projection.c_str(), 0644), 0);

@@ -1,4 +1,4 @@
-// A tenant with the role `edit` in one namespace tries to reach what lies outside of it, through policies, bindings and
+// A tenant with the role `edit` in one namespace tries to access objects outside of it through policies, bindings and
 // Works.
 #include <gtest/gtest.h>
 
@@ -23,19 +23,19 @@ class HostileTenant : public ::testing::Test {
   }
   void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
 
-  Ran as_mallory(std::vector<std::string> words, const std::string& input = {}) {
-    for (const char* word : {"--as=mallory", "-n", "team-a"}) words.emplace_back(word);
-    return fleet_.kubectl(std::move(words), input);
+  Ran as_mallory(std::vector<std::string> arguments, const std::string& input = {}) {
+    for (const char* word : {"--as=mallory", "-n", "team-a"}) arguments.emplace_back(word);
+    return fleet_.kubectl(std::move(arguments), input);
   }
   void apply_as_mallory(const std::string& manifest) {
     const Ran ran = as_mallory({"apply", "-f", "-"}, manifest);
     EXPECT_TRUE(ran.ok()) << ran;
   }
-  void expect_refused(const Ran& ran, const std::string& words) {
+  void expect_refused(const Ran& ran, const std::string& arguments) {
     EXPECT_FALSE(ran.ok()) << ran;
-    EXPECT_TRUE(ran.says(words)) << words << " is not in: " << ran;
+    EXPECT_TRUE(ran.says(arguments)) << arguments << " is not in: " << ran;
   }
-  /// A ConfigMap of hers that a policy of hers sends to the member.
+  /// A ConfigMap of the tenant that a policy of the tenant propagates to the member.
   void propagate_config_map() {
     apply_as_mallory(R"(
 apiVersion: v1
@@ -58,11 +58,12 @@ spec:
            operations + "}}]\n";
   }
   bool on_member(const std::string& path) const { return member_->get(path).status == 200; }
-  /// Message of the condition that says whether all Works are rendered; empty: they are.
+  /// Message of the condition WorksSynced if it is False; empty otherwise.
   std::string unsynced() const {
     const Value binding = api_->get(kBinding).json;
-    for (const Value& one : binding["status"]["conditions"].items()) {
-      if (one["type"].as_string() == "WorksSynced" && one["status"].as_string() == "False") return one["message"].str();
+    for (const Value& condition : binding["status"]["conditions"].items()) {
+      if (condition["type"].as_string() == "WorksSynced" && condition["status"].as_string() == "False")
+        return condition["message"].str();
     }
     return "";
   }
@@ -81,7 +82,7 @@ TEST_F(HostileTenant, OverridesNeitherChangeTheKindNorLeaveTheNamespace) {
                  "spec.overrideRules[0].overriders.plaintext[0].path: Forbidden: an override may not change "
                  "/apiVersion");
 
-  // What no look at the paths finds.
+  // An override that cannot be detected by its paths.
   const std::string grant = R"([{path: "", operator: replace, value: {
       apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: own},
       roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
@@ -106,7 +107,7 @@ TEST_F(HostileTenant, OverridesNeitherChangeTheKindNorLeaveTheNamespace) {
   apply_as_mallory(override_with(R"([{path: /data/a, operator: replace, value: changed}])"));
   EXPECT_TRUE(eventually([&] {
     return member_->get("/api/v1/namespaces/team-a/configmaps/own").json["data"]["a"].as_string() == "changed";
-  })) << "what an override is for still works";
+  })) << "an ordinary override still works";
   EXPECT_TRUE(eventually([&] { return unsynced().empty(); })) << unsynced();
 }
 
@@ -142,14 +143,14 @@ spec:
   EXPECT_FALSE(on_member("/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/rolebindings/own"));
 }
 
-TEST_F(HostileTenant, BindingsStayWithTheirTemplates) {
+TEST_F(HostileTenant, BindingsKeepTheirTemplates) {
   fleet_.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=p=hunter2", "-n", "victim"});
   propagate_config_map();
   ASSERT_TRUE(eventually([&] { return on_member("/api/v1/namespaces/team-a/configmaps/own"); }));
   const auto patch_as_mallory = [&](const std::string& patch, const std::string& subresource = {}) {
-    std::vector<std::string> words = {"patch", "resourcebinding", "own-configmap", "--type=merge", "-p", patch};
-    if (!subresource.empty()) words.push_back("--subresource=" + subresource);
-    return as_mallory(words);
+    std::vector<std::string> arguments = {"patch", "resourcebinding", "own-configmap", "--type=merge", "-p", patch};
+    if (!subresource.empty()) arguments.push_back("--subresource=" + subresource);
+    return as_mallory(arguments);
   };
   const std::string theirs =
       R"({"spec":{"resource":{"apiVersion":"v1","kind":"Secret","namespace":"victim","name":"password","uid":null}}})";
@@ -201,14 +202,15 @@ TEST_F(HostileTenant, WorksAreNotWrittenByUsers) {
     }
   }
   ASSERT_FALSE(name.empty());
-  const auto in_space = [&](std::vector<std::string> words, const std::string& user, const std::string& input = {}) {
-    words.insert(words.end(), {"-n", "karmada-es-member1"});
-    if (!user.empty()) words.push_back("--as=" + user);
-    return fleet_.kubectl(words, input);
+  const auto in_space = [&](std::vector<std::string> arguments, const std::string& user,
+                            const std::string& input = {}) {
+    arguments.insert(arguments.end(), {"-n", "karmada-es-member1"});
+    if (!user.empty()) arguments.push_back("--as=" + user);
+    return fleet_.kubectl(arguments, input);
   };
-  const auto work = [](const std::string& called) {
-    return "apiVersion: work.karmada.io/v1alpha1\nkind: Work\nmetadata: {name: " + called +
-           "}\nspec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: " + called +
+  const auto work = [](const std::string& work_name) {
+    return "apiVersion: work.karmada.io/v1alpha1\nkind: Work\nmetadata: {name: " + work_name +
+           "}\nspec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: " + work_name +
            ", namespace: kube-system}}]}}\n";
   };
   const std::string refusal =
@@ -227,7 +229,7 @@ TEST_F(HostileTenant, WorksAreNotWrittenByUsers) {
   EXPECT_FALSE(in_space({"delete", "works", "--all", "--wait=false"}, "mallory").ok());
   EXPECT_TRUE(on_member("/api/v1/namespaces/team-a/configmaps/own"));
 
-  // An administrator may write Works of their own, but does not edit what is rendered.
+  // An administrator can write other Works but cannot edit rendered ones.
   expect_refused(in_space({"patch", "work", name, "--type=merge", "-p", change}, ""),
                  "this Work is rendered from a template");
   const Ran made = in_space({"create", "-f", "-"}, "", work("by-hand"));

@@ -1,5 +1,5 @@
-// How many durable mutations a second a running API server takes: api_bench KUBECONFIG [CLIENTS] [SECONDS].
-// Every client has a connection of its own and creates 1.5 KB ConfigMaps, one after the other.
+// Measures the durable mutations per second of a running API server: api_bench KUBECONFIG [CLIENTS] [SECONDS].
+// Every client has its own connection and creates 1.5 KB ConfigMaps, one after another.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 using namespace shiplog;
 using Steady = std::chrono::steady_clock;
 
-struct Load {
+struct MutationLoad {
   std::unique_ptr<HttpClient> client;
   std::string prefix;
   Steady::time_point until;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   auto io = std::make_shared<IoThreads>(1);
   HttpClient::Options options;
   options.max_connections = static_cast<size_t>(clients);
-  Load load;
+  MutationLoad load;
   auto client = HttpClient::create(io, context.value().target, options);
   if (!client) {
     std::fprintf(stderr, "api_bench: %s\n", client.error().message.c_str());
@@ -96,15 +96,15 @@ int main(int argc, char** argv) {
   while (load.running > 0) std::this_thread::sleep_for(std::chrono::milliseconds{10});
   const double took = std::chrono::duration<double>(Steady::now() - began).count();
   std::sort(load.latencies_ms.begin(), load.latencies_ms.end());
-  const auto at = [&](double share) {
+  const auto percentile = [&](double share) {
     return load.latencies_ms.empty()
                ? 0
                : load.latencies_ms[static_cast<size_t>(share * static_cast<double>(load.latencies_ms.size() - 1))];
   };
-  // The clients' own work, TLS most of all, is done by the same processors.
+  // The clients' own work, mostly TLS, uses the same processors.
   const double cpu_us = static_cast<double>(std::clock()) / CLOCKS_PER_SEC / static_cast<double>(load.accepted) * 1e6;
   std::printf("%d clients: %.0f mutations/s, p50 %.1f ms, p99 %.1f ms, %.1f us of client CPU each, %llu refused\n",
-              clients, static_cast<double>(load.accepted) / took, at(0.5), at(0.99), cpu_us,
+              clients, static_cast<double>(load.accepted) / took, percentile(0.5), percentile(0.99), cpu_us,
               static_cast<unsigned long long>(load.refused));
   return load.refused == 0 ? 0 : 1;
 }

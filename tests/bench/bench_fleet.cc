@@ -32,13 +32,13 @@ double peak_memory_mb(pid_t pid) {
 double cpu_seconds(pid_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
   std::string text{std::istreambuf_iterator<char>{file}, {}};
-  text.erase(0, text.rfind(')') + 1);  // the name may hold anything
+  text.erase(0, text.rfind(')') + 1);  // the name can contain any character
   double ticks = 0;
   size_t field = 2;
-  for (size_t at = 0; at < text.size() && field < 15; ++field) {
-    at = text.find(' ', at) + 1;
+  for (size_t position = 0; position < text.size() && field < 15; ++field) {
+    position = text.find(' ', position) + 1;
     constexpr size_t kUserTime = 13, kSystemTime = 14;
-    if (field == kUserTime || field == kSystemTime) ticks += std::strtod(text.c_str() + at, nullptr);
+    if (field == kUserTime || field == kSystemTime) ticks += std::strtod(text.c_str() + position, nullptr);
   }
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
@@ -49,7 +49,7 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-Client::Client(const std::string& kubeconfig, size_t connections, size_t streams) {
+BenchClient::BenchClient(const std::string& kubeconfig, size_t connections, size_t streams) {
   const auto config = or_exit(read_kubeconfig({kubeconfig}));
   const auto context = or_exit(context_of(config));
   HttpClient::Options options;
@@ -58,7 +58,8 @@ Client::Client(const std::string& kubeconfig, size_t connections, size_t streams
   http_ = or_exit(HttpClient::create(std::make_shared<IoThreads>(1), context.target, options));
 }
 
-void Client::send(const std::string& method, const std::string& target, std::string body, HttpClient::OnResponse done) {
+void BenchClient::send(const std::string& method, const std::string& target, std::string body,
+                       HttpClient::OnResponse done) {
   HttpRequest request;
   request.method = method;
   request.target = target;
@@ -68,18 +69,18 @@ void Client::send(const std::string& method, const std::string& target, std::str
   http_->request(std::move(request), Millis{30'000}, std::move(done));
 }
 
-HttpResponse Client::call(const std::string& method, const std::string& target, std::string body) {
+HttpResponse BenchClient::call(const std::string& method, const std::string& target, std::string body) {
   std::promise<Result<HttpResponse>> answer;
-  send(method, target, std::move(body), [&](Result<HttpResponse> one) { answer.set_value(std::move(one)); });
+  send(method, target, std::move(body), [&](Result<HttpResponse> response) { answer.set_value(std::move(response)); });
   return or_exit(answer.get_future().get());
 }
 
-void Client::must(const std::string& method, const std::string& target, std::string body) {
+void BenchClient::must(const std::string& method, const std::string& target, std::string body) {
   const HttpResponse answer = call(method, target, std::move(body));
   if (answer.status >= 300) give_up(method + " " + target + ": " + std::string{answer.body});
 }
 
-std::unique_ptr<e2e::Process> Fleet::start(const std::string& name, std::vector<std::string> options, bool wait) {
+std::unique_ptr<e2e::Process> BenchFleet::start(const std::string& name, std::vector<std::string> options, bool wait) {
   std::vector<std::string> command = {programs_ + "/shiplogd", options.front(),
                                       "--listen=127.0.0.1:0",  "--data-dir=" + directory_ + "/" + name,
                                       "--log-level=warn",      "--kubeconfig-out=" + kubeconfig(name)};
@@ -92,19 +93,19 @@ std::unique_ptr<e2e::Process> Fleet::start(const std::string& name, std::vector<
   return process;
 }
 
-std::unique_ptr<e2e::Process> Fleet::member(const std::string& name) {
+std::unique_ptr<e2e::Process> BenchFleet::member(const std::string& name) {
   return start(
       name, {"member", "--name=" + name, "--ready-delay-ms=50", "--nodes=100", "--node-cpu=64", "--node-memory=256Gi"});
 }
 
-void Fleet::join(const std::string& name) {
+void BenchFleet::join(const std::string& name) {
   const auto ran = e2e::run({programs_ + "/shiplogctl", "join", name, "--cluster-kubeconfig", kubeconfig(name),
                              "--kubeconfig", kubeconfig("plane")},
                             {{"HOME", directory_}}, "", std::chrono::seconds{120});
   if (!ran.ok()) give_up("join " + name + ": " + ran.err);
 }
 
-Value Fleet::replay(const std::string& name) const {
+Value BenchFleet::replay(const std::string& name) const {
   const auto ran = e2e::run({programs_ + "/shiplogctl", "replay", "--journal",
                              "sqlite:" + directory_ + "/" + name + "/journal.db", "--verify", "-o", "json"},
                             {{"HOME", directory_}}, "", kPatience);
@@ -112,7 +113,7 @@ Value Fleet::replay(const std::string& name) const {
   return or_exit(parse_json(ran.out));
 }
 
-e2e::Ran Fleet::api_bench(int clients, int seconds) const {
+e2e::Ran BenchFleet::api_bench(int clients, int seconds) const {
   return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds)}, {},
                   "", std::chrono::seconds{seconds + 60});
 }
@@ -139,21 +140,21 @@ std::string policy(const std::string& name, const std::string& selectors) {
          R"(],"propagateDeps":true,"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]}}}})";
 }
 
-void store(Fleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects) {
-  Client plane{fleet.kubeconfig("plane"), 64};
+void store(BenchFleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects) {
+  BenchClient plane{fleet.kubeconfig("plane"), 64};
   std::atomic<size_t> next{0}, done{0};
-  std::function<void()> one = [&] {
-    const size_t at = next++;
-    if (at >= objects.size()) return;
-    plane.send("POST", objects[at].first, objects[at].second, [&](Result<HttpResponse> answer) {
+  std::function<void()> store_next = [&] {
+    const size_t index = next++;
+    if (index >= objects.size()) return;
+    plane.send("POST", objects[index].first, objects[index].second, [&](Result<HttpResponse> answer) {
       if (!answer || answer.value().status != 201) {
         give_up("not stored: " + (answer ? std::string{answer.value().body} : answer.error().message));
       }
-      one();
+      store_next();
       ++done;
     });
   };
-  for (int i = 0; i < 64; ++i) one();
+  for (int i = 0; i < 64; ++i) store_next();
   if (!e2e::eventually([&] { return done == objects.size(); }, kPatience)) give_up("the objects are not stored");
 }
 

@@ -12,7 +12,7 @@
 #include "tests/bench/figures.h"
 #include "tests/support/process.h"
 
-// What the parts of fleet_bench share: processes, a client, objects.
+// Shared by the parts of fleet_bench: processes, a client, objects.
 namespace shiplog::bench {
 
 constexpr std::chrono::minutes kPatience{10};
@@ -22,13 +22,13 @@ constexpr std::chrono::minutes kPatience{10};
 double peak_memory_mb(pid_t pid);
 /// User and system time of all threads, in seconds.
 double cpu_seconds(pid_t pid);
-/// `share` 0.99: what 99 of 100 values do not exceed; 0 of none.
+/// `share` 0.99: the value that 99 of 100 values do not exceed; 0 if there are no values.
 double percentile(std::vector<double> values, double share);
 
-/// Of one API server, as the administrator. Ends the program when something cannot be sent.
-class Client {
+/// A client of one API server, as the administrator. Ends the program if a request cannot be sent.
+class BenchClient {
  public:
-  Client(const std::string& kubeconfig, size_t connections, size_t streams = 256);
+  BenchClient(const std::string& kubeconfig, size_t connections, size_t streams = 256);
   void send(const std::string& method, const std::string& target, std::string body, HttpClient::OnResponse done);
   HttpResponse call(const std::string& method, const std::string& target, std::string body = {});
   void must(const std::string& method, const std::string& target, std::string body);
@@ -38,10 +38,10 @@ class Client {
   std::unique_ptr<HttpClient> http_;
 };
 
-/// shiplogd processes in one folder. Ends the program when one does not start.
-class Fleet {
+/// shiplogd processes in one folder. Ends the program if one does not start.
+class BenchFleet {
  public:
-  Fleet(std::string directory, std::string programs)
+  BenchFleet(std::string directory, std::string programs)
       : directory_{std::move(directory)}, programs_{std::move(programs)} {}
 
   std::string kubeconfig(const std::string& name) const { return directory_ + "/" + name + ".kubeconfig"; }
@@ -49,8 +49,7 @@ class Fleet {
   std::unique_ptr<e2e::Process> start(const std::string& name, std::vector<std::string> options, bool wait = true);
   std::unique_ptr<e2e::Process> member(const std::string& name);
   void join(const std::string& name);
-  /// Every decision in the journal of a control plane that has stopped is made again; ends the program when one
-  /// differs.
+  /// Runs every decision in the journal of a stopped control plane again; ends the program if one differs.
   Value replay(const std::string& name) const;
   e2e::Ran api_bench(int clients, int seconds) const;
 
@@ -59,16 +58,16 @@ class Fleet {
 };
 
 std::string config_map(const std::string& name, size_t bytes);
-/// Of two replicas; with a name, the ConfigMap is mounted.
+/// A Deployment with two replicas; it mounts the ConfigMap if its name is not empty.
 std::string deployment(const std::string& name, const std::string& config_map = "");
-/// To the members m1 and m2, with what the resources depend on.
+/// A policy for the members m1 and m2, with `propagateDeps`.
 std::string policy(const std::string& name, const std::string& selectors);
 
 inline const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
 inline const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
 inline const std::string kPolicies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
 
-/// Stores all (target, body), 64 at a time.
-void store(Fleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects);
+/// Creates all objects, given as (target, body), 64 at a time.
+void store(BenchFleet& fleet, const std::vector<std::pair<std::string, std::string>>& objects);
 
 }  // namespace shiplog::bench

@@ -1,6 +1,6 @@
-// Whether a control plane's memory levels off: Deployments with policies on two members, whose images change all the
-// time. Prints once a minute what the process holds; what it was given by the system and what it uses are apart, so
-// that growth and fragmentation can be told from each other.
+// Tests whether a control plane's memory stays bounded: Deployments with policies on two members, whose images change
+// continuously. Prints the memory of the process once a minute; memory from the system and memory in use are separate,
+// to distinguish growth from fragmentation.
 //   churn_bench [--minutes=10] [--deployments=40] [--patches=20] (a second) [--json=FILE] [--directory=DIRECTORY]
 
 #include <cstdio>
@@ -27,18 +27,18 @@ double resident_mb(pid_t pid) {
 }
 
 /// The value of a gauge without labels.
-double gauge(Client& client, const std::string& name) {
+double gauge(BenchClient& client, const std::string& name) {
   const std::string text = client.call("GET", "/metrics").body;
-  const size_t at = text.find("\n" + name + " ");
-  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + name.size() + 2, nullptr);
+  const size_t position = text.find("\n" + name + " ");
+  return position == std::string::npos ? 0 : std::strtod(text.c_str() + position + name.size() + 2, nullptr);
 }
 
-void churn(Figures& figures, Fleet& fleet, int minutes, size_t deployments, size_t patches) {
+void churn(Figures& figures, BenchFleet& fleet, int minutes, size_t deployments, size_t patches) {
   const auto plane = fleet.start("plane", {"serve"});
   const auto m1 = fleet.member("m1");
   const auto m2 = fleet.member("m2");
   for (const char* name : {"m1", "m2"}) fleet.join(name);
-  Client client{fleet.kubeconfig("plane"), 1};
+  BenchClient client{fleet.kubeconfig("plane"), 1};
   for (size_t i = 0; i < deployments; ++i) {
     const std::string name = "web-" + std::to_string(i);
     client.must("POST", kPolicies,
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   }
   {
     Figures figures{option(argc, argv, "json")};
-    Fleet fleet{directory, std::filesystem::canonical("/proc/self/exe").parent_path().string()};
+    BenchFleet fleet{directory, std::filesystem::canonical("/proc/self/exe").parent_path().string()};
     churn(figures, fleet, minutes, deployments, patches);
   }
   std::filesystem::remove_all(directory);

@@ -1,7 +1,7 @@
-// One edit of a policy that selects five templates, among very many others: what it costs until the members have got
-// it, with all the services that decide, on the real state and fold. Time between the steps (the journal's, the
-// network's) is virtual and not counted. The same edit in a fleet a tenth as large is its own baseline: the ratio tells
-// whether cost grows with the change or with the fleet.
+// The cost of one edit of a policy that selects five of very many templates, until the members have the result, with
+// all roles that decide, on the real state and fold. Time between the steps (journal, network) is virtual and not
+// counted. The same edit in a fleet a tenth as large is the baseline: the ratio shows whether the cost depends on the
+// change or on the size of the fleet.
 //   edit_bench [--bindings=50000] [--json=FILE]
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class Running {
     }
   }
 
-  /// Lets a policy select m2 as well. Until the last of its five is there.
+  /// Adds m2 to a policy, and waits until all five objects are there.
   Time edit(size_t policy) {
     const Time start = Time::now();
     put(policy, true);

@@ -12,12 +12,11 @@
 #include "events/base/result.h"
 #include "events/base/value.h"
 
-// What the programs of this folder share. A figure goes to the table on standard output and, with --json=FILE, as one
-// JSON object a line to FILE.
+// Shared by the programs of this folder. A figure is written to the table on standard output and, with --json=FILE, as
+// one line of JSON to FILE.
 namespace shiplog::bench {
 
-/// Time by the clock, and what this process has computed on all its threads: on a busy machine the second is the one to
-/// compare.
+/// Wall-clock time and processor time of all threads of this process: on a busy machine the latter is comparable.
 struct Time {
   double wall = 0;
   double cpu = 0;
@@ -46,7 +45,7 @@ class Figures {
 
   static void heading(const std::string& text) { std::printf("\n%s\n", text.c_str()); }
 
-  /// So many of something in so long. `of`: the path of design section 9 it belongs to, or "machine".
+  /// `count` operations in this time. `of`: the path of design section 9 that it belongs to, or "machine".
   void rate(const std::string& of, const std::string& what, size_t count, const Time& took) {
     const double number = static_cast<double>(count);
     std::printf("%-58s %12.0f/s %14.2f us of CPU each\n", what.c_str(), number / took.wall, took.cpu / number * 1e6);
@@ -78,9 +77,9 @@ class Figures {
 /// "--name=value" among the arguments, or `fallback`.
 inline std::string option(int argc, char** argv, const std::string& name, const std::string& fallback = {}) {
   const std::string prefix = "--" + name + "=";
-  for (int at = 1; at < argc; ++at) {
-    const std::string_view word = argv[at];
-    if (word.starts_with(prefix)) return std::string{word.substr(prefix.size())};
+  for (int index = 1; index < argc; ++index) {
+    const std::string_view argument = argv[index];
+    if (argument.starts_with(prefix)) return std::string{argument.substr(prefix.size())};
   }
   return fallback;
 }

@@ -1,10 +1,9 @@
-// The product under load, as real processes: mutations over HTTPS, reads and watches, propagation
-// latency, and the workload that Karmada's
-// v1.14 report measures: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of it in the journal
-// when the services start.
+// The product under load, as real processes: mutations over HTTPS, reads and watches, propagation latency, and the workload
+// of Karmada's v1.14 report: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of them in the
+// journal when the roles start.
 //   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|reads|latency|workload] [--json=FILE]
 //   [--directory=DIRECTORY] [--keep=yes] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
-// It ends with code 1 when something does not arrive, or when a decision of the workload does not replay to itself.
+// Ends with code 1 if an object does not arrive, or if a replayed decision of the workload differs.
 
 #include <algorithm>
 #include <atomic>
@@ -40,8 +39,8 @@ void machine(Figures& figures, const std::string& directory) {
   const Time start = Time::now();
   Time took;
   do {
-    const auto at = static_cast<off_t>(4096 * (count++ % 1000));
-    if (::pwrite(fd, page.data(), page.size(), at) < 0 || ::fdatasync(fd) != 0) give_up("cannot write");
+    const auto offset = static_cast<off_t>(4096 * (count++ % 1000));
+    if (::pwrite(fd, page.data(), page.size(), offset) < 0 || ::fdatasync(fd) != 0) give_up("cannot write");
     took = Time::now().since(start);
   } while (took.wall < 1);
   ::close(fd);
@@ -52,8 +51,8 @@ void machine(Figures& figures, const std::string& directory) {
   figures.value("machine", "machine: processors", static_cast<double>(std::thread::hardware_concurrency()), "cores");
 }
 
-/// On a file, or on another `journal`.
-void mutations(Figures& figures, Fleet& fleet, int seconds, const std::string& journal) {
+/// With an embedded journal, or with another `journal`.
+void mutations(Figures& figures, BenchFleet& fleet, int seconds, const std::string& journal) {
   Figures::heading("durable mutations over HTTPS, 1.5 KB objects" + (journal.empty() ? "" : ", on " + journal));
   std::vector<std::string> command = {"serve"};
   if (!journal.empty()) command.push_back("--journal=" + journal);
@@ -66,7 +65,7 @@ void mutations(Figures& figures, Fleet& fleet, int seconds, const std::string& j
     double rate = 0, p50 = 0, p99 = 0, client_us = 0;
     if (std::sscanf(ran.out.c_str(), "%*d clients: %lf mutations/s, p50 %lf ms, p99 %lf ms, %lf us", &rate, &p50, &p99,
                     &client_us) != 4) {
-      give_up("api_bench said: " + ran.out);
+      give_up("api_bench printed: " + ran.out);
     }
     const double server_us = (cpu_seconds(plane->pid()) - before) / (rate * seconds) * 1e6;
     const std::string name = std::to_string(clients) + " clients";
@@ -79,9 +78,9 @@ void mutations(Figures& figures, Fleet& fleet, int seconds, const std::string& j
   figures.value(of, "peak memory of the server", peak_memory_mb(plane->pid()), "MB");
 }
 
-/// From sending an object to the control plane to finding it in a member.
-std::vector<double> latencies(Fleet& fleet, const std::string& prefix, int times) {
-  Client plane{fleet.kubeconfig("plane"), 2}, member{fleet.kubeconfig("m1"), 1};
+/// Latencies from sending an object to the control plane until it exists in a member.
+std::vector<double> latencies(BenchFleet& fleet, const std::string& prefix, int times) {
+  BenchClient plane{fleet.kubeconfig("plane"), 2}, member{fleet.kubeconfig("m1"), 1};
   std::vector<double> found_ms;
   for (int i = 0; i < times; ++i) {
     const std::string name = prefix + "-" + std::to_string(i);
@@ -99,20 +98,20 @@ std::vector<double> latencies(Fleet& fleet, const std::string& prefix, int times
   return found_ms;
 }
 
-void latency(Figures& figures, Fleet& fleet) {
+void latency(Figures& figures, BenchFleet& fleet) {
   Figures::heading("from sending a Deployment to finding it in a member");
   const auto plane = fleet.start("plane", {"serve"});
   const auto m1 = fleet.member("m1");
   const auto m2 = fleet.member("m2");
   fleet.join("m1");
   fleet.join("m2");
-  Client{fleet.kubeconfig("plane"), 1}.must("POST", kPolicies,
-                                            policy("all", R"({"apiVersion":"apps/v1","kind":"Deployment"})"));
+  BenchClient{fleet.kubeconfig("plane"), 1}.must("POST", kPolicies,
+                                                 policy("all", R"({"apiVersion":"apps/v1","kind":"Deployment"})"));
   const auto idle = latencies(fleet, "idle", 50);
   figures.value("propagation", "idle, p50", percentile(idle, 0.5), "ms");
   figures.value("propagation", "idle, p99", percentile(idle, 0.99), "ms");
   auto load = std::async(std::launch::async, [&] { return fleet.api_bench(16, 10); });
-  std::this_thread::sleep_for(std::chrono::seconds{1});  // until the load is under way
+  std::this_thread::sleep_for(std::chrono::seconds{1});  // until the load has started
   const auto busy = latencies(fleet, "busy", 50);
   const auto ran = load.get();
   if (!ran.ok()) give_up(ran.out + ran.err);
@@ -120,13 +119,13 @@ void latency(Figures& figures, Fleet& fleet) {
   figures.value("propagation", "under load, p99", percentile(busy, 0.99), "ms");
 }
 
-size_t count_of(Client& client, const std::string& list) {
+size_t count_of(BenchClient& client, const std::string& list) {
   const HttpResponse answer = client.call("GET", list + "?limit=1");
   const Value page = or_exit(parse_json(answer.body));
   return page["items"].size() + static_cast<size_t>(page["metadata"]["remainingItemCount"].as_int());
 }
 
-void workload(Figures& figures, Fleet& fleet, size_t size) {
+void workload(Figures& figures, BenchFleet& fleet, size_t size) {
   const std::string number = std::to_string(size);
   Figures::heading(number + " of each to 2 members, from the start of the services");
   auto m1 = fleet.member("m1");
@@ -153,10 +152,10 @@ void workload(Figures& figures, Fleet& fleet, size_t size) {
     plane->terminate();
   }
   const double members_before = cpu_seconds(m1->pid()) + cpu_seconds(m2->pid());
-  Client first{fleet.kubeconfig("m1"), 1}, second{fleet.kubeconfig("m2"), 1};
+  BenchClient first{fleet.kubeconfig("m1"), 1}, second{fleet.kubeconfig("m2"), 1};
   const auto began = Steady::now();
   auto plane = fleet.start("plane", {"serve"}, false);
-  const auto arrived = [&](Client& member) {
+  const auto arrived = [&](BenchClient& member) {
     return count_of(member, kDeployments) >= size && count_of(member, kConfigMaps) >= size;
   };
   const bool all = e2e::eventually([&] { return !plane->running() || (arrived(first) && arrived(second)); }, kPatience);
@@ -204,13 +203,13 @@ int main(int argc, char** argv) {
   const auto run = [&](const std::string& name, const auto& part) {
     if (!only.empty() && only != name) return;
     std::filesystem::create_directories(directory + "/" + name);
-    Fleet fleet{directory + "/" + name, programs};
+    BenchFleet fleet{directory + "/" + name, programs};
     part(fleet);
   };
-  run("mutations", [&](Fleet& fleet) { mutations(figures, fleet, seconds, journal); });
-  run("reads", [&](Fleet& fleet) { reads(figures, fleet); });
-  run("latency", [&](Fleet& fleet) { latency(figures, fleet); });
-  run("workload", [&](Fleet& fleet) { workload(figures, fleet, size); });
+  run("mutations", [&](BenchFleet& fleet) { mutations(figures, fleet, seconds, journal); });
+  run("reads", [&](BenchFleet& fleet) { reads(figures, fleet); });
+  run("latency", [&](BenchFleet& fleet) { latency(figures, fleet); });
+  run("workload", [&](BenchFleet& fleet) { workload(figures, fleet, size); });
   if (option(argc, argv, "keep") != "yes") std::filesystem::remove_all(directory);
   return 0;
 }

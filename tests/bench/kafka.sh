@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The journal and the product on a Kafka broker of their own, beside Kafka's own producer on the same topic with the same
+# The journal and the product on a separate Kafka broker, compared with Kafka's own producer on the same topic with the same
 # records: kafka.sh PROGRAMS SCRATCH SECONDS FIGURES
-# Where Kafka cannot be had, it says so in the table and in FIGURES, and ends with code 1.
+# If Kafka cannot be installed, it reports it in the table and in FIGURES, and ends with code 1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 script=$here/../kafka/broker.sh
 programs=$1 scratch=$2 seconds=$3 figures=$4
-# For speed, not for a quick start.
+# Optimized for throughput, not for a fast start.
 export SHIPLOG_KAFKA_JVM=-XX:+TieredCompilation SHIPLOG_KAFKA_HEAP=1g
 
 figure() { printf '{"of":"kafka","what":"%s"%s}\n' "$1" "$2" >>"$figures"; }
@@ -44,22 +44,22 @@ sed -n 's|^\(journal: [0-9]* clients\{0,1\}\), 1500 bytes *\([0-9]*\) /s *p50 \(
   figure "$journal $clients $word" ",\"per_second\":$rate,\"p50_ms\":$p50,\"p99_ms\":$p99"
 done
 
-# The same topic, so the same settings; the same bytes in each record.
+# The same topic, hence the same settings, and the same bytes in each record.
 topic=$(sed -n '1s|.*/||p' "$scratch/kafka-journal")
 head -c 1500 /dev/zero | tr '\0' x >"$scratch/record"
 echo >>"$scratch/record"
 perf() { # WHAT RECORDS THROUGHPUT [PRODUCER-SETTING...]
-  local said what=$1 records=$2 throughput=$3
+  local result what=$1 records=$2 throughput=$3
   shift 3
-  said=$("$script" tool org.apache.kafka.tools.ProducerPerformance --topic "$topic" --num-records "$records" --throughput "$throughput" \
+  result=$("$script" tool org.apache.kafka.tools.ProducerPerformance --topic "$topic" --num-records "$records" --throughput "$throughput" \
     --payload-file "$scratch/record" --producer-props "bootstrap.servers=127.0.0.1:$port" acks=all \
     enable.idempotence=true compression.type=zstd "$@" 2>"$scratch/perf.log" | tail -n 1) || true
   local rate p50 p99
-  rate=$(sed -n 's/.*sent, \([0-9.]*\) records\/sec.*/\1/p' <<<"$said")
-  p50=$(sed -n 's/.* \([0-9]*\) ms 50th.*/\1/p' <<<"$said")
-  p99=$(sed -n 's/.* \([0-9]*\) ms 99th.*/\1/p' <<<"$said")
+  rate=$(sed -n 's/.*sent, \([0-9.]*\) records\/sec.*/\1/p' <<<"$result")
+  p50=$(sed -n 's/.* \([0-9]*\) ms 50th.*/\1/p' <<<"$result")
+  p99=$(sed -n 's/.* \([0-9]*\) ms 99th.*/\1/p' <<<"$result")
   [ -n "$rate" ] && [ -n "$p50" ] && [ -n "$p99" ] ||
-    not_measured "kafka-producer-perf-test said: $(tail -n 1 "$scratch/perf.log" | tr -d '"\\')"
+    not_measured "kafka-producer-perf-test printed: $(tail -n 1 "$scratch/perf.log" | tr -d '"\\')"
   printf '%-46s %10.0f /s   p50 %s ms, p99 %s ms\n' "$what" "$rate" "$p50" "$p99"
   figure "$what" ",\"per_second\":$rate,\"p50_ms\":$p50,\"p99_ms\":$p99"
 }

@@ -24,19 +24,19 @@ double ms_since(Steady::time_point began) {
   return std::chrono::duration<double, std::milli>(Steady::now() - began).count();
 }
 
-/// What HTTP and TLS alone allow: 64 connections of wrk ask for /livez.
+/// The limit of HTTP and TLS alone: 64 connections of wrk request /livez.
 void baseline(Figures& figures, const std::string& server) {
   const auto ran = e2e::run({"wrk", "-t1", "-c64", "-d3s", server + "/livez"}, {}, "", std::chrono::seconds{60});
-  const size_t at = ran.out.find("Requests/sec:");
-  if (!ran.ok() || at == std::string::npos) {
+  const size_t position = ran.out.find("Requests/sec:");
+  if (!ran.ok() || position == std::string::npos) {
     std::printf("machine: wrk is not installed or failed: %s\n", ran.err.c_str());
     return;
   }
   figures.value("machine", "machine: HTTPS with nothing to do (wrk, 64 connections)",
-                std::strtod(ran.out.c_str() + at + 13, nullptr), "per_second");
+                std::strtod(ran.out.c_str() + position + 13, nullptr), "per_second");
 }
 
-void lists(Figures& figures, Client& client) {
+void lists(Figures& figures, BenchClient& client) {
   std::vector<double> whole, paged;
   size_t bytes = 0;
   for (int times = 0; times < 5; ++times) {
@@ -56,7 +56,7 @@ void lists(Figures& figures, Client& client) {
   figures.value("reads", "the same in pages of 500, and read by the client", percentile(paged, 0.5), "ms");
 }
 
-void gets(Figures& figures, Client& client, const std::string& when) {
+void gets(Figures& figures, BenchClient& client, const std::string& when) {
   std::vector<double> took;
   for (size_t i = 0; i < 2000; ++i) {
     const auto began = Steady::now();
@@ -68,16 +68,16 @@ void gets(Figures& figures, Client& client, const std::string& when) {
   figures.value("reads", "get, " + when + ", p99", percentile(took, 0.99), "ms");
 }
 
-/// Events that came to all watches; each line of a stream is one.
-struct Counted {
+/// Number of events of all watches; each line of a stream is an event.
+struct EventCounter {
   std::atomic<size_t> events{0}, bytes{0}, ended{0};
 };
 
-void watches(Figures& figures, Fleet& fleet, const std::string& selector, const std::string& which) {
-  Client client{fleet.kubeconfig("plane"), 64, kWatches + 8};
+void watches(Figures& figures, BenchFleet& fleet, const std::string& selector, const std::string& which) {
+  BenchClient client{fleet.kubeconfig("plane"), 64, kWatches + 8};
   const Value list = or_exit(parse_json(client.call("GET", kWatched + "?limit=1").body));
   const std::string from = list["metadata"]["resourceVersion"].str();
-  auto counted = std::make_shared<Counted>();
+  auto counted = std::make_shared<EventCounter>();
   std::vector<std::shared_ptr<HttpClient::Stream>> streams;
   std::atomic<size_t> open{0};
   for (size_t i = 0; i < kWatches; ++i) {
@@ -94,7 +94,7 @@ void watches(Figures& figures, Fleet& fleet, const std::string& selector, const 
   }
   if (!e2e::eventually([&] { return open == kWatches; }, kPatience)) give_up("not all watches began");
 
-  // Written at a steady pace, whether the watches keep up or not.
+  // Written at a constant rate, independently of the watches.
   std::atomic<size_t> stored{0};
   static std::atomic<size_t> named{0};
   const auto began = Steady::now();
@@ -126,7 +126,7 @@ void watches(Figures& figures, Fleet& fleet, const std::string& selector, const 
 
 }  // namespace
 
-void reads(Figures& figures, Fleet& fleet) {
+void reads(Figures& figures, BenchFleet& fleet) {
   const auto plane = fleet.start("plane", {"serve"});
   const auto config = or_exit(read_kubeconfig({fleet.kubeconfig("plane")}));
   Figures::heading("reads, 10,000 objects of 1.5 KB");
@@ -134,11 +134,11 @@ void reads(Figures& figures, Fleet& fleet) {
   std::vector<std::pair<std::string, std::string>> objects;
   for (size_t i = 0; i < kObjects; ++i) objects.emplace_back(kConfigMaps, config_map("c-" + std::to_string(i), kBytes));
   store(fleet, objects);
-  Client client{fleet.kubeconfig("plane"), 4};
+  BenchClient client{fleet.kubeconfig("plane"), 4};
   lists(figures, client);
   gets(figures, client, "alone");
   auto load = std::async(std::launch::async, [&] { return fleet.api_bench(16, 4); });
-  std::this_thread::sleep_for(std::chrono::milliseconds{500});  // until the load is under way
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});  // until the load has started
   gets(figures, client, "while 16 clients write");
   if (const auto ran = load.get(); !ran.ok()) give_up(ran.out + ran.err);
 

@@ -4,8 +4,8 @@
 
 namespace shiplog::bench {
 
-/// One API server: a list of 10,000 objects, whole and in pages; gets alone and while others write; 1,000 watches of
-/// what is written 1,000 times a second; beside what wrk gets of the same server where there is nothing to do.
-void reads(Figures& figures, Fleet& fleet);
+/// Reads of one API server: a list of 10,000 objects, complete and in pages; gets, idle and under writes; 1,000 watches
+/// with 1,000 writes per second; compared with the throughput of wrk on the same server without work.
+void reads(Figures& figures, BenchFleet& fleet);
 
 }  // namespace shiplog::bench

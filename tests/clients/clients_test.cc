@@ -1,6 +1,6 @@
-// Clients as their users have them, each with a script that does a day's work against a control plane with one member.
-// tests/clients/install.sh gets them (./dev test runs it). One that is missing is skipped with a loud word; where CI is
-// set it fails.
+// Real clients, each with a session script that runs against a control plane with one member. tests/clients/install.sh
+// installs them (./dev test runs it). A missing client is skipped with a message on standard error, and fails if
+// CI=true.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -20,14 +20,14 @@ const std::string kInstalled = SHIPLOG_CLIENTS_INSTALLED;
 
 bool runs(const std::vector<std::string>& command) { return run(command, {}, "", kPatience).ok(); }
 
-bool all_are_wanted() {
+bool all_clients_required() {
   const char* ci = std::getenv("CI");
   return ci != nullptr && std::string{ci} == "true";
 }
 
 class Clients : public ::testing::Test {
  protected:
-  void spend_a_day(std::vector<std::string> command, const Environment& extra = {}) {
+  void run_session(std::vector<std::string> command, const Environment& extra = {}) {
     fleet_.serve();
     fleet_.join("member1");
     ASSERT_FALSE(HasFailure());
@@ -38,7 +38,7 @@ class Clients : public ::testing::Test {
     environment.insert(extra.begin(), extra.end());
     const Ran ran = run(command, environment, "", std::chrono::minutes{5});
     EXPECT_TRUE(ran.ok()) << ran;
-    // The script's own last words: a script that stopped half-way without an error has not been through.
+    // The last output of the script: a script that stops early without an error has not completed.
     EXPECT_TRUE(ran.says(": done")) << ran;
   }
 
@@ -46,30 +46,30 @@ class Clients : public ::testing::Test {
   Fleet fleet_;
 };
 
-// The test ends here when the client is not there.
-#define SHIPLOG_NEED(there, what)                                                                    \
-  if (!(there)) {                                                                                    \
-    const std::string missing = std::string{what} + " is missing: tests/clients/install.sh gets it"; \
-    if (all_are_wanted()) FAIL() << missing;                                                         \
+// Ends the test if the client is not installed.
+#define SHIPLOG_NEED(available, name)                                                                \
+  if (!(available)) {                                                                                \
+    const std::string missing = std::string{name} + " is missing: tests/clients/install.sh gets it"; \
+    if (all_clients_required()) FAIL() << missing;                                                   \
     std::cerr << "\nNOT TESTED: " << missing << "\n";                                                \
     GTEST_SKIP() << missing;                                                                         \
   }                                                                                                  \
   static_assert(true)
 
-TEST_F(Clients, PythonSpendsADay) {
+TEST_F(Clients, PythonSessionSucceeds) {
   SHIPLOG_NEED(runs({"/usr/bin/python3", "-c", "import kubernetes"}), "python3-kubernetes");
-  spend_a_day({"/usr/bin/python3", kScripts + "/python/session.py"});
+  run_session({"/usr/bin/python3", kScripts + "/python/session.py"});
 }
 
-TEST_F(Clients, TheKubectlOnThePathSpendsADay) {
+TEST_F(Clients, KubectlOnThePathSessionSucceeds) {
   SHIPLOG_NEED(runs({"kubectl", "version", "--client"}), "kubectl");
-  spend_a_day({kScripts + "/kubectl/session.sh", "kubectl"});
+  run_session({kScripts + "/kubectl/session.sh", "kubectl"});
 }
 
-TEST_F(Clients, DebiansKubectlSpendsADay) {
+TEST_F(Clients, DebiansKubectlSessionSucceeds) {
   const std::string kubectl = kInstalled + "/kubectl/usr/bin/kubectl";
   SHIPLOG_NEED(runs({kubectl, "version", "--client"}), "Debian's kubernetes-client");
-  spend_a_day({kScripts + "/kubectl/session.sh", kubectl});
+  run_session({kScripts + "/kubectl/session.sh", kubectl});
 }
 
 std::vector<std::string> kubectl_releases() {
@@ -80,54 +80,54 @@ std::vector<std::string> kubectl_releases() {
 }
 
 /// $SHIPLOG_KUBECTLS: "newest" (if it is not set), "all", or releases.
-bool is_asked_for(const std::string& release) {
-  const char* asked = std::getenv("SHIPLOG_KUBECTLS");
-  const std::string words = asked == nullptr ? "newest" : asked;
-  if (words == "newest") return release == kubectl_releases().front();
-  return words == "all" || words.find(release) != std::string::npos;
+bool is_selected(const std::string& release) {
+  const char* variable = std::getenv("SHIPLOG_KUBECTLS");
+  const std::string selection = variable == nullptr ? "newest" : variable;
+  if (selection == "newest") return release == kubectl_releases().front();
+  return selection == "all" || selection.find(release) != std::string::npos;
 }
 
-class Kubectl : public Clients, public ::testing::WithParamInterface<std::string> {};
+class KubectlReleases : public Clients, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(Kubectl, SpendsADay) {
+TEST_P(KubectlReleases, SessionSucceeds) {
   const std::string kubectl = kInstalled + "/kubectls/" + GetParam() + "/kubectl";
-  if (!is_asked_for(GetParam())) {
+  if (!is_selected(GetParam())) {
     std::cerr << "\nNOT TESTED: kubectl " << GetParam() << " is run with SHIPLOG_KUBECTLS=all ./dev test\n";
     GTEST_SKIP() << "kubectl " << GetParam() << " is run with SHIPLOG_KUBECTLS=all";
   }
   SHIPLOG_NEED(runs({kubectl, "version", "--client"}), "kubectl " + GetParam());
-  spend_a_day({kScripts + "/kubectl/session.sh", kubectl});
+  run_session({kScripts + "/kubectl/session.sh", kubectl});
 }
 
-INSTANTIATE_TEST_SUITE_P(Releases, Kubectl, ::testing::ValuesIn(kubectl_releases()), [](const auto& release) {
+INSTANTIATE_TEST_SUITE_P(Releases, KubectlReleases, ::testing::ValuesIn(kubectl_releases()), [](const auto& release) {
   std::string name = release.param;
   std::ranges::replace(name, '.', '_');
   return name;
 });
 
-TEST_F(Clients, GoSpendsADayWithEarlierLibraries) {
+TEST_F(Clients, GoSessionWithEarlierLibrariesSucceeds) {
   const std::string session = kInstalled + "/go/session-earlier";
-  const char* asked = std::getenv("SHIPLOG_KUBECTLS");
-  if (asked == nullptr || std::string{asked} != "all") {
+  const char* variable = std::getenv("SHIPLOG_KUBECTLS");
+  if (variable == nullptr || std::string{variable} != "all") {
     std::cerr << "\nNOT TESTED: client-go 0.26 is run with SHIPLOG_KUBECTLS=all ./dev test\n";
     GTEST_SKIP() << "client-go 0.26 is run with SHIPLOG_KUBECTLS=all";
   }
   SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go 0.26");
-  spend_a_day({session});
+  run_session({session});
 }
 
-TEST_F(Clients, GoSpendsADay) {
+TEST_F(Clients, GoSessionSucceeds) {
   const std::string session = kInstalled + "/go/session";
   SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go and controller-runtime");
-  spend_a_day({session});
+  run_session({session});
 }
 
-TEST_F(Clients, NodeSpendsADay) {
+TEST_F(Clients, NodeSessionSucceeds) {
   const std::string modules = kInstalled + "/node";
   SHIPLOG_NEED(
       runs({"node", "--version"}) && std::filesystem::exists(modules + "/node_modules/@kubernetes/client-node"),
       "@kubernetes/client-node");
-  spend_a_day({"node", kScripts + "/node/session.mjs"}, {{"CLIENT_MODULES", modules}});
+  run_session({"node", kScripts + "/node/session.mjs"}, {{"CLIENT_MODULES", modules}});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Helm and Argo CD's health checks against a control plane with three members: the chart that `helm create` makes is
-// installed, upgraded, rolled back and removed, each with --wait, as on a single cluster.
+// Helm and Argo CD's health checks against a control plane with three members: the chart of `helm create` is installed,
+// upgraded, rolled back and removed, each with --wait, as on a single cluster.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -16,45 +16,48 @@ const std::string kInstalled = SHIPLOG_CLIENTS_INSTALLED;
 class Helm : public ThreeMembers {
  protected:
   static std::string program(const std::string& name) { return kInstalled + "/helm/" + name; }
-  static bool there() { return std::filesystem::exists(program("helm")) && std::filesystem::exists(program("health")); }
-  Ran helm(std::vector<std::string> words) {
-    words.insert(words.begin(), program("helm"));
-    return run(words, {{"HOME", fleet_.path("home")}, {"KUBECONFIG", fleet_.kubeconfig("plane")}}, "", kPatience * 2);
+  static bool installed() {
+    return std::filesystem::exists(program("helm")) && std::filesystem::exists(program("health"));
   }
-  void helm_ok(const std::vector<std::string>& words) {
-    const Ran ran = helm(words);
+  Ran helm(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program("helm"));
+    return run(arguments, {{"HOME", fleet_.path("home")}, {"KUBECONFIG", fleet_.kubeconfig("plane")}}, "",
+               kPatience * 2);
+  }
+  void helm_ok(const std::vector<std::string>& arguments) {
+    const Ran ran = helm(arguments);
     EXPECT_TRUE(ran.ok()) << ran;
   }
   /// "Deployment web Healthy", a line for each object.
-  std::string health(std::vector<std::string> what) {
-    what.insert(what.begin(), "get");
-    what.insert(what.end(), {"-o", "json"});
-    const Ran ran = run({program("health")}, {}, fleet_.kubectl_ok(what), kPatience);
+  std::string health(std::vector<std::string> objects) {
+    objects.insert(objects.begin(), "get");
+    objects.insert(objects.end(), {"-o", "json"});
+    const Ran ran = run({program("health")}, {}, fleet_.kubectl_ok(objects), kPatience);
     EXPECT_TRUE(ran.ok()) << ran;
     return ran.out;
   }
-  void expect_health(const std::vector<std::string>& what, const std::string& wanted) {
+  void expect_health(const std::vector<std::string>& objects, const std::string& wanted) {
     std::string last;
-    EXPECT_TRUE(eventually([&] { return (last = health(what)).find(wanted) != std::string::npos; }))
+    EXPECT_TRUE(eventually([&] { return (last = health(objects)).find(wanted) != std::string::npos; }))
         << wanted << " is not in\n"
         << last;
   }
-  /// On every member: "IMAGE AVAILABLE/WANTED".
+  /// Expects "IMAGE AVAILABLE/REPLICAS" on every member.
   void expect_everywhere(const std::string& name, const std::string& wanted) {
     for (const std::string& member : kMembers) {
-      const Value one = fleet_.api(member).get(kDeployment + name).json;
-      EXPECT_EQ(one["spec"]["template"]["spec"]["containers"][0]["image"].str() + " " +
-                    std::to_string(one["status"]["availableReplicas"].as_int()) + "/" +
-                    std::to_string(one["spec"]["replicas"].as_int()),
+      const Value deployment = fleet_.api(member).get(kDeployment + name).json;
+      EXPECT_EQ(deployment["spec"]["template"]["spec"]["containers"][0]["image"].str() + " " +
+                    std::to_string(deployment["status"]["availableReplicas"].as_int()) + "/" +
+                    std::to_string(deployment["spec"]["replicas"].as_int()),
                 wanted)
           << member;
     }
   }
 };
 
-// The test ends here when the programs are not there; where CI is set it fails.
+// Ends the test if the programs are not installed; it fails if CI=true.
 #define SHIPLOG_NEED_HELM()                                                          \
-  if (!there()) {                                                                    \
+  if (!installed()) {                                                                \
     const std::string missing = "helm is missing: tests/clients/install.sh gets it"; \
     const char* ci = std::getenv("CI");                                              \
     if (ci != nullptr && std::string{ci} == "true") FAIL() << missing;               \
@@ -86,7 +89,7 @@ spec:
   helm_ok({"upgrade", "web", chart, "--set", "image.tag=2,replicaCount=2", "--wait", "--atomic", wait});
   expect_everywhere("web", "nginx:2 2/2");
 
-  // An image that cannot be pulled: the upgrade fails, and helm puts back what was there.
+  // An image that cannot be pulled: the upgrade fails, and helm restores the previous release.
   const Ran failed = helm({"upgrade", "web", chart, "--set", "image.repository=fail/nginx,image.tag=3,replicaCount=2",
                            "--wait", "--atomic", "--timeout=5s"});
   EXPECT_FALSE(failed.ok()) << failed;
@@ -106,7 +109,7 @@ spec:
   expect_holders(kDeployment + "web", "");
 }
 
-TEST_F(Helm, ArgoCDFindsAllKindsHealthyOnceEveryMemberIs) {
+TEST_F(Helm, ArgoCDReportsAllKindsHealthyOnceEveryMemberIs) {
   SHIPLOG_NEED_HELM();
   const std::string pod = R"({metadata: {labels: {app: all}}, spec: {containers: [{name: main, image: "nginx:1"}]}})";
   apply(R"(apiVersion: apps/v1
@@ -161,7 +164,7 @@ spec:
   - {apiVersion: networking.k8s.io/v1, kind: Ingress}
   placement: {clusterAffinity: {clusterNames: [member1, member2, member3]}}
 )");
-  for (const auto& [what, wanted] :
+  for (const auto& [objects, wanted] :
        std::vector<std::pair<std::string, std::string>>{{"statefulset/db", "StatefulSet db Healthy"},
                                                         {"daemonset/agent", "DaemonSet agent Healthy"},
                                                         {"deployment/web", "Deployment web Healthy"},
@@ -169,7 +172,7 @@ spec:
                                                         {"pod/alone", "Pod alone Healthy"},
                                                         {"service/front", "Service front Healthy"},
                                                         {"ingress/door", "Ingress door Healthy"}}) {
-    expect_health({what}, wanted);
+    expect_health({objects}, wanted);
   }
   expect_health({"replicasets"}, " Healthy");
   fleet_.kubectl_ok({"set", "image", "deployment/web", "main=fail/nginx"});

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Gets what the tests of clients run, into .cache/clients: Debian's kubectl, the newest one (with SHIPLOG_KUBECTLS=all one
+# Installs the clients that the tests run into .cache/clients: Debian's kubectl, the newest one (with SHIPLOG_KUBECTLS=all one
 # of each release, see README.md), the session of the Go libraries, helm, Argo CD's health checks, and
-# @kubernetes/client-node. python3-kubernetes, node, npm and go are there before (./dev test installs Debian's).
-# Goes on when one cannot be had, says which, and ends with 1 then.
+# @kubernetes/client-node. python3-kubernetes, node, npm and go must be installed (./dev test installs Debian's).
+# Continues if a client cannot be installed, reports it, and ends with 1 then.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 installed=$here/../../.cache/clients
@@ -12,13 +12,13 @@ missing=()
 
 kubectl() {
   [ -x "$installed/kubectl/usr/bin/kubectl" ] && return
-  # Unpacked aside: another package may own the file, and both are wanted.
+  # Unpacked into a separate folder: another package may own the file, and both are needed.
   mkdir -p "$installed/kubectl"
   (cd "$installed/kubectl" && apt-get download -q kubernetes-client && dpkg-deb -x kubernetes-client_*.deb .)
 }
 
-# A Go that is new enough for today's libraries: the one on the PATH, else (Debian's is of 2022) one that it gets itself,
-# as the module that Go's toolchains are published as.
+# A Go that is new enough for the newest libraries: the one on the PATH, or (Debian's is from 2022) one that is downloaded
+# as a toolchain module.
 wanted_go=1.26.1
 go_of_today() {
   command -v go >/dev/null || { echo "there is no go on the PATH" >&2; return 1; }
@@ -34,7 +34,7 @@ go_of_today() {
       "golang.org/toolchain@v0.0.1-go$wanted_go.$(go env GOOS)-$(go env GOARCH)" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
     rm -rf "$work" "$made"
     [ -d "$folder" ] || { echo "$version is too old, and Go $wanted_go could not be had" >&2; return 1; }
-    # Modules are kept without the right to run them.
+    # Modules are stored without the permission to execute.
     mkdir -p "$installed/go"
     cp -r "$folder" "$made.part" && chmod -R u+w "$made.part" && chmod +x "$made.part"/bin/* "$made.part"/pkg/tool/*/* &&
       mv "$made.part" "$made" || return 1
@@ -44,7 +44,7 @@ go_of_today() {
   export PATH="$made/bin:$PATH"
 }
 
-# The same flags as kubectl's (kubectl/build.sh): Go compiles what they have in common once.
+# The same flags as kubectl's (kubectl/build.sh), so that Go compiles common packages once.
 go_build() { CGO_ENABLED=0 GOTOOLCHAIN=local nice -n 10 go build -buildvcs=false -trimpath -ldflags "-s -w" "$@"; }
 go_session() { (cd "$here/go" && go_build -o "$installed/go/session" .); }
 go_session_earlier() {
@@ -72,7 +72,8 @@ node_modules() {
   [ -d "$folder/node_modules" ] && cmp -s "$here/node/package-lock.json" "$folder/installed" && return
   rm -f "$folder/installed"
   cp "$here/node/package.json" "$here/node/package-lock.json" "$folder"
-  # What the lock file names, and with its checksums. Recorded once all is there, so that what was cut off is done again.
+  # Installs the versions of the lock file and verifies its checksums. Recorded when complete, so that an interrupted
+  # installation is repeated.
   (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error && cp package-lock.json installed)
 }
 

@@ -1,5 +1,5 @@
-// Namespaces, who may do what, leases and events (NSP-1 to NSP-7, AUTHZ-1 to AUTHZ-10 and LEASE-1 to EVENT-3).
-// Authentication and most of authorization are tests/contract/authorization_test.cc's.
+// Namespaces, authorization, leases and events (NSP-1 to NSP-7, AUTHZ-1 to AUTHZ-10 and LEASE-1 to EVENT-3).
+// Authentication and most of authorization are in tests/contract/authorization_test.cc.
 #include <atomic>
 #include <thread>
 
@@ -17,7 +17,7 @@ TEST(Namespaces, NSP_01_a_missing_namespace) {
                  404, "NotFound", R"(namespaces "nowhere")");
 }
 
-TEST(Namespaces, NSP_02_those_there_from_the_start) {
+TEST(Namespaces, NSP_02_initial_namespaces) {
   for (const char* name :
        {"default", "kube-system", "kube-public", "kube-node-lease", "karmada-system", "karmada-cluster"}) {
     const Answer space = api().get(std::string{"/api/v1/namespaces/"} + name);
@@ -47,7 +47,7 @@ TEST(Namespaces, NSP_03_a_deletion_begins_and_ends_with_both_lists_of_finalizers
   EXPECT_TRUE(eventually([&] { return api().get(path).status == 404; }));
 }
 
-TEST(Namespaces, NSP_04_nothing_new_in_a_terminating_namespace) {
+TEST(Namespaces, NSP_04_no_new_objects_in_a_terminating_namespace) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   Value held = config_map("held");
@@ -66,7 +66,7 @@ TEST(Namespaces, NSP_04_nothing_new_in_a_terminating_namespace) {
   EXPECT_EQ(api().patch(maps + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
 }
 
-TEST(Namespaces, NSP_05_content_goes_first) {
+TEST(Namespaces, NSP_05_content_is_deleted_first) {
   const std::string ns = own_namespace();
   Value held = config_map("held");
   held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
@@ -74,28 +74,28 @@ TEST(Namespaces, NSP_05_content_goes_first) {
   ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
-  const auto told = [&](const char* type, const char* status) {
+  const auto has_condition = [&](const char* type, const char* status) {
     const Answer now = api().get("/api/v1/namespaces/" + ns);
     for (const Value& each : now.json["status"]["conditions"].items()) {
       if (each["type"].as_string() == type) return each["status"].as_string() == status && !each["message"].is_empty();
     }
     return false;
   };
-  EXPECT_TRUE(eventually([&] { return told("NamespaceFinalizersRemaining", "True"); }));
-  EXPECT_TRUE(told("NamespaceContentRemaining", "True"));
-  EXPECT_TRUE(told("NamespaceDeletionDiscoveryFailure", "False"));
-  EXPECT_TRUE(told("NamespaceDeletionContentFailure", "False"));
+  EXPECT_TRUE(eventually([&] { return has_condition("NamespaceFinalizersRemaining", "True"); }));
+  EXPECT_TRUE(has_condition("NamespaceContentRemaining", "True"));
+  EXPECT_TRUE(has_condition("NamespaceDeletionDiscoveryFailure", "False"));
+  EXPECT_TRUE(has_condition("NamespaceDeletionContentFailure", "False"));
   ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
             200);
   EXPECT_TRUE(eventually([&] { return api().get("/api/v1/namespaces/" + ns).status == 404; }));
 }
 
-TEST(Namespaces, NSP_06_one_can_be_watched_until_it_is_gone) {
+TEST(Namespaces, NSP_06_a_namespace_can_be_watched_until_it_is_removed) {
   const std::string ns = own_namespace();
-  const std::string one = "/api/v1/namespaces?fieldSelector=metadata.name%3D" + ns;
-  const Answer list = api().get(one);
+  const std::string path = "/api/v1/namespaces?fieldSelector=metadata.name%3D" + ns;
+  const Answer list = api().get(path);
   ASSERT_EQ(names_of(list), Names{ns});
-  const auto watch = api().watch(one + "&watch=1&resourceVersion=" + version_of(list));
+  const auto watch = api().watch(path + "&watch=1&resourceVersion=" + version_of(list));
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
   EXPECT_TRUE(eventually([&] {
     const Names news = news_of(*watch);
@@ -119,7 +119,7 @@ TEST(Namespaces, NSP_07_the_service_of_the_server_itself) {
            slice["endpoints"][0]["addresses"][0].str() == "127.0.0.1" && slice["ports"][0]["port"].as_int() == port;
   };
   EXPECT_TRUE(leads_here()) << api().get(endpoints) << api().get(slices);
-  // It is the server's: whoever deletes it finds it made again.
+  // It is maintained by the server: it is created again when it is deleted.
   for (const std::string& path : {endpoints, slices, std::string{"/api/v1/namespaces/default/services/kubernetes"}}) {
     const Answer before = api().get(path);
     ASSERT_EQ(api().remove(path).status, 200);
@@ -132,7 +132,7 @@ TEST(Namespaces, NSP_07_the_service_of_the_server_itself) {
   EXPECT_TRUE(eventually(leads_here));
 }
 
-TEST(Access, AUTHZ_01_a_name_selected_is_a_name_asked_for) {
+TEST(Access, AUTHZ_01_a_selected_name_is_a_requested_name) {
   const std::string ns = own_namespace();
   const std::string rbac = "rbac.authorization.k8s.io/v1";
   ASSERT_EQ(api()
@@ -156,7 +156,7 @@ TEST(Access, AUTHZ_01_a_name_selected_is_a_name_asked_for) {
   EXPECT_EQ(as("root", "DELETE", maps, {}, {{"Impersonate-Group", "system:masters"}}).status, 200);
 }
 
-TEST(Access, AUTHZ_06_roles_there_from_the_start) {
+TEST(Access, AUTHZ_06_initial_roles) {
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/";
   for (const char* name : {"cluster-admin", "admin", "edit", "view", "system:discovery", "system:public-info-viewer",
                            "system:basic-user", "system:node-bootstrapper"}) {
@@ -209,7 +209,7 @@ TEST(Leases, LEASE_01_the_race_has_one_winner) {
   }
 }
 
-TEST(Events, EVENT_02_events_lie_where_their_object_does) {
+TEST(Events, EVENT_02_events_are_in_the_namespace_of_their_object) {
   const std::string ns = own_namespace();
   const auto event = [](const std::string& name, const std::string& space) {
     return yaml("{metadata: {name: " + name + "}, involvedObject: {kind: Pod, name: p, namespace: '" + space +

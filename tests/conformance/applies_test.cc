@@ -18,7 +18,7 @@ std::string pod_with(const std::string& container) {
          container + "]}}}}";
 }
 
-TEST(Applies, SSA_01_who_applies_says_who_it_is) {
+TEST(Applies, SSA_01_a_field_manager_is_required) {
   const std::string map = in(own_namespace(), "configmaps") + "/a";
   expect_failure(apply_to(map, map_of("{}"), ""), 422, "Invalid", "fieldManager");
   EXPECT_EQ(apply_to(map, "apiVersion: v1\nkind: ConfigMap\ndata: {a: '1'}\n").status, 201);
@@ -40,7 +40,7 @@ TEST(Applies, SSA_02_bodies_that_are_refused) {
   EXPECT_EQ(twice.status, 400) << twice;
 }
 
-TEST(Applies, SSA_03_what_is_missing_is_created) {
+TEST(Applies, SSA_03_missing_objects_are_created) {
   const std::string ns = own_namespace();
   const std::string map = in(ns, "configmaps") + "/a";
   const Answer made = apply_to(map, map_of(R"({"k":"v"})"));
@@ -54,7 +54,7 @@ TEST(Applies, SSA_03_what_is_missing_is_created) {
                  404, "NotFound");
 }
 
-TEST(Applies, SSA_04_what_an_entry_says) {
+TEST(Applies, SSA_04_fields_of_an_entry) {
   const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})"), "fieldManager=applier").status, 201);
   ASSERT_EQ(api()
@@ -95,7 +95,7 @@ TEST(Applies, SSA_05_how_fields_are_written) {
   EXPECT_EQ(api().patch(map, "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
 }
 
-TEST(Applies, SSA_06_what_nobody_owns) {
+TEST(Applies, SSA_06_fields_without_owner) {
   const std::string ns = own_namespace();
   const Answer made = apply_to(in(ns, "deployments", "apps/v1") + "/web", pod_with(R"({"name":"c","image":"i"})"));
   const Value& fields = entry_of(made, "one")["fieldsV1"];
@@ -141,21 +141,21 @@ TEST(Applies, SSA_08_merge_prune_conflict_force) {
   const Answer forced = apply_to(map, map_of(R"({"b":"2"})"), "fieldManager=one&force=true");
   EXPECT_EQ(forced.json["data"], json(R"({"b":"2"})")) << forced;
   EXPECT_TRUE(entry_of(forced, "two")["fieldsV1"]["f:data"].is_null()) << forced;
-  // An element leaves a list with its owner.
+  // An element is removed from a list with its last owner.
   const std::string web = in(ns, "deployments", "apps/v1") + "/web";
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"d","image":"j"})")).status, 201);
   const Answer less = apply_to(web, pod_with(R"({"name":"c","image":"i"})"));
   EXPECT_EQ(less.json["spec"]["template"]["spec"]["containers"].size(), 1u) << less;
 }
 
-TEST(Applies, SSA_09_how_a_conflict_reads) {
+TEST(Applies, SSA_09_the_message_of_a_conflict) {
   const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})")).status, 201);
-  const Answer one = apply_to(web, pod_with(R"({"name":"c","image":"j"})"), "fieldManager=two");
+  const Answer conflict = apply_to(web, pod_with(R"({"name":"c","image":"j"})"), "fieldManager=two");
   expect_failure(
-      one, 409, "Conflict",
+      conflict, 409, "Conflict",
       R"(Apply failed with 1 conflict: conflict with "one" using apps/v1: .spec.template.spec.containers[name="c"].image)");
-  EXPECT_EQ(one.json["details"]["causes"],
+  EXPECT_EQ(conflict.json["details"]["causes"],
             json(R"([{"reason":"FieldManagerConflict","message":"conflict with \"one\" using apps/v1",
                       "field":".spec.template.spec.containers[name=\"c\"].image"}])"));
   const std::string map = in(own_namespace(), "configmaps") + "/a";
@@ -175,7 +175,7 @@ TEST(Applies, SSA_10_the_same_again_changes_nothing) {
   EXPECT_EQ(again.json, made.json);
 }
 
-TEST(Applies, SSA_11_what_was_there_before_the_first_apply) {
+TEST(Applies, SSA_11_fields_from_before_the_first_apply) {
   const std::string maps = in(own_namespace(), "configmaps");
   Value untracked = api().post(maps, config_map("a", R"({"k":"v"})")).json;
   untracked.edit("metadata").set("managedFields", Value::array());
@@ -199,7 +199,7 @@ TEST(Applies, SSA_12_moving_over_from_client_side_apply) {
   ASSERT_EQ(applied.status, 200) << applied;
   EXPECT_EQ(applied.json["data"]["k"].str(), "w");
   EXPECT_NE(applied.json["metadata"]["annotations"][annotation].str().find(R"("k":"w")"), std::string::npos) << applied;
-  // What kubectl does next: rewrite the entries, held to the version it saw.
+  // The next step of kubectl: rewrite the entries, with the version that it read as precondition.
   Value managed = applied.json["metadata"]["managedFields"];
   const Value patch = Value::array(
       {Value::object({{"op", "replace"}, {"path", "/metadata/managedFields"}, {"value", managed}}),
@@ -210,7 +210,7 @@ TEST(Applies, SSA_12_moving_over_from_client_side_apply) {
 TEST(Applies, SSA_13_types_of_lists_and_maps) {
   const std::string ns = own_namespace();
   const std::string web = in(ns, "deployments", "apps/v1") + "/web";
-  // Two managers, each an element of a list with keys.
+  // Two managers, each with an element of a keyed list.
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i","env":[{"name":"A","value":"1"}],"args":["x"]})")).status,
             201);
   const std::string env = R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[

@@ -1,4 +1,4 @@
-// The sequences of requests that whole clients send (CLI-1 to CLI-7).
+// Sequences of requests that real clients send (CLI-1 to CLI-7).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -98,12 +98,12 @@ TEST(Clients, CLI_07_three_way_merges_and_their_conflicts) {
   EXPECT_EQ(merged.json["spec"]["template"]["spec"]["containers"][0]["env"], json(R"([{"name":"B","value":"2"}])"));
 }
 
-TEST(Clients, CLI_07_what_says_nothing_changes_nothing) {
+TEST(Clients, CLI_07_empty_values_change_nothing) {
   const std::string ns = own_namespace();
   const std::string deployments = in(ns, "deployments", "apps/v1");
   const Answer made = api().post(deployments, deployment("web"));
   ASSERT_EQ(made.status, 201);
-  // What kubectl diff sends of an object that was not applied before, and charts with empty values.
+  // Sent by kubectl diff for an object that was not applied before, and by charts with empty values.
   for (
       const char* patch :
       {R"({"metadata":{"annotations":{},"labels":{},"finalizers":[],"ownerReferences":[]}})",
@@ -116,15 +116,15 @@ TEST(Clients, CLI_07_what_says_nothing_changes_nothing) {
       EXPECT_FALSE(same.json["metadata"].contains("annotations")) << same;
     }
   }
-  // A zero that means something stays.
+  // A zero with a meaning is kept.
   const Answer none = api().patch(deployments + "/web", "merge", json(R"({"spec":{"replicas":0}})"));
   EXPECT_TRUE(none.json["spec"].contains("replicas")) << none;
   const Answer map = api().post(in(ns, "configmaps"), config_map("texts", R"({"empty":""})"));
   EXPECT_TRUE(map.json["data"].contains("empty")) << map;
 
-  const auto kubectl = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"kubectl", "--namespace", ns, "--cache-dir", plane().path("kubectl-cache")});
-    return run(words, {{"KUBECONFIG", plane().kubeconfig("plane")}}, to_json(deployment("own")), kPatience);
+  const auto kubectl = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"kubectl", "--namespace", ns, "--cache-dir", plane().path("kubectl-cache")});
+    return run(arguments, {{"KUBECONFIG", plane().kubeconfig("plane")}}, to_json(deployment("own")), kPatience);
   };
   const Ran created = kubectl({"create", "-f", "-"});
   ASSERT_TRUE(created.ok()) << created << "\n(./dev test installs a kubectl that is missing)";

@@ -112,7 +112,7 @@ Answer send_protobuf(const std::string& method, const std::string& target, const
   return api().call(method, target, body.value(), {{"Content-Type", kProtobuf}});
 }
 
-std::string say(std::string head, const std::string& body) {
+std::string send_raw(std::string head, const std::string& body) {
   const size_t end = head.find("\r\n\r\n");
   EXPECT_NE(end, std::string::npos) << head;
   head.insert(end, "\r\nConnection: close");
@@ -121,15 +121,15 @@ std::string say(std::string head, const std::string& body) {
   return raw.read_until("");
 }
 
-std::string header_of(const std::string& said, const std::string& name) {
-  size_t begin = said.find("\r\n");
-  const size_t head_end = said.find("\r\n\r\n");
+std::string header_of(const std::string& response, const std::string& name) {
+  size_t begin = response.find("\r\n");
+  const size_t head_end = response.find("\r\n\r\n");
   while (begin != std::string::npos && begin < head_end) {
     begin += 2;
-    const size_t end = said.find("\r\n", begin);
-    const size_t colon = said.find(':', begin);
-    if (colon < end && equal_ignoring_case(said.substr(begin, colon - begin), name)) {
-      return said.substr(colon + 2, end - colon - 2);
+    const size_t end = response.find("\r\n", begin);
+    const size_t colon = response.find(':', begin);
+    if (colon < end && equal_ignoring_case(response.substr(begin, colon - begin), name)) {
+      return response.substr(colon + 2, end - colon - 2);
     }
     begin = end;
   }

@@ -98,7 +98,7 @@ TEST(Definitions, CRD_07_pruned_defaulted_validated) {
   EXPECT_EQ(made.json["spec"], json(R"({"size":1,"anything":{"kept":{"x":1}},"colour":"red"})")) << made;
 }
 
-TEST(Definitions, CRD_07_a_default_that_comes_later_is_seen_on_what_was_there_before) {
+TEST(Definitions, CRD_07_a_later_default_applies_to_existing_objects) {
   const std::string ns = own_namespace();
   define(definition("cups", "later.example.com", "Cup",
                     one_version("{type: object, properties: {size: {type: integer}}}")));
@@ -122,7 +122,7 @@ TEST(Definitions, CRD_07_a_default_that_comes_later_is_seen_on_what_was_there_be
   EXPECT_EQ(api().get(cups + "/one").json["metadata"]["resourceVersion"], made.json["metadata"]["resourceVersion"]);
 }
 
-TEST(Definitions, CRD_08_what_is_wrong_is_named_by_its_path) {
+TEST(Definitions, CRD_08_invalid_fields_are_named_by_their_path) {
   const std::string widgets = widgets_in(own_namespace());
   const Answer refused = api().post(widgets, widget("w", R"({"size":"big","parts":[{"weight":1}],"colour":"blue"})"));
   expect_failure(refused, 422, "Invalid",

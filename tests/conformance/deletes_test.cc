@@ -24,7 +24,7 @@ void release(const std::string& target) {
   EXPECT_EQ(answer.status, 200) << answer;
 }
 
-bool gone(const std::string& target) {
+bool is_deleted(const std::string& target) {
   return eventually([&] { return api().get(target).status == 404; });
 }
 
@@ -33,7 +33,7 @@ TEST(Deletes, DEL_01_options_come_in_the_body_or_else_in_the_query) {
   const auto make = [&](const char* name) { ASSERT_EQ(api().post(maps, config_map(name)).status, 201); };
   make("a");
   EXPECT_EQ(remove_with(maps + "/a?dryRun=All", R"({"propagationPolicy":"Background"})").status, 200);
-  EXPECT_EQ(api().get(maps + "/a").status, 404) << "the query counts only without a body";
+  EXPECT_EQ(api().get(maps + "/a").status, 404) << "the query is used only without a body";
   make("b");
   EXPECT_EQ(api().remove(maps + "/b?dryRun=All&propagationPolicy=Background").status, 200);
   EXPECT_EQ(api().get(maps + "/b").status, 200);
@@ -52,7 +52,7 @@ TEST(Deletes, DEL_02_propagation_policies) {
   for (const char* policy : {"Orphan", "Background", "Foreground"}) {
     ASSERT_LT(api().put(maps + "/a", config_map("a")).status, 300);
     EXPECT_EQ(api().remove(maps + "/a?propagationPolicy=" + policy).status, 200) << policy;
-    EXPECT_TRUE(gone(maps + "/a")) << policy;
+    EXPECT_TRUE(is_deleted(maps + "/a")) << policy;
     ASSERT_EQ(api().post(maps, config_map("a")).status, 201);
   }
 }
@@ -94,7 +94,7 @@ TEST(Deletes, DEL_05_again_while_it_is_terminating) {
   EXPECT_EQ(version_of(second), version_of(first)) << "nothing has changed";
   EXPECT_EQ(second.json["metadata"]["deletionTimestamp"], first.json["metadata"]["deletionTimestamp"]);
   release(maps + "/a");
-  // Background takes back a pending Foreground.
+  // Background replaces a pending Foreground.
   const Answer owner = api().post(maps, config_map("owner"));
   ASSERT_EQ(api().post(maps, held(owned(config_map("child"), owner, true))).status, 201);
   const Answer foreground = api().remove(maps + "/owner?propagationPolicy=Foreground");
@@ -104,7 +104,7 @@ TEST(Deletes, DEL_05_again_while_it_is_terminating) {
   release(maps + "/child");
 }
 
-TEST(Deletes, DEL_06_the_last_finalizer_takes_the_object_along) {
+TEST(Deletes, DEL_06_the_object_is_removed_with_the_last_finalizer) {
   const std::string maps = in(own_namespace(), "configmaps");
   for (const char* how : {"put", "merge", "json"}) {
     const Answer made = api().post(maps, held(config_map("a")));
@@ -133,7 +133,7 @@ TEST(Deletes, DEL_07_a_terminating_object_gets_no_new_finalizers) {
   release(maps + "/a");
 }
 
-TEST(Deletes, DEL_08_what_an_immediate_deletion_answers) {
+TEST(Deletes, DEL_08_the_response_to_an_immediate_deletion) {
   const std::string ns = own_namespace();
   ASSERT_EQ(api().post(in(ns, "serviceaccounts"), json(R"({"metadata":{"name":"a"}})")).status, 201);
   EXPECT_EQ(api().remove(in(ns, "serviceaccounts") + "/a").json["kind"].str(), "ServiceAccount");
@@ -143,7 +143,7 @@ TEST(Deletes, DEL_08_what_an_immediate_deletion_answers) {
   EXPECT_EQ(status.json["details"]["uid"].str().size(), 36u);
 }
 
-TEST(Deletes, DEL_09_pods_on_a_node_are_given_their_time) {
+TEST(Deletes, DEL_09_pods_on_a_node_have_a_grace_period) {
   const std::string ns = own_namespace();
   const std::string pods = in(ns, "pods");
   const std::string node = ns + "-node";
@@ -158,10 +158,10 @@ TEST(Deletes, DEL_09_pods_on_a_node_are_given_their_time) {
 
   const std::string waiting = make("waiting", "");
   ASSERT_EQ(api().remove(waiting).status, 200);
-  EXPECT_EQ(api().get(waiting).status, 404) << "no node, nothing to wait for";
+  EXPECT_EQ(api().get(waiting).status, 404) << "without a node there is no grace period";
   const std::string forced = make("forced", on_node);
   EXPECT_EQ(remove_with(forced, R"({"gracePeriodSeconds":0})").status, 200);
-  EXPECT_EQ(api().get(forced).status, 404) << "what kubectl --force asks for";
+  EXPECT_EQ(api().get(forced).status, 404) << "the request of kubectl --force";
   const std::string done = make("done", on_node);
   ASSERT_EQ(api().patch(done + "/status", "merge", json(R"({"status":{"phase":"Succeeded"}})")).status, 200);
   ASSERT_EQ(api().remove(done).status, 200);
@@ -182,39 +182,39 @@ TEST(Deletes, DEL_09_pods_on_a_node_are_given_their_time) {
   ASSERT_EQ(remove_with(running, R"({"gracePeriodSeconds":0})").status, 200);
   EXPECT_EQ(api().get(running).status, 404);
 
-  // Less than no time is a second.
+  // A negative period is one second.
   const std::string hurried = make("hurried", on_node);
   EXPECT_EQ(
       remove_with(hurried, R"({"gracePeriodSeconds":-1})").json["metadata"]["deletionGracePeriodSeconds"].as_int(), 1);
-  // Evicted pods are given theirs as well, and a node that goes leaves nobody who would end them.
+  // Evicted pods have a grace period too; it ends when the node is deleted.
   const std::string evicted = make("evicted", on_node);
   ASSERT_EQ(api().post(evicted + "/eviction", json(R"({"metadata":{"name":"evicted"}})")).status, 201);
   EXPECT_EQ(api().get(evicted).json["metadata"]["deletionGracePeriodSeconds"].as_int(), 30);
   ASSERT_EQ(api().remove("/api/v1/nodes/" + node).status, 200);
-  EXPECT_TRUE(gone(evicted));
-  EXPECT_TRUE(gone(hurried));
+  EXPECT_TRUE(is_deleted(evicted));
+  EXPECT_TRUE(is_deleted(hurried));
 }
 
-TEST(Deletes, DEL_10_without_a_wish_dependents_go_but_for_two_kinds) {
+TEST(Deletes, DEL_10_the_default_deletes_dependents_except_for_two_kinds) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   const Answer owner = api().post(maps, config_map("owner"));
   ASSERT_EQ(api().post(maps, owned(config_map("child"), owner)).status, 201);
   ASSERT_EQ(api().remove(maps + "/owner").status, 200);
-  EXPECT_TRUE(gone(maps + "/child"));
+  EXPECT_TRUE(is_deleted(maps + "/child"));
   const std::string jobs = in(ns, "jobs", "batch/v1");
   const Answer job = api().post(jobs, yaml("{metadata: {name: j}, spec: {template: {spec: {restartPolicy: Never, "
                                            "containers: [{name: c, image: i}]}}}}"));
   ASSERT_EQ(job.status, 201) << job;
   ASSERT_EQ(api().post(maps, owned(config_map("of-job"), job)).status, 201);
   ASSERT_EQ(api().remove(jobs + "/j").status, 200);
-  EXPECT_TRUE(gone(jobs + "/j"));
+  EXPECT_TRUE(is_deleted(jobs + "/j"));
   const Answer orphan = api().get(maps + "/of-job");
   EXPECT_EQ(orphan.status, 200);
   EXPECT_EQ(orphan.json["metadata"]["ownerReferences"].size(), 0u) << orphan;
 }
 
-TEST(Deletes, DEL_11_collections_go_object_by_object) {
+TEST(Deletes, DEL_11_collections_are_deleted_object_by_object) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a", "{}", R"({"l":"1"})")).status, 201);
   ASSERT_EQ(api().post(maps, held(config_map("b", "{}", R"({"l":"1"})"))).status, 201);
@@ -228,7 +228,7 @@ TEST(Deletes, DEL_11_collections_go_object_by_object) {
   EXPECT_EQ(names_of(api().remove(maps + "?fieldSelector=metadata.name%3Dc")), Names{"c"});
 }
 
-TEST(Deletes, DEL_12_whoever_lost_all_owners_goes) {
+TEST(Deletes, DEL_12_objects_without_remaining_owners_are_deleted) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   const Answer one = api().post(maps, config_map("one"));
@@ -238,12 +238,12 @@ TEST(Deletes, DEL_12_whoever_lost_all_owners_goes) {
   Value stranger = owned(config_map("of-nobody"), one);
   stranger.edit("metadata").edit("ownerReferences").edit_items()[0].set("uid", "11111111-1111-4111-8111-111111111111");
   ASSERT_EQ(api().post(maps, stranger).status, 201);
-  EXPECT_TRUE(gone(maps + "/of-nobody")) << "a uid that nobody has";
+  EXPECT_TRUE(is_deleted(maps + "/of-nobody")) << "a uid that no object has";
   ASSERT_EQ(api().remove(maps + "/one").status, 200);
-  EXPECT_TRUE(gone(maps + "/of-one"));
+  EXPECT_TRUE(is_deleted(maps + "/of-one"));
   EXPECT_TRUE(eventually([&] { return api().get(maps + "/of-both").json["metadata"]["ownerReferences"].size() == 1; }));
   ASSERT_EQ(api().remove(maps + "/two").status, 200);
-  EXPECT_TRUE(gone(maps + "/of-both"));
+  EXPECT_TRUE(is_deleted(maps + "/of-both"));
 }
 
 TEST(Deletes, DEL_13_foreground_waits_for_those_that_block) {
@@ -253,11 +253,11 @@ TEST(Deletes, DEL_13_foreground_waits_for_those_that_block) {
   ASSERT_EQ(api().post(maps, owned(config_map("does-not"), owner)).status, 201);
   const Answer begun = api().remove(maps + "/owner?propagationPolicy=Foreground");
   EXPECT_TRUE(has_text(begun.json["metadata"]["finalizers"], "foregroundDeletion")) << begun;
-  EXPECT_TRUE(gone(maps + "/does-not"));
+  EXPECT_TRUE(is_deleted(maps + "/does-not"));
   EXPECT_TRUE(eventually([&] { return api().get(maps + "/blocks").json["metadata"].contains("deletionTimestamp"); }));
   EXPECT_EQ(api().get(maps + "/owner").status, 200);
   release(maps + "/blocks");
-  EXPECT_TRUE(gone(maps + "/owner"));
+  EXPECT_TRUE(is_deleted(maps + "/owner"));
 }
 
 TEST(Deletes, DEL_14_orphans_lose_the_reference_and_stay) {
@@ -265,7 +265,7 @@ TEST(Deletes, DEL_14_orphans_lose_the_reference_and_stay) {
   const Answer owner = api().post(maps, config_map("owner"));
   ASSERT_EQ(api().post(maps, owned(config_map("child"), owner)).status, 201);
   ASSERT_EQ(api().remove(maps + "/owner?propagationPolicy=Orphan").status, 200);
-  EXPECT_TRUE(gone(maps + "/owner"));
+  EXPECT_TRUE(is_deleted(maps + "/owner"));
   const Answer child = api().get(maps + "/child");
   EXPECT_EQ(child.status, 200);
   EXPECT_EQ(child.json["metadata"]["ownerReferences"].size(), 0u) << child;

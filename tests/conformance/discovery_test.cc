@@ -33,7 +33,7 @@ TEST(Discovery, DISC_02_apis_lists_groups_built_in_ones_first) {
     const bool builtin = name.ends_with(".k8s.io") || name.find('.') == std::string::npos;
     if (!builtin) custom = true;
     if (name == "apps" || name == "batch" || name == "rbac.authorization.k8s.io") {
-      EXPECT_FALSE(custom) << name << " stands behind a custom group";
+      EXPECT_FALSE(custom) << name << " is listed after a custom group";
     }
   }
 }
@@ -64,12 +64,12 @@ TEST(Discovery, DISC_04_resources_of_a_group_version) {
   EXPECT_FALSE(resource("/api/v1", "namespaces")["namespaced"].as_bool(true));
 }
 
-TEST(Discovery, DISC_05_verbs_are_what_works) {
+TEST(Discovery, DISC_05_listed_verbs_are_supported) {
   const Value maps = resource("/api/v1", "configmaps");
   EXPECT_EQ(texts_of(maps["verbs"]),
             (Names{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}));
   EXPECT_EQ(resource("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews")["verbs"], json(R"(["create"])"));
-  // Whatever says that it can be listed, can.
+  // Every resource with the verb list can be listed.
   Names versions{"/api/v1"};
   const Answer groups = api().get("/apis");
   for (const Value& group : groups.json["groups"].items()) {
@@ -79,10 +79,10 @@ TEST(Discovery, DISC_05_verbs_are_what_works) {
   }
   for (const std::string& version : versions) {
     const Answer list = api().get(version);
-    for (const Value& one : list.json["resources"].items()) {
-      const Names verbs = texts_of(one["verbs"]);
+    for (const Value& entry : list.json["resources"].items()) {
+      const Names verbs = texts_of(entry["verbs"]);
       if (std::ranges::find(verbs, "list") == verbs.end()) continue;
-      const std::string path = version + "/" + one["name"].str();
+      const std::string path = version + "/" + entry["name"].str();
       EXPECT_EQ(api().get(path + "?limit=1").status, 200) << path;
     }
   }
@@ -99,10 +99,10 @@ TEST(Discovery, DISC_06_the_category_all) {
                   "/apis/autoscaling/v2 horizontalpodautoscalers",
                   "/apis/batch/v1 jobs",
                   "/apis/batch/v1 cronjobs"};
-  for (const std::string& one : all) {
-    const size_t space = one.find(' ');
-    const Names categories = texts_of(resource(one.substr(0, space), one.substr(space + 1))["categories"]);
-    EXPECT_TRUE(std::ranges::find(categories, "all") != categories.end()) << one;
+  for (const std::string& entry : all) {
+    const size_t space = entry.find(' ');
+    const Names categories = texts_of(resource(entry.substr(0, space), entry.substr(space + 1))["categories"]);
+    EXPECT_TRUE(std::ranges::find(categories, "all") != categories.end()) << entry;
   }
 }
 
@@ -149,16 +149,17 @@ TEST(Discovery, DISC_09_only_the_version_that_was_asked_for) {
   EXPECT_EQ(second.json["apiVersion"].str(), "apidiscovery.k8s.io/v2") << second;
 }
 
-TEST(Discovery, DISC_10_the_plain_form_says_the_same) {
+TEST(Discovery, DISC_10_the_plain_form_has_the_same_content) {
   const Answer plain = api().get("/apis/apps/v1");
   const Answer aggregated = api().get("/apis", kAggregated);
   Names in_plain, in_aggregated;
-  for (const Value& one : plain.json["resources"].items()) {
-    if (one["name"].str().find('/') == std::string::npos) in_plain.push_back(one["name"].str());
+  for (const Value& entry : plain.json["resources"].items()) {
+    if (entry["name"].str().find('/') == std::string::npos) in_plain.push_back(entry["name"].str());
   }
   for (const Value& group : aggregated.json["items"].items()) {
     if (group["metadata"]["name"].as_string() != "apps") continue;
-    for (const Value& one : group["versions"][0]["resources"].items()) in_aggregated.push_back(one["resource"].str());
+    for (const Value& entry : group["versions"][0]["resources"].items())
+      in_aggregated.push_back(entry["resource"].str());
   }
   EXPECT_EQ(in_plain, in_aggregated);
 }
@@ -198,8 +199,8 @@ spec:
 )");
   ASSERT_EQ(api().post(definitions, definition).status, 201);
   ASSERT_TRUE(eventually([&] {
-    const Answer one = api().get(definitions + "/fleeting.fleeting.example.com");
-    const Value established = named(one.json["status"]["conditions"], "Established", "type");
+    const Answer stored = api().get(definitions + "/fleeting.fleeting.example.com");
+    const Value established = named(stored.json["status"]["conditions"], "Established", "type");
     return established["status"].as_string() == "True";
   }));
   EXPECT_EQ(resource("/apis/fleeting.example.com/v1", "fleeting")["kind"].str(), "Fleeting");

@@ -77,7 +77,7 @@ TEST(Errors, ERR_03_codes_and_reasons) {
   EXPECT_EQ(future.json["details"]["retryAfterSeconds"].as_int(), 1);
 }
 
-TEST(Errors, ERR_04_only_what_may_be_repeated_says_retry_after) {
+TEST(Errors, ERR_04_only_retryable_errors_have_retry_after) {
   const std::string maps = in(own_namespace(), "configmaps");
   for (const Answer& answer : {api().get(maps + "?resourceVersion=999999999"), api().get(maps + "/none"),
                                api().post(maps, config_map("Wrong")), api().put(maps + "/none", config_map("none"))}) {
@@ -86,7 +86,7 @@ TEST(Errors, ERR_04_only_what_may_be_repeated_says_retry_after) {
   }
 }
 
-TEST(Errors, ERR_05_all_that_is_invalid_is_said_at_once) {
+TEST(Errors, ERR_05_all_invalid_fields_are_reported_together) {
   const std::string ns = own_namespace();
   Value wrong = deployment("wrong");
   wrong.edit("spec").set("replicas", -1);
@@ -105,9 +105,9 @@ TEST(Errors, ERR_05_all_that_is_invalid_is_said_at_once) {
   };
   EXPECT_EQ(reason("spec.replicas"), "FieldValueInvalid");
   EXPECT_EQ(reason("spec.selector"), "FieldValueRequired");
-  const Answer one = api().post(in(ns, "configmaps"), config_map("Wrong"));
-  EXPECT_TRUE(one.message().starts_with(R"(ConfigMap "Wrong" is invalid: metadata.name: Invalid value: "Wrong": )"))
-      << one;
+  const Answer invalid = api().post(in(ns, "configmaps"), config_map("Wrong"));
+  EXPECT_TRUE(invalid.message().starts_with(R"(ConfigMap "Wrong" is invalid: metadata.name: Invalid value: "Wrong": )"))
+      << invalid;
   const std::string widgets = widgets_in(ns);
   const Answer enumerated = api().post(widgets, widget("w", R"({"colour":"blue"})"));
   EXPECT_EQ(enumerated.json["details"]["causes"][0]["reason"].str(), "FieldValueNotSupported") << enumerated;
@@ -115,7 +115,7 @@ TEST(Errors, ERR_05_all_that_is_invalid_is_said_at_once) {
             "FieldValueTypeInvalid");
 }
 
-TEST(Errors, ERR_06_errors_are_no_markup) {
+TEST(Errors, ERR_06_errors_contain_no_markup) {
   const Answer answer = as("<b>&nobody", "GET", "/api/v1/nodes");
   expect_failure(answer, 403, "Forbidden", "&lt;b&gt;&amp;nobody");
   for (const Answer& failure : {answer, api().get("/nowhere"), api().get("/api/v1/namespaces/none")}) {

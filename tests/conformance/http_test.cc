@@ -24,11 +24,11 @@ TEST(Http, HTTP_01_a_connection_serves_one_request_after_the_other) {
   }
 }
 
-TEST(Http, HTTP_02_bodies_come_in_chunks_too) {
+TEST(Http, HTTP_02_bodies_can_be_chunked) {
   const std::string maps = in(own_namespace(), "configmaps");
   const std::string chunks = "10\r\n{\"metadata\":{\"na\r\n11\r\nme\":\"in-chunks\"}}\r\n0\r\n\r\n";
-  const std::string said = say(head("POST", maps, "Transfer-Encoding: chunked\r\n"), chunks);
-  EXPECT_TRUE(said.starts_with("HTTP/1.1 201 ")) << said;
+  const std::string response = send_raw(head("POST", maps, "Transfer-Encoding: chunked\r\n"), chunks);
+  EXPECT_TRUE(response.starts_with("HTTP/1.1 201 ")) << response;
   EXPECT_EQ(api().get(maps + "/in-chunks").status, 200);
 }
 
@@ -36,15 +36,15 @@ TEST(Http, HTTP_03_a_missing_content_type_means_json_but_for_patches) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   const std::string body = R"({"metadata":{"name":"typeless"}})";
-  EXPECT_TRUE(say(head("POST", maps, with_length(body)), body).starts_with("HTTP/1.1 201 "));
+  EXPECT_TRUE(send_raw(head("POST", maps, with_length(body)), body).starts_with("HTTP/1.1 201 "));
   const std::string deployments = in(ns, "deployments", "apps/v1");
   ASSERT_EQ(api().post(deployments, deployment("web")).status, 201);
   const std::string scale = R"({"metadata":{"name":"web"},"spec":{"replicas":4}})";
-  const std::string said = say(head("PUT", deployments + "/web/scale", with_length(scale)), scale);
-  EXPECT_TRUE(said.starts_with("HTTP/1.1 200 ")) << said;
+  const std::string response = send_raw(head("PUT", deployments + "/web/scale", with_length(scale)), scale);
+  EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
   EXPECT_EQ(api().get(deployments + "/web").json["spec"]["replicas"].as_int(), 4);
   const std::string patch = R"({"data":{"a":"1"}})";
-  const std::string refused = say(head("PATCH", maps + "/typeless", with_length(patch)), patch);
+  const std::string refused = send_raw(head("PATCH", maps + "/typeless", with_length(patch)), patch);
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 415 ")) << refused;
 }
 
@@ -60,8 +60,8 @@ TEST(Http, HTTP_05_a_content_type_without_a_body_is_accepted) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a")).status, 201);
   const std::string field = "Content-Type: application/json\r\n";
-  EXPECT_TRUE(say(head("GET", maps + "/a", field)).starts_with("HTTP/1.1 200 "));
-  EXPECT_TRUE(say(head("DELETE", maps + "/a", field)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(send_raw(head("GET", maps + "/a", field)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(send_raw(head("DELETE", maps + "/a", field)).starts_with("HTTP/1.1 200 "));
 }
 
 TEST(Http, HTTP_06_a_slash_at_the_end_is_ignored_and_segments_are_decoded) {
@@ -128,21 +128,21 @@ TEST(Http, HTTP_09_bodies_and_patches_have_limits) {
   expect_failure(large, 413, "RequestEntityTooLarge");
 }
 
-TEST(Http, HTTP_10_large_answers_are_compressed_for_those_who_take_it_watches_never) {
+TEST(Http, HTTP_10_large_responses_are_compressed_on_request_watches_never) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a")).status, 201);
   RawConnection raw{plane().kubeconfig("plane")};
   raw.send(head("GET", maps + "?watch=1", "Accept-Encoding: gzip\r\n"));
-  const std::string said = raw.read_until("ADDED");
-  EXPECT_EQ(header_of(said, "Content-Encoding"), "") << said;
-  const std::string large = say(head("GET", "/openapi/v3/api/v1", "Accept-Encoding: gzip\r\n"));
+  const std::string response = raw.read_until("ADDED");
+  EXPECT_EQ(header_of(response, "Content-Encoding"), "") << response;
+  const std::string large = send_raw(head("GET", "/openapi/v3/api/v1", "Accept-Encoding: gzip\r\n"));
   EXPECT_EQ(header_of(large, "Content-Encoding"), "gzip");
   EXPECT_EQ(header_of(large, "Vary"), "Accept, Accept-Encoding");
   EXPECT_NE(large.find("\r\n\r\n\x1f\x8b"), std::string::npos) << "a gzip member";
-  const std::string plain = say(head("GET", "/openapi/v3/api/v1", "Accept-Encoding: identity\r\n"));
+  const std::string plain = send_raw(head("GET", "/openapi/v3/api/v1", "Accept-Encoding: identity\r\n"));
   EXPECT_EQ(header_of(plain, "Content-Encoding"), "");
   EXPECT_GT(plain.size(), 3 * large.size());
-  const std::string small = say(head("GET", maps, "Accept-Encoding: gzip\r\n"));
+  const std::string small = send_raw(head("GET", maps, "Accept-Encoding: gzip\r\n"));
   EXPECT_EQ(header_of(small, "Content-Encoding"), "");
 }
 
@@ -178,13 +178,13 @@ TEST(Http, HTTP_12_warnings_are_headers_one_each) {
 
 TEST(Http, HTTP_13_head_is_get_without_a_body) {
   for (const char* path : {"/version", "/livez"}) {
-    const std::string said = say(head("HEAD", path));
-    EXPECT_TRUE(said.starts_with("HTTP/1.1 200 ")) << said;
-    EXPECT_TRUE(said.ends_with("\r\n\r\n")) << said;
+    const std::string response = send_raw(head("HEAD", path));
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
+    EXPECT_TRUE(response.ends_with("\r\n\r\n")) << response;
   }
 }
 
-TEST(Http, HTTP_14_the_certificate_names_the_address_and_strangers_are_only_unauthorized) {
+TEST(Http, HTTP_14_the_certificate_names_the_address_and_unknown_clients_are_unauthorized) {
   const auto config = read_kubeconfig({plane().kubeconfig("plane")});
   ASSERT_TRUE(config.has_value());
   ClientTarget target = context_of(config.value()).value().target;

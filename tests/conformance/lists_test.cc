@@ -26,7 +26,7 @@ TEST(Lists, LIST_01_the_form_of_a_list) {
   EXPECT_EQ(custom.json["items"][0]["apiVersion"].str(), "conformance.example.com/v1");
 }
 
-TEST(Lists, LIST_02_a_watch_goes_on_where_a_list_ended) {
+TEST(Lists, LIST_02_a_watch_continues_where_a_list_ended) {
   const std::string maps = maps_with({"a"});
   const std::string from = version_of(api().get(maps));
   ASSERT_EQ(api().post(maps, config_map("b")).status, 201);
@@ -135,7 +135,7 @@ TEST(Lists, LIST_07_pages) {
   EXPECT_EQ(names_of(first), (Names{"a", "b"}));
   EXPECT_EQ(first.json["metadata"]["remainingItemCount"].as_int(), 3) << first;
   const std::string token = first.json["metadata"]["continue"].str();
-  EXPECT_EQ(token, percent_encode(token)) << "fit for a URL";
+  EXPECT_EQ(token, percent_encode(token)) << "valid in a URL without escaping";
   const Answer last = api().get(maps + "?limit=3&continue=" + token);
   EXPECT_EQ(names_of(last), (Names{"c", "d", "e"}));
   EXPECT_FALSE(last.json["metadata"].contains("continue")) << last;
@@ -147,7 +147,7 @@ TEST(Lists, LIST_07_pages) {
   EXPECT_EQ(names_of(api().get(maps + "?limit=500")).size(), 5u);
 }
 
-TEST(Lists, LIST_08_all_pages_are_of_one_moment) {
+TEST(Lists, LIST_08_all_pages_have_one_version) {
   const std::string maps = maps_with({"a", "b", "c", "d"});
   const Answer first = api().get(maps + "?limit=2");
   const std::string next = maps + "?limit=2&continue=" + first.json["metadata"]["continue"].str();
@@ -172,7 +172,7 @@ TEST(Lists, LIST_10_versions_of_a_list_and_a_get) {
   EXPECT_EQ(with("resourceVersion=0"), newest);
   EXPECT_EQ(with("resourceVersion=0&resourceVersionMatch=NotOlderThan"), newest);
   EXPECT_EQ(with("resourceVersion=" + then), newest);
-  EXPECT_EQ(with("limit=5&resourceVersion=" + then), Names{"a"}) << "exactly then, for the first page";
+  EXPECT_EQ(with("limit=5&resourceVersion=" + then), Names{"a"}) << "exactly that version, for the first page";
   EXPECT_EQ(with("limit=5&resourceVersionMatch=NotOlderThan&resourceVersion=" + then), newest);
   EXPECT_EQ(with("resourceVersionMatch=Exact&resourceVersion=" + then), Names{"a"});
   expect_failure(api().get(maps + "?resourceVersionMatch=Exact"), 422, "Invalid");
@@ -191,7 +191,7 @@ TEST(Lists, LIST_11_a_version_that_does_not_exist_yet) {
     EXPECT_EQ(future.json["details"]["causes"][0]["reason"].str(), "ResourceVersionTooLarge");
   }
   expect_failure(api().get(maps + "?resourceVersion=soon"), 400, "BadRequest");
-  // One that comes while the request waits for it.
+  // A version that is reached while the request waits for it.
   const uint64_t head = std::stoull(version_of(api().get(maps)));
   auto waiting =
       std::async(std::launch::async, [&] { return api().get(maps + "?resourceVersion=" + std::to_string(head + 1)); });

@@ -64,7 +64,7 @@ TEST(Metadata, META_04_a_new_object_has_no_version_yet) {
   EXPECT_NE(refused.message().find("resourceVersion should not be set"), std::string::npos);
 }
 
-TEST(Metadata, META_05_self_links_are_gone) {
+TEST(Metadata, META_05_there_are_no_self_links) {
   Value object = config_map("a");
   object.edit("metadata").set("selfLink", "/api/v1/namespaces/default/configmaps/a");
   const Answer made = api().post(in(own_namespace(), "configmaps"), object);
@@ -72,7 +72,7 @@ TEST(Metadata, META_05_self_links_are_gone) {
   EXPECT_FALSE(made.json["metadata"].contains("selfLink"));
 }
 
-TEST(Metadata, META_06_generation_counts_changes_of_what_is_wanted) {
+TEST(Metadata, META_06_generation_counts_changes_of_the_spec) {
   const std::string ns = own_namespace();
   const std::string deployments = in(ns, "deployments", "apps/v1");
   Value web = deployment("web");
@@ -171,7 +171,7 @@ TEST(Metadata, META_11_kind_and_version_may_be_left_out) {
                  "BadRequest");
 }
 
-TEST(Metadata, META_12_names_labels_and_finalizers_have_a_form) {
+TEST(Metadata, META_12_names_labels_and_finalizers_have_a_syntax) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   for (const char* name : {"Upper", "a_b", "-a", "a-", "a..b", "a/b"}) {

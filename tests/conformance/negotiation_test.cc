@@ -1,4 +1,4 @@
-// What is accepted and what is answered (NEG-1 to NEG-10).
+// Media types of requests and responses (NEG-1 to NEG-10).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -24,8 +24,8 @@ TEST(Negotiation, NEG_01_the_first_clause_that_can_be_served) {
   // Parameters in any order.
   EXPECT_EQ(api().get(one, "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata").json["kind"].str(),
             "PartialObjectMetadata");
-  const std::string said = say("GET " + one + " HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(header_of(said, "Content-Type"), "application/json");
+  const std::string response = send_raw("GET " + one + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(header_of(response, "Content-Type"), "application/json");
 }
 
 TEST(Negotiation, NEG_02_nothing_acceptable) {
@@ -122,7 +122,7 @@ TEST(Negotiation, NEG_08_a_status_is_never_transformed) {
   EXPECT_EQ(removed.json["status"].str(), "Success");
 }
 
-TEST(Negotiation, NEG_09_how_json_is_written) {
+TEST(Negotiation, NEG_09_the_form_of_json_in_responses) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   const Answer empty = api().get(maps);
@@ -135,11 +135,11 @@ TEST(Negotiation, NEG_09_how_json_is_written) {
   const std::string created = secret.json["metadata"]["creationTimestamp"].str();
   EXPECT_EQ(created.size(), 20u) << created;
   EXPECT_TRUE(created.ends_with("Z"));
-  // 64 bits, exactly.
+  // Exact 64-bit numbers.
   const Answer pod = api().post(in(ns, "pods"), yaml("{metadata: {name: p}, spec: {activeDeadlineSeconds: "
                                                      "2147483647, containers: [{name: c, image: i}]}}"));
   EXPECT_NE(pod.body.find(R"("activeDeadlineSeconds":2147483647)"), std::string::npos) << pod;
-  // Times: of seconds, or of six digits behind them; whatever notation they come in.
+  // Times are returned with seconds or microseconds, whatever notation the client used.
   const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");
   for (const auto& [sent, kept] : {std::pair{"2026-11-21T02:03:04Z", "2026-11-21T02:03:04.000000Z"},
                                    std::pair{"2026-11-21T02:03:04.5Z", "2026-11-21T02:03:04.500000Z"},
@@ -155,7 +155,7 @@ TEST(Negotiation, NEG_09_how_json_is_written) {
   EXPECT_EQ(status.json["status"]["startTime"].str(), "2026-11-21T02:03:04Z") << status;
 }
 
-TEST(Negotiation, NEG_10_how_json_is_read) {
+TEST(Negotiation, NEG_10_the_form_of_json_in_requests) {
   const std::string ns = own_namespace();
   const std::string maps = in(ns, "configmaps");
   const Answer nulls = api().post(
@@ -164,14 +164,14 @@ TEST(Negotiation, NEG_10_how_json_is_read) {
   EXPECT_FALSE(nulls.json.contains("data"));
   const Answer cased = api().post(maps, json(R"({"metadata":{"name":"c"},"Data":{"a":"b"}})"));
   ASSERT_EQ(cased.status, 201);
-  EXPECT_FALSE(cased.json.contains("data")) << "names of fields have a case";
+  EXPECT_FALSE(cased.json.contains("data")) << "names of fields are case-sensitive";
   const std::string deployments = in(ns, "deployments", "apps/v1");
   Value typed = deployment("typed");
   typed.set("status", Value::object());
   typed.edit("spec").edit("template").edit("metadata").set("creationTimestamp", Value{});
   const Answer made = api().post(deployments, typed);
   ASSERT_EQ(made.status, 201) << made;
-  // What a client read it sends back in another notation.
+  // A client sends back a time in another notation than it read.
   Value back = made.json;
   std::string created = back["metadata"]["creationTimestamp"].str();
   created.pop_back();

@@ -6,7 +6,7 @@ namespace {
 
 const std::string kOpenApi2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
-/// The next field of a protobuf message: number and content (of a length-delimited one; empty for others).
+/// The next field of a protobuf message: number and, for a length-delimited one, content.
 bool next_field(std::string_view& bytes, uint64_t& number, std::string_view& content) {
   const auto varint = [&]() -> uint64_t {
     uint64_t value = 0;
@@ -63,7 +63,7 @@ const std::string& document() {
   return body;
 }
 
-/// Of the PATCH of this path in the document: {2 get, ... 8 patch}.
+/// The PATCH operation of this path in the document: {2 get, ... 8 patch}.
 std::string_view patch_of(const std::string& path) { return field(entry(fields(field(document(), 8), 2), path), 8); }
 
 TEST(OpenApi, OA_01_validators_spare_the_transfer) {
@@ -74,7 +74,7 @@ TEST(OpenApi, OA_01_validators_spare_the_transfer) {
   EXPECT_EQ(again.status, 304);
 }
 
-TEST(OpenApi, OA_02_protobuf_is_answered_to_who_asks_for_it) {
+TEST(OpenApi, OA_02_protobuf_is_returned_on_request) {
   const Answer answer = api().get("/openapi/v2", kOpenApi2);
   EXPECT_EQ(answer.status, 200);
   EXPECT_NE(answer.headers.get("Content-Type").find("protobuf"), std::string_view::npos);
@@ -108,7 +108,7 @@ TEST(OpenApi, OA_05_numbers_of_the_protobuf_form) {
   EXPECT_TRUE(dry_run);
 }
 
-TEST(OpenApi, OA_06_what_kubectl_looks_for) {
+TEST(OpenApi, OA_06_extensions_that_kubectl_reads) {
   const Answer answer = api().get("/openapi/v2", "application/json");
   bool deployment_defined = false;
   for (const auto& definition : answer.json["definitions"].members()) {
@@ -117,7 +117,7 @@ TEST(OpenApi, OA_06_what_kubectl_looks_for) {
         deployment_defined = definition.key() == "io.k8s.api.apps.v1.Deployment";
     }
   }
-  EXPECT_TRUE(deployment_defined) << "under its upstream name, after which clients are generated";
+  EXPECT_TRUE(deployment_defined) << "under its upstream name, from which clients are generated";
   for (const char* name :
        {"io.k8s.api.core.v1.Pod", "io.k8s.api.rbac.v1.ClusterRole", "io.karmada.work.v1alpha2.ResourceBinding",
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"}) {
@@ -139,7 +139,7 @@ TEST(OpenApi, OA_07_definitions_are_complete) {
   EXPECT_NE(answer.body.find("\"topologySpreadConstraints\""), std::string::npos);
 }
 
-TEST(OpenApi, OA_08_the_patch_of_namespaces_knows_dry_run) {
+TEST(OpenApi, OA_08_the_patch_of_namespaces_has_dry_run) {
   const std::string_view patch = patch_of("/api/v1/namespaces/{name}");
   ASSERT_FALSE(patch.empty());
   EXPECT_NE(patch.find("dryRun"), std::string_view::npos);
@@ -152,7 +152,7 @@ TEST(OpenApi, OA_09_the_index_of_version_3) {
     const std::string url = index.json["paths"][key]["serverRelativeURL"].str();
     EXPECT_TRUE(url.starts_with(std::string{"/openapi/v3/"} + key + "?hash=")) << url;
   }
-  // The hash is the document's: another group's definition does not change it.
+  // The hash belongs to one document: a definition in another group does not change it.
   const std::string before = index.json["paths"]["apis/apps/v1"]["serverRelativeURL"].str();
   const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   ASSERT_EQ(api()
@@ -198,7 +198,7 @@ TEST(OpenApi, OA_11_strategic_merge_patch_is_only_offered_for_built_in_kinds) {
   EXPECT_FALSE(other["requestBody"]["content"].contains("application/strategic-merge-patch+json"));
 }
 
-TEST(OpenApi, OA_12_both_versions_are_there) {
+TEST(OpenApi, OA_12_both_versions_are_served) {
   EXPECT_EQ(api().get("/openapi/v3").status, 200);
   EXPECT_EQ(api().get("/openapi/v2", kOpenApi2).status, 200);
 }

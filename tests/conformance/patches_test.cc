@@ -26,7 +26,7 @@ TEST(Patches, PT_01_json_patch) {
       {"op":"add","path":"/data/c","value":"3"},{"op":"replace","path":"/data/b","value":"two"},
       {"op":"copy","from":"/data/a","path":"/data/d"},{"op":"move","from":"/data/c","path":"/data/e"},
       {"op":"remove","path":"/data/a"},{"op":"add","path":"/metadata/labels","value":{"x~y":"z"}}])");
-  EXPECT_EQ(done.status, 422) << "x~y is no label: " << done;
+  EXPECT_EQ(done.status, 422) << "x~y is not a valid label: " << done;
   const Answer good = json_patch(map, R"([{"op":"test","path":"/data/a","value":"1"},
       {"op":"add","path":"/data/c","value":"3"},{"op":"replace","path":"/data/b","value":"two"},
       {"op":"copy","from":"/data/a","path":"/data/d"},{"op":"move","from":"/data/c","path":"/data/e"},
@@ -94,7 +94,7 @@ TEST(Patches, PT_04_apply_is_a_patch) {
   EXPECT_EQ(applied.json["data"].size(), 3u);
 }
 
-TEST(Patches, PT_05_the_result_is_held_to_the_rules_of_an_update) {
+TEST(Patches, PT_05_the_result_is_validated_like_an_update) {
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   ASSERT_EQ(api().post(deployments, deployment("web")).status, 201);
   const std::string web = deployments + "/web";
@@ -110,7 +110,7 @@ TEST(Patches, PT_05_the_result_is_held_to_the_rules_of_an_update) {
   }
 }
 
-TEST(Patches, PT_06_conflicts_are_for_those_who_name_a_version) {
+TEST(Patches, PT_06_conflicts_require_a_version) {
   const std::string map = one_map(R"({"n":"0"})");
   constexpr int kThreads = 4, kEach = 10;
   std::vector<std::thread> threads;
@@ -142,7 +142,7 @@ TEST(Patches, PT_06_conflicts_are_for_those_who_name_a_version) {
                  409, "Conflict");
 }
 
-TEST(Patches, PT_07_status_is_dropped_here_and_the_rest_there) {
+TEST(Patches, PT_07_status_is_dropped_in_the_object_and_all_else_in_its_status) {
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   ASSERT_EQ(api().post(deployments, deployment("web")).status, 201);
   const std::string mixed = R"({"spec":{"replicas":2},"status":{"replicas":7}})";
@@ -154,7 +154,7 @@ TEST(Patches, PT_07_status_is_dropped_here_and_the_rest_there) {
   EXPECT_EQ(status.json["status"]["replicas"].as_int(), 7);
 }
 
-TEST(Patches, PT_08_what_is_missing_is_not_found) {
+TEST(Patches, PT_08_missing_objects_are_not_found) {
   const std::string none = in(own_namespace(), "configmaps") + "/none";
   expect_failure(merge_patch(none, "{}"), 404, "NotFound");
   expect_failure(json_patch(none, "[]"), 404, "NotFound");

@@ -62,7 +62,7 @@ TEST(Paths, PATH_05_one_object_can_be_watched) {
   expect_failure(api().get(maps + "/a?watch=true&fieldSelector=metadata.name%3Db"), 400, "BadRequest");
 }
 
-TEST(Paths, PATH_06_what_is_not_there_is_not_found) {
+TEST(Paths, PATH_06_missing_objects_are_not_found) {
   for (const char* path : {"/api/v1/sofas", "/apis/apps/v1/sofas", "/api/v1/namespaces/default/sofas/x"}) {
     const Answer answer = api().get(path);
     expect_failure(answer, 404, "NotFound", "could not find the requested resource");

@@ -12,7 +12,7 @@ std::string varint(uint64_t value) {
   return out + static_cast<char>(value);
 }
 
-/// A field of wire type 2.
+/// A field with wire type 2.
 std::string bytes(unsigned number, const std::string& content) {
   return varint(number << 3U | 2U) + varint(content.size()) + content;
 }
@@ -37,7 +37,7 @@ TEST(Protobuf, PB_01_typed_clients_create_in_it) {
   EXPECT_EQ(made.json["kind"].str(), "ConfigMap");
 }
 
-TEST(Protobuf, PB_02_leases_and_events_come_in_it) {
+TEST(Protobuf, PB_02_leases_and_events_are_accepted) {
   const std::string ns = own_namespace();
   const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");
   const Value lease = yaml(
@@ -53,8 +53,8 @@ TEST(Protobuf, PB_02_leases_and_events_come_in_it) {
   const Value event = yaml("{apiVersion: v1, kind: Event, metadata: {name: e, namespace: " + ns +
                            "}, involvedObject: {kind: Pod, name: p, namespace: " + ns +
                            "}, reason: R, message: m, type: Normal, count: 1}");
-  const Answer said = send_protobuf("POST", in(ns, "events"), event);
-  EXPECT_EQ(said.status, 201) << said;
+  const Answer response = send_protobuf("POST", in(ns, "events"), event);
+  EXPECT_EQ(response.status, 201) << response;
 }
 
 TEST(Protobuf, PB_03_put_post_and_delete_options) {

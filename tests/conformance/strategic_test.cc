@@ -4,7 +4,7 @@
 namespace shiplog::e2e {
 namespace {
 
-/// A Deployment whose pods have two containers, two volumes and a finalizer on it.
+/// A Deployment with a finalizer whose pods have two containers and two volumes.
 std::string workload() {
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   const Answer made = api().post(deployments, yaml(R"(
@@ -120,7 +120,7 @@ TEST(Strategic, SMP_07_the_order_of_elements) {
       "containers":[{"name":"new","image":"n:1"}]})");
   EXPECT_EQ(containers_of(added), (Names{"new", "two", "one"}));
   const Answer kept = patch_pod(web, R"({"$setElementOrder/containers":[{"name":"one"},{"name":"new"}]})");
-  ASSERT_EQ(containers_of(kept).size(), 3u) << "what is only here stays";
+  ASSERT_EQ(containers_of(kept).size(), 3u) << "elements that are not in the order are kept";
   const Answer absent =
       patch_pod(web, R"({"$setElementOrder/containers":[{"name":"one"}],"containers":[{"name":"new","image":"n:2"}]})");
   EXPECT_TRUE(absent.status == 400 || absent.status == 422) << absent;
@@ -153,7 +153,7 @@ TEST(Strategic, SMP_09_directives_are_never_stored) {
   release(web);
 }
 
-TEST(Strategic, SMP_10_what_apply_of_kubectl_1_20_sends) {
+TEST(Strategic, SMP_10_patches_of_apply_of_kubectl_1_20) {
   const std::string web = workload();
   const Answer done = patch_pod(
       web,

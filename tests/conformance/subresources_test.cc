@@ -124,7 +124,7 @@ TEST(Subresources, SUB_04_the_others) {
       json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})"));
   EXPECT_EQ(bound.status, 201) << bound;
   EXPECT_EQ(api().get(pods + "/p").json["spec"]["nodeName"].str(), "n1");
-  // The same said of the collection, as old schedulers do.
+  // The same with the collection, as old schedulers send it.
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: q}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
   const Answer by_name =
       api().post(in(ns, "bindings"),
@@ -149,7 +149,7 @@ TEST(Subresources, SUB_04_the_others) {
   EXPECT_EQ(finalized.status, 200) << finalized;
   EXPECT_EQ(finalized.json["spec"]["finalizers"].size(), 0u) << finalized;
   EXPECT_FALSE(finalized.json["metadata"]["labels"].contains("not")) << finalized;
-  // What people do to a namespace that does not go.
+  // The usual way to remove a namespace that is stuck in deletion.
   const std::string stuck = "/api/v1/namespaces/" + ns + "-stuck";
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":")" + ns + R"(-stuck"}})")).status, 201);
   Value held = config_map("held");
@@ -163,7 +163,7 @@ TEST(Subresources, SUB_04_the_others) {
   EXPECT_EQ(api().get(stuck).status, 404);
 }
 
-TEST(Subresources, SUB_05_what_needs_a_kubelet_is_not_there) {
+TEST(Subresources, SUB_05_subresources_of_kubelets_are_not_served) {
   const std::string pods = in(own_namespace(), "pods");
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
   const Answer core = api().get("/api/v1");

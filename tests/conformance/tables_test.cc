@@ -11,7 +11,7 @@ Answer table_of(const std::string& target) {
   return table;
 }
 
-/// The cell of the first row below this column.
+/// The cell of the first row in this column.
 Value cell(const Answer& table, const std::string& column) {
   const auto columns = table.json["columnDefinitions"].items();
   for (size_t index = 0; index < columns.size(); ++index) {
@@ -32,8 +32,8 @@ TEST(Tables, TBL_01_the_form_of_a_table) {
   EXPECT_FALSE(version_of(list).empty());
   const Answer next = table_of(maps + "?limit=2&continue=" + list.json["metadata"]["continue"].str());
   EXPECT_EQ(next.json["rows"][0]["cells"][0].str(), "c");
-  const Answer one = table_of(maps + "/a");
-  EXPECT_EQ(version_of(one), version_of(api().get(maps + "/a")));
+  const Answer table = table_of(maps + "/a");
+  EXPECT_EQ(version_of(table), version_of(api().get(maps + "/a")));
   const Answer none = table_of(in(own_namespace(), "configmaps"));
   EXPECT_EQ(none.json["rows"].size(), 0u);
   EXPECT_NE(none.body.find("\"rows\":[]"), std::string::npos) << none;
@@ -246,7 +246,7 @@ TEST(Tables, TBL_08_the_status_of_a_pod) {
     EXPECT_EQ(patched.status, 200) << patched;
     return table_of(pods);
   };
-  EXPECT_EQ(cell(table_of(pods), "Status").str(), "Pending") << "nobody has said anything yet";
+  EXPECT_EQ(cell(table_of(pods), "Status").str(), "Pending") << "no status has been reported yet";
   EXPECT_EQ(api().get(pods + "/p").json["status"]["qosClass"].str(), "BestEffort");
   EXPECT_EQ(cell(shown(R"({"phase":"Running","containerStatuses":[{"name":"c","image":"i","imageID":"","restartCount":0,
       "ready":false,"state":{"waiting":{"reason":"ImagePullBackOff"}}}]})"),

@@ -11,7 +11,7 @@ Answer label(const std::string& target, const std::string& value) {
   return api().patch(target, "merge", json(R"({"metadata":{"labels":{"l":")" + value + R"("}}})"));
 }
 
-TEST(Watches, W_01_a_list_that_goes_on) {
+TEST(Watches, W_01_a_watch_continues_a_list) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a", "{}", R"({"l":"1"})")).status, 201);
   ASSERT_EQ(api().post(maps, config_map("b", "{}", R"({"l":"2"})")).status, 201);
@@ -31,30 +31,31 @@ TEST(Watches, W_02_headers_come_before_the_first_event) {
   const std::string maps = in(own_namespace(), "configmaps");
   RawConnection raw{plane().kubeconfig("plane")};
   raw.send("GET " + maps + "?watch=1 HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\n\r\n");
-  const std::string said = raw.read_until("\r\n\r\n");
-  EXPECT_TRUE(said.starts_with("HTTP/1.1 200 ")) << said;
-  EXPECT_EQ(header_of(said, "Content-Type"), "application/json");
-  EXPECT_EQ(header_of(said, "Transfer-Encoding"), "chunked");
-  EXPECT_EQ(header_of(said, "Content-Length"), "");
+  const std::string response = raw.read_until("\r\n\r\n");
+  EXPECT_TRUE(response.starts_with("HTTP/1.1 200 ")) << response;
+  EXPECT_EQ(header_of(response, "Content-Type"), "application/json");
+  EXPECT_EQ(header_of(response, "Transfer-Encoding"), "chunked");
+  EXPECT_EQ(header_of(response, "Content-Length"), "");
 }
 
 TEST(Watches, W_03_an_event_is_a_line) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a", R"({"k":"two\nlines"})")).status, 201);
   ASSERT_EQ(api().post(maps, config_map("b")).status, 201);
-  const std::string said = say("GET " + maps + "?watch=1&pretty=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string response =
+      send_raw("GET " + maps + "?watch=1&pretty=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
   size_t lines = 0;
-  for (size_t at = said.find(R"({"type":"ADDED","object":{)"); at != std::string::npos;
-       at = said.find(R"({"type":"ADDED","object":{)", at + 1)) {
-    const size_t end = said.find('\n', at);
+  for (size_t position = response.find(R"({"type":"ADDED","object":{)"); position != std::string::npos;
+       position = response.find(R"({"type":"ADDED","object":{)", position + 1)) {
+    const size_t end = response.find('\n', position);
     ASSERT_NE(end, std::string::npos);
-    EXPECT_TRUE(parse_json(std::string_view{said}.substr(at, end - at)).has_value());
+    EXPECT_TRUE(parse_json(std::string_view{response}.substr(position, end - position)).has_value());
     ++lines;
   }
-  EXPECT_EQ(lines, 2u) << said;
+  EXPECT_EQ(lines, 2u) << response;
 }
 
-TEST(Watches, W_04_objects_say_what_they_are) {
+TEST(Watches, W_04_objects_have_their_kind) {
   const std::string ns = own_namespace();
   const std::string deployments = in(ns, "deployments", "apps/v1");
   const auto watch = api().watch(deployments + "?watch=1&resourceVersion=" + newest(deployments));
@@ -78,15 +79,15 @@ TEST(Watches, W_05_where_a_watch_begins) {
   const auto absent = api().watch(maps + "?watch=1");
   const auto zero = api().watch(maps + "?watch=1&resourceVersion=0");
   const auto after = api().watch(maps + "?watch=1&resourceVersion=" + from);
-  const auto one = api().watch(maps + "?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Da");
-  ASSERT_TRUE(absent->wait_for(2) && zero->wait_for(2) && after->wait_for(1) && one->wait_for(1));
+  const auto selected = api().watch(maps + "?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Da");
+  ASSERT_TRUE(absent->wait_for(2) && zero->wait_for(2) && after->wait_for(1) && selected->wait_for(1));
   ASSERT_EQ(label(maps + "/a", "1").status, 200);
-  ASSERT_TRUE(absent->wait_for(3) && zero->wait_for(3) && after->wait_for(2) && one->wait_for(2));
+  ASSERT_TRUE(absent->wait_for(3) && zero->wait_for(3) && after->wait_for(2) && selected->wait_for(2));
   const Names from_state{"ADDED a", "ADDED b", "MODIFIED a"};
   EXPECT_EQ(news_of(*absent), from_state);
   EXPECT_EQ(news_of(*zero), from_state);
   EXPECT_EQ(news_of(*after), (Names{"ADDED b", "MODIFIED a"}));
-  EXPECT_EQ(news_of(*one), (Names{"ADDED a", "MODIFIED a"}));
+  EXPECT_EQ(news_of(*selected), (Names{"ADDED a", "MODIFIED a"}));
 }
 
 TEST(Watches, W_06_versions_only_grow) {
@@ -123,10 +124,10 @@ TEST(Watches, W_07_in_and_out_of_a_selector) {
   ASSERT_EQ(removed.status, 200);
   ASSERT_TRUE(watch->wait_for(5));
   EXPECT_EQ(news_of(*watch), (Names{"ADDED a", "MODIFIED a", "DELETED a", "ADDED a", "DELETED a"}));
-  const Value gone = watch->events()[2]["object"];
-  EXPECT_EQ(gone["data"]["k"].str(), "new") << "the old content";
-  EXPECT_EQ(version_of(gone), version_of(out)) << "the new version";
-  // Fields select in the same way.
+  const Value deleted = watch->events()[2]["object"];
+  EXPECT_EQ(deleted["data"]["k"].str(), "new") << "the old content";
+  EXPECT_EQ(version_of(deleted), version_of(out)) << "the new version";
+  // Field selectors work in the same way.
   const std::string pods = in(ns, "pods");
   const auto running = api().watch(pods + "?watch=1&fieldSelector=status.phase%3DRunning");
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
@@ -174,11 +175,11 @@ TEST(Watches, W_10_versions_from_the_future_and_none) {
 
 TEST(Watches, W_11_they_end_in_time_and_in_order) {
   const std::string maps = in(own_namespace(), "configmaps");
-  const std::string said = say("GET " + maps + "?watch=1&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_TRUE(said.ends_with("0\r\n\r\n")) << said;
+  const std::string response = send_raw("GET " + maps + "?watch=1&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(response.ends_with("0\r\n\r\n")) << response;
 }
 
-TEST(Watches, W_13_bookmarks_come_to_those_who_ask) {
+TEST(Watches, W_13_bookmarks_are_sent_on_request) {
   const std::string maps = in(own_namespace(), "configmaps");
   const std::string from = newest(maps);
   const auto asked = api().watch(maps + "?watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion=" + from);
@@ -217,7 +218,7 @@ TEST(Watches, W_14_a_list_as_a_stream) {
   EXPECT_EQ(news_of(*live).back(), "DELETED a");
 }
 
-TEST(Watches, W_15_what_is_not_understood_is_refused) {
+TEST(Watches, W_15_invalid_parameters_are_refused) {
   const std::string maps = in(own_namespace(), "configmaps");
   for (const char* wrong : {"sendInitialEvents=true", "sendInitialEvents=true&resourceVersionMatch=Exact",
                             "resourceVersionMatch=NotOlderThan&resourceVersion=1", "resourceVersionMatch=Exact"}) {

@@ -82,10 +82,10 @@ TEST(Writes, CRU_04_a_dry_run_leaves_nothing) {
   EXPECT_EQ(made.json["metadata"]["name"].str().size(), 9u);
   EXPECT_EQ(version_of(made), "");
   EXPECT_EQ(api().post(maps + "?dryRun=All", config_map("Wrong")).status, 422);
-  const Answer there = api().post(maps, config_map("there"));
+  const Answer existing = api().post(maps, config_map("there"));
   const Answer put = api().put(maps + "/there?dryRun=All", config_map("there", R"({"k":"v"})"));
   EXPECT_EQ(put.json["data"]["k"].str(), "v") << put;
-  EXPECT_EQ(version_of(put), version_of(there));
+  EXPECT_EQ(version_of(put), version_of(existing));
   EXPECT_EQ(api().patch(maps + "/there?dryRun=All", "merge", json(R"({"data":{"k":"v"}})")).status, 200);
   EXPECT_EQ(api().remove(maps + "/there?dryRun=All").status, 200);
   EXPECT_EQ(remove_with(maps + "/there", R"({"dryRun":["All"]})").status, 200);
@@ -147,12 +147,12 @@ TEST(Writes, CRU_07_unknown_fields_are_never_stored) {
   EXPECT_FALSE(got.json["metadata"].contains("sofa"));
 }
 
-TEST(Writes, CRU_08_what_may_not_change) {
+TEST(Writes, CRU_08_immutable_fields) {
   const std::string ns = own_namespace();
   const auto refuse = [](const std::string& path, const Value& object, const char* patch, const char* field) {
     ASSERT_EQ(api().post(path, object).status, 201) << path;
-    const std::string one = path + "/" + object["metadata"]["name"].str();
-    expect_failure(api().patch(one, "merge", json(patch)), 422, "Invalid", field);
+    const std::string target = path + "/" + object["metadata"]["name"].str();
+    expect_failure(api().patch(target, "merge", json(patch)), 422, "Invalid", field);
   };
   const std::string selector = R"({"spec":{"selector":{"matchLabels":{"app":"x"}},
                                   "template":{"metadata":{"labels":{"app":"x"}}}}})";
@@ -183,7 +183,7 @@ TEST(Writes, CRU_08_what_may_not_change) {
          R"({"spec":{"accessModes":["ReadOnlyMany"]}})", "spec");
 }
 
-TEST(Writes, CRU_09_what_must_go_together) {
+TEST(Writes, CRU_09_fields_that_depend_on_each_other) {
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   const auto refuse = [&](const char* patch, const std::string& field) {
     Value wrong = deployment("wrong");

@@ -1,4 +1,4 @@
-// Server-side apply and who owns which field (SSA-1 to SSA-16).
+// Server-side apply and the ownership of fields (SSA-1 to SSA-16).
 #include "events/base/json.h"
 #include "tests/contract/contract.h"
 

@@ -1,4 +1,4 @@
-// Who is let in, and what they may do (AUTHN-1 to AUTHN-9 and AUTHZ-1 to AUTHZ-10), asked as real clients ask.
+// Authentication and authorization (AUTHN-1 to AUTHN-9 and AUTHZ-1 to AUTHZ-10) with real clients.
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/http/kubeconfig.h"
@@ -11,7 +11,7 @@ const std::string kSelfReview = "/apis/authentication.k8s.io/v1/selfsubjectrevie
 const std::string kRbac = "/apis/rbac.authorization.k8s.io/v1";
 const std::string kAccounts = "/api/v1/namespaces/default/serviceaccounts";
 
-/// As the administrator, who may be anybody.
+/// A request of the administrator with impersonation of any user.
 Answer as(const std::string& user, const std::string& method, const std::string& target, const std::string& body = {},
           HttpHeaders more = {}) {
   more.add("Impersonate-User", user);
@@ -28,7 +28,7 @@ Value binding(const std::string& name, const std::string& role_kind, const std::
               R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":")" + user + R"("}]})");
 }
 
-/// A kubeconfig with this token, or none, in the place of the certificate.
+/// A kubeconfig with this token, or without credentials if it is empty, instead of the certificate.
 std::string kubeconfig_with(const std::string& token, const std::string& name) {
   const auto config = read_kubeconfig({plane().kubeconfig("plane")});
   EXPECT_TRUE(config);
@@ -48,29 +48,29 @@ std::string token_for(const std::string& account, const std::string& spec = "{}"
   return issued.json["status"]["token"].str();
 }
 
-TEST(Authentication, WithoutCredentialsNobodyIsLetIn) {  // AUTHN-1
-  const ApiClient nobody{kubeconfig_with("", "nobody")};
-  expect_failure(nobody.get("/api/v1/namespaces"), 401, "Unauthorized", "Unauthorized");
-  EXPECT_EQ(nobody.get("/healthz").status, 200);
+TEST(Authentication, RequestsWithoutCredentialsAreRefused) {  // AUTHN-1
+  const ApiClient anonymous{kubeconfig_with("", "nobody")};
+  expect_failure(anonymous.get("/api/v1/namespaces"), 401, "Unauthorized", "Unauthorized");
+  EXPECT_EQ(anonymous.get("/healthz").status, 200);
   const ApiClient guesser{kubeconfig_with("guessed", "guesser")};
   expect_failure(guesser.get("/api"), 401, "Unauthorized", "Unauthorized");
 }
 
 TEST(Authentication, CertificatesGiveNameAndGroups) {  // AUTHN-2, AUTHN-3
-  const Answer who = api().post(kSelfReview, json("{}"));
-  ASSERT_EQ(who.status, 201) << who;
-  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "kubernetes-admin");
-  EXPECT_EQ(who.json["status"]["userInfo"]["groups"], json(R"(["system:masters","system:authenticated"])"));
+  const Answer review = api().post(kSelfReview, json("{}"));
+  ASSERT_EQ(review.status, 201) << review;
+  EXPECT_EQ(review.json["status"]["userInfo"]["username"].str(), "kubernetes-admin");
+  EXPECT_EQ(review.json["status"]["userInfo"]["groups"], json(R"(["system:masters","system:authenticated"])"));
 }
 
-TEST(Authentication, ServiceAccountTokensAreGoodWhileTheirAccountIsThere) {  // AUTHN-4, AUTHN-5
+TEST(Authentication, ServiceAccountTokensAreValidWhileTheirAccountExists) {  // AUTHN-4, AUTHN-5
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"robot"}})")).status, 201);
   const std::string token = token_for("robot");
   const ApiClient robot{kubeconfig_with(token, "robot")};
-  const Answer who = robot.post(kSelfReview, json("{}"));
-  ASSERT_EQ(who.status, 201) << who;
-  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:robot");
-  EXPECT_EQ(who.json["status"]["userInfo"]["groups"],
+  const Answer review = robot.post(kSelfReview, json("{}"));
+  ASSERT_EQ(review.status, 201) << review;
+  EXPECT_EQ(review.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:robot");
+  EXPECT_EQ(review.json["status"]["userInfo"]["groups"],
             json(R"(["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"])"));
   expect_failure(robot.get(kConfigMaps), 403, "Forbidden",
                  "User \"system:serviceaccount:default:robot\" cannot list resource \"configmaps\" in API group \"\" "
@@ -88,10 +88,10 @@ TEST(Authentication, ServiceAccountTokensAreGoodWhileTheirAccountIsThere) {  // 
   ASSERT_EQ(api().remove(kAccounts + "/robot").status, 200);
   EXPECT_EQ(robot.get(kConfigMaps).status, 401);
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"robot"}})")).status, 201);
-  EXPECT_EQ(robot.get(kConfigMaps).status, 401) << "the new account of that name is another one";
+  EXPECT_EQ(robot.get(kConfigMaps).status, 401) << "a new account of that name is a different account";
 }
 
-TEST(Authentication, TokensEndWithWhatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5
+TEST(Authentication, TokensEndWithTheObjectThatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"bound"}})")).status, 201);
   ASSERT_EQ(api().post("/api/v1/namespaces/default/secrets", json(R"({"metadata":{"name":"binds"}})")).status, 201);
   const ApiClient bound{kubeconfig_with(
@@ -104,13 +104,13 @@ TEST(Authentication, TokensEndWithWhatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5
       404, "NotFound");
 }
 
-TEST(Authentication, SecretsCarryTokensForAsLongAsTheirAccountIsThere) {  // AUTHN-4
+TEST(Authentication, SecretsContainTokensWhileTheirAccountExists) {  // AUTHN-4
   const std::string secrets = "/api/v1/namespaces/default/secrets";
   const auto token_secret = [](const std::string& name, const std::string& account) {
     return json(R"({"type":"kubernetes.io/service-account-token","metadata":{"name":")" + name +
                 R"(","annotations":{"kubernetes.io/service-account.name":")" + account + R"("}}})");
   };
-  const auto gone = [&](const std::string& name) {
+  const auto is_deleted = [&](const std::string& name) {
     return eventually([&] { return api().get(secrets + "/" + name).status == 404; });
   };
   const Answer account = api().post(kAccounts, json(R"({"metadata":{"name":"keeper"}})"));
@@ -124,11 +124,11 @@ TEST(Authentication, SecretsCarryTokensForAsLongAsTheirAccountIsThere) {  // AUT
   EXPECT_TRUE(base64_decode(stored["data"]["ca.crt"].as_string())->starts_with("-----BEGIN CERTIFICATE-----"));
   const std::string token = base64_decode(stored["data"]["token"].as_string()).value_or("");
   const ApiClient keeper{kubeconfig_with(token, "keeper")};
-  const Answer who = keeper.post(kSelfReview, json("{}"));
-  ASSERT_EQ(who.status, 201) << who;
-  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:keeper");
+  const Answer review = keeper.post(kSelfReview, json("{}"));
+  ASSERT_EQ(review.status, 201) << review;
+  EXPECT_EQ(review.json["status"]["userInfo"]["username"].str(), "system:serviceaccount:default:keeper");
 
-  // It is this Secret that makes the token good: not another one of its name.
+  // The token is valid while this Secret exists, not while another one of its name does.
   ASSERT_EQ(api().remove(secrets + "/keeper-token").status, 200);
   EXPECT_EQ(keeper.get("/version").status, 401);
   ASSERT_EQ(api().post(secrets, json(R"({"metadata":{"name":"keeper-token"}})")).status, 201);
@@ -137,9 +137,9 @@ TEST(Authentication, SecretsCarryTokensForAsLongAsTheirAccountIsThere) {  // AUT
 
   ASSERT_EQ(api().post(secrets, token_secret("keeper-second", "keeper")).status, 201);
   ASSERT_EQ(api().remove(kAccounts + "/keeper").status, 200);
-  EXPECT_TRUE(gone("keeper-second")) << "with its account";
+  EXPECT_TRUE(is_deleted("keeper-second")) << "deleted with its account";
   ASSERT_EQ(api().post(secrets, token_secret("of-nobody", "nobody")).status, 201);
-  EXPECT_TRUE(gone("of-nobody"));
+  EXPECT_TRUE(is_deleted("of-nobody"));
   expect_failure(api().post(secrets, json(R"({"type":"kubernetes.io/service-account-token","metadata":{"name":"x"}})")),
                  422, "Invalid", "kubernetes.io/service-account.name");
 }
@@ -158,7 +158,7 @@ TEST(Authentication, TokenRequestsAreChecked) {  // AUTHN-5
   EXPECT_EQ(elsewhere.get("/version").status, 401) << "it is for another audience";
 }
 
-TEST(Authentication, TokenReviewsSayWhose) {  // AUTHZ-8
+TEST(Authentication, TokenReviewsReturnTheUser) {  // AUTHZ-8
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"reviewed"}})")).status, 201);
   const std::string reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
   const auto review = [&](const std::string& token, const std::string& audiences) {
@@ -183,16 +183,16 @@ TEST(Authentication, BootstrapTokensAreReadFromKubeSystem) {  // AUTHN-6
                 .status,
             201);
   const ApiClient joining{kubeconfig_with("abcdef.0123456789abcdef", "joining")};
-  const Answer who = joining.post(kSelfReview, json("{}"));
-  ASSERT_EQ(who.status, 201) << who;
-  EXPECT_EQ(who.json["status"]["userInfo"]["username"].str(), "system:bootstrap:abcdef");
+  const Answer review = joining.post(kSelfReview, json("{}"));
+  ASSERT_EQ(review.status, 201) << review;
+  EXPECT_EQ(review.json["status"]["userInfo"]["username"].str(), "system:bootstrap:abcdef");
   const ApiClient wrong{kubeconfig_with("abcdef.0123456789abcdee", "wrong")};
   EXPECT_EQ(wrong.get("/version").status, 401);
   ASSERT_EQ(api().remove("/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef").status, 200);
   EXPECT_EQ(joining.get("/version").status, 401);
 }
 
-TEST(Authentication, TheKeySetIsPublishedToWhoMayReadIt) {  // AUTHN-8
+TEST(Authentication, TheKeySetIsPublishedToPermittedUsers) {  // AUTHN-8
   const Answer keys = api().get("/openid/v1/jwks");
   ASSERT_EQ(keys.status, 200) << keys;
   EXPECT_EQ(keys.json["keys"][0]["crv"].str(), "P-256");
@@ -201,7 +201,7 @@ TEST(Authentication, TheKeySetIsPublishedToWhoMayReadIt) {  // AUTHN-8
   EXPECT_EQ(as("jane", "GET", "/openid/v1/jwks").status, 403);
 }
 
-TEST(Authorization, RefusesInKubernetesWordsAndRemembersIt) {  // AUTHZ-1
+TEST(Authorization, RefusesWithKubernetesMessagesAndRecordsThem) {  // AUTHZ-1
   const Answer refused = as("jane", "GET", kDeployments);
   expect_failure(refused, 403, "Forbidden");
   EXPECT_EQ(
@@ -210,12 +210,14 @@ TEST(Authorization, RefusesInKubernetesWordsAndRemembersIt) {  // AUTHZ-1
       "the namespace \"default\"");
   EXPECT_EQ(refused.json["details"], json(R"({"group":"apps","kind":"deployments"})"));
   EXPECT_EQ(as("jane", "GET", "/metrics").message(), "forbidden: User \"jane\" cannot get path \"/metrics\"");
-  EXPECT_EQ(as("jane", "GET", "/api/v1/unheardofs").status, 403) << "what exists is not told to whom it is not shown";
+  EXPECT_EQ(as("jane", "GET", "/api/v1/unheardofs").status, 403)
+      << "a user without permission cannot find out what exists";
   EXPECT_EQ(as("jane", "GET", "/shiplog/v1/audit").status, 403);
-  EXPECT_EQ(as("jane", "GET", "/apis").status, 200) << "discovery is for all who are known";
+  EXPECT_EQ(as("jane", "GET", "/apis").status, 200) << "discovery is permitted to all authenticated users";
   EXPECT_TRUE(eventually([] {
-    const std::string told = api().get("/shiplog/v1/audit?user=jane").body;
-    return told.find("cannot list resource") != std::string::npos && told.find("cannot get path") != std::string::npos;
+    const std::string audit = api().get("/shiplog/v1/audit?user=jane").body;
+    return audit.find("cannot list resource") != std::string::npos &&
+           audit.find("cannot get path") != std::string::npos;
   })) << api().get("/shiplog/v1/audit?user=jane");
 }
 
@@ -243,7 +245,7 @@ TEST(Authorization, RolesAndBindingsTakeEffectAtOnce) {  // AUTHZ-2, AUTHZ-3
   EXPECT_EQ(as("ann", "GET", kConfigMaps + "/kept").status, 403);
 }
 
-TEST(Authorization, AppliedIntoBeingNeedsCreate) {  // AUTHZ-1
+TEST(Authorization, ApplyOfAMissingObjectRequiresCreate) {  // AUTHZ-1
   ASSERT_EQ(api()
                 .post(kRbac + "/namespaces/default/roles", role("patcher", R"([{"verbs":["patch"],"apiGroups":[""],
       "resources":["configmaps"]}])"))
@@ -279,7 +281,7 @@ TEST(Authorization, AggregatedRolesFollowTheirParts) {  // AUTHZ-4, AUTHZ-6
   EXPECT_TRUE(eventually([&] { return as("vera", "GET", widgets).status == 403; }));
 }
 
-TEST(Authorization, NobodyGrantsMoreThanTheyHold) {  // AUTHZ-5
+TEST(Authorization, UsersGrantOnlyRightsThatTheyHold) {  // AUTHZ-5
   ASSERT_EQ(
       api().post(kRbac + "/namespaces/default/rolebindings", binding("adam", "ClusterRole", "admin", "adam")).status,
       201);
@@ -342,10 +344,10 @@ TEST(Authorization, RulesReviewsListWhatIsHeld) {  // AUTHZ-8
 }
 
 TEST(Authorization, ImpersonationNeedsItsVerb) {  // AUTHZ-9
-  const Answer who = api().call("POST", kSelfReview, "{}",
-                                {{"Impersonate-User", "joe"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}});
-  EXPECT_EQ(who.json["status"]["userInfo"], json(R"({"username":"joe","groups":["a","b","system:authenticated"]})"))
-      << who;
+  const Answer review = api().call(
+      "POST", kSelfReview, "{}", {{"Impersonate-User", "joe"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}});
+  EXPECT_EQ(review.json["status"]["userInfo"], json(R"({"username":"joe","groups":["a","b","system:authenticated"]})"))
+      << review;
   EXPECT_EQ(api().call("POST", kSelfReview, "{}", {{"Impersonate-Group", "a"}}).status, 400);
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"actor"}})")).status, 201);
   const ApiClient actor{kubeconfig_with(token_for("actor"), "actor")};
@@ -369,7 +371,7 @@ TEST(Authorization, ImpersonationNeedsItsVerb) {  // AUTHZ-9
       403);
 }
 
-TEST(Authorization, ReviewsAreDiscoveredAsWhatTheyAre) {  // DISC-4
+TEST(Authorization, ReviewsAreListedInDiscovery) {  // DISC-4
   const Answer list = api().get("/apis/authorization.k8s.io/v1");
   ASSERT_EQ(list.status, 200) << list;
   EXPECT_EQ(list.json["resources"].size(), 4u);

@@ -1,5 +1,4 @@
-// What no well-behaved client sends: a clear answer each time, and a server that goes on (HTTP-1 to HTTP-17, PATH-1 to
-// PATH-10, 7).
+// Invalid requests: each gets a clear error, and the server continues to work (HTTP-1 to HTTP-17, PATH-1 to PATH-10).
 #include "events/base/json.h"
 #include "tests/contract/contract.h"
 #include "tests/contract/raw_connection.h"
@@ -7,7 +6,7 @@
 namespace shiplog::e2e {
 namespace {
 
-void expect_well() { EXPECT_EQ(api().get("/readyz").status, 200); }
+void expect_server_is_healthy() { EXPECT_EQ(api().get("/readyz").status, 200); }
 
 Answer post_text(const std::string& target, const std::string& body, const std::string& type = "application/json") {
   return api().call("POST", target, body, {{"Content-Type", type}});
@@ -36,10 +35,10 @@ TEST(BadInput, TextsThatDoNotParse) {
   const Answer bomb = post_text(kConfigMaps, anchors, "application/yaml");
   EXPECT_GE(bomb.status, 400) << bomb;
   EXPECT_LT(bomb.status, 500) << bomb;
-  expect_well();
+  expect_server_is_healthy();
 }
 
-TEST(BadInput, ObjectsOfAnotherKindNameOrNamespaceThanThePathSays) {
+TEST(BadInput, ObjectsOfAnotherKindNameOrNamespaceThanThePath) {
   expect_failure(api().post(kConfigMaps, deployment("wrong-kind")), 400, "BadRequest", "apps/v1");
   Value object = config_map("elsewhere");
   object.edit("metadata").set("namespace", "other");
@@ -79,24 +78,24 @@ TEST(BadInput, UnknownFieldsAreWarnedOfOrRefused) {  // CRU-6, CRU-7
 TEST(BadInput, BodiesOverTheLimit) {  // HTTP-9
   const Answer answer = post_text(kConfigMaps, std::string(4 * 1024 * 1024, ' '));
   if (answer.status != 0) expect_failure(answer, 413, "RequestEntityTooLarge");
-  // Said before the body is sent, so that nobody has to send it.
+  // The response is sent before the body, so that clients need not send it.
   RawConnection raw{plane().kubeconfig("plane")};
   raw.send("POST " + kConfigMaps +
            " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n");
-  const std::string said = raw.read_until("RequestEntityTooLarge");
-  EXPECT_TRUE(said.starts_with("HTTP/1.1 413")) << said;
-  EXPECT_NE(said.find("RequestEntityTooLarge"), std::string::npos) << said;
-  // An object that is below the body's limit but above what is stored, as with etcd.
+  const std::string response = raw.read_until("RequestEntityTooLarge");
+  EXPECT_TRUE(response.starts_with("HTTP/1.1 413")) << response;
+  EXPECT_NE(response.find("RequestEntityTooLarge"), std::string::npos) << response;
+  // An object that is below the limit of bodies but above the limit of stored objects, as with etcd.
   const Answer large =
       api().post(kConfigMaps, Value::object({{"metadata", Value::object({{"name", "large"}})},
                                              {"data", Value::object({{"a", std::string(2 * 1024 * 1024, 'x')}})}}));
   EXPECT_GE(large.status, 400) << large.status;
   EXPECT_LT(large.status, 500) << large;
   EXPECT_EQ(api().get(kConfigMaps + "/large").status, 404);
-  expect_well();
+  expect_server_is_healthy();
 }
 
-TEST(BadInput, RequestsThatBreakOff) {
+TEST(BadInput, IncompleteRequests) {
   {
     RawConnection raw{plane().kubeconfig("plane")};
     raw.send("POST " + kConfigMaps +
@@ -107,10 +106,10 @@ TEST(BadInput, RequestsThatBreakOff) {
     raw.send("GET /api/v1/names");
   }
   EXPECT_EQ(api().get(kConfigMaps + "/half-sent").status, 404);
-  expect_well();
+  expect_server_is_healthy();
 }
 
-TEST(BadInput, RequestsThatAreNone) {
+TEST(BadInput, InvalidRequests) {
   for (const char* text :
        {"\r\n\r\n\r\n nonsense\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
         "\x16\x03\x01\x00\xff garbage\r\n\r\n", "GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -118,21 +117,22 @@ TEST(BadInput, RequestsThatAreNone) {
         "POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
     RawConnection raw{plane().kubeconfig("plane")};
     raw.send(text);
-    const std::string said = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
-    EXPECT_TRUE(said.empty() || said.starts_with("HTTP/1.1 4") || said.starts_with("HTTP/1.1 505")) << text << said;
+    const std::string response = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
+    EXPECT_TRUE(response.empty() || response.starts_with("HTTP/1.1 4") || response.starts_with("HTTP/1.1 505"))
+        << text << response;
   }
-  expect_well();
+  expect_server_is_healthy();
 }
 
 TEST(BadInput, ARequestWithTwoHosts) {
   for (const char* second : {"x", "y", ""}) {
     RawConnection raw{plane().kubeconfig("plane")};
     raw.send(std::string{"GET /api HTTP/1.1\r\nHost: x\r\nhost: "} + second + "\r\n\r\n");
-    const std::string said = raw.read_until("BadRequest");
-    EXPECT_TRUE(said.starts_with("HTTP/1.1 400")) << said;
-    EXPECT_NE(said.find("more than one Host header"), std::string::npos) << said;
+    const std::string response = raw.read_until("BadRequest");
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 400")) << response;
+    EXPECT_NE(response.find("more than one Host header"), std::string::npos) << response;
   }
-  expect_well();
+  expect_server_is_healthy();
 }
 
 TEST(BadInput, ContentEncodingsOfBodies) {
@@ -210,9 +210,9 @@ TEST(BadInput, AFloodOfHeaders) {
     accepted = raw.send("X-Header-" + std::to_string(number) + ": " + std::string(100, 'x') + "\r\n");
   }
   if (accepted) accepted = raw.send("\r\n");
-  const std::string said = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
-  EXPECT_TRUE(said.empty() || said.starts_with("HTTP/1.1 4")) << said;
-  expect_well();
+  const std::string response = raw.read_until("\r\n\r\n", std::chrono::seconds{20});
+  EXPECT_TRUE(response.empty() || response.starts_with("HTTP/1.1 4")) << response;
+  expect_server_is_healthy();
 }
 
 TEST(BadInput, UnknownPaths) {  // PATH-6
@@ -231,19 +231,19 @@ TEST(BadInput, MethodsThatAResourceDoesNotHave) {  // PATH-4, PATH-7
   expect_failure(api().call("DELETE", "/shiplog/v1/state"), 405, "MethodNotAllowed");
 }
 
-TEST(BadInput, ParametersThatAreNone) {
+TEST(BadInput, InvalidParameters) {
   EXPECT_EQ(api().get(kConfigMaps + "?limit=few").status, 400);
   EXPECT_EQ(api().get(kConfigMaps + "?watch=true&resourceVersion=soon").status, 422);
   EXPECT_EQ(api().get("/shiplog/v1/history?kind=sofa&name=x").status, 404);
   EXPECT_EQ(api().get("/shiplog/v1/history?kind=deployment").status, 400);
 }
 
-TEST(BadInput, WithoutACertificateNobodyComesIn) {
+TEST(BadInput, RequestsWithoutACertificateAreRefused) {
   std::string text = read_file(plane().kubeconfig("plane"));
   for (const char* key : {"client-certificate-data:", "client-key-data:"}) {
-    const size_t at = text.find(key);
-    ASSERT_NE(at, std::string::npos);
-    text.erase(at, text.find('\n', at) - at);
+    const size_t position = text.find(key);
+    ASSERT_NE(position, std::string::npos);
+    text.erase(position, text.find('\n', position) - position);
   }
   write_file(plane().path("anonymous.kubeconfig"), text);
   const ApiClient anonymous{plane().path("anonymous.kubeconfig")};
@@ -252,7 +252,7 @@ TEST(BadInput, WithoutACertificateNobodyComesIn) {
   EXPECT_EQ(anonymous.get("/readyz").status, 200);
 }
 
-TEST(BadInput, WhatIsInvalidIsNamed) {  // ERR-3
+TEST(BadInput, InvalidFieldsAreNamed) {  // ERR-3
   Value object = deployment("misnamed");
   object.edit("spec").set("replicas", -1);
   const Answer answer = api().post(kDeployments, object);

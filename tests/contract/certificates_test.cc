@@ -1,4 +1,4 @@
-// CertificateSigningRequests from the question to the certificate (CSR-1 to CSR-4).
+// CertificateSigningRequests from the request to the certificate (CSR-1 to CSR-4).
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/http/tls.h"
@@ -9,7 +9,7 @@ namespace {
 
 const std::string kRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-// Made once: jane of the groups dev and ops.
+// Created once: jane of the groups dev and ops.
 const std::string kJane =
     "-----BEGIN CERTIFICATE REQUEST-----\n"
     "MIHmMIGNAgEAMCsxDDAKBgNVBAoMA2RldjEMMAoGA1UECgwDb3BzMQ0wCwYDVQQD\n"
@@ -34,7 +34,7 @@ Value with_condition(Value object, const std::string& type) {
   return object;
 }
 
-TEST(Certificates, WhoAsksIsWhatTheServerSaw) {  // CSR-1
+TEST(Certificates, TheRequesterIsSetByTheServer) {  // CSR-1
   const Answer made = api().post(kRequests, request("asks"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["spec"]["username"].str(), "kubernetes-admin");
@@ -44,7 +44,7 @@ TEST(Certificates, WhoAsksIsWhatTheServerSaw) {  // CSR-1
   EXPECT_EQ(api().put(kRequests + "/asks", changed).json["spec"]["username"].str(), "kubernetes-admin");
 }
 
-TEST(Certificates, WhatIsApprovedIsSignedByTheFleetsAuthority) {  // CSR-2, CSR-3
+TEST(Certificates, ApprovedRequestsAreSignedByTheFleetsAuthority) {  // CSR-2, CSR-3
   const Answer made = api().post(kRequests, request("approved"));
   ASSERT_EQ(made.status, 201) << made;
   const Answer approved = api().put(kRequests + "/approved/approval", with_condition(made.json, "Approved"));
@@ -78,7 +78,7 @@ TEST(Certificates, ApprovalIsNotForTheStatusAndNotBothWays) {
   EXPECT_EQ(api().call("POST", kRequests + "/both/approval", "{}").status, 405);
 }
 
-TEST(Certificates, WhoApprovesNeedsThePermissionForTheSigner) {
+TEST(Certificates, ApprovalRequiresThePermissionForTheSigner) {
   const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/";
   const auto allow = [&](const std::string& name, const std::string& rule) {
     ASSERT_EQ(
@@ -110,7 +110,7 @@ TEST(Certificates, WhoApprovesNeedsThePermissionForTheSigner) {
   EXPECT_EQ(approved.status, 200) << approved;
 }
 
-TEST(Certificates, WhatCannotBeReadIsRefused) {
+TEST(Certificates, UnreadableRequestsAreRefused) {
   Value broken = request("broken");
   broken.edit("spec").set("request", base64_encode("-----BEGIN CERTIFICATE REQUEST-----\nx\n"));
   expect_failure(api().post(kRequests, broken), 422, "Invalid", "spec.request");

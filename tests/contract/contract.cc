@@ -8,8 +8,8 @@ namespace {
 std::unique_ptr<Fleet> the_fleet;
 std::unique_ptr<ApiClient> the_api;
 
-/// Stops the server after the last test, and looks whether it is still well.
-class Server final : public ::testing::Environment {
+/// Stops the server after the last test, and checks that it was running and stops cleanly.
+class ContractServer final : public ::testing::Environment {
  public:
   void TearDown() override {
     if (!the_fleet) return;
@@ -19,7 +19,7 @@ class Server final : public ::testing::Environment {
     the_fleet.reset();
   }
 };
-const ::testing::Environment* const kServer = ::testing::AddGlobalTestEnvironment(new Server);
+const ::testing::Environment* const kServer = ::testing::AddGlobalTestEnvironment(new ContractServer);
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Value deployment(const std::string& name, int replicas) {
       R"("}},"spec":{"containers":[{"name":"main","image":"nginx:1.27","env":[{"name":"A","value":"1"}]}]}}}})");
 }
 
-void expect_failure(const Answer& answer, int status, const std::string& reason, const std::string& words) {
+void expect_failure(const Answer& answer, int status, const std::string& reason, const std::string& text) {
   EXPECT_EQ(answer.status, status) << answer;
   if (answer.status != status) return;
   EXPECT_EQ(answer.json["kind"].str(), "Status") << answer;
@@ -59,7 +59,7 @@ void expect_failure(const Answer& answer, int status, const std::string& reason,
   EXPECT_EQ(answer.json["code"].as_int(), status) << answer;
   EXPECT_EQ(answer.reason(), reason) << answer;
   EXPECT_FALSE(answer.message().empty()) << answer;
-  EXPECT_NE(answer.message().find(words), std::string::npos) << words << " is not in: " << answer.message();
+  EXPECT_NE(answer.message().find(text), std::string::npos) << text << " is not in: " << answer.message();
 }
 
 }  // namespace shiplog::e2e

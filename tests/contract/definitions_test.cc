@@ -1,4 +1,4 @@
-// Which kinds there are: discovery, OpenAPI, and kinds that users define (DISC-1 to DISC-15, OA-1 to OA-13 and CRD-1 to
+// The served kinds: discovery, OpenAPI, and kinds that users define (DISC-1 to DISC-15, OA-1 to OA-13 and CRD-1 to
 // CRD-14).
 #include <algorithm>
 
@@ -24,7 +24,7 @@ TEST(Definitions, DiscoveryNamesEveryKindWithItsVerbs) {
   EXPECT_EQ(maps["kind"].str(), "ConfigMap");
   EXPECT_EQ(maps["shortNames"], json(R"(["cm"])"));
   for (const char* verb : {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}) {
-    EXPECT_TRUE(std::ranges::any_of(maps["verbs"].items(), [&](const Value& one) { return one.as_string() == verb; }))
+    EXPECT_TRUE(std::ranges::any_of(maps["verbs"].items(), [&](const Value& item) { return item.as_string() == verb; }))
         << verb;
   }
   const Value apps = api().get("/apis/apps/v1").json;
@@ -88,7 +88,7 @@ TEST(Definitions, AKindThatAUserDefinesIsServedLikeAnyOther) {  // CRD-1 to CRD-
   EXPECT_EQ(api().get(sofas).status, 404);
 }
 
-TEST(Definitions, ADefinitionThatIsNoneIsRefused) {
+TEST(Definitions, AnInvalidDefinitionIsRefused) {
   expect_failure(
       api().post(kDefinitions, json(R"({"metadata":{"name":"wrong"},"spec":{"group":"example.com","scope":"Namespaced",
       "names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,
@@ -100,7 +100,7 @@ TEST(Definitions, ADefinitionThatIsNoneIsRefused) {
       422, "Invalid", "spec.versions");
 }
 
-/// A definition of a cluster-scoped kind without a schema of its own.
+/// A definition of a cluster-scoped kind without its own schema.
 Value plain_definition(const std::string& plural, const std::string& kind, const std::string& more = "{}") {
   Value definition = json(R"({"spec":{"group":"shop.example","scope":"Cluster","names":{},"versions":[
       {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
@@ -120,7 +120,7 @@ Value condition_of(const Value& object, std::string_view type) {
   return {};
 }
 
-TEST(Definitions, OneWhoseNamesAreTakenIsNotServedUntilItHasItsOwn) {  // CRD-3
+TEST(Definitions, ADefinitionWithConflictingNamesIsServedAfterTheConflictEnds) {  // CRD-3
   ASSERT_EQ(api().post(kDefinitions, plain_definition("chairs", "Chair", R"({"shortNames":["ch"]})")).status, 201);
   const Answer second = api().post(kDefinitions, plain_definition("stools", "Chair"));
   ASSERT_EQ(second.status, 201) << second;
@@ -169,7 +169,7 @@ TEST(Definitions, EachVersionShowsTheSameObjects) {  // CRD-10, CRD-11
   EXPECT_EQ(api().get(ones + "/t").status, 200);
 }
 
-TEST(Definitions, OneThatIsDeletedWaitsForObjectsThatAreHeld) {  // CRD-13
+TEST(Definitions, ADeletedDefinitionWaitsForObjectsWithFinalizers) {  // CRD-13
   ASSERT_EQ(api().post(kDefinitions, plain_definition("beds", "Bed")).status, 201);
   const std::string beds = "/apis/shop.example/v1/beds";
   ASSERT_EQ(api().post(beds, json(R"({"metadata":{"name":"free"}})")).status, 201);

@@ -54,14 +54,14 @@ class Filler {
       if (candidates[i].is_null() || --tries_ < 0) continue;
       const std::string why = refusal(candidates[i]);
       if (why.empty()) return candidates[i];
-      if (auto word = supported(why); word && candidates.size() < 4 && schema.type == Schema::Type::kString) {
-        candidates.emplace_back(*word);
+      if (auto value = supported(why); value && candidates.size() < 4 && schema.type == Schema::Type::kString) {
+        candidates.emplace_back(*value);
       }
     }
     return std::nullopt;
   }
 
-  /// The first of the values that a message names as supported.
+  /// The first of the supported values that a message lists.
   static std::optional<std::string> supported(const std::string& message) {
     constexpr std::string_view kBefore = "supported values: \"";
     const size_t begin = message.find(kBefore);
@@ -70,7 +70,7 @@ class Filler {
     return message.substr(from, message.find('"', from) - from);
   }
 
-  /// null: the schema has no value so deep down. `minimal`: with required fields only.
+  /// null if the schema has no value at this depth. `minimal`: with required fields only.
   Value plausible(const Schema& schema, int depth, bool minimal) {
     if (depth > kDeepest) return {};
     if (!schema.allowed.empty()) return schema.allowed.front();

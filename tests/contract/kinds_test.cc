@@ -10,15 +10,15 @@
 namespace shiplog::e2e {
 namespace {
 
-struct Sample {
+struct KindSample {
   const char* object;  ///< YAML; the name is set by the test
   const char* patch;   ///< a strategic merge patch
-  const char* shown;   ///< in some cell of its row
+  const char* shown;   ///< text of a cell of its row
 };
 
 constexpr const char* kPod = "{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: 'i:1'}]}}";
 
-std::vector<Sample> samples() {
+std::vector<KindSample> samples() {
   static const std::string controller =
       std::string{"{apiVersion: v1, kind: ReplicationController, spec: {template: "} + kPod + "}}";
   static const std::string pod_template = std::string{"{apiVersion: v1, kind: PodTemplate, template: "} + kPod + "}";
@@ -83,7 +83,7 @@ std::string name_of(const Value& object) {
   return object["kind"].as_string() == "APIService" ? "v1.a.example" : "sample.example";
 }
 
-/// All of `part` stands in `whole`.
+/// Expects that `whole` contains all values of `part`.
 void expect_within(const Value& part, const Value& whole, const std::string& where) {
   for (const auto& member : part.members()) {
     expect_within(member.value, whole[member.key()], where + "." + std::string{member.key()});
@@ -97,7 +97,7 @@ void expect_within(const Value& part, const Value& whole, const std::string& whe
 }
 
 TEST(Kinds, OneObjectOfEachFromCreationToDeletion) {
-  for (const Sample& sample : samples()) {
+  for (const KindSample& sample : samples()) {
     auto read = parse_yaml(sample.object);
     ASSERT_TRUE(read.has_value()) << sample.object;
     Value object = std::move(read).value();
@@ -106,37 +106,37 @@ TEST(Kinds, OneObjectOfEachFromCreationToDeletion) {
     const Kind* kind = Kinds::compiled().find_kind(object["apiVersion"].as_string(), object["kind"].as_string());
     ASSERT_NE(kind, nullptr) << sample.object;
     const std::string all = collection_of(*kind);
-    const std::string one = all + "/" + name;
+    const std::string path = all + "/" + name;
 
     const Answer made = api().post(all, object);
-    ASSERT_EQ(made.status, 201) << one << made;
-    const Answer got = api().get(one);
-    EXPECT_EQ(got.json, made.json) << one;
+    ASSERT_EQ(made.status, 201) << path << made;
+    const Answer got = api().get(path);
+    EXPECT_EQ(got.json, made.json) << path;
     expect_within(object, got.json, kind->kind);
 
-    const Answer patched = api().patch(one, "strategic-merge", json(sample.patch));
-    ASSERT_EQ(patched.status, 200) << one << patched;
+    const Answer patched = api().patch(path, "strategic-merge", json(sample.patch));
+    ASSERT_EQ(patched.status, 200) << path << patched;
     expect_within(json(sample.patch), patched.json, kind->kind);
 
     const Answer table =
         api().get(all + "?fieldSelector=metadata.name%3D" + name, "application/json;as=Table;v=v1;g=meta.k8s.io");
-    ASSERT_EQ(table.json["rows"].size(), 1U) << one << table;
+    ASSERT_EQ(table.json["rows"].size(), 1U) << path << table;
     const auto cells = table.json["rows"][0]["cells"].items();
-    EXPECT_EQ(cells[0].str(), name) << one;
+    EXPECT_EQ(cells[0].str(), name) << path;
     if (sample.shown != nullptr) {
       EXPECT_TRUE(std::ranges::any_of(cells, [&](const Value& cell) { return cell.as_string() == sample.shown; }))
-          << one << to_json(table.json["rows"][0]["cells"]);
+          << path << to_json(table.json["rows"][0]["cells"]);
     }
-    EXPECT_EQ(api().remove(one + "?propagationPolicy=Background").status, 200) << one;
-    expect_failure(api().get(one), 404, "NotFound");
+    EXPECT_EQ(api().remove(path + "?propagationPolicy=Background").status, 200) << path;
+    expect_failure(api().get(path), 404, "NotFound");
 
     const auto body = encode_protobuf(Kinds::compiled(), object);
-    ASSERT_TRUE(body.has_value()) << one;
+    ASSERT_TRUE(body.has_value()) << path;
     const Answer again =
         api().call("POST", all, body.value(), {{"Content-Type", "application/vnd.kubernetes.protobuf"}});
-    ASSERT_EQ(again.status, 201) << one << again;
+    ASSERT_EQ(again.status, 201) << path << again;
     expect_within(object, again.json, kind->kind);
-    EXPECT_EQ(api().remove(one + "?propagationPolicy=Background").status, 200) << one;
+    EXPECT_EQ(api().remove(path + "?propagationPolicy=Background").status, 200) << path;
   }
 }
 
@@ -150,7 +150,7 @@ TEST(Kinds, AReplicationControllerScales) {
   EXPECT_EQ(api().get(controllers + "/scaled").json["spec"]["replicas"].as_int(), 3);
 }
 
-TEST(Kinds, WhatIsOnlyStoredSaysSo) {
+TEST(Kinds, StoredOnlyKindsReturnAWarning) {
   const Answer made =
       api().post("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
                  json(R"({"metadata":{"name":"idle"},"spec":{"priorityLevelConfiguration":{"name":"p"}}})"));
@@ -159,7 +159,7 @@ TEST(Kinds, WhatIsOnlyStoredSaysSo) {
       << made.headers.get("Warning");
 }
 
-TEST(Kinds, FieldsThatNobodyActsUponSaySo_E_1) {  // and B-22
+TEST(Kinds, FieldsWithoutEffectReturnAWarning_E_1) {  // and B-22
   const auto warning = [](const char* path, const char* object) {
     const Answer made = api().post(std::string{path} + "?dryRun=All", json(object));
     EXPECT_EQ(made.status, 201) << made;
@@ -176,34 +176,34 @@ TEST(Kinds, FieldsThatNobodyActsUponSaySo_E_1) {  // and B-22
 }
 
 TEST(Kinds, AnAutoscalerIsOneObjectInTwoVersions) {  // GRP-3
-  const std::string ones = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
-  const std::string twos = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
-  const Answer made = api().post(ones, json(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
+  const std::string v1_path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+  const std::string v2_path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+  const Answer made = api().post(v1_path, json(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
       "metadata":{"name":"twofold"},"spec":{"maxReplicas":5,"targetCPUUtilizationPercentage":70,
       "scaleTargetRef":{"kind":"Deployment","name":"web"}}})"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["apiVersion"].str(), "autoscaling/v1");
   EXPECT_EQ(made.json["spec"]["targetCPUUtilizationPercentage"].as_int(), 70);
   EXPECT_EQ(made.json["spec"]["minReplicas"].as_int(), 1) << "defaulted";
-  const Answer two = api().get(twos + "/twofold");
+  const Answer two = api().get(v2_path + "/twofold");
   EXPECT_EQ(two.json["apiVersion"].str(), "autoscaling/v2");
   EXPECT_EQ(two.json["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(), 70);
   EXPECT_EQ(two.json["metadata"]["uid"], made.json["metadata"]["uid"]);
   const Answer changed =
-      api().patch(ones + "/twofold", "merge", json(R"({"spec":{"targetCPUUtilizationPercentage":60}})"));
+      api().patch(v1_path + "/twofold", "merge", json(R"({"spec":{"targetCPUUtilizationPercentage":60}})"));
   ASSERT_EQ(changed.status, 200) << changed;
   EXPECT_EQ(changed.json["spec"]["targetCPUUtilizationPercentage"].as_int(), 60);
-  EXPECT_EQ(api().get(ones).json["items"][0]["apiVersion"].str(), "autoscaling/v1");
-  const Value last = api().get(twos + "/twofold").json;
+  EXPECT_EQ(api().get(v1_path).json["items"][0]["apiVersion"].str(), "autoscaling/v1");
+  const Value last = api().get(v2_path + "/twofold").json;
   EXPECT_EQ(last["spec"]["metrics"].size(), 1U);
   EXPECT_EQ(last["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(), 60);
-  expect_failure(api().put(ones + "/twofold", last), 400, "BadRequest", "does not match the expected API version");
-  const auto watch = api().watch(ones + "?watch=true&fieldSelector=metadata.name%3Dtwofold");
+  expect_failure(api().put(v1_path + "/twofold", last), 400, "BadRequest", "does not match the expected API version");
+  const auto watch = api().watch(v1_path + "?watch=true&fieldSelector=metadata.name%3Dtwofold");
   ASSERT_TRUE(watch->wait_for(1));
   EXPECT_EQ(watch->events()[0]["object"]["apiVersion"].str(), "autoscaling/v1");
   EXPECT_NE(plane().kubectl_ok({"get", "hpa.v1.autoscaling", "twofold"}).find("60%"), std::string::npos);
-  EXPECT_EQ(api().remove(ones + "/twofold").status, 200);
-  EXPECT_EQ(api().get(twos + "/twofold").status, 404);
+  EXPECT_EQ(api().remove(v1_path + "/twofold").status, 200);
+  EXPECT_EQ(api().get(v2_path + "/twofold").status, 404);
 }
 
 TEST(Kinds, AnEventHasTwoNamesForItsFields) {  // EVENT-1, EVENT-2
@@ -239,7 +239,7 @@ TEST(Kinds, EachGroupAndVersionHasAnApiServiceThatIsAvailable) {  // GRP-2
   EXPECT_NE(plane().kubectl_ok({"get", "apiservices", "v1.apps"}).find("Local"), std::string::npos);
 }
 
-TEST(Kinds, WhatAServiceIsToAnswerIsRefusedWithAReason) {
+TEST(Kinds, RequestsForAnAggregatedServerAreRefusedWithAReason) {
   const Answer made = api().post("/apis/apiregistration.k8s.io/v1/apiservices",
                                  json(R"({"metadata":{"name":"v1.remote.example"},"spec":{"group":"remote.example",
       "version":"v1","groupPriorityMinimum":100,"versionPriority":15,"service":{"namespace":"default","name":"far"}}})"));

@@ -1,4 +1,4 @@
-// Clients that take more than their share: they are refused, and others go on (docs/guide/limits.md).
+// Clients that exceed their limits are refused, and others are served (docs/guide/limits.md).
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -9,8 +9,8 @@
 namespace shiplog::e2e {
 namespace {
 
-/// A control plane of its own, with so little room that a few requests fill it.
-class Limits : public ::testing::Test {
+/// A separate control plane with limits that a few requests reach.
+class ClientLimits : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     fleet_ = new Fleet;
@@ -23,7 +23,7 @@ class Limits : public ::testing::Test {
         "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"flood"},
                     {"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"alice"}]})"));
     EXPECT_EQ(bound.status, 201) << bound;
-    // Far more than the kernel keeps for a connection that nobody reads.
+    // Far more than the kernel buffers for a connection that the client does not read.
     for (int number = 0; number < 28; ++number) {
       Value large = config_map("large-" + std::to_string(number));
       large.edit("data").set("a", std::string(900'000, 'x'));
@@ -39,12 +39,12 @@ class Limits : public ::testing::Test {
   static Answer get_as(const std::string& user, const std::string& target) {
     return fleet_->api().call("GET", target, {}, {{"Impersonate-User", user}});
   }
-  /// A request whose answer nobody reads any further than its header.
-  static std::unique_ptr<RawConnection> ask_as(const std::string& user, const std::string& target) {
+  /// A request of which only the header of the response is read.
+  static std::unique_ptr<RawConnection> send_as(const std::string& user, const std::string& target) {
     auto raw = std::make_unique<RawConnection>(fleet_->kubeconfig("plane"));
     EXPECT_TRUE(raw->send("GET " + target + " HTTP/1.1\r\nHost: x\r\nImpersonate-User: " + user + "\r\n\r\n"));
-    const std::string said = raw->read_until("\r\n\r\n");
-    EXPECT_TRUE(said.starts_with("HTTP/1.1 200")) << said.substr(0, 200);
+    const std::string response = raw->read_until("\r\n\r\n");
+    EXPECT_TRUE(response.starts_with("HTTP/1.1 200")) << response.substr(0, 200);
     return raw;
   }
   static void expect_refused(const Answer& answer) {
@@ -57,9 +57,9 @@ class Limits : public ::testing::Test {
 
 const std::string kNamespace = "/api/v1/namespaces/default";
 
-TEST_F(Limits, AUserWhoDoesNotReadAnswersIsRefusedWhileOthersGoOn) {
+TEST_F(ClientLimits, AUserWhoDoesNotReadResponsesIsRefusedWhileOthersAreServed) {
   std::vector<std::unique_ptr<RawConnection>> unread;
-  for (int number = 0; number < 2; ++number) unread.push_back(ask_as("flood", kConfigMaps));
+  for (int number = 0; number < 2; ++number) unread.push_back(send_as("flood", kConfigMaps));
   expect_refused(get_as("flood", kNamespace));
   EXPECT_EQ(get_as("alice", kNamespace).status, 200);
   EXPECT_EQ(fleet_->api().get(kNamespace).status, 200);
@@ -67,18 +67,18 @@ TEST_F(Limits, AUserWhoDoesNotReadAnswersIsRefusedWhileOthersGoOn) {
   EXPECT_TRUE(eventually([] { return get_as("flood", kNamespace).status == 200; }));
 }
 
-TEST_F(Limits, AUserGetsHalfOfTheWatches) {
+TEST_F(ClientLimits, AUserGetsHalfOfTheWatches) {
   const std::string target = kNamespace + "/secrets?watch=1";
   std::vector<std::unique_ptr<RawConnection>> watches;
-  for (int number = 0; number < 2; ++number) watches.push_back(ask_as("flood", target));
+  for (int number = 0; number < 2; ++number) watches.push_back(send_as("flood", target));
   expect_refused(get_as("flood", target));
-  EXPECT_EQ(get_as("flood", kNamespace).status, 200) << "it may still read";
-  watches.push_back(ask_as("alice", target));
+  EXPECT_EQ(get_as("flood", kNamespace).status, 200) << "it can still read";
+  watches.push_back(send_as("alice", target));
   watches.erase(watches.begin());
   EXPECT_TRUE(eventually([&] { return get_as("flood", target + "&timeoutSeconds=1").status == 200; }));
 }
 
-TEST_F(Limits, AFloodOfOneUserLeavesOthersAlone) {
+TEST_F(ClientLimits, AFloodOfOneUserDoesNotAffectOthers) {
   std::atomic<bool> over{false};
   std::atomic<int> served{0}, refused{0}, other{0};
   std::vector<std::thread> flood;

@@ -1,4 +1,5 @@
-// Lists, selectors, the past, and the forms of an answer (NEG-1 to NEG-10, LIST-1 to LIST-13 and TBL-1 to TBL-10).
+// Lists, selectors, past versions, and the forms of a response (NEG-1 to NEG-10, LIST-1 to LIST-13 and TBL-1 to
+// TBL-10).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {
@@ -104,11 +105,11 @@ TEST(Lists, Tables) {  // NEG-5, TBL-1 to TBL-3, TBL-7
 TEST(Lists, MetadataAlone) {  // NEG-6 to NEG-8
   ASSERT_EQ(api().post(kConfigMaps, config_map("partial", R"({"a":"1"})", R"({"set":"partial"})")).status, 201);
   const std::string form = ";v=v1;g=meta.k8s.io";
-  const Answer one = api().get(kConfigMaps + "/partial", "application/json;as=PartialObjectMetadata" + form);
-  ASSERT_EQ(one.status, 200) << one;
-  EXPECT_EQ(one.json["kind"].str(), "PartialObjectMetadata");
-  EXPECT_EQ(one.json["metadata"]["name"].str(), "partial");
-  EXPECT_FALSE(one.json.contains("data")) << one;
+  const Answer object = api().get(kConfigMaps + "/partial", "application/json;as=PartialObjectMetadata" + form);
+  ASSERT_EQ(object.status, 200) << object;
+  EXPECT_EQ(object.json["kind"].str(), "PartialObjectMetadata");
+  EXPECT_EQ(object.json["metadata"]["name"].str(), "partial");
+  EXPECT_FALSE(object.json.contains("data")) << object;
   const Answer list = api().get(kConfigMaps + "?labelSelector=set%3Dpartial",
                                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList" + form +
                                     ",application/json;as=PartialObjectMetadataList" + form + ",application/json");

@@ -1,4 +1,4 @@
-// One object at a time: create, read, replace, delete, subresources (META-1 to META-15, CRU-1 to CRU-10, DEL-1 to
+// Operations on one object: create, read, replace, delete, subresources (META-1 to META-15, CRU-1 to CRU-10, DEL-1 to
 // DEL-16 and SUB-1 to SUB-5).
 #include "tests/contract/contract.h"
 
@@ -61,11 +61,11 @@ TEST(Objects, NamesAreGenerated) {
   Value object = config_map("x");
   object.edit("metadata").erase("name");
   object.edit("metadata").set("generateName", "made-");
-  const std::string one = api().post(kConfigMaps, object).json["metadata"]["name"].str();
-  const std::string two = api().post(kConfigMaps, object).json["metadata"]["name"].str();
-  EXPECT_EQ(one.size(), 10u) << one;
-  EXPECT_TRUE(one.starts_with("made-")) << one;
-  EXPECT_NE(one, two);
+  const std::string first = api().post(kConfigMaps, object).json["metadata"]["name"].str();
+  const std::string second = api().post(kConfigMaps, object).json["metadata"]["name"].str();
+  EXPECT_EQ(first.size(), 10u) << first;
+  EXPECT_TRUE(first.starts_with("made-")) << first;
+  EXPECT_NE(first, second);
 }
 
 TEST(Objects, ADryRunLeavesNothingBehind) {  // CRU-4
@@ -88,7 +88,7 @@ TEST(Objects, ADryRunLeavesNothingBehind) {  // CRU-4
   EXPECT_FALSE(after.json["data"].contains("a")) << after;
 }
 
-TEST(Objects, FinalizersHoldADeletedObjectUntilTheyAreGone) {  // DEL-4 to DEL-7
+TEST(Objects, FinalizersDelayTheRemovalOfADeletedObject) {  // DEL-4 to DEL-7
   Value object = config_map("held");
   object.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
   ASSERT_EQ(api().post(kConfigMaps, object).status, 201);
@@ -103,7 +103,7 @@ TEST(Objects, FinalizersHoldADeletedObjectUntilTheyAreGone) {  // DEL-4 to DEL-7
   EXPECT_EQ(api().get(kConfigMaps + "/held").status, 404);
 }
 
-TEST(Objects, DependentsGoWithTheirOwner) {  // DEL-12, DEL-13
+TEST(Objects, DependentsAreDeletedWithTheirOwner) {  // DEL-12, DEL-13
   const Answer owner = api().post(kConfigMaps, config_map("owner"));
   Value dependent = config_map("dependent");
   dependent.edit("metadata")
@@ -117,12 +117,13 @@ TEST(Objects, DependentsGoWithTheirOwner) {  // DEL-12, DEL-13
       << api().get(kConfigMaps + "/dependent");
 }
 
-TEST(Objects, ANamespaceTakesItsContentWithIt) {  // NSP-1 to NSP-5
+TEST(Objects, ADeletedNamespaceDeletesItsContent) {  // NSP-1 to NSP-5
   expect_failure(api().post("/api/v1/namespaces/nowhere/configmaps", config_map("x")), 404, "NotFound",
                  R"(namespaces "nowhere" not found)");
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"short-lived"}})")).status, 201);
   ASSERT_EQ(api().post("/api/v1/namespaces/short-lived/configmaps", config_map("x")).status, 201);
-  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/short-lived/leases";  // kept in the other journal
+  const std::string lease =
+      "/apis/coordination.k8s.io/v1/namespaces/short-lived/leases";  // stored in the ephemera journal
   ASSERT_EQ(api().post(lease, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})")).status, 201);
   EXPECT_EQ(api().remove("/api/v1/namespaces/short-lived").status, 200);
   EXPECT_TRUE(eventually([] { return api().get("/api/v1/namespaces/short-lived").status == 404; }))
@@ -170,7 +171,7 @@ TEST(Objects, ScaleReadsAndWritesReplicas) {  // SUB-2
   EXPECT_EQ(api().get(kConfigMaps + "/scaled/scale").status, 404);
 }
 
-TEST(Objects, WhatIsInvalidIsNamedByItsField) {  // ERR-5, CRU-8, CRU-9
+TEST(Objects, InvalidFieldsAreNamed) {  // ERR-5, CRU-8, CRU-9
   Value wrong = deployment("invalid");
   wrong.edit("spec").edit("selector").set("matchLabels", json(R"({"app":"other"})"));
   const Answer answer = api().post(kDeployments, wrong);

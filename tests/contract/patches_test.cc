@@ -64,11 +64,11 @@ TEST(Patches, StrategicMergePatchMergesListsByTheirKeys) {  // PT-3
   EXPECT_EQ(rolling.json["spec"]["strategy"], json(R"({"type":"Recreate"})"));
 }
 
-TEST(Patches, OtherTypesAreRefusedWithTheOnesThereAre) {  // HTTP-3, PT-3, ERR-3
+TEST(Patches, OtherTypesAreRefusedWithTheSupportedOnes) {  // HTTP-3, PT-3, ERR-3
   ASSERT_EQ(api().post(kConfigMaps, config_map("typed")).status, 201);
   const Answer odd = api().call("PATCH", kConfigMaps + "/typed", "{}", {{"Content-Type", "text/plain"}});
   expect_failure(odd, 415, "UnsupportedMediaType", "application/merge-patch+json");
-  // Custom resources know no strategic merge.
+  // Custom resources do not support strategic merge.
   const Answer made = api().post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies", json(R"({
       "metadata":{"name":"typed"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap","name":"none"}]}})"));
   ASSERT_EQ(made.status, 201) << made;

@@ -32,7 +32,7 @@ int connect_to(const std::string& url) {
   address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(colon + 1))));
   ::inet_pton(AF_INET, url.substr(host, colon - host).c_str(), &address.sin_addr);
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval second{1, 0};  // so that reading ends in time
+  const timeval second{1, 0};  // so that reading ends
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
   EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << url;
   return fd;
@@ -71,10 +71,10 @@ bool RawConnection::send(std::string_view bytes) {
   return impl_->ssl && SSL_write_ex(impl_->ssl.get(), bytes.data(), bytes.size(), &written) == 1;
 }
 
-std::string RawConnection::read_until(std::string_view enough, std::chrono::milliseconds patience) {
+std::string RawConnection::read_until(std::string_view end, std::chrono::milliseconds patience) {
   std::string got;
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < deadline && (enough.empty() || got.find(enough) == std::string::npos)) {
+  while (std::chrono::steady_clock::now() < deadline && (end.empty() || got.find(end) == std::string::npos)) {
     char buffer[16384];
     size_t count = 0;
     if (SSL_read_ex(impl_->ssl.get(), buffer, sizeof buffer, &count) == 1) {

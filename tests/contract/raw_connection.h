@@ -8,17 +8,17 @@
 
 namespace shiplog::e2e {
 
-/// A TLS connection that says whatever it is told to: for requests that no client would send.
+/// A TLS connection that sends arbitrary bytes, for requests that no client would send.
 class RawConnection {
  public:
-  /// With the administrator's certificate. Fails the test when there is no connection.
+  /// With the administrator's certificate. Fails the test if it cannot connect.
   explicit RawConnection(const std::string& kubeconfig);
   ~RawConnection();
 
-  /// False: the server has broken off.
+  /// False if the server has closed the connection.
   bool send(std::string_view bytes);
-  /// What the server says until it closes the connection, or until `enough` has come.
-  std::string read_until(std::string_view enough, std::chrono::milliseconds patience = kPatience);
+  /// The bytes that the server sends until it closes the connection, or up to and including `end`.
+  std::string read_until(std::string_view end, std::chrono::milliseconds patience = kPatience);
 
  private:
   struct Impl;

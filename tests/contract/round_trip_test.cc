@@ -1,5 +1,5 @@
-// An object of each built-in kind with every field that the server accepts beside the others: written, read, and
-// written back in each way, it stays what it is.
+// An object of each built-in kind with all fields that the server accepts together: it does not change when it is
+// written, read, and written back in each way.
 #include <map>
 
 #include "events/base/json.h"
@@ -26,7 +26,7 @@ constexpr const char* kRequest =
     "SlBoS3V4aApTUWhZT1c4bFpnSWdGcm5teTcvbkxGUFpnK2RTcjhFeTNKL3N4cjd5M0JuVWJqZ2NLOFlIYmRzPQotLS0tLUVO"
     "RCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
-/// By type; what each object must have.
+/// Minimal objects, by type.
 std::map<std::string, std::string> samples() {
   const std::string pod = "metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: 'i:1'}]}";
   const std::string job =
@@ -101,11 +101,11 @@ std::map<std::string, std::string> samples() {
   };
 }
 
-/// What the server sets itself, whatever a client writes, and stringData, which is never read back.
-const std::set<std::string> kNotTheClients = {"aggregationRule", "spec.extra",    "spec.groups",
-                                              "spec.uid",        "spec.username", "stringData"};
+/// Fields that the server sets regardless of the client, and stringData, which is never returned.
+const std::set<std::string> kServerFields = {"aggregationRule", "spec.extra",    "spec.groups",
+                                             "spec.uid",        "spec.username", "stringData"};
 
-/// With all metadata that a client may write.
+/// Adds all metadata that a client can write.
 void fill_metadata(Value& object, const Value& owner) {
   Value& metadata = object.edit("metadata");
   if (!metadata["labels"].is_object()) metadata.set("labels", Value::object({{"a.io/b", "c"}}));
@@ -122,13 +122,13 @@ std::string collection_of(const Kind& kind) {
   return root + kind.api_version() + (kind.namespaced ? "/namespaces/default/" : "/") + kind.plural;
 }
 
-/// What must stay: everything but the version and who owns which field.
+/// The part that must not change: everything except the version and the managed fields.
 Value content(Value object) {
   for (const char* field : {"resourceVersion", "managedFields"}) object.edit("metadata").erase(field);
   return object;
 }
 
-/// What a client applies: without what the server fills in.
+/// The part that a client applies: without fields that the server sets.
 Value applied(Value object) {
   object = content(std::move(object));
   for (const char* field : {"uid", "creationTimestamp", "generation"}) object.edit("metadata").erase(field);
@@ -136,7 +136,7 @@ Value applied(Value object) {
   return object;
 }
 
-/// All of `part` stands in `whole`; empty values may be gone.
+/// Expects that `whole` contains all values of `part`; empty values may be missing.
 void expect_within(const Value& part, const Value& whole, const std::string& where) {
   for (const auto& member : part.members()) {
     expect_within(member.value, whole[member.key()], where + "." + std::string{member.key()});
@@ -149,9 +149,9 @@ void expect_within(const Value& part, const Value& whole, const std::string& whe
   }
 }
 
-void expect_unchanged(const Value& before, const Answer& answer, const std::string& what) {
-  ASSERT_EQ(answer.status, 200) << what << ": " << answer.message();
-  EXPECT_EQ(to_json(content(answer.json)), to_json(before)) << what;
+void expect_unchanged(const Value& before, const Answer& answer, const std::string& operation) {
+  ASSERT_EQ(answer.status, 200) << operation << ": " << answer.message();
+  EXPECT_EQ(to_json(content(answer.json)), to_json(before)) << operation;
 }
 
 const HttpHeaders kStrategicPatch{{"Content-Type", "application/strategic-merge-patch+json"}};
@@ -161,7 +161,7 @@ const HttpHeaders kProtobuf{{"Content-Type", "application/vnd.kubernetes.protobu
 
 TEST(RoundTrip, EveryBuiltInKindIsReadAsItWasWrittenAndCanBeWrittenBack) {
   const auto all_samples = samples();
-  // It exists, or what it owns would be deleted; and it has no namespace, so that it can own everything.
+  // The owner must exist, or its dependents would be deleted. It is cluster-scoped, so that it can own all objects.
   const Answer owner = api().post("/apis/scheduling.k8s.io/v1/priorityclasses",
                                   json(R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",
                                            "metadata":{"name":"owner"},"value":1})"));
@@ -182,9 +182,9 @@ TEST(RoundTrip, EveryBuiltInKindIsReadAsItWasWrittenAndCanBeWrittenBack) {
     fill_metadata(object, owner.json);
 
     const std::string all = collection_of(*kind);
-    const std::string one = all + "/" + name;
+    const std::string path = all + "/" + name;
     object = filled(
-        *kind->schema, object, kNotTheClients,
+        *kind->schema, object, kServerFields,
         [&](const Value& tried) {
           const Answer answer = api().call("POST", all + "?fieldValidation=Strict&dryRun=All", to_json(tried), kJson);
           return answer.status == 201 ? std::string{} : answer.message() + " ";
@@ -195,28 +195,28 @@ TEST(RoundTrip, EveryBuiltInKindIsReadAsItWasWrittenAndCanBeWrittenBack) {
           << "the fields were not filled: " << to_json(object);
     }
     const Answer made = api().call("POST", all + "?fieldValidation=Strict", to_json(object), kJson);
-    ASSERT_EQ(made.status, 201) << one << made.message() << to_json(object);
+    ASSERT_EQ(made.status, 201) << path << made.message() << to_json(object);
     expect_within(object, made.json, kind->kind);
-    const Answer read = api().get(one);
-    ASSERT_EQ(read.status, 200) << one;
+    const Answer read = api().get(path);
+    ASSERT_EQ(read.status, 200) << path;
     const Value before = content(read.json);
-    EXPECT_EQ(to_json(content(made.json)), to_json(before)) << one;
+    EXPECT_EQ(to_json(content(made.json)), to_json(before)) << path;
 
-    const std::string strict = one + "?fieldValidation=Strict";
-    expect_unchanged(before, api().call("PUT", strict, to_json(read.json), kJson), one + ": replaced");
+    const std::string strict = path + "?fieldValidation=Strict";
+    expect_unchanged(before, api().call("PUT", strict, to_json(read.json), kJson), path + ": replaced");
     expect_unchanged(before, api().call("PATCH", strict, to_json(applied(read.json)), kStrategicPatch),
-                     one + ": patched, as kubectl apply does");
+                     path + ": patched, as kubectl apply does");
     expect_unchanged(
         before,
         api().call("PATCH", strict + "&fieldManager=other&force=true", to_json(applied(read.json)), kApplyPatch),
-        one + ": applied by the server");
+        path + ": applied by the server");
     const auto encoded = encode_protobuf(Kinds::compiled(), read.json);
-    ASSERT_TRUE(encoded.has_value()) << one << encoded.error().message;
-    // The version may have moved on by the owners of fields.
+    ASSERT_TRUE(encoded.has_value()) << path << encoded.error().message;
+    // The version may have changed with the managed fields.
     Value current = read.json;
-    current.edit("metadata").set("resourceVersion", api().get(one).json["metadata"]["resourceVersion"]);
+    current.edit("metadata").set("resourceVersion", api().get(path).json["metadata"]["resourceVersion"]);
     expect_unchanged(before, api().call("PUT", strict, encode_protobuf(Kinds::compiled(), current).value(), kProtobuf),
-                     one + ": replaced in protobuf");
+                     path + ": replaced in protobuf");
   }
 }
 

@@ -1,5 +1,5 @@
-// What must be forgotten is nowhere on disk in the clear, and unreadable once deleted (rule 8 of the design); a member
-// that is not who it should be is told apart, and nothing else suffers.
+// The data of Secrets is not on disk in clear text, and unreadable once the Secret is deleted (rule 8 of the design). A
+// member with another identity is detected, and nothing else is affected.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,23 +10,23 @@ namespace {
 
 const std::string kSecrets = "/api/v1/namespaces/default/secrets";
 const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
-// "the-plain-text-of-a-secret", and as base64 at each of the three alignments that matter.
+// "the-plain-text-of-a-secret", plain and as base64.
 const std::string kPlain = "the-plain-text-of-a-secret";
 const std::string kEncoded = "dGhlLXBsYWluLXRleHQtb2YtYS1zZWNyZXQ=";
 
-/// The files below the server's folder, and its log, that hold one of these texts.
-std::vector<std::string> holding(const std::vector<std::string>& texts) {
+/// The files below the server's folder, and its log, that contain one of these texts.
+std::vector<std::string> files_containing(const std::vector<std::string>& texts) {
   std::vector<std::string> found;
-  const auto look = [&](const std::string& path) {
+  const auto search = [&](const std::string& path) {
     const std::string content = read_file(path);
     for (const std::string& text : texts) {
-      if (content.find(text) != std::string::npos) found.push_back(path + " holds " + text);
+      if (content.find(text) != std::string::npos) found.push_back(path + " contains " + text);
     }
   };
   for (const auto& file : std::filesystem::recursive_directory_iterator{plane().path("plane")}) {
-    if (file.is_regular_file()) look(file.path().string());
+    if (file.is_regular_file()) search(file.path().string());
   }
-  look(plane().path("plane.log"));
+  search(plane().path("plane.log"));
   return found;
 }
 
@@ -41,38 +41,38 @@ TEST(Secrets, AreReadableThroughTheApiAndNowhereElse) {
   EXPECT_EQ(api().get(kSecrets + "/sealed").json["data"]["password"].str(), kEncoded);
   EXPECT_EQ(api().get(kSecrets + "?fieldSelector=metadata.name%3Dsealed").json["items"][0]["data"]["password"].str(),
             kEncoded);
-  EXPECT_EQ(holding({kPlain, kEncoded}), std::vector<std::string>{});
+  EXPECT_EQ(files_containing({kPlain, kEncoded}), std::vector<std::string>{});
   EXPECT_EQ(api().patch(kSecrets + "/sealed", "merge", json(R"({"data":{"third":")" + kEncoded + R"("}})")).status,
             200);
-  EXPECT_EQ(holding({kPlain, kEncoded}), std::vector<std::string>{});
-  for (const char* what : {"history?kind=secret&name=sealed", "audit?kind=secret&name=sealed", "events"}) {
-    const std::string told = api().get(std::string{"/shiplog/v1/"} + what).body;
-    EXPECT_EQ(told.find(kEncoded), std::string::npos) << what;
-    EXPECT_EQ(told.find(kPlain), std::string::npos) << what;
+  EXPECT_EQ(files_containing({kPlain, kEncoded}), std::vector<std::string>{});
+  for (const char* query : {"history?kind=secret&name=sealed", "audit?kind=secret&name=sealed", "events"}) {
+    const std::string response = api().get(std::string{"/shiplog/v1/"} + query).body;
+    EXPECT_EQ(response.find(kEncoded), std::string::npos) << query;
+    EXPECT_EQ(response.find(kPlain), std::string::npos) << query;
   }
-  const std::string then = api().get(kSecrets).json["metadata"]["resourceVersion"].str();
+  const std::string revision = api().get(kSecrets).json["metadata"]["resourceVersion"].str();
   EXPECT_EQ(api().remove(kSecrets + "/sealed").status, 200);
-  EXPECT_EQ(holding({kPlain, kEncoded}), std::vector<std::string>{});
-  // The past is still there; what the Secret said is not.
-  const Answer past = api().get(kSecrets + "?resourceVersion=" + then + "&resourceVersionMatch=Exact");
+  EXPECT_EQ(files_containing({kPlain, kEncoded}), std::vector<std::string>{});
+  // The past version still exists; its data does not.
+  const Answer past = api().get(kSecrets + "?resourceVersion=" + revision + "&resourceVersionMatch=Exact");
   EXPECT_TRUE(eventually([&] {
-    return api().get(kSecrets + "?resourceVersion=" + then + "&resourceVersionMatch=Exact").body.find(kEncoded) ==
+    return api().get(kSecrets + "?resourceVersion=" + revision + "&resourceVersionMatch=Exact").body.find(kEncoded) ==
            std::string::npos;
   })) << past;
 }
 
 Value condition(const Value& object, const std::string& type) {
-  for (const Value& one : object["status"]["conditions"].items()) {
-    if (one["type"].as_string() == type) return one;
+  for (const Value& item : object["status"]["conditions"].items()) {
+    if (item["type"].as_string() == type) return item;
   }
   return {};
 }
 
-TEST(Secrets, AMemberWithAnotherCertificateIsNotReadyAndSaysWhy) {
+TEST(Secrets, AMemberWithAnotherCertificateIsNotReadyWithAReason) {
   plane().join("good");
   plane().member("impostor");
   plane().shiplogctl_ok({"join", "impostor", "--cluster-kubeconfig", plane().kubeconfig("impostor")});
-  // From now on its certificate should be signed by somebody else.
+  // From now on its certificate is expected to be signed by another authority.
   const std::string secret = "/api/v1/namespaces/karmada-cluster/secrets/";
   const Answer good = api().get(secret + "good");
   ASSERT_EQ(good.status, 200) << good;
@@ -87,7 +87,7 @@ TEST(Secrets, AMemberWithAnotherCertificateIsNotReadyAndSaysWhy) {
   EXPECT_NE(ready["message"].str().find("certificate"), std::string::npos) << ready["message"].str();
   EXPECT_FALSE(ready["reason"].str().empty());
 
-  // Work for both goes on where it can.
+  // Propagation to the other member continues.
   ASSERT_EQ(api().post(kDeployments, deployment("two-members", 2)).status, 201);
   ASSERT_EQ(api()
                 .post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",

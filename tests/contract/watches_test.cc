@@ -1,4 +1,4 @@
-// Watches: from a version, through selectors, without gaps (W-1 to W-18).
+// Watches: from a version, with selectors, without gaps (W-1 to W-18).
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {
@@ -15,7 +15,7 @@ std::vector<std::string> news(const WatchStream& watch) {
 
 using News = std::vector<std::string>;
 
-TEST(Watches, FromAVersionEveryChangeAfterItComesOnce) {
+TEST(Watches, EveryChangeAfterAVersionIsDeliveredOnce) {
   ASSERT_EQ(api().post(kConfigMaps, config_map("watched-a", "{}", R"({"set":"watched"})")).status, 201);
   const std::string selected = kConfigMaps + "?labelSelector=set%3Dwatched";
   const std::string from = api().get(selected).json["metadata"]["resourceVersion"].str();
@@ -26,7 +26,7 @@ TEST(Watches, FromAVersionEveryChangeAfterItComesOnce) {
   ASSERT_EQ(api().remove(kConfigMaps + "/watched-b").status, 200);
   EXPECT_TRUE(watch->wait_for(3));
   EXPECT_EQ(news(*watch), (News{"ADDED watched-b", "MODIFIED watched-a", "DELETED watched-b"}));
-  // Again from the same version, when all of it is past.
+  // Again from the same version, when all changes are in the past.
   const auto again = api().watch(selected + "&watch=true&resourceVersion=" + from);
   EXPECT_TRUE(again->wait_for(3));
   EXPECT_EQ(news(*again), news(*watch));
@@ -38,7 +38,7 @@ TEST(Watches, FromAVersionEveryChangeAfterItComesOnce) {
   }
 }
 
-TEST(Watches, WithoutAVersionItBeginsWithWhatIsThere) {
+TEST(Watches, WithoutAVersionAWatchBeginsWithExistingObjects) {
   ASSERT_EQ(api().post(kConfigMaps, config_map("begin-a", "{}", R"({"set":"begin"})")).status, 201);
   const auto watch = api().watch(kConfigMaps + "?watch=1&labelSelector=set%3Dbegin");
   ASSERT_TRUE(watch->wait_for(1));
@@ -47,7 +47,7 @@ TEST(Watches, WithoutAVersionItBeginsWithWhatIsThere) {
   EXPECT_EQ(news(*watch), (News{"ADDED begin-a", "ADDED begin-b"}));
 }
 
-TEST(Watches, ComingIntoAndOutOfASelectorIsAddedAndDeleted) {
+TEST(Watches, EnteringAndLeavingASelectorIsAddedAndDeleted) {
   ASSERT_EQ(api().post(kConfigMaps, config_map("turn", "{}", R"({"set":"other"})")).status, 201);
   const std::string from = api().get(kConfigMaps).json["metadata"]["resourceVersion"].str();
   const auto watch = api().watch(kConfigMaps + "?watch=true&labelSelector=set%3Dturn&resourceVersion=" + from);
@@ -75,7 +75,7 @@ TEST(Watches, InitialEventsEndWithABookmark) {
   EXPECT_EQ(events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].str(), "true");
 }
 
-TEST(Watches, EndAfterTheTimeTheyAreGiven) {
+TEST(Watches, EndAfterTheirTimeout) {
   const auto watch = api().watch(kConfigMaps + "?watch=true&timeoutSeconds=1&labelSelector=set%3Dnone");
   EXPECT_TRUE(eventually([&] { return watch->ended(); }));
   EXPECT_TRUE(watch->events().empty());

@@ -1,4 +1,4 @@
-// Admission webhooks, called by the real shiplogd at a server in this process (ADM-2).
+// Admission webhooks, called by the real shiplogd on a server in this process (ADM-2).
 #include <atomic>
 #include <mutex>
 
@@ -15,12 +15,12 @@ namespace {
 
 const std::string kConfigurations = "/apis/admissionregistration.k8s.io/v1/";
 
-/// Answers AdmissionReviews: each path with what a test says, and remembers what it was asked.
-class Hooks {
+/// Answers AdmissionReviews, with a function for each path, and records the requests.
+class WebhookServer {
  public:
   using Answer = std::function<Value(const Value& request)>;
 
-  Hooks() {
+  WebhookServer() {
     const Validity validity = valid_for_days(SystemClock{}.now(), 1);
     authority_ = make_authority("hooks-ca", validity).value();
     const KeyPair pair =
@@ -37,8 +37,8 @@ class Hooks {
     server_ = std::move(started).value();
   }
 
-  /// What a webhook at `path` says: the members of AdmissionResponse besides uid.
-  void at(const std::string& path, Answer answer) {
+  /// Sets the function that returns the members of AdmissionResponse, except uid, for `path`.
+  void set_answer(const std::string& path, Answer answer) {
     const std::lock_guard lock{mutex_};
     answers_[path] = std::move(answer);
   }
@@ -76,25 +76,25 @@ class Hooks {
   std::unique_ptr<HttpServer> server_;  // last: its handler uses the rest
 };
 
-Hooks& hooks() {
-  static Hooks hooks;
-  return hooks;
+WebhookServer& webhook_server() {
+  static WebhookServer webhook_server;
+  return webhook_server;
 }
 
 Value patched_by(const std::string& operations) {
   return Value::object({{"allowed", true}, {"patchType", "JSONPatch"}, {"patch", base64_encode(operations)}});
 }
 
-/// A configuration with one webhook for ConfigMaps that bear the label test=NAME, there until the end of the test.
-class Configured {
+/// A configuration with one webhook for ConfigMaps with the label test=NAME; it is deleted at the end of its scope.
+class WebhookConfiguration {
  public:
-  Configured(bool mutating, const std::string& name, const std::string& path, const std::string& more = "{}",
-             const std::string& label = "")
+  WebhookConfiguration(bool mutating, const std::string& name, const std::string& path, const std::string& more = "{}",
+                       const std::string& label = "")
       : target_{kConfigurations + (mutating ? "mutating" : "validating") + "webhookconfigurations"}, name_{name} {
     Value hook = json(R"({"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[{"operations":["*"],
         "apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]})");
     hook.set("name", name + ".hooks.example");
-    hook.set("clientConfig", hooks().client(path));
+    hook.set("clientConfig", webhook_server().client(path));
     hook.set("objectSelector",
              Value::object({{"matchLabels", Value::object({{"test", label.empty() ? name : label}})}}));
     const Value extra = json(more);
@@ -103,9 +103,9 @@ class Configured {
                                               {"webhooks", Value::array({std::move(hook)})}}));
     EXPECT_EQ(made.status, 201) << made;
   }
-  ~Configured() { EXPECT_EQ(api().remove(target_ + "/" + name_).status, 200); }
-  Configured(const Configured&) = delete;
-  Configured& operator=(const Configured&) = delete;
+  ~WebhookConfiguration() { EXPECT_EQ(api().remove(target_ + "/" + name_).status, 200); }
+  WebhookConfiguration(const WebhookConfiguration&) = delete;
+  WebhookConfiguration& operator=(const WebhookConfiguration&) = delete;
 
   Answer made;
 
@@ -117,13 +117,14 @@ Value labelled(const std::string& name, const std::string& test) {
   return config_map(name, "{}", R"({"test":")" + test + "\"}");
 }
 
-TEST(Webhooks, MutatingOnesPatchInTheOrderOfTheirNamesAndValidatingOnesSeeTheResult) {
-  const Configured second{true, "mut-b", "/mut-b", "{}", "order"};
-  const Configured first{true, "mut-a", "/mut-a", "{}", "order"};
-  const Configured third{false, "mut-v", "/mut-v", "{}", "order"};
+TEST(Webhooks, MutatingWebhooksPatchInTheOrderOfTheirNamesAndValidatingOnesReceiveTheResult) {
+  const WebhookConfiguration second{true, "mut-b", "/mut-b", "{}", "order"};
+  const WebhookConfiguration first{true, "mut-a", "/mut-a", "{}", "order"};
+  const WebhookConfiguration third{false, "mut-v", "/mut-v", "{}", "order"};
   EXPECT_EQ(first.made.headers.get("Warning"), "");
-  hooks().at("/mut-a", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"a":"1"}}])"); });
-  hooks().at("/mut-b", [](const Value& request) {
+  webhook_server().set_answer(
+      "/mut-a", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"a":"1"}}])"); });
+  webhook_server().set_answer("/mut-b", [](const Value& request) {
     return patched_by(
         request["object"]["data"]["a"].as_string() == "1" ? R"([{"op":"add","path":"/data/b","value":"2"}])" : "[]");
   });
@@ -131,7 +132,7 @@ TEST(Webhooks, MutatingOnesPatchInTheOrderOfTheirNamesAndValidatingOnesSeeTheRes
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["data"], json(R"({"a":"1","b":"2"})"));
   EXPECT_EQ(api().get(kConfigMaps + "/mutated").json["data"]["b"].str(), "2");
-  const auto seen = hooks().asked("/mut-v");
+  const auto seen = webhook_server().asked("/mut-v");
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0]["object"]["data"]["b"].str(), "2");
   EXPECT_EQ(seen[0]["operation"].str(), "CREATE");
@@ -140,17 +141,17 @@ TEST(Webhooks, MutatingOnesPatchInTheOrderOfTheirNamesAndValidatingOnesSeeTheRes
   EXPECT_EQ(api().remove(kConfigMaps + "/mutated").status, 200);
 }
 
-TEST(Webhooks, WhatAWebhookMakesIsValidated) {
-  const Configured configured{true, "breaks", "/breaks"};
-  hooks().at("/breaks", [](const Value&) {
+TEST(Webhooks, TheResultOfAWebhookIsValidated) {
+  const WebhookConfiguration configured{true, "breaks", "/breaks"};
+  webhook_server().set_answer("/breaks", [](const Value&) {
     return patched_by(R"([{"op":"add","path":"/metadata/labels/x","value":"not a label value"}])");
   });
   expect_failure(api().post(kConfigMaps, labelled("broken", "breaks")), 422, "Invalid", "metadata.labels");
 }
 
-TEST(Webhooks, ADenialIsTheAnswerWithItsCodeAndLeavesNothing) {
-  const Configured configured{false, "denies", "/denies"};
-  hooks().at("/denies", [](const Value&) {
+TEST(Webhooks, ADenialIsReturnedWithItsCodeAndNothingIsStored) {
+  const WebhookConfiguration configured{false, "denies", "/denies"};
+  webhook_server().set_answer("/denies", [](const Value&) {
     return json(
         R"({"allowed":false,"warnings":["look out"],"status":{"code":418,"reason":"Teapot","message":"short and stout"}})");
   });
@@ -161,9 +162,9 @@ TEST(Webhooks, ADenialIsTheAnswerWithItsCodeAndLeavesNothing) {
   EXPECT_EQ(api().get(kConfigMaps + "/denied").status, 404);
 }
 
-TEST(Webhooks, UpdatesPatchesAndDeletionsAreAskedAboutWithTheOldObject) {
-  const Configured configured{false, "guards", "/guards"};
-  hooks().at("/guards", [](const Value& request) {
+TEST(Webhooks, UpdatesPatchesAndDeletionsContainTheOldObject) {
+  const WebhookConfiguration configured{false, "guards", "/guards"};
+  webhook_server().set_answer("/guards", [](const Value& request) {
     const bool locked = request["oldObject"]["data"]["locked"].as_string() == "yes";
     return Value::object({{"allowed", !locked}, {"status", json(R"({"message":"locked","code":403})")}});
   });
@@ -177,28 +178,28 @@ TEST(Webhooks, UpdatesPatchesAndDeletionsAreAskedAboutWithTheOldObject) {
   EXPECT_EQ(kept.message(), "admission webhook \"guards.hooks.example\" denied the request: locked");
   EXPECT_EQ(api().call("DELETE", kConfigMaps + "?labelSelector=test%3Dguards").status, 403);
   EXPECT_EQ(api().get(kConfigMaps + "/guarded").status, 200);
-  const Value last = hooks().asked("/guards").back();
+  const Value last = webhook_server().asked("/guards").back();
   EXPECT_EQ(last["operation"].str(), "DELETE");
   EXPECT_TRUE(last["object"].is_null());
 }
 
-TEST(Webhooks, FailurePolicySaysWhatAnUnreachableOneMeans) {
-  const std::string nowhere = R"({"clientConfig":{"url":"https://127.0.0.1:1/"},"failurePolicy":)";
+TEST(Webhooks, FailurePolicyAppliesToAnUnreachableWebhook) {
+  const std::string unreachable = R"({"clientConfig":{"url":"https://127.0.0.1:1/"},"failurePolicy":)";
   {
-    const Configured closed{false, "closed", "/", nowhere + "\"Fail\"}"};
+    const WebhookConfiguration closed{false, "closed", "/", unreachable + "\"Fail\"}"};
     const Answer refused = api().post(kConfigMaps, labelled("closed", "closed"));
     expect_failure(refused, 500, "InternalError",
                    "failed calling webhook \"closed.hooks.example\": failed to call webhook: Post "
                    "\"https://127.0.0.1:1/?timeout=10s\"");
   }
-  const Configured open{false, "open", "/", nowhere + "\"Ignore\"}"};
+  const WebhookConfiguration open{false, "open", "/", unreachable + "\"Ignore\"}"};
   EXPECT_EQ(api().post(kConfigMaps, labelled("opened", "open")).status, 201);
 }
 
-TEST(Webhooks, AWebhookThatTakesTooLongHasFailed) {
+TEST(Webhooks, AWebhookThatTimesOutHasFailed) {
   static std::mutex held;
-  const Configured configured{false, "slow", "/slow", R"({"timeoutSeconds":1})"};
-  hooks().at("/slow", [](const Value&) {
+  const WebhookConfiguration configured{false, "slow", "/slow", R"({"timeoutSeconds":1})"};
+  webhook_server().set_answer("/slow", [](const Value&) {
     const std::lock_guard wait{held};
     return Value::object({{"allowed", true}});
   });
@@ -208,63 +209,64 @@ TEST(Webhooks, AWebhookThatTakesTooLongHasFailed) {
   expect_failure(refused, 500, "InternalError", "failed calling webhook \"slow.hooks.example\"");
 }
 
-TEST(Webhooks, OnlySelectedNamespacesAreAskedAbout) {
-  const Configured configured{
+TEST(Webhooks, OnlySelectedNamespacesAreReviewed) {
+  const WebhookConfiguration configured{
       false, "spaces", "/spaces",
       R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"hooked"}}})"};
-  hooks().at("/spaces", [](const Value&) { return json(R"({"allowed":false})"); });
+  webhook_server().set_answer("/spaces", [](const Value&) { return json(R"({"allowed":false})"); });
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"hooked"}})")).status, 201);
   EXPECT_EQ(api().post(kConfigMaps, config_map("elsewhere")).status, 201);
   EXPECT_EQ(api().post("/api/v1/namespaces/hooked/configmaps", json(R"({"metadata":{"name":"here"}})")).status, 400);
 }
 
-TEST(Webhooks, ADryRunIsToldToThem) {
-  const Configured configured{true, "dry", "/dry"};
-  hooks().at("/dry",
-             [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"seen":"yes"}}])"); });
+TEST(Webhooks, ADryRunIsIndicated) {
+  const WebhookConfiguration configured{true, "dry", "/dry"};
+  webhook_server().set_answer(
+      "/dry", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"seen":"yes"}}])"); });
   const Answer made = api().post(kConfigMaps + "?dryRun=All", labelled("dry", "dry"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["data"]["seen"].str(), "yes");
-  EXPECT_TRUE(hooks().asked("/dry").back()["dryRun"].as_bool());
+  EXPECT_TRUE(webhook_server().asked("/dry").back()["dryRun"].as_bool());
   EXPECT_EQ(api().get(kConfigMaps + "/dry").status, 404);
 }
 
-TEST(Webhooks, OneThatIsToBeAskedAgainSeesWhatLaterOnesDid) {
-  const Configured first{true, "again-a", "/again-a", R"({"reinvocationPolicy":"IfNeeded"})", "again"};
-  const Configured second{true, "again-b", "/again-b", "{}", "again"};
-  hooks().at("/again-b", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"b":"1"}}])"); });
+TEST(Webhooks, AReinvokedWebhookReceivesTheChangesOfLaterOnes) {
+  const WebhookConfiguration first{true, "again-a", "/again-a", R"({"reinvocationPolicy":"IfNeeded"})", "again"};
+  const WebhookConfiguration second{true, "again-b", "/again-b", "{}", "again"};
+  webhook_server().set_answer(
+      "/again-b", [](const Value&) { return patched_by(R"([{"op":"add","path":"/data","value":{"b":"1"}}])"); });
   ASSERT_EQ(api().post(kConfigMaps, labelled("again", "again")).status, 201);
-  const auto seen = hooks().asked("/again-a");
+  const auto seen = webhook_server().asked("/again-a");
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_TRUE(seen[0]["object"]["data"]["b"].is_null());
   EXPECT_EQ(seen[1]["object"]["data"]["b"].str(), "1");
-  EXPECT_EQ(hooks().asked("/again-b").size(), 1U);
+  EXPECT_EQ(webhook_server().asked("/again-b").size(), 1U);
 }
 
 TEST(Webhooks, AServiceIsCalledAtItsExternalNameUnderItsOwn) {
   Value service = json(R"({"metadata":{"name":"hooks"},"spec":{"type":"ExternalName","externalName":"localhost"}})");
   ASSERT_EQ(api().post("/api/v1/namespaces/default/services", service).status, 201);
   Value client = json(R"({"service":{"namespace":"default","name":"hooks","path":"/service"}})");
-  client.edit("service").set("port", hooks().port());
-  client.set("caBundle", hooks().ca());
-  const Configured configured{true, "service", "/", to_json(Value::object({{"clientConfig", client}}))};
+  client.edit("service").set("port", webhook_server().port());
+  client.set("caBundle", webhook_server().ca());
+  const WebhookConfiguration configured{true, "service", "/", to_json(Value::object({{"clientConfig", client}}))};
   ASSERT_EQ(api().post(kConfigMaps, labelled("service", "service")).status, 201);
-  EXPECT_EQ(hooks().asked("/service").size(), 1U);
+  EXPECT_EQ(webhook_server().asked("/service").size(), 1U);
   ASSERT_EQ(api().remove("/api/v1/namespaces/default/services/hooks").status, 200);
   expect_failure(api().post(kConfigMaps, labelled("service2", "service")), 500, "InternalError",
                  "service \"hooks\" of namespace \"default\" not found");
 }
 
-TEST(Webhooks, NobodyIsAskedAboutTheConfigurationsThemselves) {
-  const Configured everything{
+TEST(Webhooks, ConfigurationsThemselvesAreNotReviewed) {
+  const WebhookConfiguration everything{
       false, "everything", "/everything",
       R"({"objectSelector":{},"rules":[{"operations":["*"],"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"resources":["*/*"]}]})"};
-  hooks().at("/everything", [](const Value&) { return json(R"({"allowed":false})"); });
-  { const Configured another{true, "another", "/another"}; }
-  EXPECT_TRUE(hooks().asked("/everything").empty());
+  webhook_server().set_answer("/everything", [](const Value&) { return json(R"({"allowed":false})"); });
+  { const WebhookConfiguration another{true, "another", "/another"}; }
+  EXPECT_TRUE(webhook_server().asked("/everything").empty());
 }
 
-TEST(Webhooks, SubresourcesAreAskedAboutInTheirOwnForm) {
+TEST(Webhooks, SubresourcesAreReviewedInTheirOwnForm) {
   const auto rule = [](const std::string& group, const std::string& resource) {
     return R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"subhooked"}},)"
            R"("rules":[{"operations":["*"],"apiGroups":[")" +
@@ -281,11 +283,11 @@ TEST(Webhooks, SubresourcesAreAskedAboutInTheirOwnForm) {
       201);
   ASSERT_EQ(api().post(core + "serviceaccounts", json(R"({"metadata":{"name":"sa"}})")).status, 201);
   {
-    const Configured changes{true, "scales", "/scales", rule("apps", "deployments/scale")};
-    const Configured guards{false, "guards-scale", "/guards-scale", rule("*", "*/scale")};
-    hooks().at("/scales",
-               [](const Value&) { return patched_by(R"([{"op":"replace","path":"/spec/replicas","value":7}])"); });
-    hooks().at("/guards-scale", [](const Value& request) {
+    const WebhookConfiguration changes{true, "scales", "/scales", rule("apps", "deployments/scale")};
+    const WebhookConfiguration guards{false, "guards-scale", "/guards-scale", rule("*", "*/scale")};
+    webhook_server().set_answer(
+        "/scales", [](const Value&) { return patched_by(R"([{"op":"replace","path":"/spec/replicas","value":7}])"); });
+    webhook_server().set_answer("/guards-scale", [](const Value& request) {
       return Value::object(
           {{"allowed", request["dryRun"].as_bool() || request["object"]["spec"]["replicas"] == Value{7}}});
     });
@@ -293,30 +295,32 @@ TEST(Webhooks, SubresourcesAreAskedAboutInTheirOwnForm) {
     ASSERT_EQ(scaled.status, 200) << scaled;
     EXPECT_EQ(scaled.json["spec"]["replicas"].as_int(), 7);
     EXPECT_EQ(api().get(web).json["spec"]["replicas"].as_int(), 7);
-    const auto asked = hooks().asked("/guards-scale");
+    const auto asked = webhook_server().asked("/guards-scale");
     ASSERT_EQ(asked.size(), 1U);
     EXPECT_EQ(asked[0]["kind"], json(R"({"group":"autoscaling","version":"v1","kind":"Scale"})"));
     EXPECT_EQ(asked[0]["resource"]["resource"].str(), "deployments");
     EXPECT_EQ(asked[0]["subResource"].str(), "scale");
     EXPECT_EQ(asked[0]["operation"].str(), "UPDATE");
     EXPECT_EQ(asked[0]["name"].str(), "web");
-    EXPECT_EQ(hooks().asked("/scales").back()["object"]["spec"]["replicas"].as_int(), 5);
-    EXPECT_EQ(api().patch(web, "merge", json(R"({"spec":{"replicas":2}})")).status, 200) << "not what it asks for";
-    EXPECT_EQ(hooks().asked("/guards-scale").size(), 1U);
+    EXPECT_EQ(webhook_server().asked("/scales").back()["object"]["spec"]["replicas"].as_int(), 5);
+    EXPECT_EQ(api().patch(web, "merge", json(R"({"spec":{"replicas":2}})")).status, 200)
+        << "other subresources are not reviewed";
+    EXPECT_EQ(webhook_server().asked("/guards-scale").size(), 1U);
   }
   for (const auto& [path, resource, body, kind] :
        {std::tuple{"pods/p/eviction", "pods/eviction", R"({"metadata":{"name":"p"}})", "Eviction"},
         std::tuple{"pods/p/binding", "pods/*", R"({"metadata":{"name":"p"},"target":{"name":"n"}})", "Binding"},
         std::tuple{"serviceaccounts/sa/token", "*/*", "{}", "TokenRequest"}}) {
     const std::string hook = std::string{"/no-"} + kind;
-    hooks().at(hook, [](const Value&) { return json(R"({"allowed":false,"status":{"message":"no"}})"); });
+    webhook_server().set_answer(hook,
+                                [](const Value&) { return json(R"({"allowed":false,"status":{"message":"no"}})"); });
     const std::string name = "no-" + lower_case(kind);
-    const Configured refuses{false, name, hook, rule("", resource)};
+    const WebhookConfiguration refuses{false, name, hook, rule("", resource)};
     const Answer refused = api().post(core + path, json(body));
     EXPECT_EQ(refused.status, 400) << refused;
     EXPECT_EQ(refused.message(), "admission webhook \"" + name + ".hooks.example\" denied the request: no");
-    ASSERT_EQ(hooks().asked(hook).size(), 1U) << kind;
-    const Value asked = hooks().asked(hook)[0];
+    ASSERT_EQ(webhook_server().asked(hook).size(), 1U) << kind;
+    const Value asked = webhook_server().asked(hook)[0];
     EXPECT_EQ(asked["object"]["kind"].str(), kind);
     EXPECT_EQ(asked["kind"]["kind"].str(), kind);
     EXPECT_EQ(asked["operation"].str(), "CREATE");

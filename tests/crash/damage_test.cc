@@ -1,5 +1,5 @@
-// The journal's files damaged under the real program: it refuses to start, says which file and what is missing, and
-// works again once the files are back.
+// Damaged journal files with the real program: it refuses to start, reports the file and what is missing, and works
+// again once the files are restored.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class Damage : public ::testing::Test {
   /// A control plane that was killed with acknowledged writes in its write-ahead log only.
   void SetUp() override {
     plane_.start_all(nullptr);
-    Workload load{seed_, 2};
+    ClientWorkload load{seed_, 2};
     load.add_server("plane", std::make_shared<e2e::ApiClient>(plane_.fleet().kubeconfig("plane")));
     EXPECT_TRUE(load.wait_for(150));
     operations_ = load.finish();
@@ -30,7 +30,7 @@ class Damage : public ::testing::Test {
     fs::copy(shared_, plane_.fleet().path("backup"), fs::copy_options::recursive);
   }
 
-  /// The files as they were when the process was killed.
+  /// Restores the files as they were when the process was killed.
   void restore() {
     for (const char* suffix : {"", "-wal", "-shm", "-head"}) {
       fs::remove(journal_ + suffix);
@@ -42,24 +42,24 @@ class Damage : public ::testing::Test {
     fs::resize_file(journal_ + suffix, fs::file_size(journal_ + suffix) - bytes);
     fs::remove(journal_ + "-shm");
   }
-  void forget_the_projection() {
+  void remove_projection() {
     for (const auto& file : fs::directory_iterator{plane_.fleet().path("plane")}) {
       const std::string name = file.path().filename().string();
       if (name.find("projection") != std::string::npos || name == "snapshots") fs::remove_all(file.path());
     }
   }
 
-  void expect_refusal(const std::vector<std::string>& words) {
+  void expect_refusal(const std::vector<std::string>& parts) {
     const size_t before = read_file(plane_.fleet().path("plane.log")).size();
     plane_.start("plane", nullptr, false);
-    EXPECT_TRUE(eventually([&] { return !plane_.fleet().process("plane").running(); })) << "it runs on damaged files";
-    const std::string said = read_file(plane_.fleet().path("plane.log")).substr(before);
-    for (const std::string& word : words) EXPECT_NE(said.find(word), std::string::npos) << word << " in: " << said;
-    EXPECT_FALSE(fs::exists(plane_.fleet().kubeconfig("plane"))) << "it answered before it knew";
+    EXPECT_TRUE(eventually([&] { return !plane_.fleet().process("plane").running(); })) << "it runs with damaged files";
+    const std::string output = read_file(plane_.fleet().path("plane.log")).substr(before);
+    for (const std::string& part : parts) EXPECT_NE(output.find(part), std::string::npos) << part << " in: " << output;
+    EXPECT_FALSE(fs::exists(plane_.fleet().kubeconfig("plane"))) << "it served requests before it detected the damage";
     plane_.kill("plane", nullptr);
   }
 
-  void expect_all_is_well_once_restored() {
+  void expect_recovery_after_restore() {
     restore();
     plane_.start_all(nullptr);
     plane_.check(operations_);
@@ -68,7 +68,7 @@ class Damage : public ::testing::Test {
 
   const uint64_t seed_ = seed_or(5);
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed_)};
-  // Without roles that say something by themselves: the journal ends with what clients were told.
+  // Without roles that append entries on their own: the journal ends with the clients' writes.
   Plane plane_{embedded_journal(), {{"plane", "api,lifecycle"}}, {}};
   const std::string shared_ = plane_.fleet().path("shared");
   const std::string journal_ = shared_ + "/journal.db";
@@ -84,36 +84,37 @@ TEST_F(Damage, AJournalThatLacksAcknowledgedEntriesIsRefusedAtTheStart) {
   fs::remove(journal_ + "-wal");
   expect_refusal({journal_, "shorter than what was acknowledged", "are missing"});
   restore();
-  forget_the_projection();  // nobody else remembers
+  remove_projection();  // only the head file records the acknowledged offset
   cut("-wal", kFrame);
   expect_refusal({journal_, "shorter than what was acknowledged", "are missing"});
-  expect_all_is_well_once_restored();
+  expect_recovery_after_restore();
 }
 
-TEST_F(Damage, WithoutTheMarkTheProjectionRemembers) {
+TEST_F(Damage, WithoutTheHeadFileTheProjectionDetectsTheLoss) {
   fs::remove(journal_ + "-head");
   cut("-wal", 3 * kFrame);
   expect_refusal({journal_, "shorter than what this process has folded", "are missing", "--data-dir"});
-  expect_all_is_well_once_restored();
+  expect_recovery_after_restore();
 }
 
-TEST_F(Damage, OtherEntriesInThePlaceOfLostOnesAreNoticedByWhoHasSeenThem) {
+TEST_F(Damage, ReplacedEntriesAreDetectedByAProcessThatHasFoldedTheLostOnes) {
   fs::remove(journal_ + "-head");
   cut("-wal", 3 * kFrame);
-  // Another process, which knows nothing, goes on with what is left.
+  // Another process without a projection continues with the remaining entries.
   plane_.fleet().serve("other", {"--roles=api,lifecycle", "--journal=" + plane_.journal().address()});
   const e2e::ApiClient other = plane_.fleet().api("other");
   for (int number = 0; number < 60; ++number) {
-    const e2e::Answer made = other.post(
-        Workload::kConfigMaps, Value::object({{"metadata", Value::object({{"name", "x" + std::to_string(number)}})}}));
+    const e2e::Answer made =
+        other.post(ClientWorkload::kConfigMaps,
+                   Value::object({{"metadata", Value::object({{"name", "x" + std::to_string(number)}})}}));
     ASSERT_EQ(made.status, 201) << made;
   }
   plane_.fleet().kill("other");
   expect_refusal({journal_, "others written in their place", "--data-dir"});
 }
 
-TEST_F(Damage, AnyOtherDamageIsNamedToo) {
-  // In the middle of the write-ahead log: SQLite would end there without a word.
+TEST_F(Damage, OtherDamageIsReportedToo) {
+  // In the middle of the write-ahead log: SQLite would silently stop there.
   std::string wal = read_file(journal_ + "-wal");
   wal[wal.size() / 2] = static_cast<char>(wal[wal.size() / 2] ^ 1);
   write_file(journal_ + "-wal", wal);
@@ -127,10 +128,10 @@ TEST_F(Damage, AnyOtherDamageIsNamedToo) {
   fs::remove(journal_);
   expect_refusal({journal_, "are missing"});
   restore();
-  write_file(journal_, "something else altogether, long enough for a header: " + std::string(5000, '.'));
+  write_file(journal_, "some other content, long enough for a header: " + std::string(5000, '.'));
   fs::remove(journal_ + "-wal");
   expect_refusal({journal_, "not a SQLite file"});
-  expect_all_is_well_once_restored();
+  expect_recovery_after_restore();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A disk that is full, and one that cannot be written: said clearly, nothing acknowledged is lost, and with room again
-// it goes on.
+// A full disk and a read-only disk: the error names the cause, no acknowledged write is lost, and the process continues
+// with free space.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -18,50 +18,50 @@ class Disk : public ::testing::Test {
  protected:
   std::string folder(const std::string& name) { return plane_.fleet().path(name); }
   e2e::Process& process() { return plane_.fleet().process("plane"); }
-  Answer write_one(const std::string& name) {
-    return plane_.fleet().api().post(Workload::kConfigMaps,
+  Answer create(const std::string& name) {
+    return plane_.fleet().api().post(ClientWorkload::kConfigMaps,
                                      Value::object({{"metadata", Value::object({{"name", name}})},
                                                     {"data", Value::object({{"filler", std::string(30'000, 'x')}})}}));
   }
 
-  /// Writes are refused, reads go on; or the process ends, as it must when what it serves can no longer follow what it
-  /// has acknowledged. Whichever comes first, it says why.
-  void expect_the_full_disk_is_named(Workload& load) {
+  /// Writes are refused and reads continue, or the process ends because its projection can no longer contain what it
+  /// has acknowledged. In both cases it reports the cause.
+  void expect_full_disk_is_reported(ClientWorkload& load) {
     EXPECT_TRUE(eventually([&] { return !load.last_server_error().empty() || !process().running(); }))
-        << "a full disk is noticed by nobody";
+        << "the full disk is not reported";
     for (int number = 0; process().running() && number < 20; ++number) {
-      const Answer refused = write_one("refused-" + std::to_string(number));
+      const Answer refused = create("refused-" + std::to_string(number));
       EXPECT_TRUE(refused.status == 500 || refused.status == 201 || refused.status == 0) << refused;
-      const Answer read = plane_.fleet().api().get(Workload::kConfigMaps);
+      const Answer read = plane_.fleet().api().get(ClientWorkload::kConfigMaps);
       EXPECT_TRUE(read.status == 200 || !process().running() || eventually([&] { return !process().running(); }))
-          << "reads go on: " << read;
+          << "reads continue: " << read;
     }
-    const std::string said =
+    const std::string output =
         process().running() ? load.last_server_error() : plane_.fleet().log_tail("plane", size_t{1} << 20);
-    EXPECT_NE(said.find("the disk is full: free some space"), std::string::npos) << said;
+    EXPECT_NE(output.find("the disk is full: free some space"), std::string::npos) << output;
     if (!process().running()) {
       EXPECT_EQ(process().terminate(), 1);
     }
   }
 
-  /// Fills the disk under load; what clients see, and that it goes on once there is room.
-  void fill_and_free(SmallDisk& disk, bool goes_on) {
+  /// Fills the disk under load and frees it: checks the clients' responses, and that writes succeed again.
+  void fill_and_free(SmallDisk& disk, bool survives) {
     ASSERT_TRUE(disk.mounted());
     plane_.start_all(nullptr);
-    Workload load{seed_, 3};
+    ClientWorkload load{seed_, 3};
     load.add_server("plane", std::make_shared<e2e::ApiClient>(plane_.fleet().kubeconfig("plane")));
     ASSERT_TRUE(load.wait_for(60));
     disk.fill();
-    expect_the_full_disk_is_named(load);
-    EXPECT_TRUE(process().running() || !goes_on) << plane_.fleet().log_tail("plane");
+    expect_full_disk_is_reported(load);
+    EXPECT_TRUE(process().running() || !survives) << plane_.fleet().log_tail("plane");
     disk.free_space();
     if (!process().running()) plane_.start("plane", &load);
-    EXPECT_TRUE(eventually([&] { return write_one("with-room").status == 201; })) << write_one("with-room");
+    EXPECT_TRUE(eventually([&] { return create("with-space").status == 201; })) << create("with-space");
     const size_t before = load.acknowledged();
     EXPECT_TRUE(eventually([&] { return load.acknowledged() > before + 20; }));
     const auto operations = load.finish();
     plane_.check(operations);
-    // And after a crash, which has only the files.
+    // The same after a crash, from the files only.
     plane_.kill("plane", nullptr);
     plane_.start_all(nullptr);
     plane_.check(operations);
@@ -70,20 +70,20 @@ class Disk : public ::testing::Test {
   void expect_refusal_on_a_read_only_disk(SmallDisk& disk, const std::string& file) {
     ASSERT_TRUE(disk.mounted());
     plane_.start_all(nullptr);
-    EXPECT_EQ(write_one("before").status, 201);
+    EXPECT_EQ(create("before").status, 201);
     EXPECT_EQ(process().terminate(), 0);
     disk.make_read_only(true);
     const size_t before = read_file(process().log()).size();
     plane_.start("plane", nullptr, false);
-    EXPECT_TRUE(eventually([&] { return !process().running(); })) << "it runs on a disk it cannot write";
-    const std::string said = read_file(folder("plane.log")).substr(before);
-    EXPECT_NE(said.find(file), std::string::npos) << "which file? " << said;
-    EXPECT_NE(said.find("ead-only"), std::string::npos) << said;
+    EXPECT_TRUE(eventually([&] { return !process().running(); })) << "it runs on a read-only disk";
+    const std::string output = read_file(folder("plane.log")).substr(before);
+    EXPECT_NE(output.find(file), std::string::npos) << "which file? " << output;
+    EXPECT_NE(output.find("ead-only"), std::string::npos) << output;
     EXPECT_EQ(process().terminate(), 1);
     disk.make_read_only(false);
     plane_.start_all(nullptr);
-    EXPECT_EQ(write_one("after").status, 201);
-    EXPECT_EQ(plane_.fleet().api().get(std::string{Workload::kConfigMaps} + "/before").status, 200);
+    EXPECT_EQ(create("after").status, 201);
+    EXPECT_EQ(plane_.fleet().api().get(std::string{ClientWorkload::kConfigMaps} + "/before").status, 200);
   }
 
   const uint64_t seed_ = seed_or(6);
@@ -120,7 +120,7 @@ TEST_F(Disk, IsTooFullToStart) {
   SmallDisk disk{{folder("plane"), folder("shared")}, 32};
   ASSERT_TRUE(disk.mounted());
   plane_.start_all(nullptr);
-  EXPECT_EQ(write_one("before").status, 201);
+  EXPECT_EQ(create("before").status, 201);
   plane_.kill("plane", nullptr);
   disk.fill();
   const size_t before = read_file(folder("plane.log")).size();
@@ -128,14 +128,14 @@ TEST_F(Disk, IsTooFullToStart) {
   EXPECT_TRUE(
       eventually([&] { return !process().running() || !read_file(plane_.fleet().kubeconfig("plane")).empty(); }));
   if (!process().running()) {
-    const std::string said = read_file(folder("plane.log")).substr(before);
-    EXPECT_NE(said.find("disk is full"), std::string::npos) << said;
+    const std::string output = read_file(folder("plane.log")).substr(before);
+    EXPECT_NE(output.find("disk is full"), std::string::npos) << output;
   }
   plane_.kill("plane", nullptr);
   disk.free_space();
   plane_.start_all(nullptr);
-  EXPECT_EQ(write_one("after").status, 201);
-  EXPECT_EQ(plane_.fleet().api().get(std::string{Workload::kConfigMaps} + "/before").status, 200);
+  EXPECT_EQ(create("after").status, 201);
+  EXPECT_EQ(plane_.fleet().api().get(std::string{ClientWorkload::kConfigMaps} + "/before").status, 200);
 }
 
 }  // namespace

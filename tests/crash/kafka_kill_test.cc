@@ -1,4 +1,4 @@
-// The same kills on Apache Kafka, and of the broker itself.
+// The kill tests on Apache Kafka, with kills of the broker itself.
 #include <csignal>
 #include <random>
 #include <thread>
@@ -29,26 +29,27 @@ class OnBroker final : public JournalUnderTest {
   std::string fleet_ = kafka_test::new_fleet();
 };
 
-JournalBackend kafka_journal() {
+JournalUnderTestFactory kafka_journal() {
   return {"kafka", [](const std::string& folder) -> std::unique_ptr<JournalUnderTest> {
             return std::make_unique<OnBroker>(folder);
           }};
 }
 
-// Requests wait while the broker is away, and are answered or of unknown outcome; none is lost, none happens twice.
+// Requests wait while the broker is unreachable, and are answered or of unknown outcome; none is lost, none is applied
+// twice.
 TEST(KillBroker, TheBrokerIsKilledAndFrozenUnderLoad) {
   const uint64_t seed = seed_or(8);
   const ::testing::ScopedTrace trace{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed)};
   std::mt19937_64 random{seed};
   Plane plane{kafka_journal(), Plane::one_process(), {"--hash-every=50", "--snapshot-every=150"}};
-  Workload load{seed, 4};
+  ClientWorkload load{seed, 4};
   plane.start_all(&load);
-  kafka_test::Cluster& broker = kafka_test::shared_cluster();
+  kafka_test::KafkaCluster& broker = kafka_test::shared_cluster();
   for (int round = 0; round < 2 * soak() && !::testing::Test::HasFailure(); ++round) {
     ASSERT_TRUE(load.wait_for(20 + random() % 60)) << plane.fleet().log_tail("plane");
     if (round % 2 == 0) {
       ::kill(broker.pid(0), SIGSTOP);
-      std::this_thread::sleep_for(std::chrono::milliseconds{random() % 2000});  // as long as the fault lasts
+      std::this_thread::sleep_for(std::chrono::milliseconds{random() % 2000});  // duration of the fault
       ::kill(broker.pid(0), SIGCONT);
       continue;
     }
@@ -60,7 +61,7 @@ TEST(KillBroker, TheBrokerIsKilledAndFrozenUnderLoad) {
   }
   ASSERT_TRUE(load.wait_for(20)) << plane.fleet().log_tail("plane");
   const auto operations = load.finish();
-  for (const std::string& strange : load.strange_answers()) ADD_FAILURE() << strange;
+  for (const std::string& response : load.unexpected_responses()) ADD_FAILURE() << response;
   EXPECT_GT(load.acknowledged(), 20U) << "there was no load";
   plane.check(operations);
 }

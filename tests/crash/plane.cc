@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "events/journal/embedded/sqlite_journal.h"
-#include "tests/crash/story.h"
+#include "tests/crash/journal_history.h"
 
 namespace shiplog::crash {
 namespace {
@@ -34,35 +34,35 @@ int64_t number_from_environment(const char* name, int64_t fallback) {
   return text == nullptr ? fallback : std::atoll(text);
 }
 
-std::vector<Present> listed(const Value& list) {
-  std::vector<Present> present;
+std::vector<ListedObject> listed(const Value& list) {
+  std::vector<ListedObject> objects;
   for (const Value& item : list["items"].items()) {
     const Value& metadata = item["metadata"];
-    if (!Workload::is_own(metadata["name"].str())) continue;
-    present.push_back({metadata["name"].str(), metadata["uid"].str(), item["data"]["value"].str(),
+    if (!ClientWorkload::is_own(metadata["name"].str())) continue;
+    objects.push_back({metadata["name"].str(), metadata["uid"].str(), item["data"]["value"].str(),
                        std::stoull(metadata["resourceVersion"].str())});
   }
-  return present;
+  return objects;
 }
 
-/// The API's own history of one object against the journal's.
+/// Compares the API's history of one object with the journal's.
 void check_history(const e2e::ApiClient& api, const std::string& object, const std::vector<uint64_t>& revisions) {
   const e2e::Answer answer = api.get("/shiplog/v1/history?kind=cm&order=oldest&limit=0&name=" + object);
-  std::vector<uint64_t> told;
+  std::vector<uint64_t> served;
   for (const Value& item : answer.json["items"].items())
-    told.push_back(static_cast<uint64_t>(item["revision"].as_int()));
-  EXPECT_EQ(told, revisions) << object << ": " << answer;
+    served.push_back(static_cast<uint64_t>(item["revision"].as_int()));
+  EXPECT_EQ(served, revisions) << object << ": " << answer;
 }
 
 }  // namespace
 
-JournalBackend embedded_journal() {
+JournalUnderTestFactory embedded_journal() {
   return {"embedded", [](const std::string& folder) -> std::unique_ptr<JournalUnderTest> {
             return std::make_unique<EmbeddedJournal>(folder);
           }};
 }
 
-Plane::Shape Plane::a_process_a_role() {
+Plane::Shape Plane::one_process_per_role() {
   Shape shape = {{"plane", "api"}, {"other", "api"}};
   for (const char* role :
        {"binder", "scheduler", "dispatcher", "distributor", "collector", "taint", "quota", "lifecycle", "control"}) {
@@ -71,7 +71,7 @@ Plane::Shape Plane::a_process_a_role() {
   return shape;
 }
 
-Plane::Plane(const JournalBackend& backend, Shape shape, std::vector<std::string> options)
+Plane::Plane(const JournalUnderTestFactory& backend, Shape shape, std::vector<std::string> options)
     : shape_{std::move(shape)}, options_{std::move(options)} {
   const std::string shared = fleet_.path("shared");
   std::filesystem::create_directories(shared);
@@ -91,7 +91,7 @@ bool Plane::serves_api(const std::string& name) const {
   return roles == "all" || roles.find("api") != std::string::npos;
 }
 
-void Plane::start(const std::string& name, Workload* workload, bool wait) {
+void Plane::start(const std::string& name, ClientWorkload* workload, bool wait) {
   std::vector<std::string> options = options_;
   options.push_back("--roles=" + shape_.at(name));
   const bool api = serves_api(name);
@@ -101,11 +101,11 @@ void Plane::start(const std::string& name, Workload* workload, bool wait) {
   }
 }
 
-void Plane::start_all(Workload* workload) {
+void Plane::start_all(ClientWorkload* workload) {
   for (const auto& [name, roles] : shape_) start(name, workload);
 }
 
-void Plane::kill(const std::string& name, Workload* workload) {
+void Plane::kill(const std::string& name, ClientWorkload* workload) {
   if (workload != nullptr) workload->remove_server(name);
   fleet_.kill(name);
 }
@@ -117,31 +117,31 @@ void Plane::check(const std::vector<Operation>& operations) {
   const e2e::ApiClient api = fleet_.api();
   const auto opened = journal_->open();
   ASSERT_TRUE(opened) << opened.error().message;
-  // The services may still have something to say: compare when nothing came in between.
+  // Roles may still append entries: compare when no entry was added in between.
   Value state, list;
-  Story story;
+  JournalHistory history;
   e2e::Ran replay;
   EXPECT_TRUE(e2e::eventually([&] {
     state = api.get("/shiplog/v1/state").json;
-    list = api.get(std::string{Workload::kConfigMaps}).json;
-    auto read = read_story(*opened.value());
+    list = api.get(std::string{ClientWorkload::kConfigMaps}).json;
+    auto read = read_history(*opened.value());
     EXPECT_TRUE(read) << read.error().message;
-    if (read) story = std::move(read).value();
+    if (read) history = std::move(read).value();
     replay = fleet_.shiplogctl({"replay", "--verify", "--journal=" + journal_->address(), "-o", "json"});
     return ::testing::Test::HasFailure() ||
            api.get("/shiplog/v1/state").json["nextOffset"].as_int() == state["nextOffset"].as_int();
   })) << "the journal never comes to rest";
 
-  for (const std::string& broken : broken_promises(operations, story.versions, listed(list))) ADD_FAILURE() << broken;
-  EXPECT_EQ(state["stateHash"].str(), story.state_hash);
+  for (const std::string& broken : find_violations(operations, history.versions, listed(list))) ADD_FAILURE() << broken;
+  EXPECT_EQ(state["stateHash"].str(), history.state_hash);
   ASSERT_TRUE(replay.ok()) << replay;
   const Value replayed = e2e::json(replay.out);
-  EXPECT_EQ(replayed["stateHash"].str(), story.state_hash);
-  EXPECT_EQ(replayed["revision"].as_int(), static_cast<int64_t>(story.revision.value));
+  EXPECT_EQ(replayed["stateHash"].str(), history.state_hash);
+  EXPECT_EQ(replayed["revision"].as_int(), static_cast<int64_t>(history.revision.value));
   EXPECT_EQ(replayed["differences"].as_int(-1), 0) << replay;
 
   std::map<std::string, std::vector<uint64_t>> revisions;
-  for (const Version& version : story.versions) revisions[version.object].push_back(version.revision);
+  for (const HistoryVersion& version : history.versions) revisions[version.object].push_back(version.revision);
   for (const auto& [object, wanted] : revisions) check_history(api, object, wanted);
 }
 

@@ -12,15 +12,15 @@ constexpr int kSharedObjects = 10;
 constexpr int kOwnObjects = 40;  // of each client
 constexpr size_t kFillerBytes = 700;
 
-Known known_from(const e2e::Answer& answer) {
-  // 504 says in Kubernetes' own words that nobody knows.
-  if (answer.status == 0 || answer.status == 504) return Known::kUnknown;
-  return answer.status < 300 ? Known::kDone : Known::kRefused;
+KnownOutcome outcome_of(const e2e::Answer& answer) {
+  // 504 leaves the outcome open.
+  if (answer.status == 0 || answer.status == 504) return KnownOutcome::kUnknown;
+  return answer.status < 300 ? KnownOutcome::kDone : KnownOutcome::kRefused;
 }
 
 }  // namespace
 
-struct Workload::Client {
+struct ClientWorkload::Client {
   struct Seen {
     std::string uid, revision;
   };
@@ -28,7 +28,7 @@ struct Workload::Client {
   std::mt19937_64 random;
   uint64_t writes = 0;
   int own_objects = 0;
-  std::map<std::string, Seen> seen;  ///< what this client believes to be there
+  std::map<std::string, Seen> seen;  ///< objects that exist as far as this client knows
   std::vector<Operation> operations;
   std::thread thread;
 
@@ -36,7 +36,7 @@ struct Workload::Client {
   std::string next_value() { return "c" + std::to_string(number) + "-" + std::to_string(++writes); }
 };
 
-std::map<std::string, std::string> Workload::values_at(const e2e::ApiClient& api) {
+std::map<std::string, std::string> ClientWorkload::values_at(const e2e::ApiClient& api) {
   std::map<std::string, std::string> values;
   const Value list = api.get(kConfigMaps).json;
   for (const Value& item : list["items"].items()) {
@@ -46,7 +46,7 @@ std::map<std::string, std::string> Workload::values_at(const e2e::ApiClient& api
   return values;
 }
 
-Workload::Workload(uint64_t seed, int clients) {
+ClientWorkload::ClientWorkload(uint64_t seed, int clients) {
   for (int number = 0; number < clients; ++number) {
     auto client = std::make_unique<Client>();
     client->number = number;
@@ -56,25 +56,25 @@ Workload::Workload(uint64_t seed, int clients) {
   for (auto& client : clients_) client->thread = std::thread{[this, &client = *client] { run(client); }};
 }
 
-Workload::~Workload() { finish(); }
+ClientWorkload::~ClientWorkload() { finish(); }
 
-void Workload::add_server(const std::string& name, std::shared_ptr<e2e::ApiClient> client) {
+void ClientWorkload::add_server(const std::string& name, std::shared_ptr<e2e::ApiClient> client) {
   const std::lock_guard lock{mutex_};
   servers_[name] = std::move(client);
   changed_.notify_all();
 }
 
-void Workload::remove_server(const std::string& name) {
+void ClientWorkload::remove_server(const std::string& name) {
   const std::lock_guard lock{mutex_};
   servers_.erase(name);
 }
 
-bool Workload::wait_for(size_t more, std::chrono::milliseconds patience) const {
-  const size_t enough = answered_ + more;
-  return e2e::eventually([&] { return answered_ >= enough; }, patience);
+bool ClientWorkload::wait_for(size_t more, std::chrono::milliseconds patience) const {
+  const size_t target_count = answered_ + more;
+  return e2e::eventually([&] { return answered_ >= target_count; }, patience);
 }
 
-std::vector<Operation> Workload::finish() {
+std::vector<Operation> ClientWorkload::finish() {
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;
@@ -88,57 +88,57 @@ std::vector<Operation> Workload::finish() {
   return all;
 }
 
-std::vector<std::string> Workload::strange_answers() const {
+std::vector<std::string> ClientWorkload::unexpected_responses() const {
   const std::lock_guard lock{mutex_};
-  return strange_;
+  return unexpected_;
 }
 
-std::string Workload::last_server_error() const {
+std::string ClientWorkload::last_server_error() const {
   const std::lock_guard lock{mutex_};
   return last_server_error_;
 }
 
-std::shared_ptr<e2e::ApiClient> Workload::any_server(Client& client) {
+std::shared_ptr<e2e::ApiClient> ClientWorkload::any_server(Client& client) {
   std::unique_lock lock{mutex_};
   changed_.wait(lock, [&] { return stopping_ || !servers_.empty(); });
   if (stopping_) return nullptr;
   return std::next(servers_.begin(), static_cast<std::ptrdiff_t>(client.below(servers_.size())))->second;
 }
 
-void Workload::run(Client& client) {
+void ClientWorkload::run(Client& client) {
   while (const auto api = any_server(client)) {
     step(client, *api);
-    if (client.operations.back().known != Known::kUnknown) continue;
-    // The server is most likely gone; the test will say. Until then there is no point in asking as fast as possible.
+    if (client.operations.back().outcome != KnownOutcome::kUnknown) continue;
+    // The server was probably killed and will be restarted: do not send requests as fast as possible until then.
     std::unique_lock lock{mutex_};
     changed_.wait_for(lock, std::chrono::milliseconds{5}, [&] { return stopping_; });
   }
 }
 
-e2e::Answer Workload::ask(const e2e::ApiClient& api, Operation& operation, const std::string& method,
-                          const std::string& target, const std::string& body, const std::string& type) {
+e2e::Answer ClientWorkload::send(const e2e::ApiClient& api, Operation& operation, const std::string& method,
+                                 const std::string& target, const std::string& body, const std::string& type) {
   operation.invoked = ++tick_;
   HttpHeaders headers;
   if (!body.empty()) headers.set("Content-Type", type);
   auto answer = api.call(method, target, body, std::move(headers), std::chrono::milliseconds{patience_ms_});
   operation.answered = ++tick_;
-  operation.known = known_from(answer);
+  operation.outcome = outcome_of(answer);
   const bool read = operation.verb == Verb::kRead;
-  if (read && answer.status == 404) operation.known = Known::kAbsent;
+  if (read && answer.status == 404) operation.outcome = KnownOutcome::kAbsent;
   if (answer.status != 0) ++answered_;
-  if (!read && operation.known == Known::kDone) ++acknowledged_;
+  if (!read && operation.outcome == KnownOutcome::kDone) ++acknowledged_;
   if (answer.status >= 500) {
     const std::lock_guard lock{mutex_};
     last_server_error_ = "HTTP " + std::to_string(answer.status) + " " + answer.message();
   } else if (answer.status >= 300 && answer.status != 404 && answer.status != 409) {
     const std::lock_guard lock{mutex_};
-    strange_.push_back("unexpected HTTP " + std::to_string(answer.status) + " for " + method + " " + target + ": " +
-                       answer.body);
+    unexpected_.push_back("unexpected HTTP " + std::to_string(answer.status) + " for " + method + " " + target + ": " +
+                          answer.body);
   }
   return answer;
 }
 
-void Workload::step(Client& client, const e2e::ApiClient& api) {
+void ClientWorkload::step(Client& client, const e2e::ApiClient& api) {
   const bool shared = client.below(2) == 0;
   const auto dice = client.below(100);
   Operation operation;
@@ -155,10 +155,10 @@ void Workload::step(Client& client, const e2e::ApiClient& api) {
   const bool exists = seen != client.seen.end();
 
   Value metadata = Value::object({{"name", operation.object}});
-  std::string method = "GET", where = target, body, type = "application/json";
+  std::string method = "GET", url_path = target, body, type = "application/json";
   if (dice < 35) {
     operation.verb = Verb::kCreate;
-    method = "POST", where = kConfigMaps;
+    method = "POST", url_path = kConfigMaps;
   } else if (dice < 60 && exists) {
     operation.verb = Verb::kUpdate;
     method = "PUT";
@@ -181,15 +181,15 @@ void Workload::step(Client& client, const e2e::ApiClient& api) {
                              : to_json(Value::object({{"metadata", metadata}, {"data", data}}));
   }
 
-  const e2e::Answer answer = ask(api, operation, method, where, body, type);
+  const e2e::Answer answer = send(api, operation, method, url_path, body, type);
   const Value& found = answer.json["metadata"];
-  if (operation.known == Known::kDone && operation.verb != Verb::kRemove) {
+  if (operation.outcome == KnownOutcome::kDone && operation.verb != Verb::kRemove) {
     operation.uid = found["uid"].str();
     operation.revision = std::stoull(found["resourceVersion"].str());
     operation.value = answer.json["data"]["value"].str();
     client.seen[operation.object] = {operation.uid, found["resourceVersion"].str()};
   } else {
-    client.seen.erase(operation.object);  // whatever it is now: the next read will say
+    client.seen.erase(operation.object);  // unknown until the next read
   }
   client.operations.push_back(std::move(operation));
 }

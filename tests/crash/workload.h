@@ -15,38 +15,38 @@
 
 namespace shiplog::crash {
 
-/// Clients that create, change, remove and read ConfigMaps until they are stopped, some of them all clients' and some
-/// their own, and note what they were told. A seed decides what each asks for; which of them is first, the machine.
-/// Threads: one for each client; the functions here are the test's.
-class Workload {
+/// Clients that create, change, remove and read ConfigMaps, shared ones and their own, until they are stopped, and
+/// record the responses. The seed determines the requests, but not their order among clients. Threads: one for each
+/// client; the public functions are for the test's thread.
+class ClientWorkload {
  public:
   static constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
   static bool is_own(const std::string& name) { return name.starts_with("own-") || name.starts_with("shared-"); }
 
-  /// Name and value of its clients' ConfigMaps, as a server has them.
+  /// Names and values of the clients' ConfigMaps on a server.
   static std::map<std::string, std::string> values_at(const e2e::ApiClient& api);
 
-  Workload(uint64_t seed, int clients);
-  ~Workload();
-  Workload(const Workload&) = delete;
-  Workload& operator=(const Workload&) = delete;
+  ClientWorkload(uint64_t seed, int clients);
+  ~ClientWorkload();
+  ClientWorkload(const ClientWorkload&) = delete;
+  ClientWorkload& operator=(const ClientWorkload&) = delete;
 
-  /// A server is there, or there again under a new address. Clients take any that are there.
+  /// Adds a server, or replaces it after a change of address. Clients use any of the servers.
   void add_server(const std::string& name, std::shared_ptr<e2e::ApiClient> client);
   void remove_server(const std::string& name);
-  /// How long a client waits for an answer before it calls the outcome unknown.
+  /// Sets the time after which a request without a response is of unknown outcome.
   void set_patience(std::chrono::milliseconds patience) { patience_ms_ = patience.count(); }
 
-  /// Requests answered so far, and acknowledged writes among them.
+  /// Number of requests answered so far, and of acknowledged writes among them.
   size_t answered() const { return answered_; }
   size_t acknowledged() const { return acknowledged_; }
-  /// Waits for so many more answers; false: they do not come.
+  /// Waits for `more` further responses; false on timeout.
   bool wait_for(size_t more, std::chrono::milliseconds patience = e2e::kPatience) const;
 
-  /// Ends the clients. What they know, in no particular order.
+  /// Stops the clients. Returns their operations in no particular order.
   std::vector<Operation> finish();
-  /// Answers that no client should ever get ("unexpected HTTP 422 ..."), and the last of the refusals with a 5xx.
-  std::vector<std::string> strange_answers() const;
+  /// Responses that no client should receive ("unexpected HTTP 422 ..."), and the last response with a 5xx status.
+  std::vector<std::string> unexpected_responses() const;
   std::string last_server_error() const;
 
  private:
@@ -54,8 +54,8 @@ class Workload {
   void run(Client& client);
   void step(Client& client, const e2e::ApiClient& api);
   std::shared_ptr<e2e::ApiClient> any_server(Client& client);
-  e2e::Answer ask(const e2e::ApiClient& api, Operation& operation, const std::string& method, const std::string& target,
-                  const std::string& body, const std::string& type);
+  e2e::Answer send(const e2e::ApiClient& api, Operation& operation, const std::string& method,
+                   const std::string& target, const std::string& body, const std::string& type);
 
   std::atomic<uint64_t> tick_{0};
   std::atomic<size_t> answered_{0};
@@ -65,7 +65,7 @@ class Workload {
   std::condition_variable changed_;
   bool stopping_ = false;
   std::map<std::string, std::shared_ptr<e2e::ApiClient>> servers_;
-  std::vector<std::string> strange_;
+  std::vector<std::string> unexpected_;
   std::string last_server_error_;
   std::vector<std::unique_ptr<Client>> clients_;
 };

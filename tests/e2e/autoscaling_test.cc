@@ -1,4 +1,4 @@
-// Autoscalers in the members decide on replicas: the control plane does not fight them, and the template follows.
+// Autoscalers in the members decide on replicas: the control plane does not revert them, and the template follows.
 #include <string>
 #include <vector>
 
@@ -34,7 +34,7 @@ class Autoscaling : public ThreeMembers {
     EXPECT_TRUE(eventually([&] { return mark() == "true"; }));
     change_template("mark");  // and with it the mark
   }
-  /// As an autoscaler would.
+  /// Scales like an autoscaler.
   void scale_in(const std::string& member, int replicas) {
     fleet_.kubectl_ok({"scale", "deployment/web", "--replicas=" + std::to_string(replicas)}, {}, member);
   }
@@ -47,7 +47,7 @@ class Autoscaling : public ThreeMembers {
   void expect_asked_for(int64_t replicas) {
     EXPECT_TRUE(eventually([&] { return asked_for() == replicas; })) << asked_for() << " instead of " << replicas;
   }
-  /// Once the members have it, they have heard of all that was decided before.
+  /// Once the members have it, they have received all earlier decisions.
   void change_template(const std::string& value) {
     patch("deployment", "web", R"({"metadata":{"annotations":{"seen":")" + value + R"("}}})");
     for (const char* member : {"member1", "member2"}) {
@@ -64,10 +64,10 @@ TEST_F(Autoscaling, MembersKeepTheReplicasThatAreDecidedThere_E_21) {
   scale_in("member1", 5);
   change_template("first");
   EXPECT_EQ(replicas("web"), "member1:5 member2:2");
-  EXPECT_EQ(asked_for(), 4) << "nobody has said that the template should follow";
+  EXPECT_EQ(asked_for(), 4) << "deploymentReplicasSyncer is not enabled";
 }
 
-TEST_F(Autoscaling, TheTemplateFollowsAndTheMarkGoesWithTheAutoscaler_E_21) {
+TEST_F(Autoscaling, TheTemplateFollowsAndTheMarkIsRemovedWithTheAutoscaler_E_21) {
   restart_with("*,hpaScaleTargetMarker");
   deploy();
   restart_with("*,hpaScaleTargetMarker,deploymentReplicasSyncer");

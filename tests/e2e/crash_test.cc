@@ -1,5 +1,5 @@
-// kill -9 in the middle of a stream of creates: what was acknowledged is there, once; and the journal alone gives the
-// same state.
+// kill -9 during a stream of creates: acknowledged objects exist exactly once, and a replay of the journal has the same
+// state.
 #include <atomic>
 #include <filesystem>
 #include <map>
@@ -18,7 +18,7 @@ const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr int kKills = 20;
 constexpr int kWriters = 4;
 
-/// What the writers know, over all rounds.
+/// The outcomes of all writers, over all rounds.
 class Ledger {
  public:
   std::string next_name() {
@@ -34,7 +34,7 @@ class Ledger {
     const std::lock_guard lock{mutex_};
     acknowledged_[name] = uid;
   }
-  /// An attempt that got no answer may have happened or not.
+  /// An attempt without a response may have been applied or not.
   void unanswered(const std::string& name) {
     const std::lock_guard lock{mutex_};
     unanswered_.insert(name);
@@ -64,7 +64,7 @@ class Ledger {
   std::set<std::string> unanswered_, uncertain_;
 };
 
-/// Creates objects until the server is gone.
+/// Creates objects until the server is killed.
 void write_until_it_dies(const ApiClient& api, Ledger& ledger) {
   for (;;) {
     const std::string name = ledger.next_name();
@@ -75,10 +75,10 @@ void write_until_it_dies(const ApiClient& api, Ledger& ledger) {
     if (answer.status == 201) {
       ledger.acknowledged(name, answer.json["metadata"]["uid"].str());
     } else if (answer.status == 409 && ledger.was_uncertain(name)) {
-      const Answer there = api.get(kConfigMaps + "/" + name);  // the attempt without an answer did happen
-      if (there.status == 0) return ledger.unanswered(name);
-      EXPECT_EQ(there.status, 200) << there;
-      ledger.acknowledged(name, there.json["metadata"]["uid"].str());
+      const Answer existing = api.get(kConfigMaps + "/" + name);  // the attempt without a response was applied
+      if (existing.status == 0) return ledger.unanswered(name);
+      EXPECT_EQ(existing.status, 200) << existing;
+      ledger.acknowledged(name, existing.json["metadata"]["uid"].str());
     } else {
       ADD_FAILURE() << "creating " << name << ": " << answer;
       return;
@@ -97,7 +97,7 @@ TEST(Crash, NothingAcknowledgedIsLostOrDoubledByTwentyKillsInAStreamOfCreates) {
     for (int writer = 0; writer < kWriters; ++writer) {
       writers.emplace_back([&] { write_until_it_dies(api, ledger); });
     }
-    // Later in each round, so that the kill meets the journal in other moments.
+    // Later in each round, so that the kills occur in different states of the journal.
     const size_t enough = before + 3 + static_cast<size_t>(round) * 5;
     EXPECT_TRUE(eventually([&] { return ledger.size() >= enough || ::testing::Test::HasFailure(); }));
     fleet.kill("plane");
@@ -107,20 +107,20 @@ TEST(Crash, NothingAcknowledgedIsLostOrDoubledByTwentyKillsInAStreamOfCreates) {
 
   Process& last = fleet.serve();
   const Value list = fleet.api().get(kConfigMaps).json;
-  std::map<std::string, std::string> there;
+  std::map<std::string, std::string> listed;
   std::set<std::string> uids;
   for (const Value& item : list["items"].items()) {
     const std::string name = item["metadata"]["name"].str();
-    EXPECT_TRUE(there.emplace(name, item["metadata"]["uid"].str()).second) << name << " is listed twice";
+    EXPECT_TRUE(listed.emplace(name, item["metadata"]["uid"].str()).second) << name << " is listed twice";
     EXPECT_TRUE(uids.insert(item["metadata"]["uid"].str()).second) << name;
   }
   const std::map<std::string, std::string> acknowledged = ledger.all();
   const std::set<std::string> open = ledger.open();
   for (const auto& [name, uid] : acknowledged) {
-    ASSERT_TRUE(there.count(name)) << name << " was acknowledged and is lost";
-    EXPECT_EQ(there[name], uid) << name;
+    ASSERT_TRUE(listed.count(name)) << name << " was acknowledged and is lost";
+    EXPECT_EQ(listed[name], uid) << name;
   }
-  for (const auto& [name, uid] : there) {
+  for (const auto& [name, uid] : listed) {
     if (!name.starts_with("object-")) continue;
     EXPECT_TRUE(acknowledged.count(name) || open.count(name)) << name;
   }

@@ -1,5 +1,5 @@
-// What becomes of a template on the members: conflicts, drift, deletion, Jobs, dead members. Everything through
-// kubectl, with three real members.
+// Dispatch of templates to members: conflicts, drift, deletion, Jobs, stopped members. All requests use kubectl, with
+// three real members.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class Dispatch : public ThreeMembers {
   }
 };
 
-TEST_F(Dispatch, WhatIsThereAlreadyIsLeftAloneUnlessThePolicyOverwrites_E_7_B_15) {
+TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {
   fleet_.kubectl_ok({"create", "configmap", "mine", "--from-literal=text=local"}, {}, "member1");
   apply(config_map("mine", "fleet") + config_policy("mine", "member1, member2"));
   expect_holders(kConfigMaps + "mine", "member1 member2");
@@ -42,7 +42,7 @@ TEST_F(Dispatch, WhatIsThereAlreadyIsLeftAloneUnlessThePolicyOverwrites_E_7_B_15
   EXPECT_TRUE(eventually([&] { return text("member1", "mine") == "fleet"; })) << text("member1", "mine");
 }
 
-TEST_F(Dispatch, WhatAMemberChangesIsPutRightAndWhatItAddsIsKept_E_13) {
+TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {
   apply(config_map("shared", "right") + config_policy("shared", "member1, member2, member3"));
   expect_holders(kConfigMaps + "shared", "member1 member2 member3");
   fleet_.kubectl_ok({"annotate", "configmap", "shared", "local/note=kept"}, {}, "member1");
@@ -56,7 +56,7 @@ TEST_F(Dispatch, WhatAMemberChangesIsPutRightAndWhatItAddsIsKept_E_13) {
             "kept");
 }
 
-TEST_F(Dispatch, ADeletedTemplateGoesEverywhereUnlessItIsToStay_E_15_B_24) {
+TEST_F(Dispatch, ADeletedTemplateIsDeletedInMembersUnlessItIsPreserved_E_15_B_24) {
   apply(config_map("goes", "x") + config_policy("goes", "member1, member2") + config_map("stays", "x") +
         config_policy("stays", "member1, member2", "  preserveResourcesOnDeletion: true\n"));
   expect_holders(kConfigMaps + "goes", "member1 member2");
@@ -70,10 +70,10 @@ TEST_F(Dispatch, ADeletedTemplateGoesEverywhereUnlessItIsToStay_E_15_B_24) {
   EXPECT_EQ(fleet_.kubectl_ok({"get", "configmap", "stays", "-o", R"(jsonpath={.metadata.labels.karmada\.io/managed})"},
                               {}, "member1"),
             "")
-      << "no longer the fleet's";
+      << "no longer managed by the fleet";
 }
 
-TEST_F(Dispatch, ADeletedPolicyLeavesEverythingWhereItIs_D_37_to_D_39) {
+TEST_F(Dispatch, ADeletedPolicyLeavesObjectsInMembers_D_37_to_D_39) {
   apply(deployment("web") + policy("web", "web", "member1, member2"));
   expect_holders(kDeployment + "web", "member1 member2");
   fleet_.kubectl_ok({"delete", "propagationpolicy", "web"});
@@ -85,7 +85,7 @@ TEST_F(Dispatch, ADeletedPolicyLeavesEverythingWhereItIs_D_37_to_D_39) {
   expect_holders(kDeployment + "web", "member3");
 }
 
-TEST_F(Dispatch, AJobsCompletionsAreDividedAsItsPods_B_10) {
+TEST_F(Dispatch, AJobsCompletionsAreDividedLikeItsPods_B_10) {
   apply(R"(
 apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy
@@ -114,7 +114,7 @@ spec:
       << job("member1") << ", " << job("member2");
 }
 
-TEST_F(Dispatch, ADeadMemberGetsWhatItMissedOnceItIsBack_E_1) {
+TEST_F(Dispatch, AStoppedMemberReceivesMissedChangesWhenItReturns_E_1) {
   apply(deployment("web") + policy("web", "web", "member1, member2"));
   expect_holders(kDeployment + "web", "member1 member2");
   fleet_.kill("member2");
@@ -124,9 +124,9 @@ TEST_F(Dispatch, ADeadMemberGetsWhatItMissedOnceItIsBack_E_1) {
   };
   EXPECT_TRUE(eventually([&] { return image("member1") == "nginx:1.28"; })) << image("member1");
   apply(config_map("later", "x") + config_policy("later", "member1"));
-  expect_holders(kConfigMaps + "later", "member1");  // one dead member holds nobody else up
+  expect_holders(kConfigMaps + "later", "member1");  // a stopped member does not delay others
 
-  fleet_.member("member2");  // empty, and at another address: what a trial member keeps is who it is
+  fleet_.member("member2");  // empty and at a new address: a trial member keeps only its identity
   const std::string address =
       fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "member2");
   patch("cluster", "member2", R"({"spec":{"apiEndpoint":")" + address + "\"}}");

@@ -1,4 +1,5 @@
-// The estimators of members (S-71 to S-74), both ends real: shiplogd asks, `shiplogd estimator` answers.
+// The estimators of members (S-71 to S-74) with real processes: shiplogd is the client, `shiplogd estimator` the
+// server.
 #include <gtest/gtest.h>
 
 #include "events/base/system.h"
@@ -13,7 +14,7 @@ const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
 
 class Estimators : public ::testing::Test {
  protected:
-  /// Rooms as summaries tell them are alike; only the estimators know what nodes let in.
+  /// The resource summaries of both members are equal; only the estimators know which pods the nodes accept.
   void SetUp() override {
     serve();
     for (const char* name : {"member1", "member2"}) {
@@ -38,13 +39,13 @@ class Estimators : public ::testing::Test {
     api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   }
   void point(const std::string& cluster, const std::string& address) {
-    const Answer told = api_->patch(
+    const Answer response = api_->patch(
         kClusters + cluster, "merge",
         Value::object({{"metadata", Value::object({{"annotations",
                                                     Value::object({{"estimator.shiplog.io/address", address}})}})}}));
-    EXPECT_EQ(told.status, 200) << told;
+    EXPECT_EQ(response.status, 200) << response;
   }
-  /// A Deployment whose pods ask for `cpu`, and for a node of this name when there is one.
+  /// A Deployment whose pods request `cpu` and, if it is not empty, the node of this name.
   void make(const std::string& name, int64_t replicas, const std::string& cpu, const std::string& node = "") {
     Value object = json(R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"selector":{"matchLabels":{"app":"x"}},
       "template":{"metadata":{"labels":{"app":"x"}},"spec":{"containers":[{"name":"main","image":"nginx:1.27"}]}}}})");
@@ -57,13 +58,13 @@ class Estimators : public ::testing::Test {
     const Answer made = api_->post(kDeployments, object);
     EXPECT_EQ(made.status, 201) << made;
   }
-  /// What the newest decisions about its placement say of themselves.
+  /// The explanations of its newest placement decisions.
   std::string explained(const std::string& name) {
     return api_->get("/shiplog/v1/decisions?kind=resourcebinding&name=" + name + "-deployment").body;
   }
-  void expect_explained(const std::string& name, const std::string& words) {
-    EXPECT_TRUE(eventually([&] { return explained(name).find(words) != std::string::npos; }))
-        << words << " is not in " << explained(name) << "\n"
+  void expect_explained(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(eventually([&] { return explained(name).find(text) != std::string::npos; }))
+        << text << " is not in " << explained(name) << "\n"
         << fleet_.log_tail("plane");
   }
 
@@ -72,29 +73,29 @@ class Estimators : public ::testing::Test {
 };
 
 TEST_F(Estimators, TheSmallerEstimateCounts_S_63_S_71) {
-  // Both have two nodes of eight cores. Only member2 has the node that is asked for.
+  // Both have two nodes with eight cores. Only member2 has the requested node.
   make("pinned", 4, "1", "member2-node-1");
   expect_placed(*api_, "pinned", "member2:4");
   expect_explained("pinned", "estimators say: member1 0, member2 8");
-  // 16 cores in all, but each node takes one pod of five: two, not three.
+  // 16 cores in total, but each node has capacity for one pod with five: two, not three.
   make("wide", 3, "5");
   expect_explained("wide", "estimators say: member1 2, member2 ");
   for (const char* name : {"member1", "member2"}) fleet_.kill(std::string{"estimator-"} + name);
   expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
 }
 
-TEST_F(Estimators, OneThatDoesNotAnswerSetsAllAside_S_72) {
+TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {
   fleet_.kill("estimator-member1");
   make("pinned", 4, "1", "member2-node-1");
   expect_explained("pinned", "estimators are left aside: that of member1 gave no answer");
   expect_placed(*api_, "pinned", "member1:2 member2:2");
 
-  // Somebody else's estimator is as good as none.
+  // The estimator of another cluster counts as none.
   point("member1", read_file(fleet_.path("estimator-member2.address")));
   make("other", 4, "1", "member2-node-1");
   expect_explained("other", "this is the estimator of cluster member2, not of member1");
 
-  // It is back; and so is the control plane after a kill.
+  // The estimator is available again, and the control plane restarts after a kill.
   point("member1", fleet_.estimator("member1"));
   fleet_.kill("plane");
   serve();

@@ -1,4 +1,4 @@
-// Interpreter webhooks (L-18 to L-22), asked by a real shiplogd at a real HTTPS server in this process.
+// Interpreter webhooks (L-18 to L-22), called by a real shiplogd on a real HTTPS server in this process.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -21,9 +21,9 @@ const std::string kGames = "/apis/games.example.com/v1/namespaces/default/games"
 const std::string kPolicies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
 const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
 
-enum class Mode { kGood, kMute, kLiesAboutUid, kSaysNothing, kBadPatch, kEndless, kFails, kNoJson };
+enum class Mode { kGood, kSilent, kWrongUid, kEmptyResponse, kBadPatch, kEndless, kFails, kNoJson };
 
-/// Knows a kind Game: {spec: {size, config}, status: {players}}. All eight operations.
+/// Implements all eight operations for the kind Game: {spec: {size, config}, status: {players}}.
 class GameWebhook {
  public:
   GameWebhook() {
@@ -34,7 +34,7 @@ class GameWebhook {
             .value();
     start();
   }
-  /// At a port of its own each time: the former may belong to somebody else by now.
+  /// Listens on a new port each time: another process may use the former one now.
   void start() {
     HttpServer::Options options;
     options.certificate_pem = pair_.certificate_pem;
@@ -50,7 +50,7 @@ class GameWebhook {
     const std::lock_guard lock{mutex_};
     held_.clear();
   }
-  /// Questions that were not answered stay so.
+  /// Requests that are held stay unanswered.
   void become(Mode mode) { mode_ = mode; }
   size_t asked(const std::string& operation) {
     const std::lock_guard lock{mutex_};
@@ -78,15 +78,15 @@ class GameWebhook {
     switch (mode_.load()) {
       case Mode::kGood:
         break;
-      case Mode::kMute: {
+      case Mode::kSilent: {
         const std::lock_guard lock{mutex_};
         held_.push_back(writer);
         return;
       }
-      case Mode::kLiesAboutUid:
-        response.set("uid", "somebody-else's");
+      case Mode::kWrongUid:
+        response.set("uid", "another-uid");
         break;
-      case Mode::kSaysNothing:
+      case Mode::kEmptyResponse:
         response = Value::object({{"uid", asked["uid"]}, {"successful", true}});
         break;
       case Mode::kBadPatch:
@@ -108,7 +108,7 @@ class GameWebhook {
                                          {"response", std::move(response)}}))});
   }
 
-  /// A gigabyte, or as much as somebody reads.
+  /// Writes a gigabyte, or as much as the client reads.
   static void flood(const Writer& writer, int megabytes) {
     if (megabytes == 0) return writer->end();
     writer->write(std::string(1U << 20U, ' '), [writer, megabytes](const Result<void>& written) {
@@ -239,9 +239,9 @@ class InterpreterWebhooks : public ::testing::Test {
         << "\n"
         << fleet_.log_tail("plane");
   }
-  void expect_said(const std::string& words) {
-    EXPECT_TRUE(eventually([&] { return fleet_.log_tail("plane", 1 << 20).find(words) != std::string::npos; }))
-        << words << " is not in\n"
+  void expect_logged(const std::string& text) {
+    EXPECT_TRUE(eventually([&] { return fleet_.log_tail("plane", 1 << 20).find(text) != std::string::npos; }))
+        << text << " is not in\n"
         << fleet_.log_tail("plane");
   }
   void expect_replay() { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db")); }
@@ -251,7 +251,7 @@ class InterpreterWebhooks : public ::testing::Test {
   std::unique_ptr<ApiClient> api_;
 };
 
-TEST_F(InterpreterWebhooks, EveryOperationIsAsked_L_19_L_20) {
+TEST_F(InterpreterWebhooks, EveryOperationIsCalled_L_19_L_20) {
   configure(webhook_.client());
   make("chess", 6);
   expect_sizes("chess", 3);
@@ -259,11 +259,11 @@ TEST_F(InterpreterWebhooks, EveryOperationIsAsked_L_19_L_20) {
     return fleet_.api("member2").get("/api/v1/namespaces/default/configmaps/rules").status == 200;
   })) << "InterpretDependency";
 
-  // What members say goes through InterpretStatus and InterpretHealth, and comes together in AggregateStatus.
+  // Statuses of members pass through InterpretStatus and InterpretHealth, and are aggregated by AggregateStatus.
   for (const char* member : {"member1", "member2"}) {
-    const Answer told =
+    const Answer response =
         fleet_.api(member).patch(kGames + "/chess/status", "merge", json(R"({"status":{"players":4}})"));
-    EXPECT_EQ(told.status, 200) << told;
+    EXPECT_EQ(response.status, 200) << response;
   }
   EXPECT_TRUE(eventually([&] { return api_->get(kGames + "/chess").json["status"]["players"].as_int() == 8; }))
       << api_->get(kGames + "/chess");
@@ -272,14 +272,14 @@ TEST_F(InterpreterWebhooks, EveryOperationIsAsked_L_19_L_20) {
   EXPECT_EQ(binding["status"]["aggregatedStatus"][0]["status"], json(R"({"seen":4})"));
   EXPECT_EQ(binding["status"]["aggregatedStatus"][0]["health"].as_string(), "Healthy");
 
-  // Retain: what the member has put in stays when the template changes.
+  // Retain: fields set in the member are kept when the template changes.
   EXPECT_EQ(fleet_.api("member1").patch(kGames + "/chess", "merge", json(R"({"spec":{"door":"green"}})")).status, 200);
   resize("chess", 10);
   expect_sizes("chess", 5);
   EXPECT_EQ(fleet_.api("member1").get(kGames + "/chess").json["spec"]["door"].as_string(), "green");
   EXPECT_GT(webhook_.asked("Retain"), 0U);
 
-  // A second life with nobody to ask: what was answered is in the journal.
+  // A restart without the webhook: its answers are in the journal.
   fleet_.kill("plane");
   webhook_.stop();
   fleet_.serve("plane", {"--journal=sqlite:" + fleet_.path("journal.db")});
@@ -289,16 +289,16 @@ TEST_F(InterpreterWebhooks, EveryOperationIsAsked_L_19_L_20) {
   EXPECT_GT(replay["decisions"].as_int(), 0);
 }
 
-TEST_F(InterpreterWebhooks, WithoutAnAnswerNothingIsDecidedAndNothingElseAsked_L_21) {
+TEST_F(InterpreterWebhooks, WithoutAnAnswerOperationsWaitAndNoOtherLevelIsUsed_L_21) {
   configure(webhook_.client(), 1);
   make("chess", 6);
   expect_sizes("chess", 3);
 
-  // Nobody there.
+  // No server listens.
   webhook_.stop();
   make("go", 4);
   resize("chess", 8);
-  expect_said("interpreter webhook games/games.example.com: https://127.0.0.1:" + std::to_string(webhook_.port()));
+  expect_logged("interpreter webhook games/games.example.com: https://127.0.0.1:" + std::to_string(webhook_.port()));
   EXPECT_EQ(api_->get(kBindings + "/go-game").status, 404);
   EXPECT_EQ(size_on("member1", "chess"), 3);
   webhook_.start();
@@ -306,27 +306,27 @@ TEST_F(InterpreterWebhooks, WithoutAnAnswerNothingIsDecidedAndNothingElseAsked_L
   expect_sizes("go", 2);
   expect_sizes("chess", 4);
 
-  // One that does not answer in its time; the process is killed while it waits.
-  webhook_.become(Mode::kMute);
+  // A webhook that does not answer before the timeout; the process is killed while it waits.
+  webhook_.become(Mode::kSilent);
   make("ludo", 2);
-  expect_said("ludo");
+  expect_logged("ludo");
   EXPECT_TRUE(eventually([&] { return webhook_.asked("InterpretReplica") > 2; }));
   fleet_.kill("plane");
   fleet_.serve("plane", {"--journal=sqlite:" + fleet_.path("journal.db")});
   open();
   EXPECT_EQ(api_->get(kBindings + "/ludo-game").status, 404);
-  expect_said("ludo");
+  expect_logged("ludo");
   webhook_.become(Mode::kGood);
   expect_sizes("ludo", 1);
   webhook_.stop();
   expect_replay();
 }
 
-TEST_F(InterpreterWebhooks, WhatIsNoAnswerIsTakenForNone_L_20) {
+TEST_F(InterpreterWebhooks, InvalidAnswersCountAsNone_L_20) {
   configure(webhook_.client(), 5);
   const std::map<Mode, std::string> reasons = {
-      {Mode::kLiesAboutUid, "response.uid is not that of the request"},
-      {Mode::kSaysNothing, "response.replicas is missing"},
+      {Mode::kWrongUid, "response.uid is not that of the request"},
+      {Mode::kEmptyResponse, "response.replicas is missing"},
       {Mode::kFails, "HTTP status 503 Service Unavailable: the games are closed"},
       {Mode::kNoJson, "its answer is no JSON"},
       {Mode::kEndless, "larger than"},
@@ -336,18 +336,18 @@ TEST_F(InterpreterWebhooks, WhatIsNoAnswerIsTakenForNone_L_20) {
     webhook_.become(mode);
     const std::string name = "game-" + std::to_string(++number);
     make(name, 2);
-    expect_said(reason);
+    expect_logged(reason);
     EXPECT_EQ(api_->get(kBindings + "/" + name + "-game").status, 404) << reason;
     webhook_.become(Mode::kGood);
     expect_sizes(name, 1);
   }
-  // A patch that does not apply: the binding says so, and the members keep what they have.
+  // A patch that cannot be applied: the binding reports it, and the members keep their objects.
   webhook_.become(Mode::kBadPatch);
   resize("game-1", 4);
   const auto synced = [&] {
     const Value binding = api_->get(kBindings + "/game-1-game").json;
-    for (const Value& one : binding["status"]["conditions"].items()) {
-      if (one["type"].as_string() == "WorksSynced") return one["message"].str();
+    for (const Value& condition : binding["status"]["conditions"].items()) {
+      if (condition["type"].as_string() == "WorksSynced") return condition["message"].str();
     }
     return std::string{};
   };
@@ -360,7 +360,7 @@ TEST_F(InterpreterWebhooks, WhatIsNoAnswerIsTakenForNone_L_20) {
   expect_replay();
 }
 
-TEST_F(InterpreterWebhooks, AServiceIsCalledWhereItIs_L_22) {
+TEST_F(InterpreterWebhooks, AServiceIsCalledAtItsAddress_L_22) {
   EXPECT_EQ(
       api_->post("/api/v1/namespaces/default/services",
                  json(R"({"metadata":{"name":"games"},"spec":{"type":"ExternalName","externalName":"127.0.0.1"}})"))
@@ -373,7 +373,7 @@ TEST_F(InterpreterWebhooks, AServiceIsCalledWhereItIs_L_22) {
                            {"caBundle", webhook_.ca()}}));
   make("chess", 4);
   expect_sizes("chess", 2);
-  // Without the configuration the kind is one of those that nobody knows, and what was answered goes.
+  // Without the configuration no level interprets the kind, and its answers are deleted.
   EXPECT_EQ(api_->remove(kConfigurations + "/games").status, 200);
   EXPECT_TRUE(eventually([&] { return api_->get(kBindings + "/chess-game").json["spec"]["replicas"].is_null(); }));
   expect_replay();

@@ -1,4 +1,4 @@
-// What join, rotate-credentials and unjoin leave in the control plane and in the member.
+// Objects that join, rotate-credentials and unjoin create and delete in the control plane and in the member.
 #include <filesystem>
 #include <string>
 
@@ -28,7 +28,7 @@ class Join : public ::testing::Test {
     const Value object = fleet_.api().get(kSecrets + "/" + secret).json;
     return base64_decode(object["data"]["token"].as_string()).value_or("");
   }
-  /// What the member answers to a bearer of the token.
+  /// HTTP status of the member's response to a request with the token.
   int status_with(const std::string& token) {
     const std::string url =
         fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "m1");
@@ -53,7 +53,7 @@ class Join : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Join, StoresAnAccountOfTheMembersAndNothingOfTheUsers) {
+TEST_F(Join, StoresAnAccountOfTheMemberAndNoCredentialsOfTheUser) {
   const Ran joined = join("m1", "m1");
   ASSERT_TRUE(joined.ok()) << joined;
   const Value secret = fleet_.api().get(kSecrets + "/m1").json;
@@ -61,8 +61,9 @@ TEST_F(Join, StoresAnAccountOfTheMembersAndNothingOfTheUsers) {
   EXPECT_FALSE(secret["data"]["caBundle"].is_empty());
   const std::string own = token();
   EXPECT_EQ(status_with(own), 200);
-  const Value who = json(base64url_decode(own.substr(own.find('.') + 1, own.rfind('.') - own.find('.') - 1)).value());
-  EXPECT_EQ(who["sub"], Value{"system:serviceaccount:karmada-cluster:karmada-m1"});
+  const Value claims =
+      json(base64url_decode(own.substr(own.find('.') + 1, own.rfind('.') - own.find('.') - 1)).value());
+  EXPECT_EQ(claims["sub"], Value{"system:serviceaccount:karmada-cluster:karmada-m1"});
 
   const Value spec = fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").json["spec"];
   EXPECT_EQ(spec["secretRef"]["name"], Value{"m1"});
@@ -77,7 +78,7 @@ TEST_F(Join, StoresAnAccountOfTheMembersAndNothingOfTheUsers) {
   EXPECT_EQ(joined.out.find(own) + joined.err.find(own), 2 * std::string::npos) << "no token in the output";
   expect_nowhere(own);
 
-  // The member is another process afterwards, with what it needs of the one before.
+  // The member is restarted as a new process with the same identity.
   const std::string address =
       fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "m1");
   fleet_.kill("m1");
@@ -112,15 +113,15 @@ TEST_F(Join, RotationRevokesTheOldTokensWithoutAnInterruption) {
   EXPECT_EQ(status_with(old_impersonator), 401);
   EXPECT_TRUE((rotated.out + rotated.err).find(token()) == std::string::npos);
   expect_propagates("after");
-  for (const std::string& one : {old, token()}) expect_nowhere(one);
-  // Neither was the member seen as lost.
+  for (const std::string& credential : {old, token()}) expect_nowhere(credential);
+  // The member was never considered unreachable.
   const Ran seen = fleet_.shiplogctl({"history", "cluster/m1", "--limit=0"});
   EXPECT_EQ(seen.out.find("ClusterNotReachable"), std::string::npos) << seen;
 }
 
 TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {
   ASSERT_TRUE(join("m1", "m1").ok());
-  // As an earlier shiplogctl stored it: the user's certificate.
+  // The user's certificate, as an earlier shiplogctl stored it.
   const auto of_user = [&](const std::string& field) {
     return fleet_.kubectl_ok({"config", "view", "--raw", "-o", "jsonpath={.users[0].user." + field + "}"}, {}, "m1");
   };
@@ -138,7 +139,7 @@ TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {
   EXPECT_EQ(now["metadata"]["ownerReferences"][0]["kind"], Value{"Cluster"});
 }
 
-TEST_F(Join, UnjoinWithdrawsEverything) {
+TEST_F(Join, UnjoinRemovesEverything) {
   ASSERT_TRUE(join("m1", "m1").ok());
   const std::string own = token();
   const Ran unjoined = fleet_.shiplogctl({"unjoin", "m1"});
@@ -155,7 +156,7 @@ TEST_F(Join, UnjoinWithdrawsEverything) {
                    .status == 404;
   }));
   EXPECT_EQ(status_with(own), 401);
-  EXPECT_TRUE(join("m1", "m1").ok()) << "and it can come back";
+  EXPECT_TRUE(join("m1", "m1").ok()) << "and it can join again";
 }
 
 TEST_F(Join, UnjoinLeavesWhatAnotherControlPlaneUses) {

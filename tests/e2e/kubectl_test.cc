@@ -1,6 +1,7 @@
-// The verbs of plain kubectl on a control plane with one member: what users type, and what they see.
+// The commands of kubectl on a control plane with one member, and their output.
 #include <gtest/gtest.h>
 
+#include "tests/e2e/expect_contains.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -9,10 +10,6 @@ namespace {
 class Kubectl : public ::testing::Test {
  protected:
   void SetUp() override { fleet_.serve(); }
-  void expect_says(const std::string& text, const std::vector<std::string>& words) {
-    for (const std::string& word : words)
-      EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
-  }
   std::string replicas(const std::string& name) {
     return fleet_.kubectl_ok({"get", "deployment", name, "-o", "jsonpath={.spec.replicas}"});
   }
@@ -20,8 +17,8 @@ class Kubectl : public ::testing::Test {
 };
 
 TEST_F(Kubectl, ChangesObjectsInAllItsWays) {
-  expect_says(fleet_.kubectl_ok({"create", "deployment", "web", "--image=nginx:1.27", "--replicas=2"}),
-              {"deployment.apps/web created"});
+  expect_contains(fleet_.kubectl_ok({"create", "deployment", "web", "--image=nginx:1.27", "--replicas=2"}),
+                  {"deployment.apps/web created"});
   EXPECT_EQ(fleet_.kubectl_ok({"label", "deployment", "web", "tier=front"}), "deployment.apps/web labeled\n");
   EXPECT_EQ(fleet_.kubectl_ok({"annotate", "deployment", "web", "note=x"}), "deployment.apps/web annotated\n");
   EXPECT_EQ(fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=4"}), "deployment.apps/web scaled\n");
@@ -40,15 +37,16 @@ TEST_F(Kubectl, ChangesObjectsInAllItsWays) {
   EXPECT_EQ(replicas("web"), "7");
   EXPECT_EQ(fleet_.kubectl_ok({"set", "image", "deployment/web", "nginx=nginx:1.28"}),
             "deployment.apps/web image updated\n");
-  expect_says(fleet_.kubectl_ok({"set", "env", "deployment/web", "MODE=quiet"}), {"deployment.apps/web env updated"});
+  expect_contains(fleet_.kubectl_ok({"set", "env", "deployment/web", "MODE=quiet"}),
+                  {"deployment.apps/web env updated"});
   EXPECT_EQ(fleet_.kubectl_ok({"get", "deployments", "-l", "tier=front", "-o", "name"}), "deployment.apps/web\n");
   EXPECT_EQ(fleet_.kubectl_ok({"wait", "--for=jsonpath={.spec.replicas}=7", "deployment/web", "--timeout=20s"}),
             "deployment.apps/web condition met\n");
   EXPECT_EQ(fleet_.kubectl_ok({"delete", "deployment", "web", "--cascade=foreground", "--timeout=30s"}),
             "deployment.apps \"web\" deleted\n");
-  const Ran gone = fleet_.kubectl({"get", "deployment", "web"});
-  EXPECT_EQ(gone.code, 1);
-  EXPECT_EQ(gone.err, "Error from server (NotFound): deployments.apps \"web\" not found\n");
+  const Ran missing = fleet_.kubectl({"get", "deployment", "web"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_EQ(missing.err, "Error from server (NotFound): deployments.apps \"web\" not found\n");
 }
 
 TEST_F(Kubectl, AppliesFilesAgainAndAgain) {
@@ -63,7 +61,7 @@ data: {colour: red, size: "3"}
   smaller.replace(smaller.find(", size"), 11, "");
   const Ran diff = fleet_.kubectl({"diff", "-f", "-"}, smaller);
   EXPECT_EQ(diff.code, 1) << diff;
-  expect_says(diff.out, {"-  size: \"3\""});
+  expect_contains(diff.out, {"-  size: \"3\""});
   EXPECT_EQ(fleet_.kubectl_ok({"apply", "-f", "-"}, smaller), "configmap/settings configured\n");
   EXPECT_EQ(fleet_.kubectl_ok({"get", "cm", "settings", "-o", "jsonpath={.data}"}), R"({"colour":"red"})");
   EXPECT_EQ(fleet_.kubectl_ok({"replace", "-f", "-"}, manifest), "configmap/settings replaced\n");
@@ -77,24 +75,24 @@ data: {colour: red, size: "3"}
 
 TEST_F(Kubectl, ShowsObjectsInAllItsForms) {
   fleet_.kubectl_ok({"apply", "-f", SHIPLOG_EXAMPLES "/nginx"});
-  expect_says(fleet_.kubectl_ok({"get", "deployments"}),
-              {"NAME    READY   UP-TO-DATE   AVAILABLE   AGE", "nginx   0/6"});
-  expect_says(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "wide"}),
-              {"CONTAINERS", "nginx:1.27", "app=nginx"});
-  expect_says(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "yaml"}),
-              {"kind: Deployment\n", "  replicas: 6\n"});
+  expect_contains(fleet_.kubectl_ok({"get", "deployments"}),
+                  {"NAME    READY   UP-TO-DATE   AVAILABLE   AGE", "nginx   0/6"});
+  expect_contains(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "wide"}),
+                  {"CONTAINERS", "nginx:1.27", "app=nginx"});
+  expect_contains(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "yaml"}),
+                  {"kind: Deployment\n", "  replicas: 6\n"});
   EXPECT_EQ(json(fleet_.kubectl_ok({"get", "deployment", "nginx", "-o", "json"}))["spec"]["replicas"].as_int(), 6);
-  expect_says(fleet_.kubectl_ok({"get", "deployments,propagationpolicies,ns", "-A"}),
-              {"deployment.apps/nginx", "propagationpolicy.policy.karmada.io/nginx", "namespace/default"});
-  expect_says(fleet_.kubectl_ok({"describe", "deployment", "nginx"}),
-              {"Replicas:               6 desired", "nginx:1.27", "StrategyType:           RollingUpdate"});
-  expect_says(fleet_.kubectl_ok({"describe", "propagationpolicy", "nginx"}), {"Cluster Names:", "member1"});
-  expect_says(fleet_.kubectl_ok({"describe", "namespace", "default"}), {"Status:", "Active"});
-  expect_says(fleet_.kubectl_ok({"api-resources"}),
-              {"deployments", "propagationpolicies", "resourcebindings", "clusters"});
-  expect_says(fleet_.kubectl_ok({"explain", "deployment.spec.replicas"}),
-              {"KIND:       Deployment", "FIELD: replicas <integer>"});
-  expect_says(fleet_.kubectl_ok({"explain", "propagationpolicy.spec.placement"}), {"clusterAffinity"});
+  expect_contains(fleet_.kubectl_ok({"get", "deployments,propagationpolicies,ns", "-A"}),
+                  {"deployment.apps/nginx", "propagationpolicy.policy.karmada.io/nginx", "namespace/default"});
+  expect_contains(fleet_.kubectl_ok({"describe", "deployment", "nginx"}),
+                  {"Replicas:               6 desired", "nginx:1.27", "StrategyType:           RollingUpdate"});
+  expect_contains(fleet_.kubectl_ok({"describe", "propagationpolicy", "nginx"}), {"Cluster Names:", "member1"});
+  expect_contains(fleet_.kubectl_ok({"describe", "namespace", "default"}), {"Status:", "Active"});
+  expect_contains(fleet_.kubectl_ok({"api-resources"}),
+                  {"deployments", "propagationpolicies", "resourcebindings", "clusters"});
+  expect_contains(fleet_.kubectl_ok({"explain", "deployment.spec.replicas"}),
+                  {"KIND:       Deployment", "FIELD: replicas <integer>"});
+  expect_contains(fleet_.kubectl_ok({"explain", "propagationpolicy.spec.placement"}), {"clusterAffinity"});
   EXPECT_EQ(fleet_.kubectl_ok({"get", "--raw", "/readyz"}), "ok");
   const Ran nosuch = fleet_.kubectl({"get", "sofas"});
   EXPECT_EQ(nosuch.err, "error: the server doesn't have a resource type \"sofas\"\n");
@@ -110,15 +108,16 @@ spec:
   resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
   placement: {clusterAffinity: {clusterNames: [member1]}}
 )");
-  expect_says(fleet_.kubectl_ok({"rollout", "status", "deployment/web", "--timeout=50s"}),
-              {"deployment \"web\" successfully rolled out"});
+  expect_contains(fleet_.kubectl_ok({"rollout", "status", "deployment/web", "--timeout=50s"}),
+                  {"deployment \"web\" successfully rolled out"});
   fleet_.kubectl_ok({"wait", "--for=jsonpath={.status.availableReplicas}=2", "deployment/web", "--timeout=20s"});
   fleet_.kubectl_ok({"wait", "--for=condition=Available", "deployment/web", "--timeout=20s"});
   EXPECT_TRUE(fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/member1", "--timeout=20s"}).ok());
-  expect_says(fleet_.kubectl_ok({"get", "clusters"}), {"NAME", "VERSION", "MODE", "READY", "member1", "Push", "True"});
-  expect_says(fleet_.kubectl_ok({"get", "rb"}), {"NAME", "SCHEDULED", "FULLYAPPLIED", "web-deployment", "True"});
+  expect_contains(fleet_.kubectl_ok({"get", "clusters"}),
+                  {"NAME", "VERSION", "MODE", "READY", "member1", "Push", "True"});
+  expect_contains(fleet_.kubectl_ok({"get", "rb"}), {"NAME", "SCHEDULED", "FULLYAPPLIED", "web-deployment", "True"});
 
-  // A watch shows the way down and ends with the object.
+  // A watch shows each change down to the deletion and ends with it.
   Process& seen = fleet_.kubectl_beside({"get", "deployments", "-w", "--output-watch-events"});
   EXPECT_TRUE(eventually([&] { return read_file(seen.log()).find("ADDED") != std::string::npos; }))
       << read_file(seen.log());

@@ -1,5 +1,5 @@
-// Options that decide what is propagated and where it may go: recorded in the journal, so that they hold for the whole
-// fleet, and a replay decides by what they said at the time.
+// Options that determine what is propagated and where: they are recorded in the journal, so that they apply to the
+// whole fleet, and a replay decides with their values at the time.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace shiplog::e2e {
 namespace {
 
-class Options : public ThreeMembers {
+class ServeOptions : public ThreeMembers {
  protected:
   void restart_with(const std::vector<std::string>& options) {
     fleet_.kill("plane");
@@ -27,7 +27,7 @@ class Options : public ThreeMembers {
   }
 };
 
-TEST_F(Options, SkippedNamespacesAndKindsStayHere_D_3_D_4_B_27) {
+TEST_F(ServeOptions, SkippedNamespacesAndKindsAreNotPropagated_D_3_D_4_B_27) {
   const std::string config = fleet_.path("options.yaml");
   std::ofstream{config} << "skipped-propagating-namespaces: ['kube-.*', 'team-[0-9]+']\n"
                            "skipped-propagating-apis: [batch, 'apps/v1/StatefulSet,Deployment']\n";
@@ -45,7 +45,7 @@ TEST_F(Options, SkippedNamespacesAndKindsStayHere_D_3_D_4_B_27) {
   EXPECT_EQ(api_->get("/apis/work.karmada.io/v1alpha2/namespaces/team-1/resourcebindings").json["items"].size(), 0U);
   EXPECT_EQ(api_->get(kBindings + "web-deployment").status, 404);
 
-  restart_with({});  // what was said stays
+  restart_with({});  // the recorded value stays
   apply(config_map("team-1", "late") + config_map("team-x", "late"));
   expect_holders(path("team-x", "late"), "member1");
   EXPECT_EQ(api_->get("/apis/work.karmada.io/v1alpha2/namespaces/team-1/resourcebindings").json["items"].size(), 0U);
@@ -56,7 +56,7 @@ TEST_F(Options, SkippedNamespacesAndKindsStayHere_D_3_D_4_B_27) {
   expect_holders(kDeployment + "web", "member1");
 }
 
-TEST_F(Options, APluginThatIsOffKeepsNobodyOut_S_23_S_46) {
+TEST_F(ServeOptions, ADisabledPluginExcludesNoCluster_S_23_S_46) {
   fleet_.kubectl_ok({"patch", "cluster", "member2", "--type=merge", "-p",
                      R"({"spec":{"taints":[{"key":"busy","effect":"NoSchedule"}]}})"});
   apply(deployment("web") + policy("web", "web", "member1, member2"));
@@ -74,7 +74,7 @@ TEST_F(Options, APluginThatIsOffKeepsNobodyOut_S_23_S_46) {
             std::string::npos);
 }
 
-TEST_F(Options, WordsThatMeanNothingAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
+TEST_F(ServeOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"--skipped-propagating-namespaces=kube-.*,team-(",
        "--skipped-propagating-namespaces: \"team-(\" is no regular expression"},

@@ -1,5 +1,5 @@
-// Where workloads go because of others, or as a whole, through kubectl with three real members: groups that stay
-// together or apart, workloads with several pod templates, room that is promised.
+// Placement that depends on other workloads or on sets of pods, with kubectl and three real members: affinity groups,
+// workloads with several pod templates, overcommit protection.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace shiplog::e2e {
 namespace {
 
-class Placement : public ThreeMembers {
+class WorkloadPlacement : public ThreeMembers {
  protected:
   void restart_with(const std::string& gates) { restart({"--feature-gates=" + gates}); }
   void restart(const std::vector<std::string>& options) {
@@ -55,7 +55,7 @@ class Placement : public ThreeMembers {
   }
 };
 
-TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
+TEST_F(WorkloadPlacement, AffinityGroupsStayTogetherOrApart_M_10_to_M_13_D_29) {
   const std::string with = "workloadAffinity: {affinity: {groupByLabelKey: app}}";
   const std::string without = "workloadAffinity: {antiAffinity: {groupByLabelKey: tier}}";
   apply(deployment("one", "app: shop, tier: db") +
@@ -71,11 +71,11 @@ TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
   expect_targets("two-deployment", "member1");
   expect_targets("three-deployment", "member2 member3");
   expect_targets("alone-deployment", "member1 member2 member3");
-  for (const std::string& one : kMembers) {
+  for (const std::string& member : kMembers) {
     EXPECT_TRUE(eventually([&] {
-      return (fleet_.api(one).get(kDeployment + "two").status == 200) == (one == "member1") &&
-             (fleet_.api(one).get(kDeployment + "three").status == 200) == (one != "member1");
-    })) << one;
+      return (fleet_.api(member).get(kDeployment + "two").status == 200) == (member == "member1") &&
+             (fleet_.api(member).get(kDeployment + "three").status == 200) == (member != "member1");
+    })) << member;
   }
 
   const std::string why = fleet_.shiplogctl_ok({"why", "deployment/two", "--cluster", "member2"});
@@ -84,7 +84,7 @@ TEST_F(Placement, WorkloadsStayTogetherOrApart_M_10_to_M_13_D_29) {
   EXPECT_NE(why.find("place one-deployment on cluster member2 too: it stays with them (app=shop)"), std::string::npos)
       << why;
 
-  // Whoever is left no cluster waits until one of the others goes.
+  // A workload without a feasible cluster waits until another one of the group is deleted.
   apply(deployment("four", "tier: db") + policy("four", "clusterAffinity: {clusterNames: [member1]}, " + without));
   expect_refused("four-deployment", "cluster already has workload with the same anti-affinity group");
   const std::string refused = fleet_.shiplogctl_ok({"why", "deployment/four", "--cluster", "member1"});
@@ -118,12 +118,12 @@ spec:
 )";
 }
 
-TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_M_6_D_28) {
+TEST_F(WorkloadPlacement, AWorkloadWithSeveralPodTemplatesIsPlacedWholeWhereASetFits_M_1_to_M_6_D_28) {
   apply(kFlinkDefinition);
-  for (const std::string& one : kMembers) fleet_.kubectl_ok({"apply", "-f", "-"}, kFlinkDefinition, one);
+  for (const std::string& member : kMembers) fleet_.kubectl_ok({"apply", "-f", "-"}, kFlinkDefinition, member);
   const std::string one_cluster = "spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]";
-  // A member's node has 8 cpus and 16Gi, which by the default grades is at least 2 and 16Gi. With seven of the cpus
-  // taken it is at least 1: a set of one and a half does not fit there.
+  // A member's node has 8 cpus and 16Gi, which counts as 2 cpus and 16Gi in the default grades. With seven of the
+  // cpus in use it counts as 1: a set that requests one and a half does not fit there.
   apply(deployment("busy", "run: busy", "7") + policy("busy", "clusterAffinity: {clusterNames: [member1]}"));
   EXPECT_TRUE(eventually([&] {
     const Value found = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json;
@@ -142,12 +142,14 @@ TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_
   })) << api_->get(kBindings + "job-flinkdeployment");
   const std::string path = "/apis/flink.apache.org/v1beta1/namespaces/default/flinkdeployments/job";
   EXPECT_TRUE(eventually([&] { return fleet_.api("member2").get(path).status == 200; }));
-  EXPECT_EQ(fleet_.api("member2").get(path).json["spec"]["taskManager"]["replicas"].as_int(), 2) << "as the template";
+  EXPECT_EQ(fleet_.api("member2").get(path).json["spec"]["taskManager"]["replicas"].as_int(), 2)
+      << "as in the template";
   EXPECT_EQ(fleet_.api("member1").get(path).status, 404);
   const std::string why = fleet_.shiplogctl_ok({"why", "flinkdeployment/job", "--cluster", "member1"});
   EXPECT_NE(why.find("make room for one more set of its components in cluster member1"), std::string::npos) << why;
 
-  // Gates are the fleet's: a process that says nothing leaves them as they are, one that says otherwise changes them.
+  // Gates apply to the fleet: a process without the option leaves them unchanged, a process with other values changes
+  // them.
   restart({});
   apply(flink("next") + policy("next", one_cluster, "", kind));
   EXPECT_TRUE(eventually([&] {
@@ -160,10 +162,11 @@ TEST_F(Placement, AWorkloadWithSeveralPodTemplatesGoesWholeWhereASetFits_M_1_to_
   })) << api_->get(kBindings + "next-flinkdeployment");
 }
 
-TEST_F(Placement, WhatIsPromisedToOneIsNotGivenToAnother_M_8_M_9) {
+TEST_F(WorkloadPlacement, ReservedCapacityIsNotAssignedTwice_M_8_M_9) {
   restart_with("SchedulingOvercommitProtection=true");
   const std::string few = "replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}";
-  // A member's node counts as one with 2 cpus (grade 2). What is placed is not dispatched, so no member knows of it.
+  // A member's node counts as one with 2 cpus (grade 2). Placed workloads are not dispatched, so members do not report
+  // them.
   apply(deployment("first", "run: first", "2") + policy("first", few, "  suspension: {dispatching: true}\n"));
   expect_targets("first-deployment", "member1");
   apply(deployment("second", "run: second", "2") + policy("second", few, "  suspension: {dispatching: true}\n"));

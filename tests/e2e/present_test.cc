@@ -1,4 +1,4 @@
-// What `shiplogctl why` and `history` tell of the present: everything through kubectl, with three real members.
+// What `shiplogctl why` and `history` report about the current state, with three real members.
 #include <algorithm>
 #include <string>
 
@@ -10,15 +10,15 @@
 namespace shiplog::e2e {
 namespace {
 
-class Present : public ThreeMembers {
+class CurrentState : public ThreeMembers {
  protected:
   std::string why(const std::string& object) {
     const Ran ran = fleet_.shiplogctl({"why", object});
     return ran.out + ran.err;
   }
-  void expect_why(const std::string& object, const std::vector<std::string>& words) {
-    for (const std::string& word : words) {
-      EXPECT_TRUE(eventually([&] { return why(object).find(word) != std::string::npos; })) << word << " is not in\n"
+  void expect_why(const std::string& object, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) {
+      EXPECT_TRUE(eventually([&] { return why(object).find(part) != std::string::npos; })) << part << " is not in\n"
                                                                                            << why(object);
     }
   }
@@ -29,7 +29,7 @@ class Present : public ThreeMembers {
   }
 };
 
-TEST_F(Present, WhyTellsWhatHoldsAnObjectUp) {
+TEST_F(CurrentState, WhyReportsWhatDelaysAnObject) {
   apply(deployment("broken") + policy("broken", "broken", "member1, member2"));
   apply(deployment("held") + policy("held", "held", "member1", "  suspension: {dispatching: true}\n"));
   apply(deployment("bent") + policy("bent", "bent", "member1"));
@@ -72,7 +72,7 @@ metadata: {name: shop}
   expect_why("namespace/shop", {"it goes to every member of the fleet (3 now)", "In member3:", "is applied"});
   expect_why("namespace/left-out", {"its label namespace.karmada.io/skip-auto-propagation is true"});
 
-  // A taint keeps member3 out of the placement, and then goes.
+  // A taint excludes member3 from the placement and is then removed.
   patch("cluster", "member3", R"({"spec":{"taints":[{"key":"fire","effect":"NoSchedule"}]}})");
   apply(deployment("wide") + placed("wide", "wide", R"({clusterAffinity: {}, replicaScheduling:
     {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted}})"));
@@ -84,7 +84,7 @@ metadata: {name: shop}
   expect_why("deployment/wide", {"untolerated taint {fire:NoSchedule}", "TAKES NOW"});
 }
 
-TEST_F(Present, AnOldStatusDoesNotEndAnEviction) {
+TEST_F(CurrentState, AnOldStatusDoesNotEndAnEviction) {
   apply(deployment("web") + placed("web", "web", R"({clusterAffinity: {clusterNames: [member1, member2]},
     replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted}})"));
   fleet_.kubectl_ok({"scale", "deployment/web", "--replicas=2"});
@@ -97,17 +97,17 @@ TEST_F(Present, AnOldStatusDoesNotEndAnEviction) {
     const Value binding_now = binding("web-deployment");
     const auto items = binding_now["status"]["aggregatedStatus"].items();
     return items.size() == 2 &&
-           std::ranges::all_of(items, [](const Value& one) { return one["health"].as_string() == "Healthy"; });
+           std::ranges::all_of(items, [](const Value& item) { return item["health"].as_string() == "Healthy"; });
   }));
-  // The replacement's further replica does not become ready; the one that it had is, and was reported so.
+  // The new replica in the replacement does not become ready; the existing one is ready and was reported as healthy.
   switches("member2", R"({"readyDelayMs": 3600000})");
   patch("cluster", "member1", R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})");
   expect_replicas("web", "member1:1 member2:2");
   ASSERT_TRUE(eventually([&] {
     const Value binding_now = binding("web-deployment");
     const auto items = binding_now["status"]["aggregatedStatus"].items();
-    return std::ranges::any_of(items, [](const Value& one) {
-      return one["clusterName"].as_string() == "member2" && one["health"].as_string() == "Unhealthy";
+    return std::ranges::any_of(items, [](const Value& item) {
+      return item["clusterName"].as_string() == "member2" && item["health"].as_string() == "Unhealthy";
     });
   }));
   EXPECT_EQ(evictions("web-deployment"), 1U);
@@ -119,7 +119,7 @@ TEST_F(Present, AnOldStatusDoesNotEndAnEviction) {
   expect_why("deployment/web", {"Evictions that have ended:", "from member1: the remaining clusters are healthy"});
 }
 
-TEST_F(Present, ADefinitionAndItsObjectsAppliedTogetherReachAllMembers) {
+TEST_F(CurrentState, ADefinitionAndItsObjectsAppliedTogetherReachAllMembers) {
   apply(R"(
 apiVersion: policy.karmada.io/v1alpha1
 kind: ClusterPropagationPolicy
@@ -168,16 +168,16 @@ spec:
   const auto placements = [&] {
     const Value decisions =
         api_->get("/shiplog/v1/decisions?kind=resourcebinding&namespace=default&name=red-sofa").json["items"];
-    return std::ranges::count_if(decisions.items(), [](const Value& one) {
-      return one["kind"].as_string() == "PlacementDecided" && one["result"].as_string() == "accepted";
+    return std::ranges::count_if(decisions.items(), [](const Value& item) {
+      return item["kind"].as_string() == "PlacementDecided" && item["result"].as_string() == "accepted";
     });
   };
   EXPECT_EQ(placements(), 1) << "divided once, over all members";
-  // The members' API lists gain the kind, which moves nothing.
+  // The kind appears in the members' API lists, which does not change the placement.
   EXPECT_TRUE(eventually([&] {
     const Value clusters = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters").json;
-    return std::ranges::all_of(clusters["items"].items(), [](const Value& one) {
-      return to_json(one["status"]["apiEnablements"]).find("\"Sofa\"") != std::string::npos;
+    return std::ranges::all_of(clusters["items"].items(), [](const Value& item) {
+      return to_json(item["status"]["apiEnablements"]).find("\"Sofa\"") != std::string::npos;
     });
   }));
   EXPECT_EQ(placements(), 1);
@@ -185,9 +185,9 @@ spec:
                           "Status is read by the native rules"});
 }
 
-TEST_F(Present, ACascadingDeletionIsCausedByTheDeletionOfTheNamespace) {
+TEST_F(CurrentState, ACascadingDeletionIsCausedByTheDeletionOfTheNamespace) {
   fleet_.kubectl_ok({"create", "namespace", "shop"});
-  for (int i = 0; i < 250; ++i) {  // more than one decision deletes
+  for (int i = 0; i < 250; ++i) {  // more than one decision can delete
     const Value metadata = Value::object({{"name", "m" + std::to_string(i)}});
     ASSERT_EQ(api_->post("/api/v1/namespaces/shop/configmaps", Value::object({{"metadata", metadata}})).status, 201);
   }
@@ -205,7 +205,7 @@ TEST_F(Present, ACascadingDeletionIsCausedByTheDeletionOfTheNamespace) {
   }
 }
 
-TEST_F(Present, ARoleWithoutALeaderAndAnUnreachableMemberAreTold) {
+TEST_F(CurrentState, ARoleWithoutALeaderAndAnUnreachableMemberAreReported) {
   apply(deployment("web") + policy("web", "web", "member1, member3"));
   expect_replicas("web", "member1:1 member3:1");
   fleet_.kill("member3");
@@ -218,8 +218,8 @@ TEST_F(Present, ARoleWithoutALeaderAndAnUnreachableMemberAreTold) {
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   expect_why("deployment/web", {"no scheduler is running since", "no dispatcher is running since"});
   const Value state = api_->get("/shiplog/v1/state").json;
-  EXPECT_TRUE(std::ranges::any_of(state["roles"].items(), [](const Value& one) {
-    return one["role"].as_string() == "scheduler" && !one["led"].as_bool();
+  EXPECT_TRUE(std::ranges::any_of(state["roles"].items(), [](const Value& item) {
+    return item["role"].as_string() == "scheduler" && !item["led"].as_bool();
   })) << to_json(state);
 }
 

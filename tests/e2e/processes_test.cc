@@ -1,4 +1,4 @@
-// One control plane out of many processes that share nothing but the journal's file.
+// A control plane of several processes that share only the journal's file.
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet.h"
@@ -45,7 +45,7 @@ TEST_F(Processes, RolesInSeparateProcessesDoWhatOneProcessDoes) {
   }
 }
 
-TEST_F(Processes, AStandbySchedulerTakesOverFromOneThatIsKilled) {
+TEST_F(Processes, AStandbySchedulerReplacesAKilledOne) {
   serve("plane", "api,binder,lifecycle,collector,dispatcher");
   serve("first", "scheduler");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
@@ -65,15 +65,15 @@ TEST_F(Processes, AStandbySchedulerTakesOverFromOneThatIsKilled) {
   expect_replay_equals(fleet_, *api_, journal());
 }
 
-TEST_F(Processes, WhatOneApiServerHasAcknowledgedTheOtherAnswersAtOnce) {
+TEST_F(Processes, AWriteAcknowledgedByOneApiServerIsReadFromTheOther) {
   serve("plane", "api");
   serve("other", "api,lifecycle");
-  const ApiClient one = fleet_.api("plane");
-  const ApiClient two = fleet_.api("other");
+  const ApiClient first_server = fleet_.api("plane");
+  const ApiClient second_server = fleet_.api("other");
   for (int number = 0; number < 50; ++number) {
     const std::string path = kConfigMaps + "/object-" + std::to_string(number);
-    const ApiClient& writer = number % 2 == 0 ? one : two;
-    const ApiClient& reader = number % 2 == 0 ? two : one;
+    const ApiClient& writer = number % 2 == 0 ? first_server : second_server;
+    const ApiClient& reader = number % 2 == 0 ? second_server : first_server;
     const Answer made = writer.post(
         kConfigMaps, Value::object({{"metadata", Value::object({{"name", "object-" + std::to_string(number)}})}}));
     ASSERT_EQ(made.status, 201) << made;
@@ -81,7 +81,7 @@ TEST_F(Processes, WhatOneApiServerHasAcknowledgedTheOtherAnswersAtOnce) {
     ASSERT_EQ(read.status, 200) << read;
     EXPECT_EQ(read.json, made.json);
     ASSERT_EQ(reader.get(kConfigMaps).json["items"].size(), static_cast<size_t>(number) + 1);
-    // The same version, changed through both: the second is told.
+    // The same version, changed through both servers: the second write is a conflict.
     Value changed = read.json;
     changed.set("data", Value::object({{"by", "writer"}}));
     EXPECT_EQ(writer.put(path, changed).status, 200);

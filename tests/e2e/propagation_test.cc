@@ -1,5 +1,5 @@
-// What stands between a template and what a member gets: overrides, suspension, and what a workload needs beside it.
-// Everything through kubectl, with three real members.
+// What determines the object in a member besides the template: overrides, suspension, dependencies. All requests use
+// kubectl, with three real members.
 #include <map>
 #include <set>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 class Propagation : public ThreeMembers {
  protected:
   /// Events of "KIND/NAME" with this reason, as "type|component|message".
-  std::string told(const std::string& object, const std::string& reason, const std::string& ns = "default") {
+  std::string events_of(const std::string& object, const std::string& reason, const std::string& ns = "default") {
     const auto slash = object.find('/');
     const Ran events = fleet_.kubectl({"get", "events", "-n", ns, "--field-selector",
                                        "involvedObject.kind=" + object.substr(0, slash) +
@@ -22,17 +22,17 @@ class Propagation : public ThreeMembers {
                                        "-o", "jsonpath={range .items[*]}{.type}|{.source.component}|{.message}{end}"});
     return events.out;
   }
-  void expect_told(const std::string& object, const std::string& reason, const std::string& what,
-                   const std::string& ns = "default") {
-    EXPECT_TRUE(eventually([&] { return told(object, reason, ns).find(what) != std::string::npos; }))
-        << object << " " << reason << ": \"" << told(object, reason, ns) << "\" has no \"" << what << "\"";
+  void expect_event(const std::string& object, const std::string& reason, const std::string& text,
+                    const std::string& ns = "default") {
+    EXPECT_TRUE(eventually([&] { return events_of(object, reason, ns).find(text) != std::string::npos; }))
+        << object << " " << reason << ": \"" << events_of(object, reason, ns) << "\" has no \"" << text << "\"";
   }
   std::string image(const std::string& member, const std::string& name = "web") {
     return fleet_.api(member).get(kDeployment + name).json["spec"]["template"]["spec"]["containers"][0]["image"].str();
   }
   std::map<std::string, std::string> images() {
     std::map<std::string, std::string> all;
-    for (const std::string& one : kMembers) all[one] = image(one);
+    for (const std::string& member : kMembers) all[member] = image(member);
     return all;
   }
   void expect_images(const std::map<std::string, std::string>& wanted) {
@@ -75,13 +75,13 @@ spec:
                .json["spec"]["template"]["spec"]["containers"][0]["args"][0] == Value{"-v"};
   }));
   EXPECT_EQ(fleet_.kubectl_ok({"get", "deployment", "web", "-o", "jsonpath={.metadata.labels.team}"}), "")
-      << "the template stays as it is";
+      << "the template is not changed";
   const std::string applied = fleet_.kubectl_ok(
       {"get", "works", "-n", "karmada-es-member2", "-o",
        R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.annotations.policy\.karmada\.io/applied-overrides})"});
   EXPECT_NE(applied.find(R"("policyName":"registry")"), std::string::npos) << applied;
 
-  // An override that cannot be applied stops its cluster only, and the binding tells.
+  // An override that cannot be applied affects only its cluster, and the binding reports it.
   fleet_.kubectl_ok({"patch", "clusteroverridepolicy", "third", "--type=json", "-p",
                      R"([{"op": "replace", "path": "/spec/overrideRules/0/overriders",
                           "value": {"plaintext": [{"path": "/spec/none", "operator": "remove"}]}}])"});
@@ -104,24 +104,24 @@ TEST_F(Propagation, AnUpgradeGoesFromClusterToClusterAsTheSuspendedListShrinks_B
     fleet_.kubectl_ok({"patch", "propagationpolicy", "web", "--type=merge", "-p",
                        R"({"spec":{"suspension":{"dispatchingOnClusters":{"clusterNames":[)" + clusters + "]}}}}"});
   };
-  /// The Works have heard of the new image, and those of these clusters stay where they are.
+  /// All Works contain the new image, and those of these clusters are suspended.
   const auto expect_suspended = [&](const std::set<std::string>& clusters) {
-    for (const std::string& one : kMembers) {
-      const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-" + one + "/works";
+    for (const std::string& member : kMembers) {
+      const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-" + member + "/works";
       EXPECT_TRUE(eventually([&] {
         const Value works = api_->get(path).json;
         for (const Value& work : works["items"].items()) {
           const Value& manifest = work["spec"]["workload"]["manifests"][0];
           if (manifest["kind"].as_string() != "Deployment") continue;
-          bool told = false;
+          bool suspended = false;
           for (const Value& condition : work["status"]["conditions"].items()) {
-            told = told || (condition["type"].as_string() == "Dispatching" &&
-                            condition["reason"].as_string() == "SuspendDispatching" &&
-                            condition["message"].as_string() == "Work dispatching is in a suspended state.");
+            suspended = suspended || (condition["type"].as_string() == "Dispatching" &&
+                                      condition["reason"].as_string() == "SuspendDispatching" &&
+                                      condition["message"].as_string() == "Work dispatching is in a suspended state.");
           }
           return manifest["spec"]["template"]["spec"]["containers"][0]["image"].as_string() == "nginx:1.28" &&
-                 work["spec"]["suspendDispatching"].as_bool() == clusters.contains(one) &&
-                 told == clusters.contains(one);
+                 work["spec"]["suspendDispatching"].as_bool() == clusters.contains(member) &&
+                 suspended == clusters.contains(member);
         }
         return false;
       })) << api_->get(path);
@@ -185,7 +185,7 @@ const std::vector<std::string> kPaths = {
     "/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/default/secrets/pull",
     "/api/v1/namespaces/default/serviceaccounts/runner", "/api/v1/namespaces/default/persistentvolumeclaims/data"};
 
-TEST_F(Propagation, APolicyPreemptsAnotherAndGivesWayWhenItsPriorityFalls_D_42_to_D_45) {
+TEST_F(Propagation, APolicyPreemptsAnotherAndIsPreemptedWhenItsPriorityFalls_D_42_to_D_45) {
   const std::string path = kDeployment + "web";
   apply(R"(
 apiVersion: policy.karmada.io/v1alpha1
@@ -199,7 +199,7 @@ spec:
 )" + deployment("web"));
   expect_holders(path, "member1");
   apply(policy("patient", "web", "member2", "  priority: 5\n"));
-  // No warning is printed: the field is acted on.
+  // No warning is printed: the field has an effect.
   const Ran created = fleet_.kubectl({"apply", "-f", "-"}, policy("taker", "web", "member3", "  preemption: Always\n"));
   EXPECT_TRUE(created.ok());
   EXPECT_EQ(created.err.find("Warning"), std::string::npos) << created.err;
@@ -231,7 +231,8 @@ TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48
   fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=2"});
   expect_holders(path, "member1");
 
-  // (b) What comes after the policy goes at once; and with it the edits of the policy before it have been seen.
+  // (b) A template that is created after the policy is propagated immediately; earlier edits of the policy have been
+  // processed by then.
   apply(policy("web", "web", "member2", lazy));
   apply(policy("late", "late", "member3", lazy) + deployment("late"));
   expect_holders(kDeployment + "late", "member3");
@@ -244,11 +245,11 @@ TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48
   EXPECT_EQ(holders(path), "member2");
 }
 
-TEST_F(Propagation, EventsTellOfEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {
+TEST_F(Propagation, EventsReportEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {
   apply(deployment("web", "      volumes: [{name: v, configMap: {name: settings}}]\n") +
         policy("web", "web", "member1, member2", "  propagateDeps: true\n  dependentOverrides: [tag]\n"));
-  expect_told("Deployment/web", "ApplyPolicyFailed",
-              "Warning|resource-detector|Apply policy(default/web) failed: waiting for dependent overrides");
+  expect_event("Deployment/web", "ApplyPolicyFailed",
+               "Warning|resource-detector|Apply policy(default/web) failed: waiting for dependent overrides");
   apply(R"(
 apiVersion: v1
 kind: ConfigMap
@@ -265,37 +266,37 @@ spec:
       imageOverrider: [{component: Tag, operator: replace, value: "1.28"}]
 )");
   expect_images({{"member1", "nginx:1.28"}, {"member2", "nginx:1.27"}, {"member3", ""}});
-  expect_told("Deployment/web", "ApplyPolicySucceed", "Normal|resource-detector|Apply policy(default/web) succeed");
-  expect_told("Deployment/web", "GetReplicasSucceed", "Get replicas of resource template successfully.");
+  expect_event("Deployment/web", "ApplyPolicySucceed", "Normal|resource-detector|Apply policy(default/web) succeed");
+  expect_event("Deployment/web", "GetReplicasSucceed", "Get replicas of resource template successfully.");
   for (const char* object : {"Deployment/web", "ResourceBinding/web-deployment"}) {
-    expect_told(object, "ScheduleBindingSucceed",
-                "Normal|default-scheduler|Binding has been scheduled successfully. Result: {member1:1, member2:1}");
-    expect_told(object, "SyncWorkSucceed",
-                "Normal|binding-controller|Sync work of ResourceBinding(default/web-deployment) successful.");
+    expect_event(object, "ScheduleBindingSucceed",
+                 "Normal|default-scheduler|Binding has been scheduled successfully. Result: {member1:1, member2:1}");
+    expect_event(object, "SyncWorkSucceed",
+                 "Normal|binding-controller|Sync work of ResourceBinding(default/web-deployment) successful.");
   }
-  expect_told("Deployment/web", "ApplyOverridePolicySucceed",
-              "Normal|override-manager|Apply override policy(default/tag) for cluster(member1) succeed.");
-  expect_told("Deployment/web", "SyncSucceed",
-              "Normal|execution-controller|Successfully applied resource(default/web) to cluster member2");
-  expect_told("Deployment/web", "GetDependenciesSucceed", "Kind:ConfigMap Namespace:default Name:settings");
-  expect_told("ResourceBinding/web-deployment", "SyncScheduleResultToDependenciesSucceed", "dependencies-distributor");
-  expect_told("ResourceBinding/web-deployment", "AggregateStatusSucceed",
-              "Update ResourceBinding(default/web-deployment) with AggregatedStatus successfully.");
-  expect_told("Deployment/web", "AggregateStatusSucceed", "Update Resource with AggregatedStatus successfully.");
+  expect_event("Deployment/web", "ApplyOverridePolicySucceed",
+               "Normal|override-manager|Apply override policy(default/tag) for cluster(member1) succeed.");
+  expect_event("Deployment/web", "SyncSucceed",
+               "Normal|execution-controller|Successfully applied resource(default/web) to cluster member2");
+  expect_event("Deployment/web", "GetDependenciesSucceed", "Kind:ConfigMap Namespace:default Name:settings");
+  expect_event("ResourceBinding/web-deployment", "SyncScheduleResultToDependenciesSucceed", "dependencies-distributor");
+  expect_event("ResourceBinding/web-deployment", "AggregateStatusSucceed",
+               "Update ResourceBinding(default/web-deployment) with AggregatedStatus successfully.");
+  expect_event("Deployment/web", "AggregateStatusSucceed", "Update Resource with AggregatedStatus successfully.");
   const std::string work = fleet_.kubectl_ok(
       {"get", "works", "-n", "karmada-es-member1", "-o",
        R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.name})"});
-  expect_told("Work/" + work, "SyncSucceed", "to cluster(member1) successful.", "karmada-es-member1");
-  expect_told("Work/" + work, "ReflectStatusSucceed", "object(Deployment/default/web) succeed.", "karmada-es-member1");
-  expect_told("Work/" + work, "InterpretHealthSucceed", "as healthy.", "karmada-es-member1");
-  expect_told("Work/" + work, "WorkDispatching", "Work is being dispatched to member clusters.", "karmada-es-member1");
-  expect_told("Cluster/member1", "CreateExecutionSpaceSucceed",
-              "Created execution space(karmada-es-member1) for cluster(member1).");
+  expect_event("Work/" + work, "SyncSucceed", "to cluster(member1) successful.", "karmada-es-member1");
+  expect_event("Work/" + work, "ReflectStatusSucceed", "object(Deployment/default/web) succeed.", "karmada-es-member1");
+  expect_event("Work/" + work, "InterpretHealthSucceed", "as healthy.", "karmada-es-member1");
+  expect_event("Work/" + work, "WorkDispatching", "Work is being dispatched to member clusters.", "karmada-es-member1");
+  expect_event("Cluster/member1", "CreateExecutionSpaceSucceed",
+               "Created execution space(karmada-es-member1) for cluster(member1).");
 
   apply(policy("other", "web", "member3", "  preemption: Always\n  priority: 1\n"));
-  expect_told("Deployment/web", "PreemptPolicySucceed",
-              "Propagation policy(default/other) preempted propagation policy(default/web) successfully");
-  // As people look for them; and told again, they are counted up.
+  expect_event("Deployment/web", "PreemptPolicySucceed",
+               "Propagation policy(default/other) preempted propagation policy(default/web) successfully");
+  // With the field selectors of users; a repeated Event increases its count.
   const std::string described = fleet_.kubectl_ok({"describe", "deployment", "web"});
   EXPECT_NE(described.find("PreemptPolicySucceed"), std::string::npos) << described;
   EXPECT_NE(described.find("resource-detector"), std::string::npos) << described;
@@ -305,7 +306,7 @@ spec:
   }));
 }
 
-TEST_F(Propagation, FailuresThatLeaveNoEntryAreTold_D_27_D_46_T_3) {
+TEST_F(Propagation, FailuresWithoutAnEntryAreReported_D_27_D_46_T_3) {
   const auto customized = [](const std::string& operation, const std::string& function) {
     return "apiVersion: config.karmada.io/v1alpha1\nkind: ResourceInterpreterCustomization\nmetadata: {name: broken}\n"
            "spec:\n  target: {apiVersion: apps/v1, kind: Deployment}\n  customizations:\n    " +
@@ -314,9 +315,9 @@ TEST_F(Propagation, FailuresThatLeaveNoEntryAreTold_D_27_D_46_T_3) {
   apply(deployment("web") + policy("web", "web", "member1"));
   expect_holders(kDeployment + "web", "member1");
   apply(policy("other", "web", "member3", "  preemption: Always\n  priority: 1\n  dependentOverrides: [none]\n"));
-  expect_told("Deployment/web", "PreemptPolicyFailed",
-              "Warning|resource-detector|Propagation policy(default/other) failed to preempt propagation "
-              "policy(default/web): waiting for dependent overrides");
+  expect_event("Deployment/web", "PreemptPolicyFailed",
+               "Warning|resource-detector|Propagation policy(default/other) failed to preempt propagation "
+               "policy(default/web): waiting for dependent overrides");
   fleet_.kubectl_ok({"delete", "propagationpolicy", "other"});
 
   apply(customized("statusReflection", "ReflectStatus"));
@@ -324,18 +325,18 @@ TEST_F(Propagation, FailuresThatLeaveNoEntryAreTold_D_27_D_46_T_3) {
   const std::string work = fleet_.kubectl_ok(
       {"get", "works", "-n", "karmada-es-member1", "-o",
        R"(jsonpath={.items[?(@.metadata.annotations.resourcebinding\.karmada\.io/name=="web-deployment")].metadata.name})"});
-  expect_told("Work/" + work, "ReflectStatusFailed",
-              "Warning|work-status-controller|Reflect status for object(Deployment/default/web) failed, err: ",
-              "karmada-es-member1");
+  expect_event("Work/" + work, "ReflectStatusFailed",
+               "Warning|work-status-controller|Reflect status for object(Deployment/default/web) failed, err: ",
+               "karmada-es-member1");
   fleet_.kubectl_ok({"delete", "resourceinterpretercustomization", "broken"});
 
   apply(customized("replicaResource", "GetReplicas"));
   fleet_.kubectl_ok({"scale", "deployment/web", "--replicas=3"});
-  expect_told("Deployment/web", "GetReplicasFailed", "no idea");
-  expect_told("Deployment/web", "ApplyPolicyFailed", "no idea");
+  expect_event("Deployment/web", "GetReplicasFailed", "no idea");
+  expect_event("Deployment/web", "ApplyPolicyFailed", "no idea");
 }
 
-TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
+TEST_F(Propagation, DependenciesFollowTheirWorkload_B_28_to_B_35) {
   apply(kNeeded + deployment("web", kPod) + policy("web", "web", "member1, member2", "  propagateDeps: true\n"));
   expect_holders(kDeployment + "web", "member1 member2");
   for (const std::string& path : kPaths) expect_holders(path, "member1 member2");
@@ -343,7 +344,7 @@ TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
   EXPECT_EQ(attached["spec"]["requiredBy"][0]["name"], Value{"web-deployment"})
       << api_->get(kBindings + "settings-configmap");
 
-  // It moves, and they do; what changes in them arrives.
+  // The dependencies move with the workload, and their changes are propagated.
   fleet_.kubectl_ok({"patch", "propagationpolicy", "web", "--type=merge", "-p",
                      R"({"spec":{"placement":{"clusterAffinity":{"clusterNames":["member2","member3"]}}}})"});
   for (const std::string& path : kPaths) expect_holders(path, "member2 member3");
@@ -353,7 +354,7 @@ TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
         << member;
   }
 
-  // Shared with another one, released by the first, then by the last.
+  // A dependency of two workloads, of which first one and then the other is deleted.
   apply(deployment("api", kPod) + policy("api", "api", "member1, member2", "  propagateDeps: true\n"));
   for (const std::string& path : kPaths) expect_holders(path, "member1 member2 member3");
   fleet_.kubectl_ok({"delete", "deployment", "web", "--timeout=50s"});
@@ -361,12 +362,12 @@ TEST_F(Propagation, WhatAWorkloadNeedsGoesWhereItGoes_B_28_to_B_35) {
   fleet_.kubectl_ok({"delete", "deployment", "api", "--timeout=50s"});
   for (const std::string& path : kPaths) {
     expect_holders(path, "");
-    EXPECT_EQ(api_->get(path).status, 200) << path << ": the control plane keeps what its user made";
+    EXPECT_EQ(api_->get(path).status, 200) << path << ": the user's object stays in the control plane";
   }
   EXPECT_TRUE(eventually([&] { return api_->get(kBindings + "api-deployment").status == 404; }));
 }
 
-TEST_F(Propagation, WhatIsMissingFollowsOnceItIsThere_B_32) {
+TEST_F(Propagation, AMissingDependencyFollowsOnceItExists_B_32) {
   apply(deployment("web", kPod) + policy("web", "web", "member1", "  propagateDeps: true\n"));
   expect_holders(kDeployment + "web", "member1");
   apply(kNeeded);

@@ -1,5 +1,5 @@
-// The way of an ordinary Deployment, as in the quickstart guide: applied to the control plane, placed on three members,
-// running there, and its health back.
+// The life of a Deployment as in the quickstart guide: it is applied to the control plane, placed on three members,
+// runs there, and its health is collected.
 #include <algorithm>
 #include <sstream>
 
@@ -35,7 +35,7 @@ class Quickstart : public ::testing::Test {
     return placed;
   }
 
-  /// What really runs: pods of the Deployment that are ready, by member.
+  /// Ready pods of the Deployment, by member.
   Placement running() {
     Placement pods;
     for (const char* name : {"member1", "member2", "member3"}) {
@@ -68,7 +68,7 @@ class Quickstart : public ::testing::Test {
   std::unique_ptr<ApiClient> api_;
 };
 
-TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthComesBack) {
+TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthIsCollected) {
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
 
@@ -88,10 +88,10 @@ TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthComesBac
   for (const char* name : {"member1", "member2", "member3"}) {
     EXPECT_NE(clusters.find(name), std::string::npos) << clusters;
   }
-  // Everything that led there has an entry: the request, the binding, the placement, the dispatch, the status.
+  // Each cause has an entry: the request, the binding, the placement, the dispatch, the status.
   const std::string chain = fleet_.shiplogctl_ok({"history", "deployment/nginx", "--chain"});
-  for (const char* word : {"kubernetes-admin", "binder", "scheduler", "dispatcher", "collector"}) {
-    EXPECT_NE(chain.find(word), std::string::npos) << word << " is not in\n" << chain;
+  for (const char* actor : {"kubernetes-admin", "binder", "scheduler", "dispatcher", "collector"}) {
+    EXPECT_NE(chain.find(actor), std::string::npos) << actor << " is not in\n" << chain;
   }
 }
 
@@ -129,7 +129,7 @@ TEST_F(Quickstart, AMemberThatThePolicyNoLongerNamesGivesItsReplicasToTheOthers)
   EXPECT_TRUE(eventually([&] { return fleet_.api("member3").get(kDeployment).status == 404; }));
 }
 
-TEST_F(Quickstart, ADeletedDeploymentIsGoneEverywhere) {
+TEST_F(Quickstart, ADeletedDeploymentIsDeletedInAllMembers) {
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
   fleet_.kubectl_ok({"delete", "-f", SHIPLOG_EXAMPLES "/nginx", "--timeout=50s"});

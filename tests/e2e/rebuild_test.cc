@@ -1,4 +1,5 @@
-// The projection is derived: without its file the journal gives the same answers again, about the past too.
+// The projection is derived from the journal: after its file is deleted, all responses are the same, also for past
+// revisions.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -13,7 +14,7 @@
 namespace shiplog::e2e {
 namespace {
 
-/// Everything the control plane can be asked: all objects of all kinds, histories, decisions, the audit trail.
+/// Responses to all kinds of queries: all objects of all kinds, histories, decisions, the audit trail.
 std::map<std::string, std::string> everything(const ApiClient& api) {
   std::vector<std::string> versions = {"/api/v1"};
   const Value groups = api.get("/apis").json["groups"];
@@ -75,8 +76,8 @@ TEST(Rebuild, WithoutItsProjectionTheControlPlaneAnswersTheSame) {
   const std::string listen = "--listen=" + server.substr(server.find("//") + 2);
   EXPECT_EQ(fleet.process("plane").terminate(), 0);
 
-  // Only the API from now on, and where it was, so that nobody goes on writing the journal: the Endpoints of the server
-  // itself say where it listens.
+  // From here on only the API role, at the same address, so that no process appends to the journal: the server's own
+  // Endpoints contain its address.
   const std::vector<std::string> api_only = {"--roles=api", listen};
   fleet.serve("plane", api_only);
   const auto before = everything(fleet.api());

@@ -1,6 +1,7 @@
-// Rollouts as kubectl follows, lists and undoes them: the control plane has no ReplicaSets and ControllerRevisions of
-// its own and serves views of the history in their place.
+// kubectl rollout status, history and undo: the control plane stores no ReplicaSets and ControllerRevisions and serves
+// views of the history instead.
 #include "events/base/json.h"
+#include "tests/e2e/expect_contains.h"
 #include "tests/e2e/three_members.h"
 
 namespace shiplog::e2e {
@@ -8,7 +9,7 @@ namespace {
 
 class Rollouts : public ThreeMembers {
  protected:
-  /// A workload of any of the three kinds with two replicas, and a policy that puts it on all members.
+  /// A workload of one of the three kinds with two replicas, and a policy that places it on all members.
   void deploy(const std::string& kind, const std::string& name) {
     const std::string replicas = kind == "DaemonSet" ? "" : "  replicas: 2\n";
     const std::string service = kind == "StatefulSet" ? "  serviceName: " + name + "\n" : "";
@@ -20,52 +21,49 @@ class Rollouts : public ThreeMembers {
           "}\nspec:\n  resourceSelectors: [{apiVersion: apps/v1, kind: " + kind + ", name: " + name +
           "}]\n  placement: {clusterAffinity: {clusterNames: [member1, member2, member3]}}\n");
   }
-  std::string rolled_out(const std::string& what) {
-    return fleet_.kubectl_ok({"rollout", "status", what, "--timeout=60s"});
+  std::string rolled_out(const std::string& workload) {
+    return fleet_.kubectl_ok({"rollout", "status", workload, "--timeout=60s"});
   }
-  void set_image(const std::string& what, const std::string& image, const std::string& cause) {
-    fleet_.kubectl_ok({"set", "image", what, "main=" + image});
-    fleet_.kubectl_ok({"annotate", what, "kubernetes.io/change-cause=" + cause, "--overwrite"});
+  void set_image(const std::string& workload, const std::string& image, const std::string& cause) {
+    fleet_.kubectl_ok({"set", "image", workload, "main=" + image});
+    fleet_.kubectl_ok({"annotate", workload, "kubernetes.io/change-cause=" + cause, "--overwrite"});
   }
-  std::string image(const std::string& what, const std::string& process = "plane") {
-    return fleet_.kubectl_ok({"get", what, "-o", "jsonpath={.spec.template.spec.containers[0].image}"}, "", process);
+  std::string image(const std::string& workload, const std::string& process = "plane") {
+    return fleet_.kubectl_ok({"get", workload, "-o", "jsonpath={.spec.template.spec.containers[0].image}"}, "",
+                             process);
   }
-  std::string history(const std::string& what) { return fleet_.kubectl_ok({"rollout", "history", what}); }
-  void expect_says(const std::string& text, const std::vector<std::string>& words) {
-    for (const std::string& word : words)
-      EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
-  }
+  std::string history(const std::string& workload) { return fleet_.kubectl_ok({"rollout", "history", workload}); }
 
-  /// Status, history, undo and restart, as for any server.
-  void roll(const std::string& kind, const std::string& what) {
-    const std::string name = what.substr(what.find('/') + 1);
+  /// Status, history, undo and restart, as in a cluster.
+  void roll(const std::string& kind, const std::string& workload) {
+    const std::string name = workload.substr(workload.find('/') + 1);
     deploy(kind, name);
-    rolled_out(what);
-    set_image(what, "nginx:2", "second");
-    rolled_out(what);
-    for (const std::string& member : kMembers) EXPECT_EQ(image(what, member), "nginx:2") << member;
-    expect_says(history(what), {"first", "second"});
-    expect_says(fleet_.kubectl_ok({"rollout", "history", what, "--revision=1"}), {"nginx:1"});
-    fleet_.kubectl_ok({"rollout", "undo", what});
-    rolled_out(what);
-    EXPECT_EQ(image(what), "nginx:1");
-    for (const std::string& member : kMembers) EXPECT_EQ(image(what, member), "nginx:1") << member;
-    fleet_.kubectl_ok({"rollout", "undo", what, "--to-revision=2"});
-    EXPECT_EQ(image(what), "nginx:2");
-    fleet_.kubectl_ok({"rollout", "restart", what});
-    rolled_out(what);
+    rolled_out(workload);
+    set_image(workload, "nginx:2", "second");
+    rolled_out(workload);
+    for (const std::string& member : kMembers) EXPECT_EQ(image(workload, member), "nginx:2") << member;
+    expect_contains(history(workload), {"first", "second"});
+    expect_contains(fleet_.kubectl_ok({"rollout", "history", workload, "--revision=1"}), {"nginx:1"});
+    fleet_.kubectl_ok({"rollout", "undo", workload});
+    rolled_out(workload);
+    EXPECT_EQ(image(workload), "nginx:1");
+    for (const std::string& member : kMembers) EXPECT_EQ(image(workload, member), "nginx:1") << member;
+    fleet_.kubectl_ok({"rollout", "undo", workload, "--to-revision=2"});
+    EXPECT_EQ(image(workload), "nginx:2");
+    fleet_.kubectl_ok({"rollout", "restart", workload});
+    rolled_out(workload);
   }
 };
 
 TEST_F(Rollouts, OfADeployment) {
   roll("Deployment", "deployment/web");
   const std::string paused = fleet_.kubectl_ok({"rollout", "pause", "deployment/web"});
-  expect_says(paused, {"paused"});
+  expect_contains(paused, {"paused"});
   fleet_.kubectl_ok({"rollout", "resume", "deployment/web"});
   rolled_out("deployment/web");
   EXPECT_TRUE(fleet_.kubectl({"wait", "--for=condition=Available", "deployment/web", "--timeout=30s"}).ok());
-  expect_says(fleet_.kubectl_ok({"describe", "deployment", "web"}),
-              {"NewReplicaSet:", "(2/2 replicas created)", "MinimumReplicasAvailable", "NewReplicaSetAvailable"});
+  expect_contains(fleet_.kubectl_ok({"describe", "deployment", "web"}),
+                  {"NewReplicaSet:", "(2/2 replicas created)", "MinimumReplicasAvailable", "NewReplicaSetAvailable"});
 }
 
 TEST_F(Rollouts, OfAStatefulSetAndADaemonSet) {
@@ -73,7 +71,7 @@ TEST_F(Rollouts, OfAStatefulSetAndADaemonSet) {
   roll("DaemonSet", "daemonset/agent");
 }
 
-TEST_F(Rollouts, ViewsAreReadOnlyAndGoNowhere) {
+TEST_F(Rollouts, ViewsAreReadOnlyAndNotPropagated) {
   deploy("Deployment", "web");
   rolled_out("deployment/web");
   const Value listed = json(fleet_.kubectl_ok({"get", "rs", "-l", "shiplog.io/view=true", "-o", "json"}));
@@ -97,7 +95,7 @@ TEST_F(Rollouts, ViewsAreReadOnlyAndGoNowhere) {
                                       return copy;
                                     }()));
   EXPECT_TRUE(copied.says("a copy of a read-only view")) << copied;
-  // A ReplicaSet of the user's own is stored and propagated like any object.
+  // A ReplicaSet that a user creates is stored and propagated like any object.
   apply(R"(apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: mine}
@@ -116,13 +114,13 @@ spec:
   expect_holders("/apis/apps/v1/namespaces/default/replicasets/mine", "member1");
   EXPECT_EQ(fleet_.kubectl_ok({"get", "rb", "-o", "name"}),
             "resourcebinding.work.karmada.io/mine-replicaset\nresourcebinding.work.karmada.io/web-deployment\n");
-  // What a list that begins a watch contains is what the watch goes on with: only what is stored.
+  // A list that begins a watch contains the same objects as the watch: stored objects only.
   const Value cached = api_->get("/apis/apps/v1/namespaces/default/replicasets?resourceVersion=0").json;
   ASSERT_EQ(cached["items"].size(), 1U);
   EXPECT_EQ(cached["items"][0]["metadata"]["name"].str(), "mine");
 }
 
-TEST_F(Rollouts, AFailedOneIsReportedAndUndone) {
+TEST_F(Rollouts, AFailedRolloutIsReportedAndUndone) {
   deploy("Deployment", "web");
   patch("deployment", "web", R"({"spec":{"progressDeadlineSeconds":2}})");
   rolled_out("deployment/web");
@@ -131,7 +129,7 @@ TEST_F(Rollouts, AFailedOneIsReportedAndUndone) {
   EXPECT_FALSE(failed.ok());
   EXPECT_TRUE(failed.says("exceeded its progress deadline")) << failed;
   fleet_.kubectl_ok({"rollout", "undo", "deployment/web"});
-  expect_says(rolled_out("deployment/web"), {"successfully rolled out"});
+  expect_contains(rolled_out("deployment/web"), {"successfully rolled out"});
 }
 
 }  // namespace

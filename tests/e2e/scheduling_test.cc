@@ -1,4 +1,4 @@
-// Which clusters a template goes to, and with how many replicas. Everything through kubectl, with three real members.
+// The clusters that a template is placed on, and its replicas there. All requests use kubectl, with three real members.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -21,8 +21,9 @@ class Scheduling : public ThreeMembers {
   }
   static int sum_of(const std::string& replicas) {
     int sum = 0;
-    for (size_t at = replicas.find(':'); at != std::string::npos; at = replicas.find(':', at + 1)) {
-      sum += std::atoi(replicas.c_str() + at + 1);
+    for (size_t position = replicas.find(':'); position != std::string::npos;
+         position = replicas.find(':', position + 1)) {
+      sum += std::atoi(replicas.c_str() + position + 1);
     }
     return sum;
   }
@@ -44,9 +45,9 @@ TEST_F(Scheduling, StaticWeightsDivideEveryCountAnew_S_46_S_47_S_50) {
   EXPECT_NE(why.find("weight"), std::string::npos) << why;
 }
 
-TEST_F(Scheduling, AggregatedTakesFewClustersAndDynamicWeightsFollowTheRoom_S_53_S_56) {
-  // A node of 8 CPU and 16 GiB is of the grade that promises 2 CPU: a pod of 1.5 on each, three in a member (S-66 to
-  // S-70).
+TEST_F(Scheduling, AggregatedUsesFewClustersAndDynamicWeightsFollowCapacity_S_53_S_56) {
+  // A node with 8 CPU and 16 GiB is in a grade that counts as 2 CPU: one pod with 1.5 on each, three in a member (S-66
+  // to S-70).
   apply(R"(
 apiVersion: apps/v1
 kind: Deployment
@@ -61,14 +62,14 @@ spec:
 )" + placed("big", "big",
             R"({replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}})"));
   EXPECT_TRUE(eventually([&] { return clusters_in(replicas("big")) == 1; })) << replicas("big");
-  scale("big", 6);  // four more: more than one cluster has room for; where it is stays first
+  scale("big", 6);  // four more: more than one cluster has capacity for; the current cluster comes first
   EXPECT_TRUE(eventually([&] { return clusters_in(replicas("big")) == 2; })) << replicas("big");
   patch("propagationpolicy", "big",
         R"({"spec":{"placement":{"replicaScheduling":{"replicaDivisionPreference":"Weighted",
       "weightPreference":{"dynamicWeight":"AvailableReplicas"}}}}})");
   scale("big", 10);
   EXPECT_TRUE(eventually([&] { return clusters_in(replicas("big")) == 3; })) << replicas("big");
-  // Far more than there is room for: the placement stays, and the binding says so (S-75).
+  // Far more than there is capacity for: the placement is kept, and the binding reports it (S-75).
   const std::string before = replicas("big");
   scale("big", 500);
   EXPECT_TRUE(eventually([&] { return condition("big", "Scheduled").starts_with("False Unschedulable"); }))
@@ -97,7 +98,7 @@ TEST_F(Scheduling, AffinityByLabelFieldAndExclusionFollowsTheClusters_S_15_S_16)
   EXPECT_NE(why.find("env"), std::string::npos) << "the smallest change names the label: " << why;
 }
 
-TEST_F(Scheduling, OrderedAffinitiesFallThroughAndSayWhichHolds_S_24) {
+TEST_F(Scheduling, OrderedAffinitiesFallThroughAndReportTheActiveTerm_S_24) {
   apply(deployment("web") + placed("web", "web", R"({clusterAffinities: [
     {affinityName: first, clusterNames: [nowhere]}, {affinityName: second, clusterNames: [member2]},
     {affinityName: third, clusterNames: [member3]}]})"));
@@ -129,7 +130,7 @@ TEST_F(Scheduling, SpreadConstraintsByRegionAndClusterOrARefusalThatNamesThem_S_
   expect_holders(kDeployment + "three", "member1 member2 member3");
 }
 
-TEST_F(Scheduling, TaintsKeepOutWhatDoesNotTolerateThem_S_18) {
+TEST_F(Scheduling, TaintsExcludeWorkloadsThatDoNotTolerateThem_S_18) {
   patch("cluster", "member1", R"({"spec":{"taints":[{"key":"team","value":"blue","effect":"NoSchedule"}]}})");
   apply(deployment("plain") + deployment("tolerant") + placed("plain", "plain", "{clusterAffinity: {}}") +
         placed("tolerant", "tolerant",
@@ -148,13 +149,13 @@ TEST_F(Scheduling, SuspendedSchedulingKeepsThePlacementUntilItIsResumed_S_1_S_2_
            Value{"member2"};
   }));
   apply(deployment("other") + policy("other", "other", "member3"));
-  expect_holders(kDeployment + "other", "member3");  // the scheduler is at work, on others
+  expect_holders(kDeployment + "other", "member3");  // the scheduler places other templates
   EXPECT_EQ(holders(kDeployment + "web"), "member1");
   patch("rb", "web-deployment", R"({"spec":{"suspension":{"scheduling":false}}})");
   expect_holders(kDeployment + "web", "member2");
 }
 
-TEST_F(Scheduling, ARebalancerSpreadsAnewWhatStaysWhereItIs_S_11) {
+TEST_F(Scheduling, ARebalancerAssignsAStablePlacementAnew_S_11) {
   patch("cluster", "member3", R"({"spec":{"taints":[{"key":"closed","effect":"NoSchedule"}]}})");
   apply(deployment("web") + placed("web", "web", R"({replicaScheduling: {replicaSchedulingType: Divided,
     replicaDivisionPreference: Weighted, weightPreference: {dynamicWeight: AvailableReplicas}}})"));

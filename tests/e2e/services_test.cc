@@ -1,4 +1,5 @@
-// Addresses of Services: allocated once in the fleet, whoever creates them, and given to what older journals contain.
+// Addresses of Services: unique in the fleet, whichever server creates the Service, and added to Services of older
+// journals.
 #include <future>
 #include <set>
 #include <thread>
@@ -31,7 +32,7 @@ class Services : public ::testing::Test {
     fleet_.serve(name, std::move(options));
     return ApiClient{fleet_.kubeconfig(name)};
   }
-  /// As an older build would have: without addresses.
+  /// A Service as an older build stored it, without addresses.
   void write(const Value& object) {
     auto opened = open_sqlite_journal(fleet_.path("shared/journal.db"));
     ASSERT_TRUE(opened) << opened.error().message;
@@ -51,8 +52,8 @@ class Services : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Services, TwoServersNeverGiveOneAddressTwice) {
-  // 13 addresses are left beside that of the Service "kubernetes", and 8 node ports.
+TEST_F(Services, TwoServersNeverAllocateTheSameAddress) {
+  // The range has 13 addresses besides that of the Service "kubernetes", and 8 node ports.
   ApiClient first = serve("plane", {"--service-cluster-ip-range=10.0.0.0/28", "--service-node-port-range=31000-31007"});
   ApiClient second = serve("other", {"--roles=api"});
   EXPECT_EQ(ip(first.get(kServices + "/kubernetes").json), "10.0.0.1");
@@ -93,7 +94,7 @@ TEST_F(Services, TwoServersNeverGiveOneAddressTwice) {
   EXPECT_EQ(taken.status, 422) << taken;
   EXPECT_NE(taken.json["message"].as_string().find("already allocated"), std::string::npos) << taken;
 
-  // What a deleted Service had is free again, on the other server too.
+  // The addresses of a deleted Service are free again, on the other server too.
   const std::string freed = ip(first.get(kServices + "/s0-0").json);
   EXPECT_EQ(first.remove(kServices + "/s0-0").status, 200);
   wanted.edit("spec").set("clusterIP", freed);
@@ -101,13 +102,13 @@ TEST_F(Services, TwoServersNeverGiveOneAddressTwice) {
   expect_replay_equals(fleet_, first, journal());
 }
 
-TEST_F(Services, KeepGiveBackAndChangeTheirAddressesAsInKubernetes) {
+TEST_F(Services, KeepReleaseAndChangeTheirAddressesAsInKubernetes) {
   const ApiClient api = serve("plane");
   const Value created = api.post(kServices, service("web", "LoadBalancer")).json;
   EXPECT_TRUE(ip(created).starts_with("10.")) << to_json(created);
   const int64_t port = created["spec"]["ports"][0]["nodePort"].as_int();
   EXPECT_GE(port, 30000);
-  // A replacement that leaves them out keeps them; the address cannot be changed.
+  // A replacement without addresses keeps them; the cluster IP cannot be changed.
   Value again = service("web", "NodePort");
   const Value kept = api.put(kServices + "/web", again).json;
   EXPECT_EQ(ip(kept), ip(created));
@@ -127,7 +128,7 @@ TEST_F(Services, KeepGiveBackAndChangeTheirAddressesAsInKubernetes) {
   Value headless = service("headless");
   headless.edit("spec").set("clusterIP", "None");
   EXPECT_EQ(ip(api.post(kServices, headless).json), "None");
-  // A dry run promises nothing.
+  // A dry run allocates nothing.
   EXPECT_EQ(api.post(kServices + "?dryRun=All", service("maybe")).status, 201);
   EXPECT_EQ(api.get(kServices + "/maybe").status, 404);
 }

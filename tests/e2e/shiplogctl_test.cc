@@ -1,4 +1,4 @@
-// shiplogctl as it is used every day: what runs where, what needs attention, as whom, and how it prints.
+// The everyday commands of shiplogctl: workloads by cluster, problems, permissions, output formats.
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -6,53 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "tests/e2e/manifests.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
 namespace {
 
-constexpr const char* kTemplates = R"(
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: "nginx:1.27"}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: broken}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: broken}}
-  template:
-    metadata: {labels: {app: broken}}
-    spec: {containers: [{name: main, image: "fail/nginx"}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: nowhere}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: nowhere}}
-  template:
-    metadata: {labels: {app: nowhere}}
-    spec: {containers: [{name: main, image: "nginx:1.27"}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: forgotten}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: forgotten}}
-  template:
-    metadata: {labels: {app: forgotten}}
-    spec: {containers: [{name: main, image: "nginx:1.27"}]}
----
-apiVersion: v1
+const std::string kTemplates = deployment_manifest("web", 4) + deployment_manifest("broken", 1, "fail/nginx") +
+                               deployment_manifest("nowhere") + deployment_manifest("forgotten") + R"(apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 ---
@@ -74,7 +35,7 @@ spec:
   placement: {clusterAffinity: {clusterNames: [elsewhere]}}
 )";
 
-bool all_are_wanted() {
+bool all_shells_required() {
   const char* ci = std::getenv("CI");
   return ci != nullptr && std::string{ci} == "true";
 }
@@ -86,15 +47,15 @@ class Shiplogctl : public ::testing::Test {
     fleet_.join("member1");
   }
   void apply() { fleet_.kubectl_ok({"apply", "-f", "-"}, kTemplates); }
-  Ran ctl(std::vector<std::string> words) { return fleet_.shiplogctl(std::move(words)); }
-  std::string ctl_ok(std::vector<std::string> words) { return fleet_.shiplogctl_ok(std::move(words)); }
-  bool eventually_prints(const std::vector<std::string>& words, const std::string& text) {
+  Ran ctl(std::vector<std::string> arguments) { return fleet_.shiplogctl(std::move(arguments)); }
+  std::string ctl_ok(std::vector<std::string> arguments) { return fleet_.shiplogctl_ok(std::move(arguments)); }
+  bool eventually_prints(const std::vector<std::string>& arguments, const std::string& text) {
     return eventually([&] {
-      const Ran ran = ctl(words);
+      const Ran ran = ctl(arguments);
       return ran.ok() && ran.out.find(text) != std::string::npos;
     });
   }
-  /// Items of a JSON answer whose field has a value.
+  /// Items of a JSON document whose field has this value.
   static std::vector<Value> items(const Value& document, const std::string& field, const std::string& value) {
     std::vector<Value> found;
     for (const Value& item : document["items"].items()) {
@@ -116,7 +77,7 @@ class Shiplogctl : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Shiplogctl, GetWorkloadsTellsWhatRunsWhere) {
+TEST_F(Shiplogctl, GetWorkloadsListsReplicasByCluster) {
   apply();
   const auto row = [&] {
     const Value document = json(ctl_ok({"get", "workloads", "--cluster", "member1", "-o", "json"}));
@@ -183,26 +144,26 @@ spec:
   EXPECT_EQ(state_of("web"), "pending") << ctl({"status"});
 }
 
-TEST_F(Shiplogctl, ATenantSeesWhatItsRolesAllowAndNoMore) {
+TEST_F(Shiplogctl, ATenantSeesOnlyWhatItsRolesAllow) {
   apply();
   fleet_.kubectl_ok({"create", "namespace", "shop"});
   fleet_.kubectl_ok({"create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann", "-n", "shop"});
   EXPECT_TRUE(eventually_prints({"get", "workloads"}, "web"));
   const std::vector<std::string> ann = {"--as", "ann", "--as-group", "team-shop"};
-  const auto as_ann = [&](std::vector<std::string> words) {
-    words.insert(words.end(), ann.begin(), ann.end());
-    return ctl(words);
+  const auto as_ann = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), ann.begin(), ann.end());
+    return ctl(arguments);
   };
-  for (const auto& words : std::vector<std::vector<std::string>>{{"get", "clusters"},
-                                                                 {"get", "workloads"},
-                                                                 {"get", "workloads", "-A"},
-                                                                 {"status", "-A", "-n", "default"},
-                                                                 {"history", "deployment/web"},
-                                                                 {"why", "deployment/web"},
-                                                                 {"audit"},
-                                                                 {"events", "tail", "--no-follow"},
-                                                                 {"unjoin", "member1"}}) {
-    const Ran ran = as_ann(words);
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"get", "clusters"},
+                                                                     {"get", "workloads"},
+                                                                     {"get", "workloads", "-A"},
+                                                                     {"status", "-A", "-n", "default"},
+                                                                     {"history", "deployment/web"},
+                                                                     {"why", "deployment/web"},
+                                                                     {"audit"},
+                                                                     {"events", "tail", "--no-follow"},
+                                                                     {"unjoin", "member1"}}) {
+    const Ran ran = as_ann(arguments);
     EXPECT_EQ(ran.code, 1) << ran;
     EXPECT_TRUE(ran.says("forbidden")) << ran;
     EXPECT_EQ(ran.out.find("web"), std::string::npos) << ran;
@@ -216,7 +177,7 @@ TEST_F(Shiplogctl, ATenantSeesWhatItsRolesAllowAndNoMore) {
   EXPECT_TRUE(alone.says("--as USER")) << alone;
 }
 
-TEST_F(Shiplogctl, VersionTellsOfClientAndServer) {
+TEST_F(Shiplogctl, VersionReportsClientAndServer) {
   const Value versions = json(ctl_ok({"version", "-o", "json"}));
   EXPECT_FALSE(versions["clientVersion"]["version"].str().empty());
   EXPECT_EQ(versions["serverVersion"]["gitVersion"], fleet_.api().get("/version").json["gitVersion"]);
@@ -244,7 +205,7 @@ TEST_F(Shiplogctl, EventsAreFilteredByObjectNamespaceAndTime) {
   EXPECT_EQ(ctl_ok({"events", "tail", "deployment/web", "--no-follow", "-o", "yaml"}).find("---\n"), 0U);
 }
 
-TEST_F(Shiplogctl, ALimitThatLeavesSomethingOutIsNoticed) {
+TEST_F(Shiplogctl, ATruncatedResultIsReported) {
   apply();
   EXPECT_TRUE(eventually_prints({"get", "workloads"}, "4/4"));
   const Ran audit = ctl({"audit", "--limit=3", "-o", "json"});
@@ -263,7 +224,7 @@ TEST_F(Shiplogctl, ColoursAndWrappingOnlyOnATerminal) {
   EXPECT_TRUE(eventually_prints({"get", "workloads"}, "4/4"));
   const Ran piped = ctl({"audit"});
   EXPECT_EQ(piped.out.find('\033'), std::string::npos);
-  // script gives the program a terminal of its own.
+  // `script` runs the program in a terminal.
   const auto in_terminal = [&](const std::string& before) {
     return shell("bash", "script -qec \"stty cols 100; " + before + " shiplogctl audit\" /dev/null");
   };
@@ -280,7 +241,7 @@ TEST_F(Shiplogctl, ColoursAndWrappingOnlyOnATerminal) {
   std::istringstream wide{piped.out};
   size_t longest = 0;
   for (std::string line; std::getline(wide, line);) longest = std::max(longest, line.size());
-  EXPECT_GT(longest, 100U) << "what is piped is not wrapped";
+  EXPECT_GT(longest, 100U) << "output to a pipe is not wrapped";
 }
 
 class Completion : public Shiplogctl {
@@ -292,9 +253,9 @@ class Completion : public Shiplogctl {
   }
   /// The shell's own candidates for a line, in any order.
   void expect(const std::string& shell_name, const std::function<std::string(const std::string& line)>& script) {
-    const Ran there = shell(shell_name, "exit 0");
-    if (!there.ok()) {
-      if (all_are_wanted()) FAIL() << shell_name << " is missing: ./dev test installs it";
+    const Ran available = shell(shell_name, "exit 0");
+    if (!available.ok()) {
+      if (all_shells_required()) FAIL() << shell_name << " is missing: ./dev test installs it";
       GTEST_SKIP() << shell_name << " is missing";
     }
     const auto expect_one = [&](const std::string& line, const std::string& wanted) {
@@ -303,7 +264,8 @@ class Completion : public Shiplogctl {
       EXPECT_EQ(ran.err, "") << line;
       std::istringstream lines{ran.out};
       std::vector<std::string> candidates;
-      for (std::string one; std::getline(lines, one);) candidates.push_back(one.substr(0, one.find('\t')));
+      for (std::string candidate; std::getline(lines, candidate);)
+        candidates.push_back(candidate.substr(0, candidate.find('\t')));
       EXPECT_TRUE(std::ranges::find(candidates, wanted) != candidates.end()) << wanted << " of " << line << "\n" << ran;
       EXPECT_EQ(ran.out.find(":4"), std::string::npos) << ran;
     };

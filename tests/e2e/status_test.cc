@@ -1,4 +1,4 @@
-// Status on its way back, and kinds that nobody has compiled in: everything through kubectl, with three real members.
+// Collection of status, and kinds without a compiled-in interpreter. All requests use kubectl, with three real members.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class Status : public ThreeMembers {
  protected:
-  /// A definition on the control plane and, by a policy, in all members.
+  /// A definition in the control plane and, by a policy, in all members.
   void define(const std::string& group, const std::string& version, const std::string& kind,
               const std::string& plural) {
     const std::string singular = lower_case(kind);
@@ -31,7 +31,8 @@ class Status : public ThreeMembers {
         return fleet_.api(member).get("/apis/" + group + "/" + version + "/" + plural).status == 200;
       })) << member
           << " does not serve " << plural;
-      // What is placed before a cluster has said that it serves a kind passes it by (S-20), and stays away (S-14).
+      // A workload that is placed before a cluster reports the kind is not placed there (S-20), and does not move
+      // (S-14).
       EXPECT_TRUE(eventually([&] {
         return on("plane", "cluster/" + member, ".status.apiEnablements[*].groupVersion").find(group + "/" + version) !=
                std::string::npos;
@@ -39,7 +40,7 @@ class Status : public ThreeMembers {
           << " is not known to serve " << plural;
     }
   }
-  /// As a controller of that kind would, in a member.
+  /// Writes a status in a member, like a controller of that kind.
   void report(const std::string& member, const std::string& object, const std::string& status) {
     fleet_.kubectl_ok({"patch", object.substr(0, object.find('/')), object.substr(object.find('/') + 1),
                        "--subresource=status", "--type=merge", "-p", R"({"status":)" + status + "}"},
@@ -69,7 +70,7 @@ TEST_F(Status, ADeploymentsCountsAreAddedUpAndItsGenerationIsObservedByAll_T_11_
   EXPECT_TRUE(fleet_.kubectl({"wait", "rb/web-deployment", "--for=condition=FullyApplied", "--timeout=50s"}).ok());
 }
 
-TEST_F(Status, ThirdPartyKindsAreUnderstoodAsUpstreamDoes_L_23) {
+TEST_F(Status, ThirdPartyKindsAreInterpretedAsUpstream_L_23) {
   define("apps.kruise.io", "v1alpha1", "CloneSet", "clonesets");
   apply(R"(
 apiVersion: apps.kruise.io/v1alpha1
@@ -102,11 +103,11 @@ spec:
                replicas + R"(,"updatedReplicas":)" + replicas + R"(,"observedGeneration":)" + generation + "}");
   }
   expect_on("plane", kind, ".status.readyReplicas", "5");
-  // Generations of members count for nothing: the template's own is observed once every member has reported for it.
+  // Generations of members' objects do not matter: the template's generation is observed once every member reports it.
   expect_on("plane", kind, ".status.observedGeneration", on("plane", kind, ".metadata.generation"));
 }
 
-TEST_F(Status, AUsersCustomizationTeachesAKind_L_5_to_L_17) {
+TEST_F(Status, ACustomizationInterpretsAKind_L_5_to_L_17) {
   define("example.org", "v1", "Farm", "farms");
   apply(R"(
 apiVersion: config.karmada.io/v1alpha1
@@ -176,7 +177,7 @@ spec:
   report("member3", "farms/hill", R"({"ripe":1})");
   expect_on("plane", "farms/hill", ".status.ripe", "4");
   expect_on("plane", "rb/hill-farm", ".status.aggregatedStatus[*].health", "Healthy Unhealthy");
-  // A script that does not end, or reaches out, harms nobody: it is refused, or fails with a sentence.
+  // A script that does not end, or accesses the system, does no harm: it is refused, or fails with an error message.
   const Ran refused =
       fleet_.kubectl({"patch", "resourceinterpretercustomization", "farm", "--type=merge", "-p",
                       R"({"spec":{"customizations":{"healthInterpretation":{"luaScript":"function (("}}}})"});

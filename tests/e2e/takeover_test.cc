@@ -1,4 +1,4 @@
-// A fleet whose members already run the namespaces and workloads that the control plane is given. Everything through
+// Members that already run the namespaces and workloads that are created in the control plane. All requests use
 // kubectl, with three real members.
 #include <map>
 #include <string>
@@ -79,8 +79,8 @@ class Takeover : public ThreeMembers {
   }
   std::string fully_applied() {
     const Value binding = api_->get(kBinding).json;
-    for (const Value& one : binding["status"]["conditions"].items()) {
-      if (one["type"].as_string() == "FullyApplied") return one["status"].str() + " " + one["message"].str();
+    for (const Value& item : binding["status"]["conditions"].items()) {
+      if (item["type"].as_string() == "FullyApplied") return item["status"].str() + " " + item["message"].str();
     }
     return "";
   }
@@ -88,15 +88,15 @@ class Takeover : public ThreeMembers {
   std::map<std::string, std::string> pods_;
 };
 
-TEST_F(Takeover, ExistingNamespacesAndWorkloadsAreTakenOverWithoutRestartingAPod) {
+TEST_F(Takeover, ExistingNamespacesAndWorkloadsAreAdoptedWithoutRestartingAPod) {
   // New objects go into a namespace that the member already had.
   expect_holders("/api/v1/namespaces/shop/configmaps/added", "member1 member2 member3");
-  // What exists is left alone until a policy says otherwise, and the binding names each cause.
+  // Existing objects are not changed unless a policy specifies it, and the binding reports each cause.
   const std::string cause = "resource(kind=Deployment, shop/web) already exists in the cluster ";
   EXPECT_TRUE(eventually([&] {
-    const std::string said = fully_applied();
-    return said.starts_with("False ") && said.find("member1: ") != std::string::npos &&
-           said.find(cause + "member3") != std::string::npos;
+    const std::string message = fully_applied();
+    return message.starts_with("False ") && message.find("member1: ") != std::string::npos &&
+           message.find(cause + "member3") != std::string::npos;
   })) << fully_applied();
   const Value blocked = api_->get(kBinding).json;
   for (const Value& item : blocked["status"]["aggregatedStatus"].items()) {
@@ -125,7 +125,7 @@ TEST_F(Takeover, ExistingNamespacesAndWorkloadsAreTakenOverWithoutRestartingAPod
   })) << fully_applied();
   for (const std::string& name : kMembers) EXPECT_EQ(pods(name), pods_[name]) << name;
 
-  // From now on the control plane has its say.
+  // From now on the control plane manages the objects.
   fleet_.kubectl_ok({"scale", "deployment", "web", "-n", "shop", "--replicas=3"});
   for (const std::string& name : kMembers) {
     EXPECT_TRUE(eventually([&] { return fleet_.api(name).get(kWeb).json["status"]["readyReplicas"].as_int() == 3; }));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "events/state/condition.h"
+#include "tests/e2e/manifests.h"
 #include "tests/support/fleet.h"
 
 namespace shiplog::e2e {
@@ -16,7 +17,8 @@ inline const std::vector<std::string> kMembers = {"member1", "member2", "member3
 inline const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/";
 inline const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
 
-/// A control plane with three real members. What a test leaves behind must replay to itself: state and decisions.
+/// A control plane with three real members. After each test a replay of the journal must have the same state and
+/// decisions.
 class ThreeMembers : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -27,17 +29,14 @@ class ThreeMembers : public ::testing::Test {
   void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
 
   void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
-  void patch(const std::string& what, const std::string& name, const std::string& merge) {
-    fleet_.kubectl_ok({"patch", what, name, "--type=merge", "-p", merge});
+  void patch(const std::string& kind, const std::string& name, const std::string& merge) {
+    fleet_.kubectl_ok({"patch", kind, name, "--type=merge", "-p", merge});
   }
 
   static std::string deployment(const std::string& name, const std::string& pod = "") {
-    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
-           "}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name +
-           "}}\n  template:\n    metadata: {labels: {app: " + name + "}}\n    spec:\n" + pod +
-           "      containers:\n      - {name: main, image: \"nginx:1.27\"}\n---\n";
+    return deployment_manifest(name, 1, "nginx:1.27", pod);
   }
-  /// Of a Deployment, with a placement in YAML's flow style and more lines of its spec.
+  /// A policy for a Deployment, with a placement in YAML flow style and more lines of its spec.
   static std::string placed(const std::string& name, const std::string& deployment, const std::string& placement,
                             const std::string& more = "") {
     return "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " + name +
@@ -52,8 +51,8 @@ class ThreeMembers : public ::testing::Test {
   /// The members that have an object.
   std::string holders(const std::string& path) {
     std::string names;
-    for (const std::string& one : kMembers) {
-      if (fleet_.api(one).get(path).status == 200) names += (names.empty() ? "" : " ") + one;
+    for (const std::string& member : kMembers) {
+      if (fleet_.api(member).get(path).status == 200) names += (names.empty() ? "" : " ") + member;
     }
     return names;
   }
@@ -61,13 +60,13 @@ class ThreeMembers : public ::testing::Test {
     EXPECT_TRUE(eventually([&] { return holders(path) == wanted; }))
         << path << " is on \"" << holders(path) << "\" instead of \"" << wanted << "\"";
   }
-  /// "member1:2 member3:1": what the members themselves have of a Deployment.
+  /// Replicas of a Deployment in the members: "member1:2 member3:1".
   std::string replicas(const std::string& deployment) {
     std::string all;
-    for (const std::string& one : kMembers) {
-      const auto answer = fleet_.api(one).get(kDeployment + deployment);
+    for (const std::string& member : kMembers) {
+      const auto answer = fleet_.api(member).get(kDeployment + deployment);
       if (answer.status != 200) continue;
-      all += (all.empty() ? "" : " ") + one + ":" + std::to_string(answer.json["spec"]["replicas"].as_int());
+      all += (all.empty() ? "" : " ") + member + ":" + std::to_string(answer.json["spec"]["replicas"].as_int());
     }
     return all;
   }
@@ -75,7 +74,7 @@ class ThreeMembers : public ::testing::Test {
     EXPECT_TRUE(eventually([&] { return replicas(deployment) == wanted; }))
         << deployment << " has " << replicas(deployment) << " instead of " << wanted;
   }
-  /// A condition of a Deployment's binding, as "status reason: message"; empty: there is none.
+  /// A condition of a Deployment's binding, as "status reason: message"; empty if it does not exist.
   std::string condition(const std::string& deployment, const std::string& type) {
     const Value binding = api_->get(kBindings + deployment + "-deployment").json;
     const Value& found = condition_of(binding, type);

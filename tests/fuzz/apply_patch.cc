@@ -21,7 +21,7 @@ void check_managers(const Value& object) {
   }
 }
 
-/// nullopt: not to be had of these.
+/// nullopt if it cannot be computed for these objects.
 std::optional<Value> applied(const api::FieldWriter& by, const Kind& kind, const Value& live, const Value& patch,
                              bool force) {
   const auto result = api::apply_fields(by, kind, live, patch, force);
@@ -33,7 +33,7 @@ std::optional<Value> applied(const api::FieldWriter& by, const Kind& kind, const
                 "an apply gives the same every time");
   if (!outcome.conflicts.empty()) {
     SHIPLOG_CHECK(!force, "an apply by force has no conflicts");
-    SHIPLOG_CHECK(!api::conflict_error(outcome.conflicts).message.empty(), "conflicts are told");
+    SHIPLOG_CHECK(!api::conflict_error(outcome.conflicts).message.empty(), "conflicts have a message");
     return std::nullopt;
   }
   check_managers(outcome.object);
@@ -47,7 +47,8 @@ std::optional<Value> applied(const api::FieldWriter& by, const Kind& kind, const
 
 }  // namespace
 
-// The object as one manager applies it, which says what kind it is; what another changes in it; what a third applies.
+// The object that a first manager applies, which determines the kind; the changes of a second; the object that a third
+// applies.
 SHIPLOG_FUZZ_TARGET(apply_patch) {
   const auto part = fuzz::parts(input, 3);
   const Value first = fuzz::json_or_null(part[0]);
@@ -70,14 +71,14 @@ SHIPLOG_FUZZ_TARGET(apply_patch) {
   const auto forced = applied(writer("third", kind, 4), kind, *live, third, true);
   if (!forced) return;
   const auto wanted = api::fields_of(third, *kind.schema);
-  const auto there = api::fields_of(*forced, *kind.schema);
-  if (wanted && there) {
-    // managedFields, name and the like are not anybody's to apply.
+  const auto owned = api::fields_of(*forced, *kind.schema);
+  if (wanted && owned) {
+    // managedFields, name and similar fields cannot be applied.
     const auto of = [](const api::FieldSet& set) {
       const api::FieldSet* spec = set.find("f:spec");
       return spec == nullptr ? api::FieldSet{} : *spec;
     };
-    SHIPLOG_CHECK(api::subtract(of(wanted.value()), of(there.value())).empty(), "what was applied by force is there");
+    SHIPLOG_CHECK(api::subtract(of(wanted.value()), of(owned.value())).empty(), "the forced fields are owned");
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace shiplog::fuzz {
 
-std::vector<Target>& targets() {
-  static std::vector<Target> all;
+std::vector<FuzzTarget>& targets() {
+  static std::vector<FuzzTarget> all;
   return all;
 }
 

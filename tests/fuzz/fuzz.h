@@ -7,33 +7,34 @@
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
 
-/// What the fuzz targets share. A target is a function of any bytes: it must come back, and what it says about them
-/// must hold (SHIPLOG_CHECK). Built with SHIPLOG_FUZZ each file is a libFuzzer program of its own; in the ordinary
-/// build replay_test.cc runs them all over the checked-in inputs and mutations of these.
+/// Shared by the fuzz targets. A target is a function of arbitrary bytes: it must return, and its assertions
+/// (SHIPLOG_CHECK) must hold. With SHIPLOG_FUZZ each file is built as a libFuzzer program; in the ordinary build
+/// replay_test.cc runs all targets with the checked-in inputs and mutations of these.
 namespace shiplog::fuzz {
 
 using Run = void (*)(std::string_view input);
-struct Target {
+struct FuzzTarget {
   std::string name;  ///< of its file and of its folder of inputs: "merge_patch"
   Run run;
 };
 
 /// All targets of this program.
-std::vector<Target>& targets();
+std::vector<FuzzTarget>& targets();
 struct Registered {
   Registered(const char* name, Run run) { targets().push_back({name, run}); }
 };
 
-/// What stands between lines of three dashes: exactly `count` parts, the last ones empty when the input has fewer.
+/// Splits the input at lines of three dashes into exactly `count` parts; the last ones are empty if the input has
+/// fewer.
 std::vector<std::string_view> parts(std::string_view input, size_t count);
 
-/// Null when the text is no JSON.
+/// Null if the text is not JSON.
 Value json_or_null(std::string_view text);
 
-/// Equal, but that 1.0 may have become 1: YAML has no other form of it, as kubectl writes it.
+/// Equal, except that 1.0 may have become 1, as in the YAML that kubectl writes.
 bool same_in_yaml(const Value& a, const Value& b);
 
-/// The kind that the object says it is; a Deployment when there is no such kind.
+/// The kind of the object; Deployment if the kind does not exist.
 const Kind& kind_of(const Value& object);
 
 }  // namespace shiplog::fuzz

@@ -11,17 +11,17 @@ namespace {
 // Small, so that inputs of a few thousand bytes reach them.
 constexpr ParseLimits kLimits{1024, 256, 512};
 
-struct Received {
+struct ParsedRequest {
   ParseStep step = ParseStep::kNeedMore;
   HttpRequest request;
   bool keep_alive = false;
   size_t used = 0;
 };
 
-/// One request out of `bytes` that come in pieces, as a connection reads them.
-Received receive(std::string_view bytes, size_t piece) {
+/// Parses one request from `bytes` that arrive in pieces, as on a connection.
+ParsedRequest receive(std::string_view bytes, size_t piece) {
   RequestParser parser{kLimits};
-  Received received;
+  ParsedRequest received;
   size_t arrived = 0;
   while (true) {
     size_t used = 0;
@@ -34,21 +34,21 @@ Received receive(std::string_view bytes, size_t piece) {
   }
   if (received.step == ParseStep::kFailed) {
     SHIPLOG_CHECK(parser.status() >= 400 && parser.status() < 600, "a refusal has the status of an error");
-    SHIPLOG_CHECK(!parser.problem().empty(), "a refusal says why");
+    SHIPLOG_CHECK(!parser.problem().empty(), "a refusal has a message");
   }
   if (received.step == ParseStep::kDone) received.keep_alive = parser.keep_alive();
   received.request = std::move(parser.request());
   return received;
 }
 
-void check_bounds(const Received& received) {
+void check_bounds(const ParsedRequest& received) {
   SHIPLOG_CHECK(received.request.body.size() <= kLimits.body_bytes, "a body is no larger than allowed");
   if (received.step == ParseStep::kDone) {
     SHIPLOG_CHECK(received.request.target.size() <= kLimits.target_bytes, "a target is no longer than allowed");
   }
 }
 
-/// What the API server makes of a request before it looks for anything.
+/// The parsing that the API server performs before it looks up objects.
 void look_at(HttpRequest request) {
   if (!parse_target(request)) return;
   SHIPLOG_CHECK(request.path.find('\0') == std::string::npos, "no path has a NUL");
@@ -74,14 +74,14 @@ void look_at(HttpRequest request) {
 }  // namespace
 
 SHIPLOG_FUZZ_TARGET(http_request) {
-  // Requests follow each other on a connection.
+  // A connection can carry several requests.
   while (!input.empty()) {
-    const Received whole = receive(input, input.size());
+    const ParsedRequest whole = receive(input, input.size());
     check_bounds(whole);
     for (const size_t piece : {1U, 7U}) {
-      const Received split = receive(input, piece);
+      const ParsedRequest split = receive(input, piece);
       check_bounds(split);
-      // What is no request may be seen to be none sooner or later.
+      // An invalid request may be detected after different numbers of bytes.
       SHIPLOG_CHECK((split.step == ParseStep::kDone) == (whole.step == ParseStep::kDone),
                     "how bytes arrive does not change whether they are a request");
       if (whole.step != ParseStep::kDone) continue;
@@ -89,7 +89,7 @@ SHIPLOG_FUZZ_TARGET(http_request) {
       SHIPLOG_CHECK(split.request.method == whole.request.method && split.request.target == whole.request.target &&
                         split.request.headers.all() == whole.request.headers.all() &&
                         split.request.body == whole.request.body,
-                    "nor what it says");
+                    "nor its content");
     }
     if (whole.step != ParseStep::kDone) return;
     SHIPLOG_CHECK(whole.used > 0, "a request has bytes");

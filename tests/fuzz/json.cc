@@ -11,12 +11,12 @@ SHIPLOG_FUZZ_TARGET(json) {
   const auto parsed = parse_json(input, &duplicates);
   if (!parsed) {
     SHIPLOG_CHECK(parsed.error().code == ErrorCode::kBadRequest && !parsed.error().message.empty(),
-                  "what is no JSON is a bad request, and is told why");
+                  "invalid JSON is a bad request with a message");
     return;
   }
   const Value& value = parsed.value();
   const auto stored = parse_stored_json(input);
-  SHIPLOG_CHECK(stored && stored.value() == value, "what a client may say can be stored");
+  SHIPLOG_CHECK(stored && stored.value() == value, "accepted JSON can be stored");
 
   const std::string written = to_json(value);
   const auto again = parse_json(written);
@@ -27,7 +27,7 @@ SHIPLOG_FUZZ_TARGET(json) {
   if (duplicates.empty()) SHIPLOG_CHECK(written.size() <= 8 * input.size(), "writing does not blow up");
 
   const auto yaml = parse_yaml(to_yaml(value));
-  // A document that is null is none, as between two "---".
+  // A null document counts as none, as between two "---".
   SHIPLOG_CHECK(value.is_null() || (yaml && fuzz::same_in_yaml(yaml.value(), value)), "as YAML too");
 }
 

@@ -23,13 +23,13 @@ SHIPLOG_FUZZ_TARGET(merge_patch) {
   const std::string before = to_json(object);
   const auto patched = api::apply_merge_patch(object, patch);
   SHIPLOG_CHECK(patched.has_value() == patch.is_object(), "every object is a merge patch, and nothing else is");
-  SHIPLOG_CHECK(to_json(object) == before, "a patch leaves alone what it was given");
+  SHIPLOG_CHECK(to_json(object) == before, "a patch does not change its input");
   if (!patched) return;
   const auto stored = parse_stored_json(to_json(patched.value()));
-  SHIPLOG_CHECK(stored && stored.value() == patched.value(), "what a patch makes can be stored");
+  SHIPLOG_CHECK(stored && stored.value() == patched.value(), "the result of a patch can be stored");
   const auto twice = api::apply_merge_patch(patched.value(), patch);
   SHIPLOG_CHECK(twice && twice.value() == patched.value(), "a patch applied twice is applied once");
-  if (has_null(patched.value())) return;  // of the object's own: as a patch it would delete
+  if (has_null(patched.value())) return;  // a null of the object itself would delete if used as a patch
   const auto itself = api::apply_merge_patch(patched.value(), patched.value());
   SHIPLOG_CHECK(itself && itself.value() == patched.value(), "an object patched with itself is itself");
   const auto fresh = api::apply_merge_patch(Value{}, patched.value());

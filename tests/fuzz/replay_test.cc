@@ -13,17 +13,17 @@
 
 #include "tests/fuzz/fuzz.h"
 
-// The targets without libFuzzer: over every input that is checked in, and over mutations of these, the same ones every
-// time. What breaks an invariant ends the process; the last line then names the input.
+// The targets without libFuzzer: with every checked-in input and with mutations of these, the same ones every time. A
+// violated invariant ends the process; the last line of output names the input.
 
 namespace shiplog::fuzz {
 
-/// In the names of tests.
-void PrintTo(const Target& target, std::ostream* out) { *out << target.name; }
+/// For the names of tests.
+void PrintTo(const FuzzTarget& target, std::ostream* out) { *out << target.name; }
 
 namespace {
 
-constexpr size_t kMutations = 4000;  // a target
+constexpr size_t kMutations = 4000;  // for each target
 constexpr size_t kLongest = 8192;
 
 struct Input {
@@ -42,40 +42,40 @@ std::vector<Input> inputs_of(const std::string& target) {
 }
 
 using Chance = std::mt19937_64;
-// Not a standard distribution: these give other numbers in other libraries.
+// Not a standard distribution: their results differ between libraries.
 size_t below(Chance& chance, size_t bound) { return bound == 0 ? 0 : static_cast<size_t>(chance() % bound); }
 
-/// One small change: of a byte, of a run of bytes, or with a piece of another input.
+/// One small change: of a byte, of a range of bytes, or with a part of another input.
 void mutate(std::string& bytes, const std::string& other, Chance& chance) {
-  static constexpr std::string_view kTelling[] = {"\n---\n",  "null", "{",  "}",  "[",    "]",        "\"",  ",",
-                                                  ":",        "$",    "\\", "%",  "~1",   "9999999",  "-1",  "\r\n",
-                                                  "\r\n\r\n", "&",    "*",  "!!", "\xFF", "\xF0\x9F", "1e9", "0.0"};
-  const size_t at = below(chance, bytes.size() + 1);
-  const size_t length = below(chance, 1 + std::min<size_t>(bytes.size() - at, 40));
+  static constexpr std::string_view kTokens[] = {"\n---\n",  "null", "{",  "}",  "[",    "]",        "\"",  ",",
+                                                 ":",        "$",    "\\", "%",  "~1",   "9999999",  "-1",  "\r\n",
+                                                 "\r\n\r\n", "&",    "*",  "!!", "\xFF", "\xF0\x9F", "1e9", "0.0"};
+  const size_t position = below(chance, bytes.size() + 1);
+  const size_t length = below(chance, 1 + std::min<size_t>(bytes.size() - position, 40));
   switch (below(chance, 6)) {
     case 0:
-      if (at < bytes.size()) bytes[at] = static_cast<char>(chance());
+      if (position < bytes.size()) bytes[position] = static_cast<char>(chance());
       break;
     case 1:
-      if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(chance, 8)));
+      if (position < bytes.size()) bytes[position] = static_cast<char>(bytes[position] ^ (1 << below(chance, 8)));
       break;
     case 2:
-      bytes.erase(at, length);
+      bytes.erase(position, length);
       break;
     case 3:
-      bytes.insert(at, bytes.substr(below(chance, bytes.size()), length));
+      bytes.insert(position, bytes.substr(below(chance, bytes.size()), length));
       break;
     case 4:
-      bytes.insert(at, kTelling[below(chance, std::size(kTelling))]);
+      bytes.insert(position, kTokens[below(chance, std::size(kTokens))]);
       break;
     default:
-      bytes.insert(at, other.substr(below(chance, other.size()), 1 + below(chance, 60)));
+      bytes.insert(position, other.substr(below(chance, other.size()), 1 + below(chance, 60)));
       break;
   }
   if (bytes.size() > kLongest) bytes.resize(kLongest);
 }
 
-/// What is being run, for the last words; and where its input is left.
+/// The current input for the last line of output, and the file with its bytes.
 char current[1024];
 char left_at[512];
 std::string_view current_bytes;
@@ -86,15 +86,15 @@ void say_current(int) {
   if (file >= 0) (void)!::write(file, current_bytes.data(), current_bytes.size());
 }
 
-void run(const Target& target, const std::string& what, const std::string& bytes) {
+void run(const FuzzTarget& target, const std::string& description, const std::string& bytes) {
   std::snprintf(left_at, sizeof left_at, "%sfuzz-%s.input", testing::TempDir().c_str(), target.name.c_str());
   std::snprintf(current, sizeof current, "the target %s has failed on %s, which is left in %s\n", target.name.c_str(),
-                what.c_str(), left_at);
+                description.c_str(), left_at);
   current_bytes = bytes;
   target.run(bytes);
 }
 
-class Fuzz : public testing::TestWithParam<Target> {
+class Fuzz : public testing::TestWithParam<FuzzTarget> {
  protected:
   void SetUp() override {
     for (const int death : {SIGABRT, SIGSEGV}) {
@@ -127,7 +127,7 @@ TEST_P(Fuzz, HoldsForMutationsOfThem) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, testing::ValuesIn([] {
                            auto all = targets();
-                           std::ranges::sort(all, {}, &Target::name);
+                           std::ranges::sort(all, {}, &FuzzTarget::name);
                            return all;
                          }()),
                          [](const auto& target) { return target.param.name; });

@@ -25,12 +25,12 @@ std::string written(const api::ParsedLabelSelector& selector) {
 void check_label_selector(std::string_view text, const Value& labels) {
   const auto selector = api::parse_label_selector(text);
   if (!selector) {
-    SHIPLOG_CHECK(selector.error().code == ErrorCode::kBadRequest, "what is no label selector is a bad request");
+    SHIPLOG_CHECK(selector.error().code == ErrorCode::kBadRequest, "an invalid label selector is a bad request");
     return;
   }
   const auto again = api::parse_label_selector(written(selector.value()));
   SHIPLOG_CHECK(again.has_value(), "a label selector can be written and read again");
-  SHIPLOG_CHECK(written(again.value()) == written(selector.value()), "and says the same");
+  SHIPLOG_CHECK(written(again.value()) == written(selector.value()), "and has the same meaning");
   SHIPLOG_CHECK(again.value().matches(labels) == selector.value().matches(labels), "and selects the same");
   for (const auto& requirement : selector.value().requirements) {
     api::ParsedLabelSelector positive{{requirement}};
@@ -56,16 +56,16 @@ void check_field_selector(std::string_view text, const Value& object) {
   const Kind& kind = fuzz::kind_of(object);
   const auto selector = api::parse_field_selector(text, kind);
   if (!selector) {
-    SHIPLOG_CHECK(selector.error().code == ErrorCode::kBadRequest, "what is no field selector is a bad request");
+    SHIPLOG_CHECK(selector.error().code == ErrorCode::kBadRequest, "an invalid field selector is a bad request");
     return;
   }
   std::string again;
   for (const auto& term : selector.value().terms) {
     again += (again.empty() ? "" : ",") + term.path + (term.equal ? "=" : "!=") + escaped(term.value);
-    api::FieldSelector one{{term}};
+    api::FieldSelector selector_of_term{{term}};
     api::FieldSelector other{{term}};
     other.terms[0].equal = !term.equal;
-    SHIPLOG_CHECK(one.matches(object) != other.matches(object), "a term or its opposite holds");
+    SHIPLOG_CHECK(selector_of_term.matches(object) != other.matches(object), "either a term or its negation matches");
   }
   const auto parsed = api::parse_field_selector(again, kind);
   SHIPLOG_CHECK(parsed && parsed.value().terms.size() == selector.value().terms.size(),
@@ -73,7 +73,7 @@ void check_field_selector(std::string_view text, const Value& object) {
   for (size_t i = 0; i < parsed.value().terms.size(); ++i) {
     const auto& a = parsed.value().terms[i];
     const auto& b = selector.value().terms[i];
-    SHIPLOG_CHECK(a.path == b.path && a.equal == b.equal && a.value == b.value, "and says the same");
+    SHIPLOG_CHECK(a.path == b.path && a.equal == b.equal && a.value == b.value, "and has the same meaning");
   }
 }
 
@@ -84,12 +84,12 @@ void check_continue_token(std::string_view text) {
   SHIPLOG_CHECK(again.has_value(), "a token can be written and read again");
   SHIPLOG_CHECK(again.value().revision == token.value().revision && again.value().ns == token.value().ns &&
                     again.value().name == token.value().name,
-                "and says the same");
+                "and has the same meaning");
 }
 
 }  // namespace
 
-// A label selector, a field selector, a continue token, and the object they are asked of.
+// A label selector, a field selector, a continue token, and the object that they are evaluated on.
 SHIPLOG_FUZZ_TARGET(selectors) {
   const auto part = fuzz::parts(input, 4);
   const Value object = fuzz::json_or_null(part[3]);

@@ -11,8 +11,8 @@ SHIPLOG_FUZZ_TARGET(yaml) {
   const auto single = parse_yaml(input);
   if (!documents) {
     SHIPLOG_CHECK(documents.error().code == ErrorCode::kBadRequest && !documents.error().message.empty(),
-                  "what is no YAML is a bad request, and is told why");
-    SHIPLOG_CHECK(!single, "nor is it one document");
+                  "invalid YAML is a bad request with a message");
+    SHIPLOG_CHECK(!single, "it is not a single document either");
     return;
   }
   SHIPLOG_CHECK(single.has_value() == (documents.value().size() == 1), "one document is one");

@@ -7,13 +7,13 @@
 
 namespace shiplog::guides {
 
-/// A folder that looks like a clone with the programs built, and a shell in it (session.sh). Whatever a script starts
-/// ends with it.
+/// A folder with the layout of a clone and the built programs, and a shell in it (session.sh). All processes that a
+/// script starts end with it.
 class Clone {
  public:
   Clone();
   std::string path(const std::string& name) const { return folder_.file(name); }
-  /// Runs bash commands; the functions of session.sh are there.
+  /// Runs bash commands with the functions of session.sh.
   e2e::Ran run(const std::string& script);
 
  private:

@@ -1,4 +1,4 @@
-// ./dev up watches what it has started.
+// ./dev up supervises the processes that it has started.
 #include <gtest/gtest.h>
 
 #include "tests/guides/clone.h"
@@ -26,7 +26,7 @@ kubectl wait --for=jsonpath='{.status.readyReplicas}'=9 deployment/nginx --timeo
 member=$(cat .fleet/run/member1.pid)
 kill -9 "$member"
 reported "^==> member1 \(pid $member\) ended with signal KILL; restarted as pid [0-9]+"
-# It comes back without its objects, at the address it had: the control plane applies them again.
+# It restarts without its objects, at the same address: the control plane applies them again.
 until kubectl --kubeconfig=.fleet/member1.kubeconfig wait deployment/nginx --timeout=60s \
   --for=jsonpath='{.status.readyReplicas}'=9; do sleep 0.1; done
 

@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \n") + 1 - begin);
 }
 
-/// A line that a reader would type: it begins with one of our programs or with kubectl.
+/// A command line: it begins with one of the project's programs or with kubectl.
 bool is_command(std::string_view line) {
   line = trimmed(line);
   if (line.starts_with("$ ")) line.remove_prefix(2);
@@ -33,7 +33,7 @@ Comment comment_of(std::string_view inner) {
           std::string{colon == std::string_view::npos ? std::string_view{} : trimmed(inner.substr(colon + 1))}};
 }
 
-class Parser {
+class GuideParser {
  public:
   Guide parse(std::string_view markdown) {
     std::istringstream lines{std::string{markdown}};
@@ -59,19 +59,19 @@ class Parser {
         block_line_ = number_ + 1;
         block_.clear();
       } else if (line.starts_with("    ") && is_command(line)) {
-        mistake(number_, "commands belong in a block fenced with ```sh: " + line.substr(4));
+        add_mistake(number_, "commands belong in a block fenced with ```sh: " + line.substr(4));
       } else if (!trimmed(line).empty()) {
         drop_comment();
       }
     }
     drop_comment();
-    if (in_block_) mistake(block_line_, "the block does not end");
+    if (in_block_) add_mistake(block_line_, "the block does not end");
     return std::move(guide_);
   }
 
  private:
-  void mistake(int line, const std::string& what) {
-    guide_.mistakes.push_back("line " + std::to_string(line) + ": " + what);
+  void add_mistake(int line, const std::string& text) {
+    guide_.mistakes.push_back("line " + std::to_string(line) + ": " + text);
   }
 
   void end_comment() {
@@ -86,15 +86,15 @@ class Parser {
       guide_.starts_with_nothing = true;
     } else if (comment.name == "not run" || comment.name == "fails" || comment.name == "keeps running" ||
                comment.name == "keeps running, then stopped") {
-      if (comment.text.empty()) mistake(comment_line_, "\"" + comment.name + ":\" wants a text behind it");
+      if (comment.text.empty()) add_mistake(comment_line_, "\"" + comment.name + ":\" wants a text behind it");
       marker_ = comment;
     } else {
-      mistake(comment_line_, "no such comment: \"" + comment.name + "\" (tests/guides/guide.h lists them)");
+      add_mistake(comment_line_, "no such comment: \"" + comment.name + "\" (tests/guides/guide.h lists them)");
     }
   }
 
   void drop_comment() {
-    if (!marker_.name.empty()) mistake(comment_line_, "\"" + marker_.name + "\" is not above a block of commands");
+    if (!marker_.name.empty()) add_mistake(comment_line_, "\"" + marker_.name + "\" is not above a block of commands");
     marker_ = {};
   }
 
@@ -103,7 +103,7 @@ class Parser {
     if (language_ != "sh" && language_ != "bash") {
       const size_t first_end = block_.find('\n');
       if (language_.empty() && is_command(std::string_view{block_}.substr(0, first_end))) {
-        mistake(block_line_, "a block of commands begins with ```sh");
+        add_mistake(block_line_, "a block of commands begins with ```sh");
       }
       return drop_comment();
     }
@@ -130,6 +130,6 @@ class Parser {
 
 }  // namespace
 
-Guide parse_guide(std::string_view markdown) { return Parser{}.parse(markdown); }
+Guide parse_guide(std::string_view markdown) { return GuideParser{}.parse(markdown); }
 
 }  // namespace shiplog::guides

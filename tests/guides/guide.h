@@ -6,16 +6,15 @@
 
 namespace shiplog::guides {
 
-/// A block of a guide that holds commands: fenced with ```sh, and run by the tests.
-///
-/// What a reader does at the prompt is what the test does, in order, in one shell. A comment above the block tells
-/// where that differs; markdown does not show it:
+/// A block of a guide that contains commands: fenced with ```sh, and run by the tests.
+/// The test runs the commands in order, in one shell, like a reader. A comment above the block, which markdown does not
+/// show, specifies exceptions:
 ///   <!-- not run: REASON -->                  skipped
 ///   <!-- fails: TEXT -->                      must fail, and print TEXT
 ///   <!-- keeps running: TEXT -->              runs beside the next blocks; these begin once it has printed TEXT
 ///   <!-- keeps running, then stopped: TEXT --> the same, and it is stopped before the next block
 ///   <!-- before:
-///   COMMANDS -->                              run here, and not shown: what the reader has done earlier, elsewhere
+///   COMMANDS -->                              run here, and not shown: steps of the reader in other guides
 ///   <!-- starts with nothing -->              anywhere: no fleet is running when the guide begins
 struct Block {
   enum class Kind { kRun, kFails, kBackground, kStopped, kHidden };

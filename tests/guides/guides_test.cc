@@ -1,5 +1,5 @@
-// Runs the commands of every guide as a reader would, against the real programs. guide.h describes what a guide can ask
-// of this. A new guide needs no entry anywhere: it is found in docs/guide.
+// Runs the commands of every guide with the real programs. guide.h describes the markers in a guide. A new guide in
+// docs/guide is found without being listed.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -36,7 +36,7 @@ std::string name_of(const std::string& guide) {
   return name;
 }
 
-/// Which guides a program runs: those that start a Kafka broker have a program of their own.
+/// The guides that this program runs: those that start a Kafka broker have a separate program.
 bool needs_kafka(const Guide& guide) {
   return std::ranges::any_of(
       guide.blocks, [](const Block& block) { return block.commands.find("--journal=kafka") != std::string::npos; });
@@ -44,7 +44,7 @@ bool needs_kafka(const Guide& guide) {
 
 class Guides : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Guides, CommandsRunAsTheyStand) {
+TEST_P(Guides, CommandsSucceed) {
   const Guide guide = read_guide(GetParam());
   for (const std::string& mistake : guide.mistakes) ADD_FAILURE() << GetParam() << ", " << mistake;
   if (guide.blocks.empty()) return;
@@ -98,19 +98,19 @@ std::set<std::string> roles_of_the_program() {
   return roles;
 }
 
-/// The roles behind each --roles= of a text.
+/// The roles in each --roles= of a text.
 std::vector<std::set<std::string>> splits_in(const std::string& text) {
   std::vector<std::set<std::string>> splits;
   const std::regex option{R"(--roles[= ]([a-z,]+))"};
-  for (std::sregex_iterator at{text.begin(), text.end(), option}, end; at != end; ++at) {
-    std::istringstream words{(*at)[1].str()};
+  for (std::sregex_iterator match{text.begin(), text.end(), option}, end; match != end; ++match) {
+    std::istringstream names{(*match)[1].str()};
     std::set<std::string>& split = splits.emplace_back();
-    for (std::string word; std::getline(words, word, ',');) split.insert(word);
+    for (std::string name; std::getline(names, name, ',');) split.insert(name);
   }
   return splits;
 }
 
-// A fleet that was set up by a guide and lacks a role would silently not do that role's work.
+// A fleet without one of the roles would silently not do that role's work.
 TEST(Roles, EverySplitOfAGuideHasEveryRole) {
   const std::set<std::string> roles = roles_of_the_program();
   size_t splits_seen = 0;
@@ -138,13 +138,14 @@ TEST(Roles, TheTableOfTheArchitectureHasEveryRole) {
   const std::string table = text.substr(begin, text.find("\n## ", begin + 1) - begin);
   std::set<std::string> named;
   const std::regex row{R"(\n\| ([a-z]+) \|)"};
-  for (std::sregex_iterator at{table.begin(), table.end(), row}, end; at != end; ++at) named.insert((*at)[1].str());
+  for (std::sregex_iterator match{table.begin(), table.end(), row}, end; match != end; ++match)
+    named.insert((*match)[1].str());
   named.erase("role");
   named.erase("signer");  // part of api
   EXPECT_EQ(named, roles_of_the_program());
 }
 
-TEST(Guide, UnmarkedCommandsAndUnknownCommentsAreMistakes) {
+TEST(Guide, UnmarkedCommandsAndUnknownCommentsAreErrors) {
   const Guide guide = parse_guide(
       "Text.\n\n```\nkubectl get pods\n```\n\n    shiplogctl why x\n\n<!-- never run -->\n```sh\ntrue\n```\n"
       "<!-- not run: no reason needed -->\n\ntext\n");
@@ -152,7 +153,7 @@ TEST(Guide, UnmarkedCommandsAndUnknownCommentsAreMistakes) {
   EXPECT_EQ(guide.blocks.size(), 1U);
 }
 
-TEST(Guide, CommentsSayHowABlockIsRun) {
+TEST(Guide, CommentsSpecifyHowABlockIsRun) {
   const Guide guide = parse_guide(
       "<!-- before:\nmkdir data\n-->\n<!-- fails: no such -->\n```sh\nfalse\n```\n\n<!-- not run: three machines -->\n"
       "```sh\nscp a b\n```\n```sh\n./dev up\n```\n```\nkubectl-like output\n```\n");

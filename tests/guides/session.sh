@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The shell in which guides_test.cc runs the blocks of one guide: it sources this and then the blocks in order. The current
-# folder looks like a clone (dev, docs, build/bin, ...). Everything that a guide starts is in this shell's session (setsid),
-# and is killed with it.
+# folder looks like a clone (dev, docs, build/bin, ...). All processes that a guide starts are in this shell's session (setsid),
+# and are killed with it.
 set -eEmo pipefail
 root=$PWD
 mkdir -p home tmp
 export HOME=$root/home TMPDIR=$root/tmp PATH=$root/build/bin:$PATH SHIPLOG_PROGRAMS=$root/build/bin SHIPLOG_PATIENT=1
 unset KUBECONFIG
 
-# The processes of this session but the ones given.
+# The processes of this session except the given ones.
 others() {
   local file line keep=" $* " fields
   for file in /proc/[0-9]*/stat; do
@@ -30,7 +30,7 @@ trap end_all EXIT
 trap 'echo "FAILED: line $((at + LINENO - 1)): $BASH_COMMAND" >&2' ERR
 at=0
 
-# A test that is killed takes what it has started with it.
+# If the test is killed, the processes that it has started are killed too.
 (
   trap - EXIT ERR
   set +e
@@ -54,7 +54,7 @@ background() {
     sleep 0.1; waited=$((waited + 1))
   done
 }
-# stopped TEXT FILE: the same, and asks it to stop.
+# stopped TEXT FILE: the same, and terminates it.
 stopped() {
   background "$@"
   kill -TERM -- "-$background_pid"
@@ -69,7 +69,7 @@ fails() {
   [ $status != 0 ] || { echo "it succeeded" >&2; return 1; }
   grep -qF -- "$1" "$2.out" || { echo "it did not print: $1" >&2; return 1; }
 }
-# What most guides begin with: a control plane, three members, the nginx example.
+# The usual start of a guide: a control plane, three members, the nginx example.
 start_fleet() {
   echo './dev up' >"$root/tmp/up"
   background "running;" "$root/tmp/up"

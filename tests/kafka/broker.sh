@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # A Kafka broker (KRaft, no ZooKeeper) for tests and `./dev up --journal=kafka`.
 #
-#   broker.sh fetch                                        get Kafka's jars by Maven, once, and make what lets a broker
-#                                                          start quickly; print the jars' folder
+#   broker.sh fetch                                        fetch Kafka's jars with Maven, once, and create a class data
+#                                                          archive for fast starts; print the jars' folder
 #   broker.sh run DIR ID PORT ID@HOST:PORT,... [KEY=VALUE...]
-#       become broker and controller ID of the cluster whose controllers are listed (this one among them), with the data
-#       in DIR, which is formatted when it is new. Further words are broker settings.
-#   broker.sh tool CLASS [ARGUMENT...]                     become one of Kafka's own programs
+#       run broker and controller ID of the cluster whose controllers are listed (including this one), with the data in
+#       DIR, which is formatted if it is new. Further arguments are broker settings.
+#   broker.sh tool CLASS [ARGUMENT...]                     run one of Kafka's own programs
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -22,7 +22,7 @@ fetch() {
   if [ ! -d "$jars" ]; then
     command -v mvn >/dev/null || die "mvn is missing: install maven (./dev does), or put Kafka's jars into $jars"
     mkdir -p "$(dirname "$jars")"
-    # Tests fetch at the same time: one does, the others wait. The folder appears whole or not at all.
+    # If tests fetch at the same time, one of them does and the others wait. The folder is created atomically.
     exec 9>"$jars.lock"
     flock 9
     if [ ! -d "$jars" ]; then
@@ -46,9 +46,8 @@ fetch() {
   echo "$jars"
 }
 
-# A broker's classes as the virtual machine wants them, made once by a broker that is started for that and stopped again:
-# with them a broker starts with half the work. The file is of this very java, which reads the jars as ever where it does
-# not fit; it is empty where it could not be made.
+# A class data archive of a broker, created once by a broker that is started for this and stopped again: it halves the work
+# of a start. The file belongs to this java, which ignores it if it does not match; it is empty if it could not be created.
 prepare() {
   fetch
   local archive
@@ -64,7 +63,7 @@ archive() { echo "$jars-$(stat -Lc %Y "$(command -v java)").jsa"; }
 make_archive() {
   local archive=$1 scratch address broker
   scratch=$(mktemp -d)
-  # An address of its own, so that it needs no free port.
+  # A separate loopback address, so that it needs no free port.
   address=127.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
   settings "$scratch" 1 "$address:9092" "1@$address:9093" >"$scratch/server.properties"
   java_flags "$scratch"
@@ -82,7 +81,7 @@ make_archive() {
   rm -rf "$scratch"
 }
 
-# Small and quick to start, not fast for long: the first compiler only, one garbage collector thread.
+# Optimized for a small, fast start rather than throughput: only the C1 compiler, one garbage collector thread.
 java_flags() {
   local scratch=$1
   flags=(-Xms64m "-Xmx${SHIPLOG_KAFKA_HEAP:-384m}" -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto)
@@ -100,7 +99,7 @@ become_java() {
   exec java "${flags[@]}" "$@"
 }
 
-# server.properties of a broker and controller.
+# Writes server.properties of a broker and controller.
 settings() {
   local folder=$1 id=$2 address=$3 voters=$4; shift 4
   local controller brokers

@@ -1,5 +1,5 @@
-// What only a real broker can show: which topics are refused, what a record carries, and that a broker killed in the
-// middle of a load costs nothing.
+// Tests that need a real broker: which topics are refused, the content of a record, and that a broker that is killed
+// under load loses nothing.
 #include <future>
 #include <set>
 
@@ -39,41 +39,43 @@ KafkaSettings sound_but(const std::string& name, const std::string& value) {
   return settings;
 }
 
-TEST(KafkaTopic, OneThatKeepsEverythingIsTakenWhoeverMadeIt) {
+TEST(KafkaTopic, AnExistingTopicThatKeepsAllRecordsIsAccepted) {
   const KafkaJournalOptions options = new_journal();
   shared_cluster().make_topic(options.topic, 1, sound());
   EXPECT_TRUE(open_kafka_journal(options));
-  EXPECT_TRUE(open_kafka_journal(options)) << "and again, as it is there";
+  EXPECT_TRUE(open_kafka_journal(options)) << "and again, as it exists";
 }
 
-TEST(KafkaTopic, OneThatLosesOrReordersIsRefusedWithTheSettingAndWhatToDo) {
-  const auto says = [](const Error& error, const std::string& words) {
-    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
+TEST(KafkaTopic, ATopicThatLosesOrReordersRecordsIsRefusedWithTheSetting) {
+  const auto expect_message = [](const Error& error, const std::string& text) {
+    EXPECT_NE(error.message.find(text), std::string::npos) << error.message;
   };
-  says(refusal_of(sound(), 2), "it has 2 partitions");
-  says(refusal_of(sound_but("cleanup.policy", "compact")), "compacted topic forgets entries; set it to \"delete\"");
-  says(refusal_of(sound_but("cleanup.policy", "compact,delete")), "cleanup.policy");
-  says(refusal_of(sound_but("retention.ms", "604800000")), "its retention.ms is 604800000");
-  says(refusal_of(sound_but("retention.bytes", "1000000")), "its retention.bytes is 1000000");
-  says(refusal_of(sound_but("max.message.bytes", "1000000")), "its max.message.bytes is 1000000");
-  says(refusal_of(sound_but("unclean.leader.election.enable", "true")), "unclean.leader.election.enable is true");
-  says(refusal_of(sound_but("min.insync.replicas", "2")), "it has only 1 replicas");
+  expect_message(refusal_of(sound(), 2), "it has 2 partitions");
+  expect_message(refusal_of(sound_but("cleanup.policy", "compact")),
+                 "compacted topic forgets entries; set it to \"delete\"");
+  expect_message(refusal_of(sound_but("cleanup.policy", "compact,delete")), "cleanup.policy");
+  expect_message(refusal_of(sound_but("retention.ms", "604800000")), "its retention.ms is 604800000");
+  expect_message(refusal_of(sound_but("retention.bytes", "1000000")), "its retention.bytes is 1000000");
+  expect_message(refusal_of(sound_but("max.message.bytes", "1000000")), "its max.message.bytes is 1000000");
+  expect_message(refusal_of(sound_but("unclean.leader.election.enable", "true")),
+                 "unclean.leader.election.enable is true");
+  expect_message(refusal_of(sound_but("min.insync.replicas", "2")), "it has only 1 replicas");
 }
 
-TEST(KafkaTopic, OneThatIsMissingIsMadeOnlyWhenAskedFor) {
+TEST(KafkaTopic, AMissingTopicIsCreatedOnlyOnRequest) {
   KafkaJournalOptions options = new_journal();
   options.create = false;
   const auto missing = open_kafka_journal(options);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   options.create = true;
-  options.replicas = 3;  // of one broker
+  options.replicas = 3;  // with one broker
   const auto too_many = open_kafka_journal(options);
   ASSERT_FALSE(too_many);
   EXPECT_NE(too_many.error().message.find("with 3 replicas"), std::string::npos) << too_many.error().message;
 }
 
-TEST(KafkaTopic, SeveralWhoOpenAtOnceMakeItOnce) {
+TEST(KafkaTopic, ConcurrentOpensCreateItOnce) {
   const KafkaJournalOptions options = new_journal();
   std::vector<std::future<Result<std::unique_ptr<Journal>>>> openers;
   for (int i = 0; i < 4; ++i) {
@@ -94,11 +96,11 @@ TEST(KafkaRecord, CarriesHeadersSoThatConsumersNeedNotDecode) {
   EXPECT_EQ(shared_cluster().headers_of_first(options.topic), (KafkaHeaders{{"family", "api,taint"}, {"length", "5"}}));
 }
 
-TEST(KafkaKeyedTopic, WhatWasRemovedLeavesTheDisk) {
+TEST(KafkaKeyedTopic, RemovedValuesAreDeletedFromTheDisk) {
   KafkaJournalOptions options = new_journal();
   options.keyed = true;
   options.forget_within = Millis{100};
-  options.settings = {{"compression.type", "none"}};  // so that the text can be looked for
+  options.settings = {{"compression.type", "none"}};  // so that the text can be searched for
   const auto journal = open_kafka_journal(options).value();
   append_now(*journal, "one\nto be forgotten");
   append_now(*journal, "two\nto be kept\nwith a second line");
@@ -123,15 +125,15 @@ TEST(KafkaKeyedTopic, WhatWasRemovedLeavesTheDisk) {
   EXPECT_TRUE(table["one"].empty() || table["one"] == "one") << table["one"];
 }
 
-TEST(KafkaKeyedTopic, OneThatForgetsOtherwiseIsRefused) {
-  const auto refused_for = [](const KafkaSettings& settings, const std::string& words) {
+TEST(KafkaKeyedTopic, ATopicWithOtherRetentionIsRefused) {
+  const auto refused_for = [](const KafkaSettings& settings, const std::string& text) {
     KafkaJournalOptions options = new_journal();
     options.keyed = true;
     shared_cluster().make_topic(options.topic, 1, settings);
     const auto opened = open_kafka_journal(options);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
-    EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(text), std::string::npos) << opened.error().message;
   };
   refused_for(sound(), "set it to \"compact\"");
   refused_for(sound_but("cleanup.policy", "compact,delete"), "set it to \"compact\"");
@@ -151,12 +153,12 @@ TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {
   }
   shared_cluster().start(0);
   std::vector<std::string> unknown;
-  std::map<int64_t, std::string> promised;
+  std::map<int64_t, std::string> acknowledged;
   for (int i = 0; i < kEntries; ++i) {
     const auto answer = answers[static_cast<size_t>(i)].get();
     const std::string entry = "entry " + std::to_string(i);
     if (answer) {
-      promised[answer.value().value] = entry;
+      acknowledged[answer.value().value] = entry;
     } else {
       unknown.push_back(entry);
     }
@@ -172,8 +174,8 @@ TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {
     }
     for (const auto& record : more.value()) stored[record.offset.value] = record.bytes;
   }
-  for (const auto& [offset, entry] : promised) EXPECT_EQ(stored[offset], entry);
-  // In their order, and none twice: the producer numbers what it sends, and the broker remembers.
+  for (const auto& [offset, entry] : acknowledged) EXPECT_EQ(stored[offset], entry);
+  // In order and without duplicates: the producer numbers its records, and the broker records the numbers.
   std::set<std::string> seen;
   int last = -1;
   for (const auto& [offset, entry] : stored) {
@@ -182,7 +184,7 @@ TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {
     EXPECT_GT(std::stoi(entry.substr(6)), last);
     last = std::stoi(entry.substr(6));
   }
-  EXPECT_GE(promised.size(), static_cast<size_t>(kEntries) / 4) << unknown.size() << " not acknowledged";
+  EXPECT_GE(acknowledged.size(), static_cast<size_t>(kEntries) / 4) << unknown.size() << " not acknowledged";
 }
 
 }  // namespace

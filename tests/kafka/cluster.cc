@@ -16,12 +16,12 @@
 namespace shiplog::kafka_test {
 namespace {
 
-[[noreturn]] void give_up(const std::string& why) {
-  std::cerr << "\nThe tests on a real Kafka broker cannot run: " << why << "\n" << std::flush;
+[[noreturn]] void give_up(const std::string& error) {
+  std::cerr << "\nThe tests on a real Kafka broker cannot run: " << error << "\n" << std::flush;
   std::_Exit(1);
 }
 
-/// A port that was free a moment ago. Kafka has to be told its ports before it starts.
+/// A port that was free a moment ago. Kafka needs its ports in the configuration.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -36,30 +36,30 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-class Handle {
+class KafkaHandle {
  public:
-  Handle(rd_kafka_type_t type, const std::string& bootstrap) {
+  KafkaHandle(rd_kafka_type_t type, const std::string& bootstrap) {
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap.c_str(), nullptr, 0);
     rd_kafka_conf_set(conf, "reconnect.backoff.max.ms", "100", nullptr, 0);
     rd_kafka_conf_set_log_cb(conf, nullptr);
-    char why[256];
-    handle_ = rd_kafka_new(type, conf, why, sizeof why);
-    if (handle_ == nullptr) give_up(why);
+    char error[256];
+    handle_ = rd_kafka_new(type, conf, error, sizeof error);
+    if (handle_ == nullptr) give_up(error);
   }
-  ~Handle() { rd_kafka_destroy(handle_); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
+  ~KafkaHandle() { rd_kafka_destroy(handle_); }
+  KafkaHandle(const KafkaHandle&) = delete;
+  KafkaHandle& operator=(const KafkaHandle&) = delete;
   rd_kafka_t* get() const { return handle_; }
 
  private:
   rd_kafka_t* handle_;
 };
 
-int brokers_that_answer(const std::string& bootstrap) {
-  const Handle handle{RD_KAFKA_CONSUMER, bootstrap};
+int reachable_brokers(const std::string& bootstrap) {
+  const KafkaHandle handle{RD_KAFKA_CONSUMER, bootstrap};
   const rd_kafka_metadata_t* metadata = nullptr;
-  // Longer than it takes on a busy machine; it tries again by itself meanwhile.
+  // Longer than needed on a busy machine; librdkafka retries in the meantime.
   if (rd_kafka_metadata(handle.get(), 1, nullptr, &metadata, 5000) != RD_KAFKA_RESP_ERR_NO_ERROR) return 0;
   const int count = metadata->broker_cnt;
   rd_kafka_metadata_destroy(metadata);
@@ -68,8 +68,8 @@ int brokers_that_answer(const std::string& bootstrap) {
 
 }  // namespace
 
-Cluster::Cluster(int brokers, std::vector<std::string> settings) : settings_{std::move(settings)} {
-  // Fetched first, once and by one: what Maven says is seen, and takes minutes at most.
+KafkaCluster::KafkaCluster(int brokers, std::vector<std::string> settings) : settings_{std::move(settings)} {
+  // Fetched first and only once, so that Maven's output is visible and the time is limited.
   const e2e::Ran fetched = e2e::run({SHIPLOG_KAFKA_SCRIPT, "fetch"}, {}, "", std::chrono::minutes{6});
   if (!fetched.ok()) give_up("\n" + fetched.err);
   for (int node = 1; node <= brokers; ++node) {
@@ -82,14 +82,14 @@ Cluster::Cluster(int brokers, std::vector<std::string> settings) : settings_{std
   wait_ready(brokers);
 }
 
-Cluster::~Cluster() {
+KafkaCluster::~KafkaCluster() {
   for (Node& node : nodes_) {
     if (node.process) node.process->kill();
   }
   if (::testing::UnitTest::GetInstance()->Failed()) print_logs();
 }
 
-void Cluster::start(int broker) {
+void KafkaCluster::start(int broker) {
   Node& node = nodes_.at(static_cast<size_t>(broker));
   const std::string folder = this->folder(static_cast<size_t>(broker));
   std::vector<std::string> command = {SHIPLOG_KAFKA_SCRIPT,      "run",  folder, std::to_string(broker + 1),
@@ -100,28 +100,28 @@ void Cluster::start(int broker) {
   node.process = std::make_unique<e2e::Process>(std::move(command), extra, folder + ".log");
 }
 
-void Cluster::kill(int broker) { nodes_.at(static_cast<size_t>(broker)).process->kill(); }
+void KafkaCluster::kill(int broker) { nodes_.at(static_cast<size_t>(broker)).process->kill(); }
 
-void Cluster::wait_ready(int brokers) {
+void KafkaCluster::wait_ready(int brokers) {
   bool answered = false;
   e2e::eventually(
       [&] {
         for (Node& node : nodes_) {
           if (node.process && !node.process->running() && brokers == static_cast<int>(nodes_.size())) return true;
         }
-        return answered = brokers_that_answer(bootstrap_) >= brokers;
+        return answered = reachable_brokers(bootstrap_) >= brokers;
       },
-      std::chrono::minutes{4});  // three start at once, and others may be building
+      std::chrono::minutes{4});  // three brokers start concurrently, possibly on a busy machine
   if (answered) return;
   print_logs();
   for (Node& node : nodes_) {
     if (node.process) node.process->kill();
   }
-  give_up("the broker does not start; what it said is above, and in " + folder_.path());
+  give_up("the broker does not start; its output is above, and in " + folder_.path());
 }
 
-Cluster::Partition Cluster::partition(const std::string& topic) const {
-  const Handle handle{RD_KAFKA_PRODUCER, bootstrap_};
+KafkaCluster::Partition KafkaCluster::partition(const std::string& topic) const {
+  const KafkaHandle handle{RD_KAFKA_PRODUCER, bootstrap_};
   rd_kafka_topic_t* asked = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
   const rd_kafka_metadata_t* metadata = nullptr;
   Partition partition;
@@ -136,10 +136,10 @@ Cluster::Partition Cluster::partition(const std::string& topic) const {
   return partition;
 }
 
-void Cluster::make_topic(const std::string& name, int partitions, const KafkaSettings& settings) {
-  const Handle handle{RD_KAFKA_PRODUCER, bootstrap_};
-  char why[256] = "";
-  rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(name.c_str(), partitions, 1, why, sizeof why);
+void KafkaCluster::make_topic(const std::string& name, int partitions, const KafkaSettings& settings) {
+  const KafkaHandle handle{RD_KAFKA_PRODUCER, bootstrap_};
+  char error[256] = "";
+  rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(name.c_str(), partitions, 1, error, sizeof error);
   for (const auto& [key, value] : settings) rd_kafka_NewTopic_set_config(topic, key.c_str(), value.c_str());
   rd_kafka_queue_t* queue = rd_kafka_queue_new(handle.get());
   rd_kafka_CreateTopics(handle.get(), &topic, 1, nullptr, queue);
@@ -155,8 +155,8 @@ void Cluster::make_topic(const std::string& name, int partitions, const KafkaSet
   rd_kafka_NewTopic_destroy(topic);
 }
 
-KafkaHeaders Cluster::headers_of_first(const std::string& topic) const {
-  const Handle handle{RD_KAFKA_CONSUMER, bootstrap_};
+KafkaHeaders KafkaCluster::headers_of_first(const std::string& topic) const {
+  const KafkaHandle handle{RD_KAFKA_CONSUMER, bootstrap_};
   rd_kafka_topic_t* read = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
   rd_kafka_consume_start(read, 0, RD_KAFKA_OFFSET_BEGINNING);
   KafkaHeaders all;
@@ -166,8 +166,8 @@ KafkaHeaders Cluster::headers_of_first(const std::string& topic) const {
       const char* name = nullptr;
       const void* value = nullptr;
       size_t size = 0;
-      for (size_t at = 0; rd_kafka_header_get_all(headers, at, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
-           ++at) {
+      for (size_t index = 0;
+           rd_kafka_header_get_all(headers, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR; ++index) {
         all.emplace_back(name, std::string{static_cast<const char*>(value), size});
       }
     }
@@ -178,13 +178,13 @@ KafkaHeaders Cluster::headers_of_first(const std::string& topic) const {
   return all;
 }
 
-std::string Cluster::segment(const std::string& topic, int broker) const {
+std::string KafkaCluster::segment(const std::string& topic, int broker) const {
   return folder(static_cast<size_t>(broker)) + "/data/" + topic + "-0/00000000000000000000.log";
 }
 
-std::string Cluster::bytes_on_disk(const std::string& topic, int broker) const {
+std::string KafkaCluster::bytes_on_disk(const std::string& topic, int broker) const {
   std::string all;
-  std::error_code vanished;  // the cleaner replaces files while we look
+  std::error_code vanished;  // the log cleaner replaces files at the same time
   for (const auto& file :
        std::filesystem::directory_iterator(folder(static_cast<size_t>(broker)) + "/data/" + topic + "-0", vanished)) {
     all += e2e::read_file(file.path().string());
@@ -192,7 +192,7 @@ std::string Cluster::bytes_on_disk(const std::string& topic, int broker) const {
   return all;
 }
 
-void Cluster::print_logs() const {
+void KafkaCluster::print_logs() const {
   for (size_t node = 0; node < nodes_.size(); ++node) {
     const std::string text = e2e::read_file(folder(node) + ".log");
     constexpr size_t kEnd = 4000;
@@ -202,8 +202,8 @@ void Cluster::print_logs() const {
 
 namespace {
 
-std::unique_ptr<Cluster>& the_shared_one() {
-  static std::unique_ptr<Cluster> cluster;
+std::unique_ptr<KafkaCluster>& the_shared_one() {
+  static std::unique_ptr<KafkaCluster> cluster;
   return cluster;
 }
 
@@ -212,14 +212,14 @@ class StopAtTheEnd final : public ::testing::Environment {
   void TearDown() override { the_shared_one().reset(); }
 };
 
-// Registered before main() reads any flag, so that TearDown runs however the program is started.
+// Registered before main() parses flags, so that TearDown always runs.
 [[maybe_unused]] const auto* const kStopAtTheEnd = ::testing::AddGlobalTestEnvironment(new StopAtTheEnd);
 
 }  // namespace
 
-Cluster& shared_cluster() {
+KafkaCluster& shared_cluster() {
   auto& cluster = the_shared_one();
-  if (!cluster) cluster = std::make_unique<Cluster>(1, std::vector<std::string>{"log.cleaner.backoff.ms=200"});
+  if (!cluster) cluster = std::make_unique<KafkaCluster>(1, std::vector<std::string>{"log.cleaner.backoff.ms=200"});
   return *cluster;
 }
 

@@ -10,41 +10,40 @@
 
 namespace shiplog::kafka_test {
 
-/// Apache Kafka, for real: one broker (or more, each also a controller) in a temporary folder and on free ports.
-/// Everything is killed and removed at the end; after a failed test the ends of the brokers' logs are printed, and the
-/// folder stays.
-/// A cluster that cannot be had fails the test and ends the program with a sentence: nothing is skipped.
-/// Threads: the main one.
-class Cluster {
+/// A real Apache Kafka cluster: one or more brokers, each also a controller, in a temporary folder and on free ports.
+/// All processes are killed and the folder is removed at the end; after a failed test the ends of the brokers' logs are
+/// printed, and the folder is kept. If the cluster cannot be started, the test fails and the program ends with a
+/// message: no test is skipped. Threads: the main thread.
+class KafkaCluster {
  public:
   /// `settings`: "name=value" for every broker.
-  explicit Cluster(int brokers = 1, std::vector<std::string> settings = {});
-  ~Cluster();
-  Cluster(const Cluster&) = delete;
-  Cluster& operator=(const Cluster&) = delete;
+  explicit KafkaCluster(int brokers = 1, std::vector<std::string> settings = {});
+  ~KafkaCluster();
+  KafkaCluster(const KafkaCluster&) = delete;
+  KafkaCluster& operator=(const KafkaCluster&) = delete;
 
   /// "127.0.0.1:34567,127.0.0.1:34568"
   const std::string& bootstrap() const { return bootstrap_; }
-  /// kill -9 of one of them; and starting it again with the same data, without waiting.
+  /// kill -9 of a broker, and its restart with the same data, without waiting.
   void kill(int broker);
   void start(int broker);
-  /// Of its process, to be sent signals.
+  /// Process id of a broker, to send signals.
   pid_t pid(int broker) const { return nodes_.at(static_cast<size_t>(broker)).process->pid(); }
-  /// Until every broker that runs answers.
+  /// Waits until this number of brokers is reachable.
   void wait_ready(int brokers);
   struct Partition {
     int leader = -1;  ///< -1: none
-    int in_sync = 0;  ///< replicas that have all of it
+    int in_sync = 0;  ///< number of replicas in sync
   };
-  /// The topic's first.
+  /// The first partition of a topic.
   Partition partition(const std::string& topic) const;
-  /// In an administrator's way, with any settings.
+  /// Creates a topic like an administrator, with any settings.
   void make_topic(const std::string& name, int partitions, const KafkaSettings& settings);
-  /// What the first record of a topic carries.
+  /// The headers of the first record of a topic.
   KafkaHeaders headers_of_first(const std::string& topic) const;
   /// The file that holds the first records of a topic's only partition.
   std::string segment(const std::string& topic, int broker = 0) const;
-  /// Everything that a broker has on its disk for a topic's only partition.
+  /// All bytes that a broker has on disk for a topic's only partition.
   std::string bytes_on_disk(const std::string& topic, int broker = 0) const;
 
  private:
@@ -63,9 +62,9 @@ class Cluster {
   std::vector<Node> nodes_;
 };
 
-/// One broker for the whole test program, started by the first who asks and stopped at the program's end.
-Cluster& shared_cluster();
-/// A fleet name that no other test of this program has had.
+/// One broker for the whole test program, started at the first call and stopped at the program's end.
+KafkaCluster& shared_cluster();
+/// A fleet name that no other test of this program uses.
 std::string new_fleet();
 
 }  // namespace shiplog::kafka_test

@@ -17,18 +17,19 @@ class KafkaPlace final : public JournalPlace {
     return std::shared_ptr<Journal>{std::move(journal)};
   }
 
-  // Alters the last byte of the batch that begins at the offset: each batch says its first offset and its length.
+  // Alters the last byte of the batch that begins at the offset: each batch begins with its first offset and its
+  // length.
   bool damage(Offset offset) override {
     std::fstream file{shared_cluster().segment(options_.topic), std::ios::in | std::ios::out | std::ios::binary};
     const auto number = [&](int bytes) {
       uint64_t value = 0;
-      for (int at = 0; at < bytes; ++at) value = value << 8U | static_cast<uint8_t>(file.get());
+      for (int position = 0; position < bytes; ++position) value = value << 8U | static_cast<uint8_t>(file.get());
       return static_cast<int64_t>(value);
     };
-    for (int64_t at = 0; file;) {
-      file.seekg(at);
+    for (int64_t position = 0; file;) {
+      file.seekg(position);
       const int64_t first = number(8);
-      const int64_t end = at + 12 + number(4);
+      const int64_t end = position + 12 + number(4);
       if (first == offset.value) {
         file.seekg(end - 1);
         const int last = file.get();
@@ -36,7 +37,7 @@ class KafkaPlace final : public JournalPlace {
         file.put(static_cast<char>(last ^ 0x55));
         return true;
       }
-      at = end;
+      position = end;
     }
     ADD_FAILURE() << "no batch begins at offset " << offset.value;
     return false;

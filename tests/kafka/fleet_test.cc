@@ -1,5 +1,4 @@
-// A control plane whose roles are processes that share nothing but topics of a real broker and, some of
-// them, the fleet's key.
+// A control plane whose roles are processes that share only topics of a real broker and, for some roles, the fleet key.
 #include "tests/support/fleet.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {
-// Of the contract only its ways to append and to read are used here.
+// Only the functions of the contract that append and read are used here.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(JournalContract);
 }  // namespace shiplog
 
@@ -29,7 +28,7 @@ class OnKafka : public ::testing::Test {
     }
   }
   std::string keys_of(const std::string& name) const { return fleet_.path(name + "-keys"); }
-  /// As an operator would, to another machine.
+  /// Copies the fleet key, like an operator to another machine.
   void copy_fleet_key(const std::string& from, const std::string& to) const {
     std::filesystem::create_directories(keys_of(to));
     std::filesystem::copy_file(keys_of(from) + "/fleet.key", keys_of(to) + "/fleet.key");
@@ -44,11 +43,12 @@ class OnKafka : public ::testing::Test {
   std::unique_ptr<ApiClient> api_;
 };
 
-TEST_F(OnKafka, RolesInSeparateProcessesOutliveAKilledSchedulerAndAKilledBroker) {
+TEST_F(OnKafka, RolesInSeparateProcessesSurviveAKilledSchedulerAndAKilledBroker) {
   serve("plane", "api");
   serve("deciding", "binder,quota,taint");
   serve("first", "scheduler");
-  EXPECT_FALSE(std::filesystem::exists(keys_of("first") + "/fleet.key")) << "who opens no Secret needs no key";
+  EXPECT_FALSE(std::filesystem::exists(keys_of("first") + "/fleet.key"))
+      << "a process that opens no Secret needs no key";
   copy_fleet_key("plane", "acting");
   serve("acting", "dispatcher,collector,lifecycle,control");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
@@ -77,7 +77,7 @@ TEST_F(OnKafka, RolesInSeparateProcessesOutliveAKilledSchedulerAndAKilledBroker)
   }
 }
 
-TEST_F(OnKafka, AProcessWithoutTheFleetsKeyDoesNotStartAndSaysWhatToCopy) {
+TEST_F(OnKafka, AProcessWithoutTheFleetKeyDoesNotStartAndNamesTheFileToCopy) {
   serve("plane", "api");
   fleet_.serve("stranger", {"--roles=dispatcher", "--journal=" + journal(), "--keys-dir=" + keys_of("stranger")},
                false);
@@ -85,18 +85,18 @@ TEST_F(OnKafka, AProcessWithoutTheFleetsKeyDoesNotStartAndSaysWhatToCopy) {
   EXPECT_NE(log_of("stranger").find("copy fleet.key"), std::string::npos) << log_of("stranger");
 }
 
-TEST_F(OnKafka, ASecretOutlivesARestartWithoutAKeyFileOfItsOwnAndItsKeyGoesWithIt) {
+TEST_F(OnKafka, ASecretSurvivesARestartAndItsKeyIsDeletedWithIt) {
   serve("plane", "api");
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   fleet_.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=word=hunter2"});
-  const auto word = [&] { return fleet_.kubectl({"get", "secret", "password", "-o", "jsonpath={.data.word}"}).out; };
-  EXPECT_EQ(word(), "aHVudGVyMg==");
+  const auto data = [&] { return fleet_.kubectl({"get", "secret", "password", "-o", "jsonpath={.data.word}"}).out; };
+  EXPECT_EQ(data(), "aHVudGVyMg==");
   fleet_.kill("plane");
   serve("plane", "api");
-  EXPECT_TRUE(eventually([&] { return word() == "aHVudGVyMg=="; })) << word();
+  EXPECT_TRUE(eventually([&] { return data() == "aHVudGVyMg=="; })) << data();
   EXPECT_FALSE(std::filesystem::exists(keys_of("plane") + "/keys.db"));
   fleet_.kubectl_ok({"delete", "secret", "password"});
-  // The topic's last word on the key is that there is none.
+  // The last record of the key in the topic is a tombstone.
   KafkaJournalOptions keys;
   keys.brokers = kafka_test::shared_cluster().bootstrap();
   keys.topic = name_ + ".keys";
@@ -106,9 +106,10 @@ TEST_F(OnKafka, ASecretOutlivesARestartWithoutAKeyFileOfItsOwnAndItsKeyGoesWithI
     std::map<std::string, std::string> last;
     for (const auto& record : read_all(*log)) last[record.bytes.substr(0, record.bytes.find('\n'))] = record.bytes;
     return std::ranges::any_of(
-               last, [](const auto& one) { return one.first.starts_with("key/") && one.first == one.second; }) &&
+               last,
+               [](const auto& record) { return record.first.starts_with("key/") && record.first == record.second; }) &&
            std::ranges::none_of(
-               last, [](const auto& one) { return one.second.find("default/password") != std::string::npos; });
+               last, [](const auto& record) { return record.second.find("default/password") != std::string::npos; });
   }));
 }
 

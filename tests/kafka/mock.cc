@@ -11,7 +11,7 @@
 
 namespace shiplog::kafka_test {
 
-Mock::Mock(int brokers) {
+MockCluster::MockCluster(int brokers) {
   char why[256];
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   rd_kafka_conf_set_log_cb(conf, nullptr);
@@ -21,14 +21,14 @@ Mock::Mock(int brokers) {
   SHIPLOG_CHECK(cluster_ != nullptr, "a mock cluster");
 }
 
-Mock::~Mock() {
+MockCluster::~MockCluster() {
   rd_kafka_mock_cluster_destroy(cluster_);
   rd_kafka_destroy(handle_);
 }
 
-std::string Mock::bootstrap() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
+std::string MockCluster::bootstrap() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
 
-void Mock::make_topic(const std::string& name, int partitions) {
+void MockCluster::make_topic(const std::string& name, int partitions) {
   SHIPLOG_CHECK(rd_kafka_mock_topic_create(cluster_, name.c_str(), partitions, 3) == RD_KAFKA_RESP_ERR_NO_ERROR,
                 "a topic of the mock cluster");
   for (int partition = 0; partition < partitions; ++partition) {
@@ -36,12 +36,12 @@ void Mock::make_topic(const std::string& name, int partitions) {
   }
 }
 
-KafkaJournalOptions Mock::journal() {
+KafkaJournalOptions MockCluster::journal() {
   KafkaJournalOptions options;
   options.brokers = bootstrap();
   options.topic = new_fleet() + ".journal";
   options.check_settings = false;
-  options.settings["fetch.wait.max.ms"] = "20";  // a pretended broker does not answer early when something comes
+  options.settings["fetch.wait.max.ms"] = "20";  // a mock broker does not end a fetch early when a record arrives
   if (const char* facilities = std::getenv("SHIPLOG_KAFKA_DEBUG")) {
     options.settings["debug"] = facilities;
     options.log = [](int, const std::string& line) { std::cerr << line << "\n"; };

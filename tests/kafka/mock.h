@@ -10,18 +10,18 @@ struct rd_kafka_mock_cluster_s;
 
 namespace shiplog::kafka_test {
 
-/// librdkafka's cluster of pretended brokers, in this process: it takes orders to fail. It cannot make topics, tell
-/// their settings or delete records, and it does not drop a batch that is sent twice.
-class Mock {
+/// librdkafka's mock cluster in this process, which can inject errors. It cannot create topics, return their settings
+/// or delete records, and it does not drop a batch that is sent twice.
+class MockCluster {
  public:
-  explicit Mock(int brokers = 3);
-  ~Mock();
-  Mock(const Mock&) = delete;
-  Mock& operator=(const Mock&) = delete;
+  explicit MockCluster(int brokers = 3);
+  ~MockCluster();
+  MockCluster(const MockCluster&) = delete;
+  MockCluster& operator=(const MockCluster&) = delete;
 
   std::string bootstrap() const;
   void make_topic(const std::string& name, int partitions = 1);
-  /// Options of a journal in a new topic here.
+  /// Options of a journal in a new topic of this cluster.
   KafkaJournalOptions journal();
   rd_kafka_mock_cluster_s* get() const { return cluster_; }
 

@@ -1,5 +1,5 @@
-// The journal on brokers that fail by order. What a caller does about an answer is what services/runtime/replica does:
-// an entry whose fate is unknown is appended again with the same bytes, and a reader drops the twin.
+// The journal on brokers with injected errors. Callers react to a result like services/runtime/replica: an entry of
+// unknown outcome is appended again with the same bytes, and a reader drops the duplicate.
 #include "tests/kafka/mock.h"
 
 #include <deque>
@@ -24,9 +24,9 @@ class MockPlace final : public JournalPlace {
   }
 
  private:
-  static Mock& mock() {
-    static Mock one;
-    return one;
+  static MockCluster& mock() {
+    static MockCluster cluster;
+    return cluster;
   }
   KafkaJournalOptions options_ = mock().journal();
 };
@@ -44,7 +44,7 @@ namespace kafka_test {
 namespace {
 
 using Strings = std::vector<std::string>;
-constexpr int16_t kProduce = 0;  // Kafka's number for the request
+constexpr int16_t kProduce = 0;  // Kafka's API key of the request
 constexpr int16_t kFetch = 1;
 constexpr int32_t kLeader = 1;
 
@@ -58,8 +58,10 @@ class KafkaFaults : public ::testing::Test {
   void fail_next(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {
     rd_kafka_mock_push_request_errors_array(mock_.get(), request, errors.size(), errors.data());
   }
-  void lead(int32_t broker) { rd_kafka_mock_partition_set_leader(mock_.get(), options_.topic.c_str(), 0, broker); }
-  void all_brokers(bool up) {
+  void set_leader(int32_t broker) {
+    rd_kafka_mock_partition_set_leader(mock_.get(), options_.topic.c_str(), 0, broker);
+  }
+  void set_brokers_up(bool up) {
     for (int32_t broker = 1; broker <= 3; ++broker) {
       if (up) {
         rd_kafka_mock_broker_set_up(mock_.get(), broker);
@@ -72,7 +74,7 @@ class KafkaFaults : public ::testing::Test {
     for (int32_t broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(mock_.get(), broker, ms);
   }
 
-  /// Appends them all at once and does not rest before each is stored; how many answers of each kind came.
+  /// Appends all entries concurrently and retries until each is stored. Returns the number of results of each kind.
   std::map<std::string, int> append_until_stored(Journal& journal, const Strings& entries) {
     std::map<std::string, int> answers;
     std::deque<std::pair<std::string, std::future<Result<Offset>>>> waiting;
@@ -87,8 +89,8 @@ class KafkaFaults : public ::testing::Test {
     return answers;
   }
 
-  /// What a fold would take: the first of equal records.
-  static Strings without_twins(const Strings& records) {
+  /// The records that a fold would accept: the first of equal records.
+  static Strings without_duplicates(const Strings& records) {
     Strings kept;
     std::set<std::string> seen;
     for (const std::string& record : records) {
@@ -102,11 +104,11 @@ class KafkaFaults : public ::testing::Test {
     return all;
   }
 
-  Mock mock_;
+  MockCluster mock_;
   KafkaJournalOptions options_ = mock_.journal();
 };
 
-TEST_F(KafkaFaults, RefusalsThatPassCostTimeButNeitherOrderNorEntries) {
+TEST_F(KafkaFaults, TemporaryRefusalsCostNeitherOrderNorEntries) {
   const auto journal = open();
   fail_next(kProduce, {RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
                        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
@@ -121,7 +123,7 @@ TEST_F(KafkaFaults, ALeaderThatMovesCostsNeitherOrderNorEntries) {
   const auto tail = journal->tail({}).value();
   Strings sent;
   for (int round = 0; round < 6; ++round) {
-    lead(1 + round % 3);
+    set_leader(1 + round % 3);
     std::vector<std::future<Result<Offset>>> answers;
     for (int i = 0; i < 50; ++i) {
       sent.push_back(std::to_string(round) + ":" + std::to_string(i));
@@ -140,19 +142,19 @@ TEST_F(KafkaFaults, ConnectionsThatBreakCostNoEntry) {
   const Strings sent = numbered(200);
   append_until_stored(*journal, sent);
   Strings seen;
-  while (without_twins(seen).size() < sent.size()) {
+  while (without_duplicates(seen).size() < sent.size()) {
     const auto more = tail->next(1000, kPatience);
     if (!more) continue;
     for (auto& record : more.value()) seen.push_back(record.bytes);
   }
-  EXPECT_EQ(without_twins(seen), sent);
+  EXPECT_EQ(without_duplicates(seen), sent);
 }
 
 TEST_F(KafkaFaults, ALostAcknowledgementIsAnUnknownOutcomeAndTheRetryATwin) {
   options_.settings["message.timeout.ms"] = "700";
   const auto journal = open();
   append_now(*journal, "before");
-  delay(3'000);  // stored at once, said too late
+  delay(3'000);  // stored immediately, acknowledged too late
   const auto answer = append(*journal, "the entry").get();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kUnknownOutcome) << answer.error().message;
@@ -161,32 +163,32 @@ TEST_F(KafkaFaults, ALostAcknowledgementIsAnUnknownOutcomeAndTheRetryATwin) {
   append_until_stored(*journal, {"the entry", "after"});
   const Strings stored = bytes_of(read_all(*journal));
   EXPECT_GT(stored.size(), 3U) << "the first attempt was stored too";
-  EXPECT_EQ(without_twins(stored), (Strings{"before", "the entry", "after"}));
+  EXPECT_EQ(without_duplicates(stored), (Strings{"before", "the entry", "after"}));
 }
 
-TEST_F(KafkaFaults, WithoutBrokersAppendsSayThatNothingIsStoredAndGoOnWhenTheyAreBack) {
+TEST_F(KafkaFaults, WithoutBrokersAppendsFailAsUnavailableAndSucceedLater) {
   options_.settings["message.timeout.ms"] = "700";
   const auto journal = open();
   append_now(*journal, "before");
-  all_brokers(false);
+  set_brokers_up(false);
   const auto answer = append(*journal, "meanwhile").get();
   ASSERT_FALSE(answer);
   EXPECT_TRUE(answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kUnknownOutcome);
   EXPECT_NE(answer.error().message.find(options_.brokers), std::string::npos) << answer.error().message;
-  all_brokers(true);
+  set_brokers_up(true);
   append_until_stored(*journal, numbered(20));
-  const Strings stored = without_twins(bytes_of(read_all(*journal)));
+  const Strings stored = without_duplicates(bytes_of(read_all(*journal)));
   EXPECT_EQ(stored.front(), "before");
   EXPECT_EQ(stored.size(), 21U + (answer.error().code == ErrorCode::kUnknownOutcome && stored[1] == "meanwhile"));
 }
 
-TEST_F(KafkaFaults, WithoutBrokersATailSaysSoAndReadsOnWhenTheyAreBack) {
+TEST_F(KafkaFaults, WithoutBrokersATailFailsAsUnavailableAndContinuesLater) {
   options_.answer_timeout = Millis{500};
   const auto journal = open();
   append_now(*journal, "before");
   const auto tail = journal->tail({}).value();
   EXPECT_EQ(bytes_of(read(*tail, 1)), Strings{"before"});
-  all_brokers(false);
+  set_brokers_up(false);
   const auto nothing = tail->next(1, Millis{1'000});
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().code, ErrorCode::kUnavailable);
@@ -194,7 +196,7 @@ TEST_F(KafkaFaults, WithoutBrokersATailSaysSoAndReadsOnWhenTheyAreBack) {
   const auto head = journal->head();
   ASSERT_FALSE(head);
   EXPECT_EQ(head.error().code, ErrorCode::kUnavailable);
-  all_brokers(true);
+  set_brokers_up(true);
   append_until_stored(*journal, {"after"});
   Result<std::vector<JournalRecord>> more = std::vector<JournalRecord>{};
   do {
@@ -206,24 +208,24 @@ TEST_F(KafkaFaults, WithoutBrokersATailSaysSoAndReadsOnWhenTheyAreBack) {
 TEST_F(KafkaFaults, AProducerThatIsDeclaredDeadIsReplaced) {
   const auto journal = open();
   append_now(*journal, "before");
-  // The broker no longer knows the producer's sequence: the library gives this producer up for good.
+  // The broker no longer has the producer's sequence: the library declares this producer permanently failed.
   fail_next(kProduce, std::vector<rd_kafka_resp_err_t>(2, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER));
   const Strings sent = numbered(50);
   append_until_stored(*journal, sent);
   append_now(*journal, "after");
-  Strings stored = without_twins(bytes_of(read_all(*journal)));
+  Strings stored = without_duplicates(bytes_of(read_all(*journal)));
   ASSERT_EQ(stored.size(), 52U);
   EXPECT_EQ(stored.back(), "after");
   EXPECT_EQ(std::set<std::string>(stored.begin() + 1, stored.end() - 1),
             std::set<std::string>(sent.begin(), sent.end()));
 }
 
-TEST_F(KafkaFaults, WhoAppendsAgainAtOnceGetsThroughADeadProducerToo) {
+TEST_F(KafkaFaults, AnImmediateRetrySucceedsDespiteADeadProducer) {
   const auto journal = open();
   append_now(*journal, "before");
   fail_next(kProduce, std::vector<rd_kafka_resp_err_t>(2, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER));
   constexpr int kEntries = 50;
-  int stored = 0;  // counted on the journal's thread
+  int stored = 0;  // incremented on the journal's thread
   std::promise<void> all;
   std::function<void(const std::string&)> put = [&](const std::string& entry) {
     journal->append(entry, [&, entry](const Result<Offset>& answer) {
@@ -239,35 +241,35 @@ TEST_F(KafkaFaults, ASlowBrokerGetsFewerAndLargerRequests) {
   const auto journal = open();
   append_now(*journal, "before");
   delay(100);
-  // One after the other they would take over half a minute.
+  // One after another they would take more than half a minute.
   EXPECT_EQ(append_until_stored(*journal, numbered(400)), (std::map<std::string, int>{{"stored", 400}}));
   delay(0);
   EXPECT_EQ(bytes_of(read_all(*journal)).size(), 401U);
 }
 
-TEST_F(KafkaFaults, ClosingWithoutBrokersAnswersWhatWaits) {
+TEST_F(KafkaFaults, ClosingWithoutBrokersAnswersPendingAppends) {
   options_.close_timeout = Millis{200};
   auto journal = open();
   append_now(*journal, "before");
-  all_brokers(false);
+  set_brokers_up(false);
   auto answer = append(*journal, "never sent");
   journal.reset();
-  const auto said = answer.get();
-  ASSERT_FALSE(said);
-  EXPECT_TRUE(said.error().code == ErrorCode::kUnavailable || said.error().code == ErrorCode::kUnknownOutcome);
+  const auto outcome = answer.get();
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(outcome.error().code == ErrorCode::kUnavailable || outcome.error().code == ErrorCode::kUnknownOutcome);
 }
 
 TEST_F(KafkaFaults, AStoppedTailWakesAlsoWithoutBrokers) {
   const auto journal = open();
   const auto tail = journal->tail({}).value();
   auto waiting = std::async(std::launch::async, [&] { return tail->next(1, kPatience); });
-  all_brokers(false);
+  set_brokers_up(false);
   tail->stop();
   const auto woken = waiting.get();
   EXPECT_TRUE(woken && woken.value().empty());
 }
 
-TEST(KafkaOptions, NoBrokerIsASentenceThatNamesIt) {
+TEST(KafkaOptions, AnUnreachableBrokerIsNamedInTheError) {
   KafkaJournalOptions options;
   options.brokers = "127.0.0.1:1";
   options.topic = "nowhere.journal";
@@ -279,7 +281,7 @@ TEST(KafkaOptions, NoBrokerIsASentenceThatNamesIt) {
       << opened.error().message;
 }
 
-TEST(KafkaOptions, SettingsThatAreUnknownWrongOrOursAreRefusedWithoutTheirValues) {
+TEST(KafkaOptions, UnknownInvalidAndReservedSettingsAreRefusedWithoutTheirValues) {
   for (const auto& [name, value] : KafkaSettings{{"sasl.pasword", "hunter2"},
                                                  {"security.protocol", "hunter2"},
                                                  {"acks", "hunter2"},
@@ -298,7 +300,7 @@ TEST(KafkaOptions, SettingsThatAreUnknownWrongOrOursAreRefusedWithoutTheirValues
 }
 
 TEST(KafkaOptions, ATopicOfSeveralPartitionsIsRefused) {
-  Mock mock;
+  MockCluster mock;
   KafkaJournalOptions options = mock.journal();
   options.topic = "several.journal";
   mock.make_topic(options.topic, 3);

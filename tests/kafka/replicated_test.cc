@@ -1,6 +1,6 @@
-// Three brokers, three replicas, two of which must have an entry before it counts. What a caller does about an answer
-// is what services/runtime/replica does: an entry without an acknowledgement is appended again with the same bytes, and
-// a reader takes the first of equal records (the twin rule).
+// Three brokers, three replicas, two of which must have an entry before it is acknowledged. Callers react to a result
+// like services/runtime/replica: an entry without an acknowledgement is appended again with the same bytes, and a
+// reader accepts the first of equal records.
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -10,7 +10,7 @@
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {
-// Of the contract only its ways to append and to read are used here.
+// Only the functions of the contract that append and read are used here.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(JournalContract);
 }  // namespace shiplog
 
@@ -20,48 +20,48 @@ namespace {
 constexpr int kBrokers = 3;
 constexpr size_t kAtOnce = 16;
 
-/// A silent broker is given up after four seconds instead of nine.
-std::vector<std::string> quick_to_notice() {
+/// A broker that does not respond is considered failed after four seconds instead of nine.
+std::vector<std::string> short_timeouts() {
   return {"broker.session.timeout.ms=4000", "broker.heartbeat.interval.ms=500"};
 }
 
-/// Always has kAtOnce entries under way until it is told to stop.
-class Load {
+/// Keeps kAtOnce appends in flight until stop().
+class AppendLoad {
  public:
-  explicit Load(Journal& journal) : journal_{journal} {
+  explicit AppendLoad(Journal& journal) : journal_{journal} {
     for (size_t i = 0; i < kAtOnce; ++i) append_next();
   }
-  /// A test that fails leaves entries under way, whose answers come here.
-  ~Load() {
+  /// Waits for the results of appends that are in flight after a failed test.
+  ~AppendLoad() {
     std::unique_lock lock{mutex_};
     stopping_ = given_up_ = true;
-    changed_.wait(lock, [this] { return under_way_ == 0; });
+    changed_.wait(lock, [this] { return in_flight_ == 0; });
   }
-  Load(const Load&) = delete;
-  Load& operator=(const Load&) = delete;
+  AppendLoad(const AppendLoad&) = delete;
+  AppendLoad& operator=(const AppendLoad&) = delete;
 
-  /// Until so many more are stored.
-  bool go_on(size_t more) {
+  /// Waits until `more` further entries are stored.
+  bool wait_for(size_t more) {
     std::unique_lock lock{mutex_};
-    const size_t wanted = promised_.size() + more;
+    const size_t wanted = acknowledged_.size() + more;
     return changed_.wait_for(lock, std::chrono::milliseconds{kPatience.value},
-                             [&] { return promised_.size() >= wanted; });
+                             [&] { return acknowledged_.size() >= wanted; });
   }
   bool stop() {
     std::unique_lock lock{mutex_};
     stopping_ = true;
-    return changed_.wait_for(lock, std::chrono::milliseconds{kPatience.value}, [this] { return under_way_ == 0; });
+    return changed_.wait_for(lock, std::chrono::milliseconds{kPatience.value}, [this] { return in_flight_ == 0; });
   }
 
-  /// By offset, after stop().
-  const std::map<int64_t, std::string>& promised() const { return promised_; }
-  /// Offsets of those that were acknowledged at the first try, in the order of the appends.
+  /// Acknowledged entries by offset, after stop().
+  const std::map<int64_t, std::string>& acknowledged() const { return acknowledged_; }
+  /// Offsets of entries that were acknowledged at the first attempt, in the order of the appends.
   const std::map<size_t, int64_t>& first_tries() const { return first_tries_; }
 
  private:
   void append_next() {
-    const std::lock_guard lock{mutex_};  // numbers are appended in their order
-    ++under_way_;
+    const std::lock_guard lock{mutex_};  // entries are appended in the order of their numbers
+    ++in_flight_;
     append(next_++, true);
   }
   void append(size_t number, bool first_try) {
@@ -72,11 +72,11 @@ class Load {
     const std::lock_guard lock{mutex_};
     if (!answer && !given_up_) return append(number, false);
     if (answer) {
-      promised_[answer.value().value] = "entry " + std::to_string(number);
+      acknowledged_[answer.value().value] = "entry " + std::to_string(number);
       if (first_try) first_tries_[number] = answer.value().value;
     }
     if (stopping_) {
-      --under_way_;
+      --in_flight_;
     } else {
       append(next_++, true);
     }
@@ -87,14 +87,14 @@ class Load {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool given_up_ = false;  // what fails now is not tried again
+  bool given_up_ = false;  // failed appends are not retried
   size_t next_ = 0;
-  size_t under_way_ = 0;
-  std::map<int64_t, std::string> promised_;
+  size_t in_flight_ = 0;
+  std::map<int64_t, std::string> acknowledged_;
   std::map<size_t, int64_t> first_tries_;
 };
 
-void expect_kept(Journal& journal, const Load& load) {
+void expect_kept(Journal& journal, const AppendLoad& load) {
   std::map<int64_t, std::string> stored;
   std::set<std::string> different;
   for (auto& record : read_all(journal)) {
@@ -102,18 +102,19 @@ void expect_kept(Journal& journal, const Load& load) {
     stored[record.offset.value] = std::move(record.bytes);
   }
   size_t lost = 0;
-  std::set<std::string> promised;
-  for (const auto& [offset, entry] : load.promised()) {
+  std::set<std::string> acknowledged;
+  for (const auto& [offset, entry] : load.acknowledged()) {
     if (stored[offset] != entry) ++lost;
-    EXPECT_TRUE(promised.insert(entry).second) << entry << " was acknowledged twice";
+    EXPECT_TRUE(acknowledged.insert(entry).second) << entry << " was acknowledged twice";
   }
-  EXPECT_EQ(lost, 0U) << "of " << load.promised().size() << " acknowledged entries";
-  size_t unasked = 0;
-  for (const std::string& entry : different) unasked += entry.starts_with("entry ") && !promised.contains(entry);
-  EXPECT_EQ(unasked, 0U) << "every entry was appended until it was acknowledged";
+  EXPECT_EQ(lost, 0U) << "of " << load.acknowledged().size() << " acknowledged entries";
+  size_t unacknowledged = 0;
+  for (const std::string& entry : different)
+    unacknowledged += entry.starts_with("entry ") && !acknowledged.contains(entry);
+  EXPECT_EQ(unacknowledged, 0U) << "every entry was appended until it was acknowledged";
   int64_t last = -1;
   for (const auto& [number, offset] : load.first_tries()) {
-    ASSERT_GT(offset, last) << "entry " << number << " overtook the one before it";
+    ASSERT_GT(offset, last) << "entry " << number << " was stored before its predecessor";
     last = offset;
   }
 }
@@ -122,36 +123,36 @@ std::vector<Result<Offset>> append_all(Journal& journal, const std::vector<std::
   std::vector<std::future<Result<Offset>>> waiting;
   for (const std::string& entry : entries) waiting.push_back(append(journal, entry));
   std::vector<Result<Offset>> answers;
-  for (auto& one : waiting) answers.push_back(one.get());
+  for (auto& future : waiting) answers.push_back(future.get());
   return answers;
 }
 
-TEST(ThreeBrokers, ALeaderKilledUnderLoadCostsNothingAndWithoutTwoNothingIsAcknowledged) {
-  Cluster cluster{kBrokers, quick_to_notice()};
+TEST(ThreeBrokers, ALeaderKilledUnderLoadLosesNothingAndOneReplicaAcknowledgesNothing) {
+  KafkaCluster cluster{kBrokers, short_timeouts()};
   KafkaJournalOptions options;
   options.brokers = cluster.bootstrap();
   options.topic = "fleet.journal";
   const auto journal = open_kafka_journal(options).value();
-  Load load{*journal};
-  ASSERT_TRUE(load.go_on(500));
+  AppendLoad load{*journal};
+  ASSERT_TRUE(load.wait_for(500));
 
-  // Only a replica in sync may lead next, and a busy machine can hold two of them up.
+  // Only a replica in sync can become leader, and a busy machine can delay two of them.
   ASSERT_TRUE(e2e::eventually([&] { return cluster.partition(options.topic).in_sync == kBrokers; }));
   const int leader = cluster.partition(options.topic).leader;
   ASSERT_GE(leader, 0);
   cluster.kill(leader);
-  ASSERT_TRUE(load.go_on(500)) << "two of three are enough; broker " << leader + 1 << " was killed, and "
-                               << cluster.partition(options.topic).leader + 1 << " leads now";
+  ASSERT_TRUE(load.wait_for(500)) << "two of three are enough; broker " << leader + 1 << " was killed, and "
+                                  << cluster.partition(options.topic).leader + 1 << " leads now";
   int next_leader = -1;
   ASSERT_TRUE(e2e::eventually([&] { return (next_leader = cluster.partition(options.topic).leader) >= 0; }));
   EXPECT_NE(next_leader, leader);
   cluster.start(leader);
   cluster.wait_ready(kBrokers);
-  ASSERT_TRUE(load.go_on(500));
+  ASSERT_TRUE(load.wait_for(500));
   ASSERT_TRUE(load.stop());
   expect_kept(*journal, load);
 
-  // One that is tired of waiting sooner, so that the test need not wait for half a minute.
+  // A journal with a short timeout, so that the test does not wait for half a minute.
   options.settings = {{"message.timeout.ms", "3000"}, {"request.timeout.ms", "2000"}};
   const auto hasty = open_kafka_journal(options).value();
   append_now(*hasty, "before");

@@ -1,5 +1,6 @@
-// 200 watches with all kinds of selectors, which are cut off and resumed at random, against 50,000 mutations: each saw
-// every change that its selector shows it, once and in order, and ends with exactly what a list shows.
+// 200 watches with all kinds of selectors, which are disconnected and resumed at random, and 50,000 mutations: each
+// watch receives every change that its selector matches, once and in order, and ends with exactly the objects of a
+// list.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -29,23 +30,23 @@ constexpr auto kLongest = std::chrono::seconds{240};
 
 std::string ns_of(uint64_t number) { return "torture-" + std::to_string(number); }
 
-/// What one mutation left of an object.
-struct Version {
-  int64_t revision = 0;  // unknown (0) of a deletion: its answer does not tell
-  bool gone = false;
+/// An object after a mutation.
+struct ObjectVersion {
+  int64_t revision = 0;  // 0 (unknown) for a deletion, whose response does not contain it
+  bool deleted = false;
   std::string group, phase;
 };
-struct Name {
+struct NamespacedName {
   std::string ns, name;
-  auto operator<=>(const Name&) const = default;
+  auto operator<=>(const NamespacedName&) const = default;
 };
-using History = std::map<Name, std::vector<Version>>;
+using MutationHistory = std::map<NamespacedName, std::vector<ObjectVersion>>;
 
-/// Which objects a watch is to see; empty: any.
+/// The objects that a watch selects; empty fields match all.
 struct Selector {
   std::string ns, name, group, not_phase;
-  bool holds(const Name& of, const Version& version) const {
-    return !version.gone && (ns.empty() || of.ns == ns) && (name.empty() || of.name == name) &&
+  bool matches(const NamespacedName& of, const ObjectVersion& version) const {
+    return !version.deleted && (ns.empty() || of.ns == ns) && (name.empty() || of.name == name) &&
            (group.empty() || version.group == group) && (not_phase.empty() || version.phase != not_phase);
   }
   std::string target() const {
@@ -58,12 +59,13 @@ struct Selector {
   }
 };
 
-/// The events of one object that a watch should have seen.
-std::vector<std::string> expected(const Selector& selector, const Name& name, const std::vector<Version>& versions) {
+/// The events of one object that a watch must receive.
+std::vector<std::string> expected(const Selector& selector, const NamespacedName& name,
+                                  const std::vector<ObjectVersion>& versions) {
   std::vector<std::string> events;
   bool before = false;
-  for (const Version& version : versions) {
-    const bool now = selector.holds(name, version);
+  for (const ObjectVersion& version : versions) {
+    const bool now = selector.matches(name, version);
     const std::string revision = version.revision == 0 ? "" : " " + std::to_string(version.revision);
     if (now) events.push_back((before ? "MODIFIED" : "ADDED") + revision);
     if (!now && before) events.push_back("DELETED" + revision);
@@ -72,10 +74,10 @@ std::vector<std::string> expected(const Selector& selector, const Name& name, co
   return events;
 }
 
-/// A watch that is cut off by its client after some events and goes on from the last version it was told.
-class Watcher : public std::enable_shared_from_this<Watcher> {
+/// A watch that its client disconnects after some events and resumes from the last version that it received.
+class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
  public:
-  Watcher(HttpClient& client, Selector shown, int64_t from, uint64_t seed)
+  ResumingWatch(HttpClient& client, Selector shown, int64_t from, uint64_t seed)
       : selector{std::move(shown)}, client_{client}, random_{seed}, last_{from} {}
 
   void connect() {
@@ -95,17 +97,17 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     const std::lock_guard lock{mutex_};
     return connection_;
   }
-  std::map<Name, std::vector<std::string>> seen() const {
+  std::map<NamespacedName, std::vector<std::string>> seen() const {
     const std::lock_guard lock{mutex_};
     return seen_;
   }
-  std::map<Name, int64_t> objects() const {
+  std::map<NamespacedName, int64_t> objects() const {
     const std::lock_guard lock{mutex_};
     return objects_;
   }
-  std::string trouble() const {
+  std::string failure() const {
     const std::lock_guard lock{mutex_};
-    return trouble_;
+    return failure_;
   }
 
   const Selector selector;
@@ -121,15 +123,15 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     stream_ = client_.stream(
         std::move(request),
         [self, mine](const HttpResponse& head) {
-          if (head.status != 200) self->note(mine, "HTTP status " + std::to_string(head.status));
+          if (head.status != 200) self->fail(mine, "HTTP status " + std::to_string(head.status));
         },
         [self, mine](std::string_view data) { self->take(mine, data); },
         [self, mine](Result<void> ended) { self->again(mine, ended); });
   }
 
-  void note(uint64_t connection, const std::string& what) {
+  void fail(uint64_t connection, const std::string& reason) {
     const std::lock_guard lock{mutex_};
-    if (connection == connection_ && trouble_.empty()) trouble_ = what;
+    if (connection == connection_ && failure_.empty()) failure_ = reason;
   }
 
   void take(uint64_t connection, std::string_view data) {
@@ -140,7 +142,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
       auto event = parse_json(std::string_view{rest_}.substr(begin, end - begin));
       begin = end + 1;
       if (!event) {
-        trouble_ = event.error().message;
+        failure_ = event.error().message;
         return;
       }
       if (!take_event(event.value())) return;
@@ -148,19 +150,19 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     rest_.erase(0, begin);
   }
 
-  /// False: this connection is over.
+  /// False if this connection has ended.
   bool take_event(const Value& event) {
     const std::string type = event["type"].str();
     const Value& metadata = event["object"]["metadata"];
     const int64_t revision = std::atoll(metadata["resourceVersion"].str().c_str());
     if (type == "ERROR" || revision < last_ || (revision == last_ && type != "BOOKMARK")) {
-      if (trouble_.empty()) trouble_ = "after " + std::to_string(last_) + " came " + to_json(event).substr(0, 300);
+      if (failure_.empty()) failure_ = "after " + std::to_string(last_) + " came " + to_json(event).substr(0, 300);
       return false;
     }
     last_ = revision;
     if (type == "BOOKMARK") return true;
     ++count_;
-    const Name name{metadata["namespace"].str(), metadata["name"].str()};
+    const NamespacedName name{metadata["namespace"].str(), metadata["name"].str()};
     seen_[name].push_back(type + " " + std::to_string(revision));
     if (type == "DELETED") {
       objects_.erase(name);
@@ -168,7 +170,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
       objects_[name] = revision;
     }
     if (--left_ > 0) return true;
-    stream_->cancel();  // what is on its way from it is passed over
+    stream_->cancel();  // events of it that arrive later are ignored
     connect_locked();
     return false;
   }
@@ -176,28 +178,28 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   void again(uint64_t connection, const Result<void>& ended) {
     const std::lock_guard lock{mutex_};
     if (connection != connection_) return;
-    if (!ended && trouble_.empty()) trouble_ = ended.error().message;
-    if (ended) connect_locked();  // the server's time was up
+    if (!ended && failure_.empty()) failure_ = ended.error().message;
+    if (ended) connect_locked();  // the server's timeout
   }
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   HttpClient& client_;
   SeededRandom random_;
   std::shared_ptr<HttpClient::Stream> stream_;
-  uint64_t connection_ = 0;  // the one that counts; what older ones still bring is passed over
-  uint64_t left_ = 0;        // events until this one is cut off
+  uint64_t connection_ = 0;  // the current one; events of older ones are ignored
+  uint64_t left_ = 0;        // events until this one is disconnected
   std::string rest_;
   int64_t last_;
   size_t count_ = 0;
-  std::map<Name, std::vector<std::string>> seen_;
-  std::map<Name, int64_t> objects_;
-  std::string trouble_;
+  std::map<NamespacedName, std::vector<std::string>> seen_;
+  std::map<NamespacedName, int64_t> objects_;
+  std::string failure_;
 };
 
-/// One mutation after the other, of objects that nobody else touches.
-class Writer : public std::enable_shared_from_this<Writer> {
+/// Sends one mutation after another, of objects that no other writer changes.
+class MutationWriter : public std::enable_shared_from_this<MutationWriter> {
  public:
-  Writer(HttpClient& client, std::atomic<int>& left, int number)
+  MutationWriter(HttpClient& client, std::atomic<int>& left, int number)
       : client_{client}, left_{left}, number_{number}, random_{static_cast<uint64_t>(number) + 1} {}
 
   void next() {
@@ -205,21 +207,22 @@ class Writer : public std::enable_shared_from_this<Writer> {
       done = true;
       return;
     }
-    const Name name{ns_of(random_below(random_, kNamespaces)),
-                    "c-" + std::to_string(number_) + "-" + std::to_string(random_below(random_, kNamesOfWriter))};
-    std::vector<Version>& versions = history[name];
-    const bool there = !versions.empty() && !versions.back().gone;
-    const uint64_t what = random_below(random_, 10);
-    Version version{0, there && what == 0, std::to_string(random_below(random_, kGroups)),
-                    "p" + std::to_string(random_below(random_, 3))};
-    // An update that changes nothing makes no revision.
-    if (there && version.group == versions.back().group) {
+    const NamespacedName name{
+        ns_of(random_below(random_, kNamespaces)),
+        "c-" + std::to_string(number_) + "-" + std::to_string(random_below(random_, kNamesOfWriter))};
+    std::vector<ObjectVersion>& versions = history[name];
+    const bool exists = !versions.empty() && !versions.back().deleted;
+    const uint64_t action = random_below(random_, 10);
+    ObjectVersion version{0, exists && action == 0, std::to_string(random_below(random_, kGroups)),
+                          "p" + std::to_string(random_below(random_, 3))};
+    // An update without a change has no revision.
+    if (exists && version.group == versions.back().group) {
       version.phase = versions.back().phase == "p0" ? "p1" : "p0";
     }
     HttpRequest request;
-    request.target = "/api/v1/namespaces/" + name.ns + "/configmaps" + (there ? "/" + name.name : "");
-    request.method = !there ? "POST" : version.gone ? "DELETE" : what < 5 ? "PUT" : "PATCH";
-    if (!version.gone) {
+    request.target = "/api/v1/namespaces/" + name.ns + "/configmaps" + (exists ? "/" + name.name : "");
+    request.method = !exists ? "POST" : version.deleted ? "DELETE" : action < 5 ? "PUT" : "PATCH";
+    if (!version.deleted) {
       request.headers.set("Content-Type",
                           request.method == "PATCH" ? "application/merge-patch+json" : "application/json");
       const Value labels = Value::object({{"group", version.group}, {"phase", version.phase}});
@@ -229,11 +232,11 @@ class Writer : public std::enable_shared_from_this<Writer> {
     client_.request(std::move(request), Millis{60'000},
                     [self = shared_from_this(), name, version](Result<HttpResponse> answer) mutable {
                       if (!answer || answer.value().status / 100 != 2) {
-                        self->trouble = answer ? answer.value().body : answer.error().message;
+                        self->failure = answer ? answer.value().body : answer.error().message;
                         self->done = true;
                         return;
                       }
-                      if (!version.gone) {
+                      if (!version.deleted) {
                         const auto body = parse_json(answer.value().body);
                         version.revision = std::atoll(body.value()["metadata"]["resourceVersion"].str().c_str());
                       }
@@ -242,8 +245,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
                     });
   }
 
-  History history;  // to be read when done
-  std::string trouble;
+  MutationHistory history;  // to be read when done
+  std::string failure;
   std::atomic<bool> done{false};
 
  private:
@@ -254,19 +257,19 @@ class Writer : public std::enable_shared_from_this<Writer> {
 };
 
 Selector selector_of(int number) {
-  const auto any = static_cast<uint64_t>(number);
+  const auto offset = static_cast<uint64_t>(number);
   Selector selector;
   if (number % 50 == 0) return selector;  // everything
-  if (number % 4 == 1) selector.ns = ns_of(any / 4 % kNamespaces);
-  if (number % 2 == 0 || number % 12 == 5) selector.group = std::to_string(any / 2 % kGroups);
+  if (number % 4 == 1) selector.ns = ns_of(offset / 4 % kNamespaces);
+  if (number % 2 == 0 || number % 12 == 5) selector.group = std::to_string(offset / 2 % kGroups);
   if (number % 6 == 0) selector.not_phase = "p1";
   if (number % 4 == 3) {
-    selector.name = "c-" + std::to_string(any % kWriters) + "-" + std::to_string(any % kNamesOfWriter);
+    selector.name = "c-" + std::to_string(offset % kWriters) + "-" + std::to_string(offset % kNamesOfWriter);
   }
   return selector;
 }
 
-TEST(WatchTorture, EachOfManyWatchesSeesEveryChangeOnceAndEndsWithWhatIsThere) {
+TEST(WatchTorture, EachWatchReceivesEveryChangeOnceAndEndsWithTheListedObjects) {
   Fleet fleet;
   fleet.serve();
   const ApiClient api = fleet.api();
@@ -286,56 +289,56 @@ TEST(WatchTorture, EachOfManyWatchesSeesEveryChangeOnceAndEndsWithWhatIsThere) {
   const auto io = std::make_shared<IoThreads>(1);
   HttpClient::Options options;
   options.max_connections = kWriters;
-  options.max_streams = 2 * kWatches;  // one that is cut off counts until it is closed
+  options.max_streams = 2 * kWatches;  // a disconnected stream counts until it is closed
   const auto client = HttpClient::create(io, context.value().target, options);
   ASSERT_TRUE(client.has_value()) << client.error().message;
 
-  std::vector<std::shared_ptr<Watcher>> watchers;
+  std::vector<std::shared_ptr<ResumingWatch>> watchers;
   for (int number = 0; number < kWatches; ++number) {
-    watchers.push_back(
-        std::make_shared<Watcher>(*client.value(), selector_of(number), from, 1000U + static_cast<uint64_t>(number)));
+    watchers.push_back(std::make_shared<ResumingWatch>(*client.value(), selector_of(number), from,
+                                                       1000U + static_cast<uint64_t>(number)));
     watchers.back()->connect();
   }
   std::atomic<int> left{kMutations};
-  std::vector<std::shared_ptr<Writer>> writers;
+  std::vector<std::shared_ptr<MutationWriter>> writers;
   for (int number = 0; number < kWriters; ++number) {
-    writers.push_back(std::make_shared<Writer>(*client.value(), left, number));
+    writers.push_back(std::make_shared<MutationWriter>(*client.value(), left, number));
     writers.back()->next();
   }
-  ASSERT_TRUE(eventually([&] { return std::ranges::all_of(writers, [](const auto& one) { return one->done.load(); }); },
-                         kLongest))
+  ASSERT_TRUE(eventually(
+      [&] { return std::ranges::all_of(writers, [](const auto& writer) { return writer->done.load(); }); }, kLongest))
       << left.load() << " mutations are left";
-  History history;
+  MutationHistory history;
   for (const auto& writer : writers) {
-    ASSERT_EQ(writer->trouble, "");
+    ASSERT_EQ(writer->failure, "");
     history.merge(writer->history);
   }
 
   uint64_t connections = 0;
   size_t events = 0;
   for (const auto& watcher : watchers) {
-    std::map<Name, std::vector<std::string>> should;
+    std::map<NamespacedName, std::vector<std::string>> expected_events;
     size_t count = 0;
     for (const auto& [name, versions] : history) {
       auto of_object = expected(watcher->selector, name, versions);
       count += of_object.size();
-      if (!of_object.empty()) should[name] = std::move(of_object);
+      if (!of_object.empty()) expected_events[name] = std::move(of_object);
     }
     const std::string target = watcher->selector.target();
-    ASSERT_TRUE(eventually([&] { return watcher->count() >= count || !watcher->trouble().empty(); }, kLongest))
+    ASSERT_TRUE(eventually([&] { return watcher->count() >= count || !watcher->failure().empty(); }, kLongest))
         << target << " saw " << watcher->count() << " of " << count;
-    ASSERT_EQ(watcher->trouble(), "") << target;
+    ASSERT_EQ(watcher->failure(), "") << target;
     ASSERT_EQ(watcher->count(), count) << target;
     for (auto& [name, seen] : watcher->seen()) {
-      const auto& wanted = should[name];
+      const auto& wanted = expected_events[name];
       ASSERT_EQ(seen.size(), wanted.size()) << target << " " << name.ns << "/" << name.name;
-      for (size_t at = 0; at < seen.size(); ++at) {
-        // A deletion's version is known to the watch only.
-        ASSERT_TRUE(seen[at] == wanted[at] || (wanted[at] == "DELETED" && seen[at].starts_with("DELETED ")))
-            << target << " " << name.ns << "/" << name.name << ": " << seen[at] << ", not " << wanted[at];
+      for (size_t index = 0; index < seen.size(); ++index) {
+        // Only the watch contains the version of a deletion.
+        ASSERT_TRUE(seen[index] == wanted[index] || (wanted[index] == "DELETED" && seen[index].starts_with("DELETED ")))
+            << target << " " << name.ns << "/" << name.name << ": " << seen[index] << ", not " << wanted[index];
       }
     }
-    std::map<Name, int64_t> listed;
+    std::map<NamespacedName, int64_t> listed;
     const Value list = api.get(target).json;
     for (const Value& item : list["items"].items()) {
       listed[{item["metadata"]["namespace"].str(), item["metadata"]["name"].str()}] =
@@ -345,7 +348,7 @@ TEST(WatchTorture, EachOfManyWatchesSeesEveryChangeOnceAndEndsWithWhatIsThere) {
     connections += watcher->connections();
     events += count;
   }
-  EXPECT_GT(connections, 2U * kWatches) << "hardly a watch was cut off";
+  EXPECT_GT(connections, 2U * kWatches) << "too few watches were disconnected";
   RecordProperty("events", std::to_string(events));
   RecordProperty("connections", std::to_string(connections));
   std::printf("%d mutations, %zu events to %d watches over %llu connections\n", kMutations, events, kWatches,

@@ -25,8 +25,8 @@ func newKite() *unstructured.Unstructured {
 	return kite
 }
 
-// lines is a controller: each kite has a ConfigMap of its own, its line, and says so in its status. A kite that goes
-// lets go of its line first.
+// lines is a controller: each kite has a ConfigMap of its own, its line, and reports it in its status. A kite that is
+// deleted deletes its line first.
 type lines struct{ client.Client }
 
 func (l lines) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -60,7 +60,7 @@ func (l lines) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 }
 
 func (d *day) controllers() {
-	step("a controller-runtime manager with leader election: it mends what it owns, a finalizer lets go, events tell")
+	step("a controller-runtime manager with leader election: it restores owned objects, removes a finalizer, records events")
 	log.SetLogger(zap.New())
 	options := managerOptions()
 	options.LeaderElection, options.LeaderElectionID = true, "lines.go.example.com"

@@ -1,6 +1,6 @@
 //go:build earlier
 
-// What differs with the libraries of earlier.mod, which controllers of years ago are built with.
+// Code that differs for the libraries of earlier.mod, which old controllers use.
 package main
 
 import (

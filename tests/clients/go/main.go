@@ -1,6 +1,6 @@
-// A day's work with client-go (typed clients that speak protobuf, informers, leader election, the dynamic client) and
-// controller-runtime, against the API server of $KUBECONFIG. Prints what it checks, and ends at the first thing that is
-// not as expected, saying so. $MEMBER names a ready member.
+// A session with client-go (typed clients with protobuf, informers, leader election, the dynamic client) and
+// controller-runtime, against the API server of $KUBECONFIG. Prints its checks, and ends with a message at the first one
+// that fails. $MEMBER names a ready member.
 package main
 
 import (
@@ -37,7 +37,7 @@ type day struct {
 	member   string
 }
 
-func step(words string) { fmt.Println("go:", words) }
+func step(text string) { fmt.Println("go:", text) }
 
 func fail(format string, arguments ...interface{}) {
 	fmt.Printf("go: NOT AS EXPECTED: "+format+"\n", arguments...)
@@ -71,7 +71,7 @@ func refused(err error, is func(error) bool, what string) {
 	}
 }
 
-// eventually asks again and again.
+// eventually polls until the condition holds.
 func eventually(what string, holds func() bool) {
 	err := wait.PollImmediate(50*time.Millisecond, patience, func() (bool, error) { return holds(), nil })
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *day) discovery() {
 }
 
 func (d *day) theEnd() {
-	step("the namespace goes with all that is in it")
+	step("the namespace is deleted with its content")
 	must(d.typed.CoreV1().Namespaces().Delete(d.ctx, namespace, meta.DeleteOptions{}), "deleting the namespace")
 	eventually("the namespace is gone", func() bool {
 		_, err := d.typed.CoreV1().Namespaces().Get(d.ctx, namespace, meta.GetOptions{})
@@ -132,7 +132,7 @@ func main() {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	must(err, "reading the kubeconfig")
 	config.QPS, config.Burst = 1000, 1000
-	// As controllers of Kubernetes itself do it, and as recent clients do by default.
+	// Like the controllers of Kubernetes, and by default in recent clients.
 	protobuf := rest.CopyConfig(config)
 	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
 	protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"

@@ -93,7 +93,7 @@ func (d *day) objects() {
 	must(err, "listing")
 	equal(len(left.Items), 0, "the number of pages left")
 
-	step("secrets, service accounts, a token that says who it is")
+	step("secrets, service accounts, a token review")
 	secrets := d.typed.CoreV1().Secrets(namespace)
 	secret, err := secrets.Create(d.ctx, &core.Secret{ObjectMeta: meta.ObjectMeta{GenerateName: "key-"},
 		StringData: map[string]string{"password": "hunter2"}}, meta.CreateOptions{})

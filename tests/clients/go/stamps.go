@@ -22,11 +22,11 @@ func newObject(version, kind, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{"apiVersion": version, "kind": kind, "metadata": object{"name": name}}}
 }
 
-// stamps is a controller of a built-in kind, by protobuf: each Deployment has a ConfigMap of its own that says its image,
-// and an event says so too.
+// stamps is a controller of a built-in kind with protobuf: each Deployment has a ConfigMap that contains its image, and an
+// event.
 type stamps struct {
 	client.Client
-	says record.EventRecorder
+	recorder record.EventRecorder
 }
 
 func (s stamps) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -41,27 +41,27 @@ func (s stamps) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 		return controllerutil.SetControllerReference(deployment, stamp, s.Scheme())
 	})
 	if err == nil && done != controllerutil.OperationResultNone {
-		s.says.Eventf(deployment, core.EventTypeNormal, "Stamped", "the image is %s", image)
+		s.recorder.Eventf(deployment, core.EventTypeNormal, "Stamped", "the image is %s", image)
 	}
 	return ctrl.Result{}, err
 }
 
-// stamped: with the manager running, a Deployment gets its stamp, and loses it by going.
+// stamped: while the manager runs, a Deployment gets its stamp, which is deleted with it.
 func (d *day) stamped() {
 	deployments, maps := d.typed.AppsV1().Deployments(namespace), d.typed.CoreV1().ConfigMaps(namespace)
 	made, err := deployments.Create(d.ctx, deployment("letter", 1), meta.CreateOptions{})
 	must(err, "creating a deployment")
-	says := func(image string) func() bool {
+	hasStamp := func(image string) func() bool {
 		return func() bool {
 			stamp, err := maps.Get(d.ctx, "stamp-letter", meta.GetOptions{})
 			return err == nil && stamp.Data["image"] == image
 		}
 	}
-	eventually("the deployment has a stamp", says("nginx:1.27"))
+	eventually("the deployment has a stamp", hasStamp("nginx:1.27"))
 	_, err = deployments.Patch(d.ctx, "letter", "application/strategic-merge-patch+json",
 		[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:1.28"}]}}}}`), meta.PatchOptions{})
 	must(err, "patching the image")
-	eventually("the stamp follows", says("nginx:1.28"))
+	eventually("the stamp follows", hasStamp("nginx:1.28"))
 	eventually("an event of each is there", func() bool {
 		list, err := d.typed.CoreV1().Events(namespace).List(d.ctx,
 			meta.ListOptions{FieldSelector: "involvedObject.uid=" + string(made.UID) + ",reason=Stamped"})
@@ -75,9 +75,9 @@ func (d *day) stamped() {
 	})
 }
 
-// recorders: both of client-go's; what is said again is counted, not stored twice.
+// recorders: both of client-go's; a repeated event is counted, not stored twice.
 func (d *day) recorders() {
-	step("events by both recorders, of events.k8s.io and of core, which are one")
+	step("events of both recorders, for events.k8s.io and core, which are the same objects")
 	about, err := d.typed.CoreV1().ConfigMaps(namespace).Create(d.ctx, configMap("subject", nil), meta.CreateOptions{})
 	must(err, "creating a subject")
 	about.SetGroupVersionKind(core.SchemeGroupVersion.WithKind("ConfigMap"))

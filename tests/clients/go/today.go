@@ -1,6 +1,6 @@
 //go:build !earlier
 
-// What only the libraries of go.mod, today's, do.
+// Tests that require the newest libraries (go.mod).
 package main
 
 import (
@@ -31,22 +31,22 @@ func managerOptions() ctrl.Options {
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}}}
 }
 
-// heard is what a client has sent: one word for each request of interest.
-type heard struct {
+// requestCounts counts the requests of a client by kind.
+type requestCounts struct {
 	sync.Mutex
-	words map[string]int
+	byKind map[string]int
 }
 
-func (h *heard) note(word string) {
+func (h *requestCounts) note(kind string) {
 	h.Lock()
 	defer h.Unlock()
-	h.words[word]++
+	h.byKind[kind]++
 }
 
-func (h *heard) count(word string) int {
+func (h *requestCounts) count(kind string) int {
 	h.Lock()
 	defer h.Unlock()
-	return h.words[word]
+	return h.byKind[kind]
 }
 
 type listening struct {
@@ -62,24 +62,23 @@ func (l listening) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// listsAreStreams: what the config's informers list, they list by a watch (KEP 3157), without falling back. To be asked
-// once they have synced.
+// listsAreStreams: the config's informers list by a watch (KEP 3157) without falling back. Called after they have synced.
 func (d *day) listsAreStreams(config *rest.Config) func() {
-	said := &heard{words: map[string]int{}}
+	sent := &requestCounts{byKind: map[string]int{}}
 	config.Wrap(func(under http.RoundTripper) http.RoundTripper {
 		return listening{under, func(request *http.Request, response *http.Response) {
 			query := request.URL.Query()
 			if query.Get("sendInitialEvents") == "true" && response.StatusCode == http.StatusOK {
-				said.note("stream")
+				sent.note("stream")
 			} else if query.Get("watch") == "" {
-				said.note("list")
+				sent.note("list")
 			}
 		}}
 	})
 	return func() {
 		step("  (the informers have listed by streams)")
-		equal(said.count("stream"), 2, "the number of streaming lists")
-		equal(said.count("list"), 0, "the number of ordinary lists")
+		equal(sent.count("stream"), 2, "the number of streaming lists")
+		equal(sent.count("list"), 0, "the number of ordinary lists")
 	}
 }
 
@@ -90,7 +89,7 @@ func (d *day) today() {
 }
 
 func (d *day) deploymentApplied() {
-	step("a typed apply of a Deployment, and what it owns read back")
+	step("a typed apply of a Deployment, and the owned fields")
 	deployments := d.typed.AppsV1().Deployments(namespace)
 	labels := map[string]string{"app": "applied"}
 	container := applycore.Container().WithName("web").WithImage("nginx:1.27").
@@ -147,22 +146,21 @@ func (p preferringCBOR) Enabled(key features.Feature) bool {
 	return key == features.ClientsAllowCBOR || key == features.ClientsPreferCBOR || p.Gates.Enabled(key)
 }
 
-// What is refused is one request; the client remembers it, and speaks JSON from then on (but for applies: it does not
-// fall back there with any server).
+// One request is refused; the client then uses JSON (except for apply requests, which do not fall back with any server).
 func (d *day) cborPreferred() {
-	step("a dynamic client that would rather speak CBOR comes to speak JSON")
+	step("a dynamic client that prefers CBOR falls back to JSON")
 	usual := features.FeatureGates()
 	features.ReplaceFeatureGates(preferringCBOR{usual})
 	defer features.ReplaceFeatureGates(usual)
-	said := &heard{words: map[string]int{}}
+	sent := &requestCounts{byKind: map[string]int{}}
 	config := rest.CopyConfig(d.config)
 	config.Wrap(func(under http.RoundTripper) http.RoundTripper {
 		return listening{under, func(request *http.Request, response *http.Response) {
 			if strings.Contains(request.Header.Get("Accept"), "cbor") {
-				said.note("accepts")
+				sent.note("accepts")
 			}
 			if strings.Contains(request.Header.Get("Content-Type"), "cbor") && response.StatusCode == http.StatusUnsupportedMediaType {
-				said.note("refused")
+				sent.note("refused")
 			}
 		}}
 	})
@@ -171,11 +169,11 @@ func (d *day) cborPreferred() {
 	maps := preferring.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace)
 	list, err := maps.List(d.ctx, meta.ListOptions{})
 	must(err, "a list that would rather be CBOR")
-	expect(said.count("accepts") == 1, "the client does not ask for CBOR")
+	expect(sent.count("accepts") == 1, "the client does not request CBOR")
 	wanted := newObject("v1", "ConfigMap", "cbor")
 	_, err = maps.Create(d.ctx, wanted, meta.CreateOptions{})
 	refused(err, apierrors.IsUnsupportedMediaType, "a body in CBOR")
-	equal(said.count("refused"), 1, "how often CBOR was refused")
+	equal(sent.count("refused"), 1, "how often CBOR was refused")
 	_, err = maps.Create(d.ctx, wanted, meta.CreateOptions{})
 	must(err, "the same again, in JSON by now")
 	ctx, cancel := context.WithCancel(d.ctx)
@@ -185,5 +183,5 @@ func (d *day) cborPreferred() {
 	event := <-watcher.ResultChan()
 	equal(string(event.Type), "ADDED", "the watch's first event")
 	must(maps.Delete(d.ctx, "cbor", meta.DeleteOptions{}), "deleting")
-	equal(said.count("refused"), 1, "how often CBOR was refused in the end")
+	equal(sent.count("refused"), 1, "how often CBOR was refused in the end")
 }

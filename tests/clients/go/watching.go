@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// token asks for a token of a service account, and the server who bears it.
+// token requests a token of a service account, and has the server review it.
 func (d *day) token() {
 	accounts := d.typed.CoreV1().ServiceAccounts(namespace)
 	_, err := accounts.Create(d.ctx, &core.ServiceAccount{ObjectMeta: meta.ObjectMeta{Name: "robot"}}, meta.CreateOptions{})
@@ -36,7 +36,7 @@ func (d *day) token() {
 	refused(err, func(err error) bool { return meta.StatusReasonForbidden == reason(err) }, "what the robot may not do")
 }
 
-// seen counts what an informer says.
+// seen counts the events of an informer.
 type seen struct {
 	sync.Mutex
 	added, updated, deleted map[string]int
@@ -58,7 +58,7 @@ func (s *seen) count(in map[string]int, name string) int {
 }
 
 func (d *day) informers() {
-	step("a shared informer sees what was there, what comes, changes and goes")
+	step("a shared informer receives existing, created, changed and deleted objects")
 	maps := d.typed.CoreV1().ConfigMaps(namespace)
 	_, err := maps.Create(d.ctx, configMap("before", nil), meta.CreateOptions{})
 	must(err, "creating")
@@ -68,11 +68,11 @@ func (d *day) informers() {
 	must(err, "making the informers' client")
 	factory := informers.NewSharedInformerFactoryWithOptions(typed, 0, informers.WithNamespace(namespace))
 	informer := factory.Core().V1().ConfigMaps()
-	said := &seen{added: map[string]int{}, updated: map[string]int{}, deleted: map[string]int{}}
+	events := &seen{added: map[string]int{}, updated: map[string]int{}, deleted: map[string]int{}}
 	_, err = informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object interface{}) { said.note(said.added, object) },
-		UpdateFunc: func(_, object interface{}) { said.note(said.updated, object) },
-		DeleteFunc: func(object interface{}) { said.note(said.deleted, object) },
+		AddFunc:    func(object interface{}) { events.note(events.added, object) },
+		UpdateFunc: func(_, object interface{}) { events.note(events.updated, object) },
+		DeleteFunc: func(object interface{}) { events.note(events.deleted, object) },
 	})
 	must(err, "adding a handler")
 	deployments := factory.Apps().V1().Deployments().Informer()
@@ -81,20 +81,20 @@ func (d *day) informers() {
 	factory.Start(stop)
 	expect(cache.WaitForCacheSync(stop, informer.Informer().HasSynced, deployments.HasSynced), "the caches do not fill")
 	streamed()
-	eventually("what was there is added", func() bool { return said.count(said.added, "before") == 1 })
+	eventually("what was there is added", func() bool { return events.count(events.added, "before") == 1 })
 
 	made, err := maps.Create(d.ctx, configMap("during", nil), meta.CreateOptions{})
 	must(err, "creating")
 	made.Data = map[string]string{"a": "b"}
 	_, err = maps.Update(d.ctx, made, meta.UpdateOptions{})
 	must(err, "updating")
-	eventually("the change is seen", func() bool { return said.count(said.updated, "during") == 1 })
+	eventually("the change is seen", func() bool { return events.count(events.updated, "during") == 1 })
 	held, err := informer.Lister().ConfigMaps(namespace).Get("during")
 	must(err, "the lister")
 	equal(held.Data, map[string]string{"a": "b"}, "what the lister holds")
 	must(maps.Delete(d.ctx, "during", meta.DeleteOptions{}), "deleting")
-	eventually("the deletion is seen", func() bool { return said.count(said.deleted, "during") == 1 })
-	equal(said.count(said.added, "during"), 1, "how often it was added")
+	eventually("the deletion is seen", func() bool { return events.count(events.deleted, "during") == 1 })
+	equal(events.count(events.added, "during"), 1, "how often it was added")
 	listed, err := informer.Lister().List(labels.Everything())
 	must(err, "the lister")
 	list, err := maps.List(d.ctx, meta.ListOptions{})
@@ -103,7 +103,7 @@ func (d *day) informers() {
 }
 
 func (d *day) elections() {
-	step("leader election on a Lease: one leads, gives up, the other leads")
+	step("leader election on a Lease: one leads, releases the lease, the other leads")
 	elect := func(ctx context.Context, who string, led chan<- string) {
 		lock := &resourcelock.LeaseLock{LeaseMeta: meta.ObjectMeta{Namespace: namespace, Name: "chair"},
 			Client: d.typed.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: who}}
@@ -121,7 +121,7 @@ func (d *day) elections() {
 		case who := <-led:
 			equal(who, wanted, "who leads")
 		case <-time.After(patience):
-			fail("nobody leads within %v; it should be %s", patience, wanted)
+			fail("no leader within %v; it should be %s", patience, wanted)
 		}
 	}
 	go elect(first, "ada", led)

@@ -36,7 +36,7 @@ func deployment(name string, replicas int32) *apps.Deployment {
 }
 
 func (d *day) rollout() {
-	step("a Deployment comes to run on a member, is scaled by its subresource, and watched")
+	step("a Deployment that runs on a member is scaled by its subresource and watched")
 	deployments := d.typed.AppsV1().Deployments(namespace)
 	made, err := deployments.Create(d.ctx, deployment("web", 2), meta.CreateOptions{})
 	must(err, "creating a deployment")
@@ -105,9 +105,9 @@ func kite(name string, size int64) *unstructured.Unstructured {
 		"metadata": object{"name": name}, "spec": object{"size": size}}}
 }
 
-// definitions leaves the definition and a kite for the controllers.
+// definitions creates the definition and a kite for the controllers.
 func (d *day) definitions() {
-	step("a CustomResourceDefinition by the dynamic client, used at once: defaults, validation, status, watch, apply")
+	step("a CustomResourceDefinition with the dynamic client, used immediately: defaults, validation, status, watch, apply")
 	crds := d.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"})
 	_, err := crds.Create(d.ctx, definition("go.example.com"), meta.CreateOptions{})
@@ -131,7 +131,7 @@ func (d *day) definitions() {
 		phase, _, _ := unstructured.NestedString(event.Object.(*unstructured.Unstructured).Object, "status", "phase")
 		equal(phase, "up", "the phase in the event")
 	case <-time.After(patience):
-		fail("the watch of kites says nothing")
+		fail("the watch of kites has no event")
 	}
 	applied, err := client.Apply(d.ctx, "k", kite("k", 4), meta.ApplyOptions{FieldManager: "go", Force: true})
 	must(err, "applying a kite")

@@ -1,6 +1,6 @@
-// health reads Kubernetes objects as JSON, one after the other or in lists, from standard input, and prints what Argo CD
-// thinks of each: "Deployment web Healthy", with a message behind it if there is one. Of a kind that Argo CD has no check
-// for it prints "ConfigMap settings -".
+// health reads Kubernetes objects as JSON, one after another or in lists, from standard input, and prints Argo CD's health
+// of each: "Deployment web Healthy", followed by a message if it is not empty. For a kind without a health check it prints
+// "ConfigMap settings -".
 package main
 
 import (

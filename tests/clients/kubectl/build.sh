@@ -29,8 +29,8 @@ build() {
   mkdir -p "$made/source"
   cp "$here/program/main.go" "$made/source"
   cp "$here/locks/$release.mod" "$made/source/go.mod" && cp "$here/locks/$release.sum" "$made/source/go.sum" ||
-    { echo "there is no lock of $release: make it with tests/clients/kubectl/build.sh lock $release" >&2; return 1; }
-  # Under its name only once it is whole, so that what was cut off is done again.
+    { echo "no lock file of $release exists: create it with tests/clients/kubectl/build.sh lock $release" >&2; return 1; }
+  # Renamed when it is complete, so that an interrupted build is repeated.
   (cd "$made/source" &&
     nice -n 10 go build -mod=readonly -buildvcs=false -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$release" -o ../built . &&
     mv ../built ../kubectl)

@@ -1,6 +1,6 @@
-# What kubectl makes up by itself, and the forms in which it shows things. Sourced by session.sh.
+# Objects that kubectl generates, and its output formats. Sourced by session.sh.
 
-# As must_be; but what a kubectl of before 1.21 makes in a version that no server has any more is refused.
+# Like must_be; but objects that a kubectl before 1.21 creates in a removed version are refused.
 made() {
   local text=$1; shift
   if out=$(k "$@" 2>&1); then
@@ -10,12 +10,12 @@ made() {
   if able token create || [[ $out != *"could not find the requested resource"* && $out != *v1beta1* ]]; then
     fail "'kubectl $*' fails with: $out"
   fi
-  step "  (this one's 'create $2' asks for a version that is gone)"
+  step "  (its 'create $2' requests a removed version)"
   return 1
 }
 
 generators() {
-  step "what 'create' and 'run' make up: each kind, and what the server makes of it"
+  step "objects that 'create' and 'run' generate: each kind, and the stored object"
   must_be "serviceaccount/robot created" create serviceaccount robot
   must_be "deployment.apps/made created" create deployment made --image=nginx:1.27 --replicas=2 --port=80
   must_be "job.batch/once created" create job once --image=busybox -- echo hi
@@ -39,7 +39,7 @@ generators() {
   must_be "service/outside created" create service nodeport outside --tcp=80:8080
   must_be "service/balanced created" create service loadbalancer balanced --tcp=80:8080
   must_be "service/elsewhere created" create service externalname elsewhere --external-name=example.org
-  must_say "service/made exposed" expose deployment made --port=80 --target-port=8080
+  must_print "service/made exposed" expose deployment made --port=80 --target-port=8080
   must_be "pod/bare created" run bare --image=nginx --labels=app=bare --port=80
   must_be "deployment.apps/made env updated" set env deployment/made COLOUR=red
   must_be "deployment.apps/made resource requirements updated" set resources deployment/made --limits=cpu=100m,memory=1Gi
@@ -53,11 +53,11 @@ generators() {
 }
 
 shown() {
-  step "in which forms kubectl shows things"
+  step "output formats"
   must get deployment made -o wide
   [[ $out == *CONTAINERS*IMAGES*SELECTOR*nginx:1.27*app=made* ]] || fail "the wide table is: $out"
-  must_say "kind: Deployment" get deployment made -o yaml
-  must_say '"kind": "Deployment"' get deployment made -o json
+  must_print "kind: Deployment" get deployment made -o yaml
+  must_print '"kind": "Deployment"' get deployment made -o json
   must_be $'NAME   IMAGE\nmade   nginx:1.27' \
     get deployments -o 'custom-columns=NAME:.metadata.name,IMAGE:.spec.template.spec.containers[0].image'
   must_be made get deployments -o 'go-template={{range .items}}{{.metadata.name}}{{end}}'
@@ -65,30 +65,30 @@ shown() {
     get services --sort-by=.metadata.name -o name
   must get pods --show-labels -L app
   [[ $out == *APP*LABELS*bare*app=bare* ]] || fail "the table with labels is: $out"
-  must_say "deployment.apps/made" get all
-  must_say "service/made" get all --all-namespaces
+  must_print "deployment.apps/made" get all
+  must_print "service/made" get all --all-namespaces
   must cluster-info dump --namespaces="$namespace" --output-directory="$scratch/dump"
   must cluster-info
   [[ $out == *"is running at"* ]] || fail "the cluster's address is not in: $out"
   must_be ok get --raw /readyz
-  must_say '"kind":"ConfigMapList"' get --raw "/api/v1/namespaces/$namespace/configmaps?limit=1"
-  for words in deployments.apps propagationpolicies.policy.karmada.io; do
-    must_say "$words" api-resources --namespaced=true --verbs=list,watch -o name
+  must_print '"kind":"ConfigMapList"' get --raw "/api/v1/namespaces/$namespace/configmaps?limit=1"
+  for text in deployments.apps propagationpolicies.policy.karmada.io; do
+    must_print "$text" api-resources --namespaced=true --verbs=list,watch -o name
   done
-  must_say "clusters.cluster.karmada.io" api-resources --api-group=cluster.karmada.io -o name
-  must_say "maxSurge" explain deployment.spec.strategy --recursive
-  must_say "batch" explain cronjob.spec --api-version=batch/v1
-  if able plaintext-openapiv2 explain; then must_say "maxSurge" explain deployment.spec --recursive --output plaintext-openapiv2
-  else step "  (this one explains in one way only)"; fi
+  must_print "clusters.cluster.karmada.io" api-resources --api-group=cluster.karmada.io -o name
+  must_print "maxSurge" explain deployment.spec.strategy --recursive
+  must_print "batch" explain cronjob.spec --api-version=batch/v1
+  if able plaintext-openapiv2 explain; then must_print "maxSurge" explain deployment.spec --recursive --output plaintext-openapiv2
+  else step "  (it has one form of explanation only)"; fi
 }
 
 access() {
-  step "who may do what: the list, another's view, roles reconciled, a token that works"
+  step "authorization: the list of permissions, impersonation, auth reconcile, a token"
   must auth can-i --list
   [[ $out == *Resources*"*.*"* ]] || fail "what one may do is: $out"
   must_be yes auth can-i get pods --as=ada
   must_refuse no auth can-i delete pods --as=ada
-  must_say "deployments.apps" auth can-i --list --as=ada
+  must_print "deployments.apps" auth can-i --list --as=ada
   must_refuse "cannot list resource \"secrets\"" get secrets --as=ada
   file role.yaml <<Y
 apiVersion: rbac.authorization.k8s.io/v1
@@ -96,7 +96,7 @@ kind: Role
 metadata: {name: reader, namespace: $namespace}
 rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
 Y
-  must_say "reader reconciled" auth reconcile -f "$scratch/role.yaml"
+  must_print "reader reconciled" auth reconcile -f "$scratch/role.yaml"
   must_be yes auth can-i get configmaps --as=ada
   must_be yes auth can-i get pods --as=ada
   if able token create; then
@@ -106,27 +106,27 @@ Y
     must create rolebinding robots --role=reader --serviceaccount="$namespace:robot"
     local token
     token=$(cat "$scratch/token")
-    # Without the certificate of the kubeconfig, which would speak first.
+    # Without the certificate of the kubeconfig, which would take precedence.
     "$program" config view --raw --minify >"$scratch/robot.kubeconfig"
     KUBECONFIG=$scratch/robot.kubeconfig "$program" config set-credentials robot --token="$token" >/dev/null
     KUBECONFIG=$scratch/robot.kubeconfig "$program" config set-context --current --user=robot >/dev/null
     must_be yes --kubeconfig="$scratch/robot.kubeconfig" auth can-i get configmaps
     must_refuse "system:serviceaccount:$namespace:robot" --kubeconfig="$scratch/robot.kubeconfig" get secrets
-  else step "  (this one makes no tokens)"; fi
+  else step "  (it cannot create tokens)"; fi
 }
 
 swept() {
   step "everything of a kind, and all that is in 'all'"
-  must_say "configmap/forced created" create configmap forced --from-literal=a=1
+  must_print "configmap/forced created" create configmap forced --from-literal=a=1
   must get configmap forced -o yaml
   printf '%s\n' "$out" >"$scratch/forced.yaml"
   must get configmap forced -o 'jsonpath={.metadata.uid}'
   local uid=$out
-  must_say "configmap/forced replaced" replace --force -f "$scratch/forced.yaml"
+  must_print "configmap/forced replaced" replace --force -f "$scratch/forced.yaml"
   must get configmap forced -o 'jsonpath={.metadata.uid}'
   [ "$out" != "$uid" ] || fail "a replacement by force keeps the uid $uid"
-  must_say "deleted" delete all --all --timeout="$patience"
-  must_say "No resources found" get all
-  must_say "deleted" delete configmaps,secrets,roles,rolebindings,quota,poddisruptionbudgets,ingresses --all
+  must_print "deleted" delete all --all --timeout="$patience"
+  must_print "No resources found" get all
+  must_print "deleted" delete configmaps,secrets,roles,rolebindings,quota,poddisruptionbudgets,ingresses --all
   must_be "" get secrets,roles,ingresses -o name
 }

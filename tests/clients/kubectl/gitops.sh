@@ -22,19 +22,19 @@ metadata: {name: third}
 spec: {selector: {app: second}, ports: [{port: 80}]}
 Y
   must_refuse "configmap/first created" create -f "$scratch/several.yaml"
-  for words in "service/third created" 'The Deployment "second" is invalid' spec.template.metadata.labels \
+  for text in "service/third created" 'The Deployment "second" is invalid' spec.template.metadata.labels \
     "spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, inclusive"; do
-    said "$words" create several.yaml
+    expect_output "$text" create several.yaml
   done
   must_refuse "containerPort" apply --server-side -f "$scratch/several.yaml"
-  said "service/third serverside-applied" apply several.yaml
+  expect_output "service/third serverside-applied" apply several.yaml
   must_be $'configmap/first\nservice/third' get configmaps,services -o name
   must_refuse 'Deployment "second" is invalid' apply -f "$scratch/several.yaml" --dry-run=server
-  must_say deleted delete -f "$scratch/several.yaml" --ignore-not-found
+  must_print deleted delete -f "$scratch/several.yaml" --ignore-not-found
 }
 
 too_large() {
-  step "what is too large is refused with a sentence"
+  step "an object that is too large is refused with a message"
   head -c 1100000 /dev/zero | tr '\0' a >"$scratch/large"
   must_refuse "may not be more than 1048576 bytes" create configmap large --from-file="$scratch/large"
   head -c 4000000 /dev/zero | tr '\0' a >"$scratch/huge"
@@ -74,43 +74,43 @@ pruned_by_label() {
   step "a set that is pruned by its label"
   a_set
   if ! able token create; then
-    # It prunes kinds in the versions of its day: this must be said, rather than some be passed over.
+    # It prunes kinds in removed versions: it must report this instead of skipping some.
     must_refuse batch/v1beta1 apply -f "$scratch/set.yaml" --prune -l set=all
-    step "  (this one prunes in versions that are gone)"
+    step "  (it prunes in removed versions)"
     must delete -f "$scratch/set.yaml"
     return
   fi
   must apply -f "$scratch/set.yaml" --prune -l set=all
-  must_say "deployment.apps/pruned pruned" apply -f "$scratch/smaller-set.yaml" --prune -l set=all
-  said "configmap/pruned pruned" apply --prune
+  must_print "deployment.apps/pruned pruned" apply -f "$scratch/smaller-set.yaml" --prune -l set=all
+  expect_output "configmap/pruned pruned" apply --prune
   must_be $'configmap/kept' get configmaps,deployments -l set=all -o name
 }
 
 pruned_by_set() {
-  if ! able applyset apply; then step "(this one knows no apply sets)"; return; fi
+  if ! able applyset apply; then step "(it does not support apply sets)"; return; fi
   local parent
   for parent in secret/mine configmaps/mine; do
-    step "an apply set kept in $parent: what leaves it is pruned"
+    step "an apply set kept in $parent: removed objects are pruned"
     KUBECTL_APPLYSET=true must apply -f "$scratch/set.yaml" --prune --applyset="$parent"
-    KUBECTL_APPLYSET=true must_say "deployment.apps/pruned pruned" \
+    KUBECTL_APPLYSET=true must_print "deployment.apps/pruned pruned" \
       apply --server-side --force-conflicts -f "$scratch/smaller-set.yaml" --prune --applyset="$parent"
-    said "configmap/pruned pruned" apply --prune
-    said "configmap/kept serverside-applied" apply --prune
-    must_say "applyset.kubernetes.io/contains-group-" get "$parent" -o yaml
+    expect_output "configmap/pruned pruned" apply --prune
+    expect_output "configmap/kept serverside-applied" apply --prune
+    must_print "applyset.kubernetes.io/contains-group-" get "$parent" -o yaml
     must_refuse NotFound get deployment pruned
     must delete "$parent" configmap/kept
   done
 }
 
 waited() {
-  step "waiting for a path, for a condition that does not come, for what is created and goes"
+  step "waiting for a path, for a condition that does not become true, for a creation and a deletion"
   must create configmap waited --from-literal=phase=done
   if able --for=jsonpath wait; then
     must_be "configmap/waited condition met" wait '--for=jsonpath={.data.phase}=done' configmap/waited --timeout="$patience"
     must_refuse "timed out waiting" wait '--for=jsonpath={.data.phase}=never' configmap/waited --timeout=1s
-  else step "  (this one cannot wait for a JSON path)"; fi
+  else step "  (it cannot wait for a JSON path)"; fi
   if able --for=create wait; then must_be "configmap/waited condition met" wait --for=create configmap/waited --timeout="$patience"
-  else step "  (this one cannot wait for a creation)"; fi
+  else step "  (it cannot wait for a creation)"; fi
   in_background wait --for=delete configmap/waited --timeout="$patience" >"$scratch/waited" 2>&1 &
   watcher=$!
   must delete configmap waited
@@ -129,12 +129,12 @@ compared() {
   must apply --server-side --force-conflicts --field-manager=tool -f "$scratch/blue.yaml"
   must_be blue get configmap kept -o 'jsonpath={.data.colour}'
   must_be "" diff --server-side --field-manager=tool -f "$scratch/blue.yaml"
-  must_say deleted delete -f "$scratch/set.yaml" --wait=true
+  must_print deleted delete -f "$scratch/set.yaml" --wait=true
 }
 
-# What a member's pods are asked: this server has none, and says so.
+# Requests that are served by nodes: this server has none and reports it.
 refused() {
-  step "what only a node could answer is refused with a sentence: logs, exec, attach, debug, top, drain"
+  step "requests that only a node can serve are refused with a message: logs, exec, attach, debug, top, drain"
   must run lonely --image=nginx
   local what
   for what in "logs lonely" "exec lonely -- ls" "attach lonely" "cp lonely:/x $scratch/x" "debug lonely --image=busybox"; do
@@ -148,7 +148,7 @@ refused() {
 }
 
 events_seen() {
-  step "events: what somebody says about an object is shown beside it"
+  step "events: events about an object are shown with it"
   must create configmap subject
   must get configmap subject -o 'jsonpath={.metadata.uid}'
   file event.yaml <<Y
@@ -168,13 +168,13 @@ Y
   must get events --sort-by=.lastTimestamp
   [[ $out == *Painted*configmap/subject*"It is red now."* ]] || fail "the table of events is: $out"
   if able "--for" events; then
-    must_say Painted events --for=configmap/subject
-    must_say "No events found" events --for=configmap/subject --types=Warning
-  else step "  (this one has no 'events')"; fi
+    must_print Painted events --for=configmap/subject
+    must_print "No events found" events --for=configmap/subject --types=Warning
+  else step "  (it has no 'events')"; fi
 }
 
 proxied() {
-  step "a proxy, and what comes through it: an object, a large document, a watch"
+  step "requests through kubectl proxy: an object, a large document, a watch"
   in_background proxy --port=0 >"$scratch/proxy" 2>&1 &
   watcher=$!
   until_seen "Starting to serve on" "$scratch/proxy"
@@ -182,10 +182,10 @@ proxied() {
   address=$(sed -n 's/.*Starting to serve on //p' "$scratch/proxy")
   out=$(curl -sS "http://$address/api/v1/namespaces/$namespace") || fail "curl through the proxy fails with: $out"
   grep -q '"kind": *"Namespace"' <<<"$out" || fail "through the proxy comes: $out"
-  # A server may compress what is large; who asks for it gets the document either way.
+  # A server may compress large responses; the client gets the document in either case.
   curl -sS --compressed -o "$scratch/document" "http://$address/openapi/v2" || fail "the OpenAPI document does not come through"
   grep -q '"swagger":' "$scratch/document" || fail "the OpenAPI document through the proxy is: $(head -c 500 "$scratch/document")"
   out=$(curl -sS -N --max-time 20 "http://$address/api/v1/namespaces?watch=true&timeoutSeconds=1&fieldSelector=metadata.name=$namespace")
-  [[ $out == *ADDED*"$namespace"* ]] || fail "a watch through the proxy says: $out"
+  [[ $out == *ADDED*"$namespace"* ]] || fail "a watch through the proxy returns: $out"
   kill "$watcher"; wait "$watcher" 2>/dev/null || true; watcher=""
 }

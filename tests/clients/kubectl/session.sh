@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A day's work with a kubectl, old or new: session.sh KUBECTL. Prints what it checks, and ends at the first thing that is
-# not as expected, saying so. What a kubectl cannot do by itself is asked of its own help, and said.
+# A session with a kubectl of any release: session.sh KUBECTL. Prints its checks, and ends with a message at the first one
+# that fails. Its help output determines which commands a release supports; others are reported.
 # $KUBECONFIG names the control plane, $MEMBER a ready member, $TMPDIR a folder for files.
 set -euo pipefail
 program=$1
@@ -22,23 +22,23 @@ step() { echo "kubectl: $*"; }
 fail() { printf 'kubectl: NOT AS EXPECTED: %s\n' "$*"; exit 1; }
 
 k() { "$program" --cache-dir="$scratch/cache" --namespace="$namespace" "$@"; }
-# The same for what goes on in the background: $! is kubectl itself then, and not a shell around it.
+# The same for background commands: $! is then kubectl itself, not a shell around it.
 in_background() { exec "$program" --cache-dir="$scratch/cache" --namespace="$namespace" "$@"; }
-# Runs it; what it prints is in $out. It must succeed.
+# Runs kubectl, which must succeed; its output is in $out.
 must() { out=$(k "$@" 2>&1) || fail "'kubectl $*' fails with: $out"; }
-# must_say WORDS KUBECTL_ARGUMENTS...: and print these words somewhere.
-must_say() { local words=$1; shift; must "$@"; said "$words" "$@"; }
-# must_be TEXT KUBECTL_ARGUMENTS...: and print exactly this.
+# must_print TEXT KUBECTL_ARGUMENTS...: it must succeed, and its output must contain the text.
+must_print() { local text=$1; shift; must "$@"; expect_output "$text" "$@"; }
+# must_be TEXT KUBECTL_ARGUMENTS...: it must succeed, and print exactly this.
 must_be() { local text=$1; shift; must "$@"; [ "$out" = "$text" ] || fail "'kubectl $*' prints '$out' instead of '$text'"; }
-# must_refuse WORDS KUBECTL_ARGUMENTS...: it must fail, and say these words.
+# must_refuse TEXT KUBECTL_ARGUMENTS...: it must fail, and its output must contain the text.
 must_refuse() {
-  local words=$1; shift
+  local text=$1; shift
   if out=$(k "$@" 2>&1); then fail "'kubectl $*' is not refused; it prints: $out"; fi
-  said "$words" "$@"
+  expect_output "$text" "$@"
 }
-said() { local words=$1; shift; [[ $out == *"$words"* ]] || fail "'kubectl $*' does not say '$words' but: $out"; }
-able() { local words=$1; shift; KUBECTL_APPLYSET=true "$program" "$@" --help 2>&1 | grep -q -e "$words"; }
-# until_seen WORDS FILE: what runs beside has printed them.
+expect_output() { local text=$1; shift; [[ $out == *"$text"* ]] || fail "'kubectl $*' does not print '$text' but: $out"; }
+able() { local text=$1; shift; KUBECTL_APPLYSET=true "$program" "$@" --help 2>&1 | grep -q -e "$text"; }
+# until_seen TEXT FILE: waits until a background command has printed the text.
 until_seen() {
   local tries=0
   until grep -q -e "$1" "$2"; do
@@ -56,25 +56,25 @@ folder=$(dirname "$0")
 . "$folder/gitops.sh"
 
 discovery() {
-  step "version, resources, what an explanation says"
-  must_say "Server Version" version
+  step "version, resources, explanations"
+  must_print "Server Version" version
   must api-resources
-  for words in "deployments .*apps/v1 .*true .*Deployment" "propagationpolicies .*policy.karmada.io/v1alpha1"; do
-    grep -q "$words" <<<"$out" || fail "api-resources does not have '$words' but: $out"
+  for text in "deployments .*apps/v1 .*true .*Deployment" "propagationpolicies .*policy.karmada.io/v1alpha1"; do
+    grep -q "$text" <<<"$out" || fail "api-resources does not have '$text' but: $out"
   done
-  must_say "apps/v1" api-versions
-  must_say "replicas" explain deployment.spec
-  must_say "KIND:" explain deployment.spec.template.spec.containers
-  must_say "clusterAffinity" explain propagationpolicy.spec.placement
+  must_print "apps/v1" api-versions
+  must_print "replicas" explain deployment.spec
+  must_print "KIND:" explain deployment.spec.template.spec.containers
+  must_print "clusterAffinity" explain propagationpolicy.spec.placement
   must_refuse "sofa" explain sofa
   must_refuse "the server doesn't have a resource type \"sofas\"" get sofas
   must_be yes auth can-i create deployments
-  if ! able whoami auth; then step "  (this one has no 'auth whoami')"
-  elif out=$(k auth whoami 2>&1); then said Username auth whoami
+  if ! able whoami auth; then step "  (it has no 'auth whoami')"
+  elif out=$(k auth whoami 2>&1); then expect_output Username auth whoami
   elif able --for=create wait; then fail "'kubectl auth whoami' fails with: $out"
   else
-    said "APISelfSubjectReview" auth whoami
-    step "  (this one's 'auth whoami' asks for a version that is gone)"
+    expect_output "APISelfSubjectReview" auth whoami
+    step "  (its 'auth whoami' requests a removed version)"
   fi
 }
 
@@ -86,28 +86,28 @@ objects() {
   must_refuse "already exists" create configmap one
   must_refuse NotFound get configmap none
   must_be "configmap/one labeled" label configmap one tier=front
-  must_say "configmap/one annotate" annotate configmap one note=x
+  must_print "configmap/one annotate" annotate configmap one note=x
   must_refuse "already has a value" label configmap one tier=back
   must_be "configmap/one" get configmaps -l 'tier in (front)' -o name
   must_be "configmap/two" get configmaps --field-selector metadata.name=two -o name
   must_be $'two\none' get configmaps one two --sort-by=.data.colour -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}'
   must get configmaps one two --chunk-size=1
   [[ $out == *NAME*DATA*AGE*one*1*two*1* ]] || fail "the table of configmaps is: $out"
-  must_say "colour:" describe configmap one
+  must_print "colour:" describe configmap one
   out=$(EDITOR="sed -i s/red/pink/" k edit configmap one 2>&1) || fail "'kubectl edit' fails with: $out"
   must_be pink get configmap one -o 'jsonpath={.data.colour}'
   must_be "secret/key created" create secret generic key --from-literal=password=hunter2
   must_be aHVudGVyMg== get secret key -o 'jsonpath={.data.password}'
   must_be "configmap/dry created (server dry run)" create configmap dry --dry-run=server
   must_refuse NotFound get configmap dry
-  must_say "configmap \"two\" deleted" delete configmap two
+  must_print "configmap \"two\" deleted" delete configmap two
   must_refuse NotFound get configmap two
-  must_say "deleted" delete configmaps -l tier=front
+  must_print "deleted" delete configmaps -l tier=front
   must_be "" get configmaps -l tier=front -o name
 }
 
 applies() {
-  step "apply, the same again, a change, a difference, what was applied last, a conflict, a replacement"
+  step "apply: unchanged, changed, diff, view-last-applied, a conflict, replace"
   file map.yaml <<'Y'
 apiVersion: v1
 kind: ConfigMap
@@ -120,8 +120,8 @@ Y
   must_refuse '-  size: "3"' diff -f "$scratch/smaller.yaml"
   must_be "configmap/settings configured" apply -f "$scratch/smaller.yaml"
   must_be red get configmap settings -o 'jsonpath={.data.*}'
-  must_say "colour: red" apply view-last-applied configmap settings
-  # What was read before somebody else wrote may not replace it.
+  must_print "colour: red" apply view-last-applied configmap settings
+  # An outdated version cannot replace a newer one.
   must get configmap settings -o yaml
   printf '%s\n' "$out" >"$scratch/stale.yaml"
   must_be "configmap/settings labeled" label configmap settings touched=yes
@@ -134,7 +134,7 @@ Y
 }
 
 server_side() {
-  step "server-side apply by two managers: a conflict, force, and what is given up"
+  step "server-side apply by two managers: a conflict, force, removed fields"
   file ours.yaml <<'Y'
 apiVersion: v1
 kind: ConfigMap
@@ -167,7 +167,7 @@ patches() {
 }
 
 rollout() {
-  step "a Deployment comes to run on a member: rollout status, scale, image, restart, wait, watch"
+  step "a Deployment that runs on a member: rollout status, scale, image, restart, wait, watch"
   must create deployment web --image=nginx:1.27
   must_be "deployment.apps/web scaled" scale deployment web --replicas=2
   file policy.yaml <<Y
@@ -179,29 +179,29 @@ spec:
   placement: {clusterAffinity: {clusterNames: [$MEMBER]}}
 Y
   must_be "propagationpolicy.policy.karmada.io/web created" apply -f "$scratch/policy.yaml"
-  must_say "successfully rolled out" rollout status deployment/web --timeout="$patience"
+  must_print "successfully rolled out" rollout status deployment/web --timeout="$patience"
   must_be 2 get deployment web -o 'jsonpath={.status.readyReplicas}'
   must wait --for=condition=Ready "cluster/$MEMBER" --timeout="$patience"
-  must_say "$MEMBER" get clusters
+  must_print "$MEMBER" get clusters
   in_background get deployments --watch --output-watch-events >"$scratch/watched" 2>&1 &
   watcher=$!
   until_seen "ADDED .*web .*2/2" "$scratch/watched"
   must_refuse "Expected replicas to be 7" scale deployment web --current-replicas=7 --replicas=3
   must scale deployment web --replicas=3
-  must_say "successfully rolled out" rollout status deployment/web --timeout="$patience"
+  must_print "successfully rolled out" rollout status deployment/web --timeout="$patience"
   until_seen "MODIFIED .*web .*3/3" "$scratch/watched"
   must_be "deployment.apps/web image updated" set image deployment/web nginx=nginx:1.28
-  must_say "successfully rolled out" rollout status deployment/web --timeout="$patience"
+  must_print "successfully rolled out" rollout status deployment/web --timeout="$patience"
   must_be "nginx:1.28 3" get deployment web -o 'jsonpath={.spec.template.spec.containers[0].image} {.status.updatedReplicas}'
   must_be "deployment.apps/web restarted" rollout restart deployment/web
-  must_say "successfully rolled out" rollout status deployment/web --timeout="$patience"
+  must_print "successfully rolled out" rollout status deployment/web --timeout="$patience"
   if able --for=jsonpath wait; then must wait '--for=jsonpath={.status.readyReplicas}=3' deployment/web --timeout="$patience"
-  else step "  (this one cannot wait for a JSON path)"; fi
+  else step "  (it cannot wait for a JSON path)"; fi
   if able subresource get; then must_be 3 get deployment web --subresource=scale -o 'jsonpath={.spec.replicas}'
-  else step "  (this one does not know subresources)"; fi
-  must_say "nginx:1.28" describe deployment web
+  else step "  (it does not support subresources)"; fi
+  must_print "nginx:1.28" describe deployment web
   must autoscale deployment web --max=5 --min=2
-  must_say "Deployment/web" get horizontalpodautoscaler web
+  must_print "Deployment/web" get horizontalpodautoscaler web
   must delete deployment web --timeout="$patience"
   until_seen "DELETED .*web" "$scratch/watched"
   kill "$watcher"; wait "$watcher" 2>/dev/null || true; watcher=""
@@ -210,7 +210,7 @@ Y
 cascades() {
   local how
   for how in background foreground orphan; do
-    step "delete --cascade=$how, and what it means for a dependent"
+    step "delete --cascade=$how, and its effect on a dependent"
     must create configmap "owner-$how"
     must get configmap "owner-$how" -o 'jsonpath={.metadata.uid}'
     file child.yaml <<Y
@@ -221,7 +221,7 @@ metadata:
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner-$how, uid: $out, blockOwnerDeletion: true}]
 Y
     must create -f "$scratch/child.yaml"
-    must_say deleted delete configmap "owner-$how" --cascade="$how" --timeout="$patience"
+    must_print deleted delete configmap "owner-$how" --cascade="$how" --timeout="$patience"
     must_refuse NotFound get configmap "owner-$how"
     case $how in
       background) k wait --for=delete "configmap/child-$how" --timeout="$patience" >/dev/null 2>&1 || true
@@ -234,13 +234,13 @@ Y
   must create configmap kept
   must patch configmap kept -p '{"metadata":{"finalizers":["example.com/keep"]}}'
   must delete configmap kept --wait=false
-  must_say 20 get configmap kept -o 'jsonpath={.metadata.deletionTimestamp}'
+  must_print 20 get configmap kept -o 'jsonpath={.metadata.deletionTimestamp}'
   must patch configmap kept --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'
   must_refuse NotFound get configmap kept
 }
 
 definitions() {
-  step "a CustomResourceDefinition, used at once: columns, explanation, validation, status, scale, short name"
+  step "a CustomResourceDefinition, used immediately: columns, explanation, validation, status, scale, short name"
   file kites.yaml <<'Y'
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -282,19 +282,19 @@ Y
   must get kites
   [[ $out == *NAME*SIZE*k*3* ]] || fail "the table of kites is: $out"
   must_be "kite.kubectl.example.com/k" get toys -o name
-  must_say "How many feet" explain kite.spec.size
+  must_print "How many feet" explain kite.spec.size
   sed -i 's/size: 3/size: 0/' "$scratch/kite.yaml"
   must_refuse "spec.size" apply -f "$scratch/kite.yaml"
   must_be "kite.kubectl.example.com/k scaled" scale kite k --replicas=4
   must_be 4 get kite k -o 'jsonpath={.spec.replicas}'
   must_be "kite.kubectl.example.com/k patched" patch kite k --type=merge -p '{"spec":{"colour":"blue"}}'
-  must_say deleted delete crd kites.kubectl.example.com --timeout="$patience"
+  must_print deleted delete crd kites.kubectl.example.com --timeout="$patience"
   must_refuse resource get kites
 }
 
 the_end() {
-  step "the namespace goes with all that is in it"
-  must_say "namespace \"$namespace\" deleted" delete namespace "$namespace" --timeout="$patience"
+  step "the namespace is deleted with its content"
+  must_print "namespace \"$namespace\" deleted" delete namespace "$namespace" --timeout="$patience"
   must_refuse NotFound get namespace "$namespace"
   must_be "" get configmaps -o name
   local tries=0

@@ -1,6 +1,5 @@
-// A day's work with @kubernetes/client-node against the API server of $KUBECONFIG. Prints what it checks, and ends at the
-// first thing that is not as expected, saying so. $MEMBER names a ready member, $CLIENT_MODULES the folder that npm has
-// filled.
+// A session with @kubernetes/client-node against the API server of $KUBECONFIG. Prints its checks, and ends with a message
+// at the first one that fails. $MEMBER names a ready member, $CLIENT_MODULES the folder with the npm packages.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,11 +18,11 @@ const custom = config.makeApiClient(k8s.CustomObjectsApi);
 const definitions = config.makeApiClient(k8s.ApiextensionsV1Api);
 const anything = k8s.KubernetesObjectApi.makeApiClient(config);
 
-const step = (words) => console.log('node: ' + words);
+const step = (text) => console.log('node: ' + text);
 
 class Unexpected extends Error {}
-const expect = (holds, sentence) => {
-  if (!holds) throw new Unexpected(sentence);
+const expect = (holds, message) => {
+  if (!holds) throw new Unexpected(message);
 };
 const equal = (found, wanted, what) => {
   try {
@@ -33,7 +32,7 @@ const equal = (found, wanted, what) => {
   }
 };
 
-// The call must be refused so; what its Status says.
+// The call must be refused with this code and reason; returns the message of its Status.
 const refused = async (code, reason, call) => {
   let answer;
   try {
@@ -46,7 +45,7 @@ const refused = async (code, reason, call) => {
   return expect(false, `it is not refused with ${reason}, the answer is ${JSON.stringify(answer)}`);
 };
 
-// Watches from a version on until `holds` is true of an event; all events until then.
+// Watches from a version until `holds` is true for an event; returns all events until then.
 const watchUntil = async (what, where, query, holds) => {
   const events = [];
   let stop;
@@ -143,7 +142,7 @@ async function objects() {
 }
 
 async function watches() {
-  step('a watch goes on where the list ended; an informer holds what is there');
+  step('a watch continues where the list ended; an informer caches the objects');
   const start = (await core.listNamespacedConfigMap({ namespace })).metadata.resourceVersion;
   await core.createNamespacedConfigMap({ namespace, body: configMap('seen') });
   await core.replaceNamespacedConfigMap({ name: 'seen', namespace, body: configMap('seen', { colour: 'blue' }) });
@@ -153,14 +152,14 @@ async function watches() {
     'what the watch saw');
 
   const informer = k8s.makeInformer(config, mapsPath, () => core.listNamespacedConfigMap({ namespace }));
-  const said = [];
-  for (const verb of [k8s.ADD, k8s.UPDATE, k8s.DELETE]) informer.on(verb, (object) => said.push(`${verb} ${object.metadata.name}`));
+  const seenEvents = [];
+  for (const verb of [k8s.ADD, k8s.UPDATE, k8s.DELETE]) informer.on(verb, (object) => seenEvents.push(`${verb} ${object.metadata.name}`));
   await informer.start();
   await core.createNamespacedConfigMap({ namespace, body: configMap('held') });
-  await eventually('the informer adds', () => said.includes('add held'));
+  await eventually('the informer adds', () => seenEvents.includes('add held'));
   equal(informer.get('held', namespace)?.data, { colour: 'red' }, 'what the informer holds');
   await core.deleteNamespacedConfigMap({ name: 'held', namespace });
-  await eventually('the informer deletes', () => said.includes('delete held'));
+  await eventually('the informer deletes', () => seenEvents.includes('delete held'));
   await informer.stop();
 }
 
@@ -179,7 +178,7 @@ async function applies() {
 }
 
 async function rollout() {
-  step('a Deployment comes to run on a member, and is scaled');
+  step('a Deployment that runs on a member is scaled');
   const labels = { app: 'web' };
   await anything.create({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace }, spec: {
     replicas: 2, selector: { matchLabels: labels },
@@ -202,7 +201,7 @@ async function rollout() {
 
 async function cascades() {
   for (const policy of ['Background', 'Foreground', 'Orphan']) {
-    step(`a delete with propagation ${policy}, and what it means for a dependent`);
+    step(`a delete with propagation ${policy}, and its effect on a dependent`);
     const owner = (await core.createNamespacedConfigMap({ namespace, body: configMap('owner-' + policy.toLowerCase()) })).metadata;
     const child = 'child-' + policy.toLowerCase();
     await core.createNamespacedConfigMap({ namespace, body: configMap(child, undefined, { ownerReferences: [
@@ -216,7 +215,7 @@ async function cascades() {
 }
 
 async function customObjects() {
-  step('a CustomResourceDefinition, used at once: defaults, validation, status, watch');
+  step('a CustomResourceDefinition, used immediately: defaults, validation, status, watch');
   await definitions.createCustomResourceDefinition({ body: {
     metadata: { name: 'kites.node.example.com' }, spec: { group: 'node.example.com', scope: 'Namespaced',
       names: { plural: 'kites', singular: 'kite', kind: 'Kite' },
@@ -241,7 +240,7 @@ async function customObjects() {
 }
 
 async function theEnd() {
-  step('the namespace goes with all that is in it');
+  step('the namespace is deleted with its content');
   await core.deleteNamespace({ name: namespace });
   await eventually('the namespace is gone', () => isGone(() => core.readNamespace({ name: namespace })));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A day's work with Debian's python3-kubernetes against the API server of $KUBECONFIG.
+"""A session with Debian's python3-kubernetes against the API server of $KUBECONFIG.
 
-Prints what it checks, and ends at the first thing that is not as expected, saying so. $MEMBER names a ready member.
+Prints its checks, and ends with a message at the first one that fails. $MEMBER names a ready member.
 """
 import base64
 import os
@@ -14,16 +14,16 @@ from kubernetes.dynamic.exceptions import ConflictError, NotFoundError
 
 NAMESPACE = "python-day"
 MEMBER = os.environ["MEMBER"]
-PATIENCE = 60  # seconds, for what has to happen by itself
+PATIENCE = 60  # seconds, for asynchronous changes
 
 
-def step(words):
-    print("python: " + words, flush=True)
+def step(text):
+    print("python: " + text, flush=True)
 
 
-def expect(holds, sentence):
+def expect(holds, message):
     if not holds:
-        sys.exit("python: NOT AS EXPECTED: " + sentence)
+        sys.exit("python: NOT AS EXPECTED: " + message)
 
 
 def equal(found, wanted, what):
@@ -31,7 +31,7 @@ def equal(found, wanted, what):
 
 
 def refused(status, reason, call, *arguments, **named):
-    """The call must be refused so; the Status that says it."""
+    """The call must be refused with this code and reason; returns its Status."""
     try:
         call(*arguments, **named)
     except ApiException as error:
@@ -47,7 +47,7 @@ class _Body:
 
 
 def watch_until(holds, what, call, *arguments, **named):
-    """The first event that `holds` is true for."""
+    """Returns the first event for which `holds` is true."""
     watcher = watch.Watch()
     for event in watcher.stream(call, *arguments, timeout_seconds=PATIENCE, **named):
         if holds(event):
@@ -57,7 +57,7 @@ def watch_until(holds, what, call, *arguments, **named):
 
 
 def gone(read, call, name, *where):
-    """Waits until the object is no more."""
+    """Waits until the object does not exist any more."""
     version = call(*where).metadata.resource_version
     try:
         read()
@@ -150,7 +150,7 @@ def patches():
 
 
 def watches():
-    step("a watch goes on where the list ended, and follows an object into and out of a selector")
+    step("a watch continues where the list ended, and follows an object into and out of a selector")
     start = core.list_namespaced_config_map(NAMESPACE).metadata.resource_version
     core.create_namespaced_config_map(NAMESPACE, config_map("seen", labels={"watched": "yes"}))
     core.patch_namespaced_config_map("seen", NAMESPACE, {"metadata": {"labels": {"watched": "no"}}})
@@ -177,7 +177,7 @@ def applies():
     maps = dynamic_client.resources.get(api_version="v1", kind="ConfigMap")
 
     def apply(data, manager, force=None):
-        # As text: this version of the client does not write apply patches of dictionaries.
+        # As text: this version of the client cannot send apply patches from dictionaries.
         body = yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}, "data": data})
         return maps.server_side_apply(body, name="shared", namespace=NAMESPACE, field_manager=manager, force_conflicts=force)
 
@@ -200,7 +200,7 @@ def applies():
 
 
 def rollout():
-    step("a Deployment comes to run on a member, is scaled, and is rolled out anew")
+    step("a Deployment that runs on a member is scaled and rolled out again")
     labels = {"app": "web"}
     utils.create_from_dict(client.ApiClient(), {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "labels": labels},
@@ -242,7 +242,7 @@ def rollout():
 
 def cascades():
     for policy in ("Background", "Foreground", "Orphan"):
-        step("a delete with propagation %s and what it means for a dependent" % policy)
+        step("a delete with propagation %s and its effect on a dependent" % policy)
         owner = core.create_namespaced_config_map(NAMESPACE, config_map("owner-" + policy.lower()))
         reference = client.V1OwnerReference(api_version="v1", kind="ConfigMap", name=owner.metadata.name,
                                             uid=owner.metadata.uid, block_owner_deletion=True)
@@ -268,7 +268,7 @@ def cascades():
 
 
 def definitions():
-    step("a CustomResourceDefinition, used at once: defaults, pruning, validation, status, scale, columns")
+    step("a CustomResourceDefinition, used immediately: defaults, pruning, validation, status, scale, columns")
     spec = {"type": "object", "required": ["size"], "properties": {
         "size": {"type": "integer", "minimum": 1}, "colour": {"type": "string", "default": "red"},
         "replicas": {"type": "integer"}}}
@@ -306,13 +306,13 @@ def definitions():
     gone(lambda: definitions_api.read_custom_resource_definition(name), definitions_api.list_custom_resource_definition, name)
     try:
         kites.get(namespace=NAMESPACE, name="k")
-        sys.exit("python: NOT AS EXPECTED: the kite is there without its definition")
+        sys.exit("python: NOT AS EXPECTED: the kite exists without its definition")
     except NotFoundError:
         pass
 
 
 def the_end():
-    step("the namespace goes with all that is in it")
+    step("the namespace is deleted with its content")
     start = core.list_namespace().metadata.resource_version
     core.delete_namespace(NAMESPACE)
     watch_until(lambda event: event["type"] == "DELETED" and event["object"].metadata.name == NAMESPACE,

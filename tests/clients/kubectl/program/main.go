@@ -1,4 +1,4 @@
-// A kubectl of any release: what the release itself adds is its version, and plugins that nobody here needs.
+// A kubectl of any release, without the version and the cloud plugins of the official binaries.
 package main
 
 import (

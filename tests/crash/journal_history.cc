@@ -1,4 +1,4 @@
-#include "tests/crash/story.h"
+#include "tests/crash/journal_history.h"
 
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
@@ -7,12 +7,12 @@
 namespace shiplog::crash {
 namespace {
 
-Version version_of(const Change& change, const Entry& entry) {
+HistoryVersion version_of(const Change& change, const Entry& entry) {
   const Value& object = change.latest();
   return {.revision = change.revision.value,
-          .kind = change.created()   ? Version::Kind::kCreated
-                  : change.removed() ? Version::Kind::kRemoved
-                                     : Version::Kind::kUpdated,
+          .kind = change.created()   ? HistoryVersion::Kind::kCreated
+                  : change.removed() ? HistoryVersion::Kind::kRemoved
+                                     : HistoryVersion::Kind::kUpdated,
           .object = change.object.name,
           .uid = object["metadata"]["uid"].str(),
           .value = object["data"]["value"].str(),
@@ -21,29 +21,29 @@ Version version_of(const Change& change, const Entry& entry) {
 
 }  // namespace
 
-Result<Story> read_story(Journal& journal) {
+Result<JournalHistory> read_history(Journal& journal) {
   SHIPLOG_TRY(const Offset head, journal.head());
   SHIPLOG_TRY(const auto tail, journal.tail(Offset{}));
-  Story story;
+  JournalHistory history;
   State state;
-  while (story.next < head) {
+  while (history.next < head) {
     SHIPLOG_TRY(const auto records, tail->next(512, Millis{500}));
     if (records.empty()) break;  // offsets have gaps: a journal may end before its head
     for (const JournalRecord& record : records) {
       SHIPLOG_TRY(const Entry entry, decode(record.bytes));
       const Folded folded = fold(state, entry);
       if (folded.stop) return Error{ErrorCode::kInternal, *folded.stop};
-      story.next = Offset{record.offset.value + 1};
+      history.next = Offset{record.offset.value + 1};
       for (const Change& change : folded.changes) {
-        if (change.object.type == "configmaps" && Workload::is_own(change.object.name)) {
-          story.versions.push_back(version_of(change, entry));
+        if (change.object.type == "configmaps" && ClientWorkload::is_own(change.object.name)) {
+          history.versions.push_back(version_of(change, entry));
         }
       }
     }
   }
-  story.state_hash = to_string(state.hash());
-  story.revision = state.revision();
-  return story;
+  history.state_hash = to_string(state.hash());
+  history.revision = state.revision();
+  return history;
 }
 
 }  // namespace shiplog::crash
