@@ -43,7 +43,7 @@ class Webhooks : public ::testing::Test {
     return read_answer(question, context, "1234");
   }
   template <class T>
-  static const Question& question_of(const Result<T>& result) {
+  static const Question& question_of(const Interpreted<T>& result) {
     static const Question kNone;
     EXPECT_FALSE(result.has_value());
     if (result || result.error().questions.size() != 1) {
@@ -60,7 +60,7 @@ class Webhooks : public ::testing::Test {
   }
   /// Asks what `result` waits for, is told `response`, and records what that comes to.
   template <class T>
-  void answered(const Result<T>& result, const char* response) {
+  void answered(const Interpreted<T>& result, const char* response) {
     const Question question = question_of(result);
     const auto answer = say(question, yaml(response));
     ASSERT_TRUE(answer) << answer.error().message;

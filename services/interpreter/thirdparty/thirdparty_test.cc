@@ -14,7 +14,7 @@ using testing::yaml;
 const State kEmpty;
 
 template <class T>
-T got(Result<std::optional<T>> result) {
+T got(Interpreted<std::optional<T>> result) {
   EXPECT_TRUE(result) << result.error().message;
   EXPECT_TRUE(!result || result.value().has_value()) << "no level offers it";
   return result && result.value() ? *result.value() : T{};
