@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "services/api/auth/rbac/aggregate.h"
 #include "services/api/auth/rbac/attributes.h"
 #include "services/api/auth/rbac/bootstrap.h"
 #include "services/api/auth/rbac/escalation.h"
