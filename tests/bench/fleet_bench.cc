@@ -1,6 +1,6 @@
-// The product under load, as real processes: mutations over HTTPS, reads and watches, propagation latency, and the workload
-// of Karmada's v1.14 report: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of them in the
-// journal when the roles start.
+// The product under load, as real processes: mutations over HTTPS, reads and watches, propagation latency, and the
+// workload of Karmada's v1.14 report: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of them
+// in the journal when the roles start.
 //   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|reads|latency|workload] [--json=FILE]
 //   [--directory=DIRECTORY] [--keep=yes] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
 // Ends with code 1 if an object does not arrive, or if a replayed decision of the workload differs.

@@ -96,7 +96,8 @@ TEST(Schema, KeepsEveryFieldAsItOnceWas) {
 /// Explanation.facts, as protoc's descriptors read it: the codec writes it without generated classes.
 class FactsMessage {
  public:
-  explicit FactsMessage(const Schema& schema) : message_{factory_.GetPrototype(schema.message("ExplanationFacts"))->New()} {}
+  explicit FactsMessage(const Schema& schema)
+      : message_{factory_.GetPrototype(schema.message("ExplanationFacts"))->New()} {}
 
   const Message& read(const std::string& bytes) {
     EXPECT_TRUE(message_->ParseFromString(bytes));
