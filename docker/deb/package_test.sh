@@ -33,7 +33,8 @@ lrwxrwxrwx root/root ./usr/bin/kubectl_complete-shiplog
 END
 dpkg-deb -c "$package" | awk '{print $1, $2, $6}' | grep -v '^d' | grep -v ' ./usr/share/doc/shiplog/examples/' >"$scratch/found"
 diff <(sort "$scratch/wanted") <(sort "$scratch/found") >&2 || fail "the contents differ (< wanted, > found)"
-dpkg-deb -c "$package" | grep -q ' ./usr/share/doc/shiplog/examples/nginx/' || fail "the examples are missing"
+dpkg-deb -c "$package" >"$scratch/all"
+grep -q ' ./usr/share/doc/shiplog/examples/nginx/' "$scratch/all" || fail "the examples are missing"
 
 field() { dpkg-deb -f "$package" "$1"; }
 [ "$(field Package)" = shiplog ] || fail "Package is $(field Package)"

@@ -7,6 +7,11 @@
 #include "services/runtime/log.h"
 
 namespace shiplog {
+namespace {
+
+constexpr Millis kLongestTimer{1'000};
+
+}  // namespace
 
 struct Roles::RunningRole {
   enum class Phase { kFollowing, kTaking, kActing };
@@ -165,6 +170,16 @@ size_t Roles::due_or_busy() const {
   return sum;
 }
 
+std::string Roles::with_due_or_busy_keys() const {
+  std::string names;
+  for (const auto& role : roles_) {
+    const auto due = role->queue.next_due();
+    const bool is_due = due && *due <= options_.executor->now();
+    if (role->queue.busy() > 0 || is_due) names += (names.empty() ? "" : ", ") + role->name();
+  }
+  return names;
+}
+
 void Roles::lead(RunningRole& role, bool leading) {
   role.leading = leading;
   if (!leading) {
@@ -271,8 +286,10 @@ void Roles::arm(RunningRole& role) {
       if (*alive) pump(role);
     });
   } else if (role.armed <= now || *due < role.armed) {
-    role.armed = *due;
-    options_.executor->post_after(*due - now, [this, alive = alive_, &role, at = *due] {
+    // Looked at once a second at least: a clock that was set forward makes keys due before a timer notices.
+    const UtcMillis at = std::min(*due, now + kLongestTimer);
+    role.armed = at;
+    options_.executor->post_after(at - now, [this, alive = alive_, &role, at] {
       if (!*alive) return;
       if (role.armed == at) role.armed = UtcMillis{};
       arm(role);

@@ -48,6 +48,8 @@ class Roles final : public Observer {
   size_t pending() const;
   /// Keys that are due or busy now; keys waiting for a later look do not count.
   size_t due_or_busy() const;
+  /// The roles that have such keys: "binder, dispatcher".
+  std::string with_due_or_busy_keys() const;
 
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 

@@ -30,7 +30,9 @@ void check_replicas(World& world) {
     }
     // What looks again and again may be at it just now.
     for (int looks = 0; looks < 200 && process->roles().due_or_busy() > 0; ++looks) world.run_for(Millis{7});
-    if (process->roles().due_or_busy() > 0) world.trace.broken("idle", who + " still has work to do");
+    if (process->roles().due_or_busy() > 0) {
+      world.trace.broken("idle", who + " still has work to do: " + process->roles().with_due_or_busy_keys());
+    }
   }
   for (const std::string& service : all_services()) {
     int acting = 0;

@@ -46,7 +46,8 @@ void Watchers::connect(Client& client) {
   client.life = client.process->life();
   client.process->when_current([this, &client, process = client.process, life = client.life] {
     if (client.process != process || client.life != life || client.connected) return;
-    const Revision revision = process->replica().state().revision();
+    // What is served: the state may be ahead of it.
+    const Revision revision = process->replica().feed().revision();
     if (std::exchange(client.started, true)) {
       world_.count("watch goes on elsewhere");
       if (revision < client.at) world_.trace.broken("watch", client.name + " is ahead of a server that is current");

@@ -129,6 +129,11 @@ StageResult<Proposal> admit_deletion(const Server& server, const RequestContext&
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
                                           const WriteRequest& write, Lane& lane, Proposal& input) {
   if (write.form == WriteForm::kReview) co_return std::move(input);
+  if (server.options.addresses != nullptr && context.kind->type() == type::kService && input.old.is_null()) {
+    // An address that another server has freed is free here too.
+    auto current = co_await when_current(server.objects.record(), lane);
+    if (!current) co_return std::move(current).error();
+  }
   StageResult<Proposal> admission =
       write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
       : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}
