@@ -36,9 +36,9 @@ void ClientCall::succeed(HttpResponse answer, std::shared_ptr<ByteStream> upgrad
   const auto upgrade = std::move(on_upgraded);
   on_head = nullptr;
   on_data = nullptr;
-  if (response) response(std::move(answer));
   if (end) end(ok());
-  if (upgrade) upgrade(HttpClient::Upgraded{std::move(answer), std::move(upgraded)});
+  if (upgrade) return upgrade(HttpClient::Upgraded{std::move(answer), std::move(upgraded)});
+  if (response) response(std::move(answer));
 }
 
 ClientConnection::ClientConnection(net::Strand strand, std::shared_ptr<const ClientEndpoint> endpoint,
