@@ -23,10 +23,10 @@
 namespace shiplog {
 namespace {
 
-// Four times what SQLite's own checkpoints leave.
+// Four times the size that SQLite's own checkpoints leave.
 constexpr int64_t kLongWalBytes = 128 << 20;
 
-/// The tables of a file that is open, and what writes them.
+/// The writers of the tables of an open file.
 struct Writers {
   explicit Writers(sqlite::Connection& connection) : types{connection} {}
 
@@ -60,7 +60,7 @@ struct Writers {
   std::unique_ptr<RevisionProjection> revisions;
 };
 
-/// Makes the tables in an empty file.
+/// Creates the tables in an empty file.
 Result<void> create_tables(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
   for (const char* schema : store::schemas()) {
@@ -86,8 +86,8 @@ Result<Objects> parse_all(std::vector<Unread> rows) {
   return objects;
 }
 
-// Reading JSON takes ten times as long as reading rows, and is most of what a start takes: other threads do it, a part
-// each. Parts under way are few, so that there are never two copies of everything.
+// Parsing JSON takes ten times as long as reading rows and is most of the start-up time, so other threads do it in
+// parts. Few parts are in progress at a time, so that there are never two copies of all objects.
 Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
   constexpr size_t kPart = 2048;
   const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
@@ -99,7 +99,7 @@ Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
     std::move(parsed.value().begin(), parsed.value().end(), std::back_inserter(objects));
     return ok();
   };
-  // A live object without a version would be left out; the state hash then says so.
+  // A live object without a version would be omitted, which the state hash detects.
   SHIPLOG_TRY(auto row, connection.prepare(
                             "SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
                             "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = "
@@ -112,7 +112,7 @@ Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
       part.push_back(
           {{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}}, std::string{row.text(3)}});
     }
-    // A file with little in it is not worth a thread.
+    // A small file does not justify a thread.
     const auto policy = more ? std::launch::async : std::launch::deferred;
     under_way.push_back(std::async(policy, parse_all, std::move(part)));
     if (under_way.size() >= most_under_way) {
@@ -132,7 +132,7 @@ Result<EntryId> entry_id_of(std::string_view bytes) {
   return id;
 }
 
-// Twins are not remembered a second time by the fold, nor here.
+// Duplicates are not recorded a second time, as in the fold.
 Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& seen) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
                                            "ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
@@ -152,7 +152,7 @@ Result<std::optional<std::pair<Offset, EntryId>>> read_last(sqlite::Connection& 
   return std::pair{Offset{row.integer(0)}, id};
 }
 
-/// Everything a file holds for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
+/// The content of a file for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
 Result<Restored> read_all(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto checkpoint, store::read_checkpoint(connection));
   if (!checkpoint) return Error{ErrorCode::kCorrupt, "it has no checkpoint"};
@@ -176,7 +176,7 @@ struct Projections::Impl {
   std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
 
-  /// Opens the file and what writes it; makes the tables when it is new.
+  /// Opens the file and its writers; creates the tables in a new file.
   Result<void> start(bool make_tables) {
     writers.reset();
     connection.reset();
@@ -213,7 +213,7 @@ Result<Projections::Opened> Projections::open(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   Restored restored;
-  std::error_code ignored;  // whatever it is, opening the file says it better
+  std::error_code ignored;  // opening the file reports a better error
   if (std::filesystem::exists(path, ignored)) {
     auto existing = impl->start_existing();
     if (existing) {
@@ -235,12 +235,12 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
   const auto all = [&]() -> Result<Offset> {
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
     Offset next = impl_->next;
-    for (const FoldedEntry& one : batch) {
-      SHIPLOG_CHECK(one.offset >= next, "entries are applied once and in order");
-      FoldedEntry folded{one.offset, one.entry, one.folded};
-      for (const Event& event : one.entry.events) folded.subjects.push_back(subject_of(event));
+    for (const FoldedEntry& next_entry : batch) {
+      SHIPLOG_CHECK(next_entry.offset >= next, "entries are applied once and in order");
+      FoldedEntry folded{next_entry.offset, next_entry.entry, next_entry.folded};
+      for (const Event& event : next_entry.entry.events) folded.subjects.push_back(subject_of(event));
       SHIPLOG_TRY(impl_->writers->apply(folded));
-      next = Offset{one.offset.value + 1};
+      next = Offset{next_entry.offset.value + 1};
     }
     SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, next, after));
     SHIPLOG_TRY(transaction.commit());

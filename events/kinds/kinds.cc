@@ -13,7 +13,7 @@
 namespace shiplog {
 namespace {
 
-// "v2beta3" is {2 (beta), 2, 3}; "v1" is {3 (stable), 1, 0}; what is no such version is {0, 0, 0}.
+// "v2beta3" is {2 (beta), 2, 3}; "v1" is {3 (stable), 1, 0}; a name of another form is {0, 0, 0}.
 std::tuple<int, int, int> rank_of(std::string_view version) {
   constexpr std::tuple<int, int, int> kNone{0, 0, 0};
   const auto number = [](std::string_view& text, int& into) {
@@ -37,7 +37,7 @@ std::tuple<int, int, int> rank_of(std::string_view version) {
 
 using KindPtr = std::shared_ptr<const Kind>;
 
-bool stands_before(const KindPtr& a, const KindPtr& b) {
+bool precedes(const KindPtr& a, const KindPtr& b) {
   if (a->group != b->group) return a->group < b->group;
   if (a->plural != b->plural) return a->plural < b->plural;
   return compare_versions(a->version, b->version) < 0;
@@ -57,7 +57,7 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 Kinds::Kinds(std::vector<KindPtr> kinds) : all_{std::move(kinds)} {
-  std::sort(all_.begin(), all_.end(), stands_before);
+  std::sort(all_.begin(), all_.end(), precedes);
   by_kind_.reserve(all_.size());
   for (const KindPtr& kind : all_) by_kind_.push_back(kind.get());
   std::sort(by_kind_.begin(), by_kind_.end(),
@@ -71,7 +71,7 @@ const Kinds& Kinds::compiled() {
     for (const EmbeddedDocument& document : embedded_kinds()) {
       if (!document.name.ends_with(".yaml")) continue;
       const auto crd = parse_json(document.bytes);
-      SHIPLOG_CHECK(crd.has_value(), "an embedded CustomResourceDefinition is no JSON");
+      SHIPLOG_CHECK(crd.has_value(), "an embedded CustomResourceDefinition is not JSON");
       auto described = kinds_of(crd.value());
       SHIPLOG_CHECK(described.has_value(), described.error().message.c_str());
       for (Kind& kind : described.value()) kinds.push_back(std::make_shared<const Kind>(std::move(kind)));

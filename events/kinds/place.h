@@ -5,8 +5,8 @@
 
 namespace shiplog {
 
-/// Where a walk through a value stands; becomes text only when there is something to report. Links to its parent, so it
-/// lives on the stack of the walk.
+/// The path of a field during a walk through a value; converted to text only when there is something to report. Links
+/// to its parent, so it must be on the stack of the walk.
 class Place {
  public:
   Place() = default;

@@ -9,30 +9,29 @@
 #include "events/kinds/builtin_schema.h"
 #include "events/kinds/place.h"
 #include "events/kinds/protobuf.h"
+#include "events/kinds/wire_type.h"
 
 namespace shiplog {
 namespace {
 
 using Type = Schema::Type;
 
-enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2 };
-
 void put_varint(std::string& out, uint64_t value) {
   for (; value > 127; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
   out += static_cast<char>(value);
 }
 
-void put_tag(std::string& out, int32_t number, Wire wire) {
+void put_tag(std::string& out, int32_t number, WireType wire) {
   put_varint(out, (static_cast<uint64_t>(number) << 3U) | static_cast<uint64_t>(wire));
 }
 
 void put_integer(std::string& out, int32_t number, int64_t value) {
-  put_tag(out, number, Wire::kVarint);
+  put_tag(out, number, WireType::kVarint);
   put_varint(out, static_cast<uint64_t>(value));
 }
 
 void put_bytes(std::string& out, int32_t number, std::string_view bytes) {
-  put_tag(out, number, Wire::kBytes);
+  put_tag(out, number, WireType::kBytes);
   put_varint(out, bytes.size());
   out += bytes;
 }
@@ -83,8 +82,8 @@ Result<std::string> schema_or_other(const Schema& schema, const Value& value, co
   std::string out;
   if (or_bool && (value.is_bool() || value.is_object())) put_integer(out, 1, value.as_bool(true) ? 1 : 0);
   if (value.is_object()) {
-    SHIPLOG_TRY(const auto one, message(props, value, place));
-    put_bytes(out, or_bool ? 2 : 1, one);
+    SHIPLOG_TRY(const auto encoded, message(props, value, place));
+    put_bytes(out, or_bool ? 2 : 1, encoded);
   } else if (value.is_array() && !or_bool) {
     for (size_t i = 0; i < value.size(); ++i) {
       const Place item{place, i};
@@ -92,8 +91,8 @@ Result<std::string> schema_or_other(const Schema& schema, const Value& value, co
         if (!value[i].is_string()) return no_form(item, value[i]);
         put_bytes(out, 2, value[i].as_string());
       } else {
-        SHIPLOG_TRY(const auto one, message(props, value[i], item));
-        put_bytes(out, 2, one);
+        SHIPLOG_TRY(const auto encoded, message(props, value[i], item));
+        put_bytes(out, 2, encoded);
       }
     }
   } else if (or_bool ? !value.is_bool() : !value.is_null()) {  // null: neither, as an entry of a map may be
@@ -102,7 +101,7 @@ Result<std::string> schema_or_other(const Schema& schema, const Value& value, co
   return out;
 }
 
-/// The bytes of what the wire writes with a length in front.
+/// The bytes of a length-delimited field.
 Result<std::string> content(const Schema& schema, const Value& value, const Place& place) {
   const std::string_view format = schema.format;
   std::string out;
@@ -142,7 +141,7 @@ Result<void> put_single(std::string& out, int32_t number, const Schema& schema, 
              (schema.format != "int32" || value.as_int() == static_cast<int32_t>(value.as_int()))) {
     put_integer(out, number, value.as_int());
   } else if (schema.type == Type::kNumber && value.is_number()) {
-    put_tag(out, number, Wire::kFixed64);
+    put_tag(out, number, WireType::kFixed64);
     const double real = value.is_int() ? static_cast<double>(value.as_int()) : value.as_double();
     auto bits = std::bit_cast<uint64_t>(real);
     for (int i = 0; i < 8; ++i, bits >>= 8U) out += static_cast<char>(bits & 255U);
@@ -175,7 +174,7 @@ Result<void> put_field(std::string& out, const Schema& schema, const Value& valu
 
 Result<std::string> message(const Schema& schema, const Value& value, const Place& place) {
   if (!value.is_object()) return no_form(place, value);
-  std::map<int32_t, std::string> wrapped;  // by number of the wrapper; 0: in no wrapper
+  std::map<int32_t, std::string> wrapped;  // by number of the wrapper; 0: no wrapper
   for (const auto& [name, property] : schema.properties) {
     const Value* field = value.find(name);
     if (property->proto_number == 0 || field == nullptr) continue;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-/// Protobuf put together by hand from field numbers, so that a codec is not only held against itself. For tests.
+/// Protobuf assembled by hand from field numbers, so that a codec is not only compared with itself. For tests.
 namespace shiplog::wire {
 
 inline std::string number(uint64_t value) {

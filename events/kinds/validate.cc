@@ -173,7 +173,7 @@ bool is_mail_address(std::string_view text) {
          text.find('@', at + 1) == std::string_view::npos && text.find_first_of(" \t\r\n") == std::string_view::npos;
 }
 
-// Formats that Kubernetes knows and that we meet; of others it takes no notice either.
+// Formats that Kubernetes validates and that occur here; it ignores others as well.
 bool has_format(const std::string& format, const Value& value) {
   if (format.empty()) return true;
   if (format == "int32" && value.is_number()) {
@@ -198,13 +198,13 @@ int64_t characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-// 3 and not 3.000000, as %v prints it.
+// 3 and not 3.000000, as Go's %v prints it.
 std::string number_text(double number) {
   return std::trunc(number) == number && std::abs(number) < 1e15 ? std::to_string(static_cast<int64_t>(number))
                                                                  : to_json(Value{number});
 }
 
-class Walk {
+class Validator {
  public:
   std::vector<FieldCause> causes;
 
@@ -230,7 +230,8 @@ class Walk {
   }
 
  private:
-  // Of very many violations the first are enough; a wrong type is looked for by callers, so these are counted apart.
+  // The first violations suffice if there are many. Wrong types are counted separately, because callers search for
+  // them.
   bool full(bool of_type) {
     constexpr size_t kMost = 1000;
     size_t& count = of_type ? wrong_types_ : others_;
@@ -243,7 +244,7 @@ class Walk {
     if (!full(false)) causes.push_back({place.text(), reason, std::move(message)});
   }
 
-  // The value in front, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
+  // The value, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
   void invalid(const Place& place, const std::string& value, const std::string& sentence) {
     add(place, "FieldValueInvalid", "Invalid value: " + value + ": " + place.text() + " in body " + sentence);
   }
@@ -316,7 +317,7 @@ class Walk {
       if (schema.items != nullptr) check(*schema.items, value[i], at);
       if (schema.list_type == Schema::ListType::kAtomic) continue;
       const std::string key = to_json(list_key(schema, value[i]));
-      // Lists that the built-in kinds call maps are not checked for twins by Kubernetes' decoder, so neither here.
+      // Kubernetes' decoder does not check the map lists of built-in kinds for duplicates, so neither does this.
       if (!seen.insert(key).second && schema.proto_number == 0)
         add(at, "FieldValueDuplicate", "Duplicate value: " + key);
     }
@@ -355,7 +356,7 @@ class Walk {
   }
 
   static bool holds(const Schema& schema, const Value& value) {
-    Walk walk;
+    Validator walk;
     walk.check(schema, value, Place{});
     return walk.causes.empty();
   }
@@ -383,7 +384,7 @@ class Walk {
 }  // namespace
 
 std::vector<FieldCause> validate(const Schema& schema, const Value& value) {
-  Walk walk;
+  Validator walk;
   walk.check(schema, value, Place{});
   return std::move(walk.causes);
 }

@@ -13,7 +13,7 @@ std::string_view bytes_of(const EntryId& id) {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }
 
-// Written straight as text: there is one for every entry, and a Value in between would cost more than the row.
+// Written directly as text: there is one per entry, and an intermediate Value would cost more than the row.
 void append_items(std::initializer_list<std::string_view> items, std::string& out) {
   out += out.empty() ? "[[" : ",[";
   for (bool first = true; const std::string_view item : items) {
@@ -54,7 +54,7 @@ Result<int64_t> AuditProjection::actor_id(const Actor& actor) {
     key += '\n';
     key += *part;
   }
-  if (const auto at = actors_.find(key); at != actors_.end()) return at->second;
+  if (const auto known = actors_.find(key); known != actors_.end()) return known->second;
   SHIPLOG_TRY(add_actor_.run(actor.user, groups, actor.service, actor.source_ip, actor.user_agent));
   find_actor_.bind_all(actor.user, groups, actor.service, actor.source_ip, actor.user_agent);
   SHIPLOG_TRY(find_actor_.next());
@@ -78,7 +78,7 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
     const ObjectKey& subject = folded.subjects[index];
     const Family family = family_of(event);
     families |= int64_t{1} << static_cast<unsigned>(family);
-    // A deletion that follows from another has the type, namespace and name of what that was of behind the others.
+    // A deletion that another one caused has the type, namespace and name of that object after its own.
     const auto* deletion = std::get_if<DeletionRequested>(&event);
     if (deletion != nullptr && !deletion->because.empty()) {
       const ObjectKey& because = deletion->because;

@@ -15,7 +15,7 @@ class AuditProjection {
  public:
   static Result<AuditProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
-  /// After a rollback: the actors numbered in that transaction are void.
+  /// After a rollback: discards the numbers assigned to actors in that transaction.
   void forget() {
     actors_.clear();
     last_actor_id_ = 0;
@@ -34,7 +34,7 @@ class AuditProjection {
   store::TypeIds& types_;
   sqlite::Statement insert_, subject_, add_actor_, find_actor_;
   std::map<std::string, int64_t> actors_;
-  Actor last_actor_;  // mostly the next one too
+  Actor last_actor_;  // usually the actor of the next entry too
   int64_t last_actor_id_ = 0;
 };
 

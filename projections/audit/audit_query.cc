@@ -16,7 +16,7 @@ constexpr const char* kColumns =
 
 EntryId id_in(std::string_view bytes) {
   EntryId id;
-  std::copy_n(bytes.begin(), std::min(bytes.size(), id.bytes.size()), id.bytes.begin());  // none: an empty id
+  std::copy_n(bytes.begin(), std::min(bytes.size(), id.bytes.size()), id.bytes.begin());  // no bytes: an empty id
   return id;
 }
 
@@ -72,7 +72,7 @@ bool wants(const AuditFilter& filter, const ObjectKey& key) {
          (filter.name.empty() || key.name == filter.name) && !key.empty();
 }
 
-// What SQL did not decide: conditions on the events, which it sees as one text.
+// Conditions on the events, which SQL only sees as text.
 bool wants(const AuditFilter& filter, const AuditRow& row) {
   const auto of_kind = [&](const AuditEvent& event) { return event.kind == filter.event_kind; };
   if (!filter.event_kind.empty() && std::none_of(row.events.begin(), row.events.end(), of_kind)) return false;
@@ -83,7 +83,7 @@ bool wants(const AuditFilter& filter, const AuditRow& row) {
                      [&](const ObjectKey& key) { return wants(filter, key); });
 }
 
-// Rarer than the others, a name is worth its own way in: through the two tables that know who touched what.
+// A name is selective, so the query starts from the two tables that relate objects to entries.
 void append_objects(const AuditFilter& filter, std::string& sql) {
   std::string wanted = " WHERE k.type IN (SELECT id FROM type";
   if (!filter.type.empty()) wanted += " WHERE name = :type";
@@ -107,7 +107,7 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
   if (!filter.service.empty()) sql += " AND a.service = :service";
   if (!filter.verb.empty()) sql += " AND e.verb = :verb";
   if (!filter.family.empty()) sql += " AND e.families & :family != 0";
-  // Cheaper than reading the JSON, and never too strict: quotes inside a JSON string are escaped.
+  // Cheaper than parsing the JSON, and never too strict: quotes inside a JSON string are escaped.
   if (!filter.event_kind.empty()) sql += " AND instr(e.events, '[\"' || :kind || '\",') > 0";
   if (!filter.name.empty()) append_objects(filter, sql);
   if (filter.since) sql += " AND e.time >= :since";
@@ -157,14 +157,14 @@ Result<std::optional<AuditRow>> AuditQuery::at(Offset offset) const {
 
 Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
   if (cause.entry_id.empty()) return std::nullopt;
-  // No index of entry ids: random keys would make every insert touch a page of its own. Revisions never fall from one
-  // entry to the next, so halving the offsets finds the first entry that reached the cause's revision, and the entry
-  // is that one or, where it changed nothing, one of the next at the same revision.
+  // No index of entry ids: random keys would make every insert modify a separate page. Revisions never decrease from
+  // one entry to the next, so a binary search over the offsets finds the first entry that reached the cause's revision.
+  // The entry is that one or, if it changed nothing, one of the following at the same revision.
   const auto wanted = static_cast<int64_t>(cause.revision.value);
   SHIPLOG_TRY(auto probe, view_.connection().prepare("SELECT offset, revision FROM entry WHERE offset >= ? "
                                                      "ORDER BY offset LIMIT 1"));
   int64_t low = 0;
-  int64_t high = view_.next().value;  // the answer is in [low, high]
+  int64_t high = view_.next().value;  // the result is in [low, high]
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     probe.reset();
@@ -184,7 +184,7 @@ Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) return std::nullopt;
     if (id_in(row.blob(1)) == cause.entry_id) return at(Offset{row.integer(0)});
-    // An entry with several changes wakes keys at revisions before its last, so one further step is not too far.
+    // An entry with several changes enqueues keys at revisions before its last, so one further step is allowed.
     if (row.integer(2) > wanted) return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// Prints what the projections do on this machine, with a plain SQLite insert of the same rows beside it.
+// Measures the projections on this machine, with a plain SQLite insert of the same rows for comparison.
 //   projection_bench [OBJECTS [DIRECTORY]]
 
 #include <algorithm>
@@ -22,22 +22,22 @@
 namespace shiplog {
 namespace {
 
-/// Time by the clock, and the time this process has computed: on a busy machine the second is the one to compare.
-struct Time {
+/// Wall-clock time and CPU time of this process. On a busy machine only the CPU time is comparable.
+struct ElapsedTime {
   double wall = 0;
   double cpu = 0;
-  static Time now() {
+  static ElapsedTime now() {
     const auto wall = std::chrono::steady_clock::now().time_since_epoch();
     return {std::chrono::duration<double>(wall).count(), static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
   }
-  Time since(const Time& start) const { return {wall - start.wall, cpu - start.cpu}; }
+  ElapsedTime since(const ElapsedTime& start) const { return {wall - start.wall, cpu - start.cpu}; }
 };
 
 constexpr size_t kObjectBytes = 1500;
 constexpr size_t kBatch = 1000;
 constexpr int kNamespaces = 50;
 
-Time since(const Time& start) { return Time::now().since(start); }
+ElapsedTime since(const ElapsedTime& start) { return ElapsedTime::now().since(start); }
 
 template <class T>
 T or_exit(Result<T> result) {
@@ -51,12 +51,12 @@ void or_exit(const Result<void>& result) {
   std::exit(1);
 }
 
-void print_rate(const char* what, size_t count, const Time& took) {
-  std::printf("%-50s %10.0f /s %10.0f /s\n", what, static_cast<double>(count) / took.wall,
+void print_rate(const char* label, size_t count, const ElapsedTime& took) {
+  std::printf("%-50s %10.0f /s %10.0f /s\n", label, static_cast<double>(count) / took.wall,
               static_cast<double>(count) / took.cpu);
 }
-void print_time(const char* what, const Time& took) {
-  std::printf("%-50s %10.0f ms %10.0f ms\n", what, took.wall * 1000, took.cpu * 1000);
+void print_time(const char* label, const ElapsedTime& took) {
+  std::printf("%-50s %10.0f ms %10.0f ms\n", label, took.wall * 1000, took.cpu * 1000);
 }
 
 std::string namespace_name(size_t number) { return "team-" + std::to_string(number % kNamespaces); }
@@ -72,7 +72,7 @@ Value object_of(size_t number, size_t version) {
                      {"kind", "Deployment"},
                      {"metadata", Value::object({{"name", key.name}, {"namespace", key.ns}, {"generation", 1}})},
                      {"spec", Value::object({{"replicas", static_cast<int64_t>(version)}})}});
-  // As many settings as make up the size; each object has its own copy of them, as real ones would.
+  // Enough settings to reach the size; each object has its own copy of them, as real objects would.
   Value settings;
   for (size_t i = 0; i < kObjectBytes / 48 - 5; ++i) {
     settings.set("SETTING_" + std::to_string(10 + i), "value-" + std::to_string(number) + "-of-this-setting");
@@ -108,9 +108,9 @@ class Bench {
     std::vector<Folded> folded;
     std::vector<FoldedEntry> batch;
     folded.reserve(entries_.size());
-    Time start = Time::now();
+    ElapsedTime start = ElapsedTime::now();
     for (const Entry& entry : entries_) folded.push_back(fold(state_, entry));
-    if (!with_fold_) start = Time::now();
+    if (!with_fold_) start = ElapsedTime::now();
     const int64_t first = offset_ - static_cast<int64_t>(entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (folded[i].refusal) {
@@ -120,17 +120,17 @@ class Bench {
       batch.push_back({Offset{first + static_cast<int64_t>(i)}, entries_[i], folded[i]});
     }
     or_exit(projections_->apply(batch, state_.meta()));
-    const Time took = since(start);
+    const ElapsedTime took = since(start);
     took_.wall += took.wall;
     took_.cpu += took.cpu;
     applied_ += entries_.size();
     entries_.clear();
   }
 
-  /// What was applied since the last time.
-  void report(const char* what) {
+  /// Prints the number of entries applied since the last report.
+  void report(const char* label) {
     flush();
-    print_rate(what, applied_, took_);
+    print_rate(label, applied_, took_);
     forget();
   }
   void forget() {
@@ -147,17 +147,17 @@ class Bench {
   std::unique_ptr<Projections> projections_;
   std::vector<Entry> entries_;
   int64_t offset_ = 0;
-  Time took_;
+  ElapsedTime took_;
   size_t applied_ = 0;
 };
 
-// One table, one row a version, the same bytes in the same transactions.
+// One table, one row per version, the same bytes in the same transactions.
 void plain_inserts(const std::string& path, size_t rows) {
   auto connection = or_exit(store::open_writer(path));
   or_exit(connection->execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, json TEXT NOT NULL)"));
   auto insert = or_exit(connection->prepare("INSERT INTO plain VALUES (?, ?)"));
   const std::string json = to_json(object_of(1, 1));
-  const Time start = Time::now();
+  const ElapsedTime start = ElapsedTime::now();
   for (size_t row = 0; row < rows;) {
     auto transaction = or_exit(sqlite::Transaction::begin(*connection));
     for (const size_t end = std::min(rows, row + kBatch); row < end; ++row) {
@@ -172,21 +172,21 @@ void read_rates(const std::string& path, size_t objects) {
   auto reader = or_exit(Reader::open(path));
   const View view = or_exit(reader.view());
   const ObjectQuery query{view};
-  const auto list = [&](const char* what, const ObjectList& which) {
+  const auto list = [&](const char* label, const ObjectList& which) {
     size_t rows = 0;
-    const Time start = Time::now();
+    const ElapsedTime start = ElapsedTime::now();
     or_exit(query.visit(which, [&](const ObjectRowView& row) {
       rows += row.json.empty() ? 0 : 1;
       return true;
     }));
-    print_rate(what, rows, since(start));
+    print_rate(label, rows, since(start));
   };
   list("list, newest", {.type = "deployments.apps"});
   list("list, as of the middle of history", {.type = "deployments.apps", .at = Revision{view.revision().value / 2}});
-  Time start = Time::now();
+  ElapsedTime start = ElapsedTime::now();
   for (size_t i = 0; i < objects; ++i) or_exit(query.get(key_of(i * 7919 % objects)));
   print_rate("get", objects, since(start));
-  start = Time::now();
+  start = ElapsedTime::now();
   ChangeList changes{.type = "deployments.apps", .with_previous = true};
   size_t rows = 0;
   for (auto page = or_exit(HistoryQuery{view}.changes(changes)); !page.empty();
@@ -215,7 +215,7 @@ int run(size_t objects, const std::string& directory) {
     }
     bench.report(with_fold ? "fold and apply, updates" : "apply, updates");
     if (!with_fold) {
-      const Time start = Time::now();
+      const ElapsedTime start = ElapsedTime::now();
       or_exit(bench.projections().snapshot(directory + "/snapshot.db"));
       print_time("snapshot", since(start));
     }
@@ -223,10 +223,10 @@ int run(size_t objects, const std::string& directory) {
   std::printf("%-50s %10.0f MB\n", "size of the projection",
               static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   {
-    Time start = Time::now();
+    ElapsedTime start = ElapsedTime::now();
     auto opened = or_exit(Projections::open(path));
     print_time("open with all objects", since(start));
-    start = Time::now();
+    start = ElapsedTime::now();
     State state;
     const bool same = State::restore(opened.restored.meta, std::move(opened.restored.objects),
                                      std::move(opened.restored.seen), state);

@@ -10,7 +10,7 @@
 namespace shiplog {
 namespace {
 
-// nullopt: this kind is no decision. A new kind of event does not compile before it has been put on one of the sides.
+// nullopt: this kind is not a decision. A new kind of event does not compile until it is listed as one or the other.
 template <class E>
 std::optional<Value> explanation_of(const E& event) {
   if constexpr (requires { event.why; }) {
@@ -31,7 +31,7 @@ std::optional<Value> explanation_of(const E& event) {
                      RequestsDenied, QuestionAnswered, WorkApplied, WorkApplyFailed, WorkStatusObserved,
                      QuotaUsageChanged, ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
                      LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
-    static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "a decision, or a fact that is none?");
+    static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "is this event a decision or not?");
     return std::nullopt;
   }
 }
@@ -46,7 +46,7 @@ Result<DecisionProjection> DecisionProjection::create(sqlite::Connection& connec
 Result<void> DecisionProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.entry.events.size(); ++index) {
     const Event& event = folded.entry.events[index];
-    const auto explanation = std::visit([](const auto& one) { return explanation_of(one); }, event);
+    const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
     if (!explanation) continue;
     const ObjectKey& subject = folded.subjects[index];
     SHIPLOG_TRY(const int64_t type, types_.id(subject.type));

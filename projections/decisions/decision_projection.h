@@ -7,7 +7,7 @@
 
 namespace shiplog {
 
-/// Writes what services decided, with the explanation.
+/// Writes the decisions of roles, with their explanations.
 class DecisionProjection {
  public:
   static Result<DecisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);

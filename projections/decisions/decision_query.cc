@@ -48,7 +48,7 @@ Result<std::vector<AuditRow>> DecisionQuery::causes(const ObjectKey& key, std::o
   const AuditQuery audit{view_};
   while (true) {
     SHIPLOG_TRY(auto cause, audit.cause(chain.back().cause));
-    // A cause is older than what it caused; anything else would be a forged entry, and could go round in circles.
+    // A cause is older than its effect; anything else would be a forged entry, and could form a cycle.
     if (!cause || cause->offset >= chain.back().offset) return chain;
     chain.push_back(std::move(*cause));
   }

@@ -11,7 +11,7 @@
 
 namespace shiplog {
 
-/// One thing a service decided, whether or not the fold accepted it.
+/// One decision of a role, whether or not the fold accepted it.
 struct DecisionRow {
   ObjectKey subject;
   std::string kind;  ///< "PlacementDecided"
@@ -30,7 +30,7 @@ struct DecisionRow {
   std::string explanation;
 };
 
-/// Why things are as they are.
+/// The decisions about an object, and the chain of causes of its state.
 class DecisionQuery {
  public:
   explicit DecisionQuery(const View& view) : view_{view} {}
@@ -38,8 +38,8 @@ class DecisionQuery {
   /// Decisions about one object, newest first. `limit` 0: all.
   Result<std::vector<DecisionRow>> of(const ObjectKey& subject, size_t limit = 0) const;
 
-  /// How an object came to its version (the newest at or before `at`; nullopt: the newest): the entry that made the
-  /// version first, then its cause, and so on back to somebody's request. Ends early where an entry is not held.
+  /// The causes of a version of the object (the newest at or before `at`; nullopt: the newest): the entry that created
+  /// the version first, then its cause, and so on back to a request of a user. Ends early if an entry is not stored.
   /// Empty: no such object.
   Result<std::vector<AuditRow>> causes(const ObjectKey& key, std::optional<Revision> at = {}) const;
 

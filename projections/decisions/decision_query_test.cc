@@ -42,7 +42,7 @@ class DecisionQueryTest : public testing::Test {
     fleet.write(decision("scheduler", newest(1), {placed}));
   }
 
-  // A cause as a service sees it: the entry so many places from the end, and the revision now.
+  // A cause as a role records it: the entry at a distance from the end, and the present revision.
   Cause newest(size_t from_end) const {
     const size_t at = from_end == 3 ? 2 : fleet.journal().size() - from_end;
     return {fleet.revision(), fleet.journal()[at].second.id, ""};
@@ -51,7 +51,7 @@ class DecisionQueryTest : public testing::Test {
   TestFleet fleet;
 };
 
-TEST_F(DecisionQueryTest, TellsWhatWasDecidedAboutAnObjectNewestFirst) {
+TEST_F(DecisionQueryTest, ReturnsDecisionsAboutAnObjectNewestFirst) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   const DecisionQuery decisions{view};
@@ -98,7 +98,7 @@ TEST_F(DecisionQueryTest, KeepsDecisionsThatTheFoldRefused) {
   EXPECT_EQ(must(parse_json(found[0].explanation))["reason"].str(), "NoClusterFit");
 }
 
-TEST_F(DecisionQueryTest, EveryKindOfDecisionIsKeptAndFactsAreNot) {
+TEST_F(DecisionQueryTest, OnlyDecisionsAreStored) {
   const ObjectKey cluster{type::kCluster, "", "m1"};
   const ObjectKey work{type::kWork, "karmada-es-m1", "w"};
   const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};

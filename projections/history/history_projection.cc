@@ -9,7 +9,7 @@
 namespace shiplog {
 namespace {
 
-// Of objects as the fold leaves them; 0 when there is none.
+// The revision of an object as the fold stores it; 0 if it has none.
 int64_t revision_in(const Value& object) {
   const std::string_view text = object["metadata"]["resourceVersion"].as_string();
   int64_t revision = 0;
@@ -51,14 +51,14 @@ Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
 Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest) {
   const auto limit = static_cast<int64_t>(oldest.value);
   {
-    // First the promise, then the deed: a reader must never be told of a revision that is half gone.
+    // The bound is raised before anything is deleted, so that a reader never finds a partly deleted revision.
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
     SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = max(oldest, ?)"));
     SHIPLOG_TRY(raise.run(limit));
     SHIPLOG_TRY(transaction.commit());
   }
-  // A version goes when a newer one of the same object is old enough too, or when it is a removal. Its entry stays
-  // to be found by the object's name.
+  // A version is deleted if a newer version of the same object is old enough too, or if it is a removal. Its entry can
+  // still be found by the object's name.
   SHIPLOG_TRY(auto next, connection.prepare("SELECT revision FROM version WHERE revision >= ? LIMIT 1"));
   SHIPLOG_TRY(auto mark, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed (revision INTEGER PRIMARY KEY)"));
   SHIPLOG_TRY(mark.run());
@@ -69,7 +69,7 @@ Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest) 
                                  "AND n.revision > v.revision AND n.revision <= ?3))"));
   SHIPLOG_TRY(auto keep_name, connection.prepare("INSERT OR IGNORE INTO subject SELECT type, ns, name, offset "
                                                  "FROM version WHERE revision IN doomed"));
-  // A removed object goes with its last version.
+  // A removed object is deleted with its last version.
   SHIPLOG_TRY(auto forget_object,
               connection.prepare("DELETE FROM object WHERE NOT live AND (type, ns, name) IN "
                                  "(SELECT type, ns, name FROM version WHERE revision IN doomed) AND NOT EXISTS "
@@ -78,7 +78,7 @@ Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest) 
   SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed"));
   constexpr int64_t kAtOnce = 5000;
   uint64_t gone = 0;
-  // Upwards: what makes a version superfluous is newer, so it is still there when the version is looked at.
+  // In ascending order: the version that makes another one superfluous is newer, so it still exists at that point.
   for (int64_t from = 0; from <= limit; from += kAtOnce) {
     next.reset();
     next.bind(1, from);

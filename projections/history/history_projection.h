@@ -20,8 +20,8 @@ class HistoryProjection {
   sqlite::Statement insert_;
 };
 
-/// Forgets versions that no revision from `oldest` on needs; returns how many went. Not to be called in a transaction:
-/// it makes several, so that the writer's lock is never held for long.
+/// Deletes versions that no revision from `oldest` on needs, and returns their number. Must not be called in a
+/// transaction: it uses several, so that the writer's lock is never held for long.
 Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest);
 
 }  // namespace shiplog

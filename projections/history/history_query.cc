@@ -127,7 +127,7 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
 Result<Revision> HistoryQuery::oldest() const {
   SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT oldest FROM retention"));
   SHIPLOG_TRY(const bool found, row.next());
-  SHIPLOG_CHECK(found, "the schema puts the one row in");
+  SHIPLOG_CHECK(found, "the schema inserts this row");
   return revision_in(row, 0);
 }
 

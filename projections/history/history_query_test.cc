@@ -13,7 +13,7 @@ namespace {
 
 std::string text_in(const std::string& json) { return must(parse_json(json))["data"]["text"].str(); }
 
-TEST(HistoryQuery, TellsEveryVersionOfAnObjectWithWhoAndWhen) {
+TEST(HistoryQuery, ReturnsEveryVersionOfAnObjectWithActorAndTime) {
   TestFleet fleet;
   const ObjectKey key = config_map("default", "a");
   fleet.create(key, "one");
@@ -57,10 +57,10 @@ TEST(HistoryQuery, TellsEveryVersionOfAnObjectWithWhoAndWhen) {
   EXPECT_EQ(must(history.versions(key, false, 0, versions[1].revision)).size(), 3U);
   EXPECT_TRUE(must(history.versions(config_map("default", "none"))).empty());
 
-  const auto one = must(history.version(versions[1].revision));
-  ASSERT_TRUE(one);
-  EXPECT_EQ(one->object, key);
-  EXPECT_EQ(one->json, versions[1].json);
+  const auto version = must(history.version(versions[1].revision));
+  ASSERT_TRUE(version);
+  EXPECT_EQ(version->object, key);
+  EXPECT_EQ(version->json, versions[1].json);
   EXPECT_FALSE(must(history.version(Revision{9999})));
 }
 
@@ -89,7 +89,7 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
     for (const Revision start : {Revision{0}, Revision{1}, Revision{40}, fleet.revision()}) {
       const auto ns = one_namespace ? std::optional<std::string>{"default"} : std::nullopt;
       ChangeList which{.type = "configmaps", .ns = ns, .after = start, .limit = 3, .with_previous = true};
-      // A watcher's picture: the list at the start, and then every change put on top of it.
+      // The state of a watcher: the list at the start, with every later change applied.
       std::map<ObjectKey, std::string> picture;
       for (const ObjectRow& row : must(objects.list({.type = "configmaps", .ns = which.ns, .at = start}))) {
         picture[row.key] = row.json;
@@ -100,7 +100,7 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
         for (const ChangeRow& change : page) {
           EXPECT_GT(change.revision, last);
           last = change.revision;
-          EXPECT_EQ(change.previous, picture[change.object]) << "what a selector's transition is judged by";
+          EXPECT_EQ(change.previous, picture[change.object]) << "needed to detect transitions of a selector";
           EXPECT_EQ(change.previous.empty(), change.operation == Operation::kCreated);
           if (change.operation == Operation::kRemoved) {
             picture.erase(change.object);
@@ -123,7 +123,7 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
   for (const ChangeRow& change : other) EXPECT_EQ(change.object.ns, "other");
 }
 
-TEST(HistoryQuery, KnowsTheRevisionOfATime) {
+TEST(HistoryQuery, ReturnsTheRevisionAtATime) {
   TestFleet fleet;
   const UtcMillis start = fleet.now();
   fleet.create(config_map("default", "a"));
@@ -185,7 +185,7 @@ TEST(HistoryQuery, TrimmingKeepsWhatListsAndWatchesFromTheOldestRevisionNeed) {
   const View view = must(reader.view());
   EXPECT_EQ(must(HistoryQuery{view}.oldest()), oldest);
   EXPECT_EQ(HistoryQuery{view}.changes({.after = Revision{49}}).error().code, ErrorCode::kGone);
-  // Who did it stays, though what it was like is gone.
+  // The entry is kept although the version is deleted.
   size_t entries = 0;
   for (const auto& [offset, entry] : fleet.journal()) {
     if (subject_of(entry.events[0]) == config_map("default", "c1")) ++entries;

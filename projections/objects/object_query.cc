@@ -13,8 +13,8 @@ Revision revision_in(const sqlite::Statement& row, int column) {
   return Revision{static_cast<uint64_t>(row.integer(column))};
 }
 
-// Names are never empty, so every object is behind the position ("", ""). Behind a position in an earlier namespace,
-// the namespace asked for begins at its start.
+// Names are never empty, so every object comes after the position ("", ""). After a position in an earlier namespace,
+// the requested namespace is read from its start.
 ObjectList::Position start_of(const ObjectList& which) {
   ObjectList::Position start = which.after.value_or(ObjectList::Position{});
   if (which.ns && start.ns < *which.ns) start = {*which.ns, ""};
@@ -32,7 +32,7 @@ Result<void> check_held(const View& view, Revision at) {
                                      std::to_string(oldest.value)};
 }
 
-// True: there is a version (revision, json) of the object as of `at`, and it is no removal. Leaves the statement on it.
+// True: the object has a version (revision, json) as of `at` that is not a removal. Leaves the statement on that row.
 Result<bool> seek_version(sqlite::Statement& version, int64_t object, Revision at) {
   version.reset();
   version.bind_all(object, static_cast<int64_t>(at.value));
@@ -65,7 +65,7 @@ Result<void> ObjectQuery::visit(const ObjectList& which, const std::function<boo
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));
   if (!type) return ok();
   const ObjectList::Position start = start_of(which);
-  // In the past those that are removed now may have been there.
+  // Objects that are removed now may have existed at an earlier revision.
   SHIPLOG_TRY(auto object, view_.connection().prepare(
                                as_of == view_.revision()
                                    ? "SELECT id, ns, name FROM object WHERE type = ? AND (ns, name) > (?, ?) AND live "

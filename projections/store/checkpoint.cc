@@ -66,7 +66,7 @@ Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Off
                          static_cast<int64_t>(meta.fold_version), leases_json(meta.leases), to_string(meta.hash),
                          from.value));
   if (connection.changed() == 1) return ok();
-  return Error{ErrorCode::kConflict, "projection " + connection.path() + ": it no longer stands at offset " +
+  return Error{ErrorCode::kConflict, "projection " + connection.path() + ": it is no longer at offset " +
                                          std::to_string(from.value) + "; another process writes this file"};
 }
 

@@ -1,5 +1,5 @@
-// Prints what a journal does on this machine: the embedded one, with the machine's own figures beside it, or one on a
-// Kafka broker, in a topic of its own.
+// Measures a journal on this machine: the embedded journal, with figures of the machine itself for comparison, or a
+// journal on a Kafka broker, in a topic of its own.
 //   journal_bench [DIRECTORY [SECONDS]]
 //   journal_bench kafka:BROKER[,BROKER...] [SECONDS [SETTING=VALUE...]]
 
@@ -77,23 +77,23 @@ void insert_rate(const std::string& directory, double seconds) {
   sqlite3_close(db);
 }
 
-// `clients` entries are always on their way: each answer appends the next.
-class Load {
+// Keeps `clients` appends in flight: each acknowledgement starts the next append.
+class AppendLoad {
  public:
-  Load(Journal& journal, double seconds)
+  AppendLoad(Journal& journal, double seconds)
       : journal_(journal),
         until_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
-  /// Prints nothing without a `what`.
-  void run(const char* what, int clients) {
+  /// Prints nothing without a `label`.
+  void run(const char* label, int clients) {
     const auto start = Clock::now();
     running_ = clients;
     for (int i = 0; i < clients; ++i) next();
     finished_.get_future().wait();
     const double took = seconds_since(start);
-    if (what == nullptr) return;
+    if (label == nullptr) return;
     std::sort(millis_.begin(), millis_.end());
-    std::printf("%-46s %10.0f /s   p50 %.2f ms, p99 %.2f ms, max %.2f ms\n", what,
+    std::printf("%-46s %10.0f /s   p50 %.2f ms, p99 %.2f ms, max %.2f ms\n", label,
                 static_cast<double>(millis_.size()) / took, millis_[millis_.size() / 2],
                 millis_[millis_.size() * 99 / 100], millis_.back());
   }
@@ -133,7 +133,7 @@ void read_rate(Journal& journal) {
               static_cast<double>(count) / seconds_since(start));
 }
 
-// Two processes answer each other's entries.
+// Two processes append in turn, each after it has read the other's entry.
 void ping_pong(const std::string& path, double seconds) {
   const auto play = [&](int64_t first, bool print) {
     const auto journal = or_exit(open_sqlite_journal(path));
@@ -165,14 +165,14 @@ void ping_pong(const std::string& path, double seconds) {
   ::waitpid(child, nullptr, 0);
 }
 
-// Whoever commits all the time must not keep others out.
+// A process that commits continuously must not lock out the others.
 void beside_a_busy_process(const std::string& path, double seconds) {
   const pid_t child = ::fork();
   if (child == 0) {
-    Load(*or_exit(open_sqlite_journal(path)), seconds + 0.5).run(nullptr, 1000);
+    AppendLoad(*or_exit(open_sqlite_journal(path)), seconds + 0.5).run(nullptr, 1000);
     ::_exit(0);
   }
-  Load(*or_exit(open_sqlite_journal(path)), seconds).run("journal: 1 client beside a process with 1000", 1);
+  AppendLoad(*or_exit(open_sqlite_journal(path)), seconds).run("journal: 1 client beside a process with 1000", 1);
   ::waitpid(child, nullptr, 0);
 }
 
@@ -182,9 +182,9 @@ void measure(const std::string& directory, double seconds) {
   ping_pong(directory + "/pingpong.db", seconds / 3);
   beside_a_busy_process(directory + "/shared.db", seconds);
   const auto journal = or_exit(open_sqlite_journal(directory + "/journal.db"));
-  Load(*journal, seconds).run("journal: 1 client, 1500 bytes, durable", 1);
-  Load(*journal, seconds).run("journal: 64 clients, 1500 bytes, durable", 64);
-  Load(*journal, seconds).run("journal: 1000 clients, 1500 bytes, durable", 1000);
+  AppendLoad(*journal, seconds).run("journal: 1 client, 1500 bytes, durable", 1);
+  AppendLoad(*journal, seconds).run("journal: 64 clients, 1500 bytes, durable", 64);
+  AppendLoad(*journal, seconds).run("journal: 1000 clients, 1500 bytes, durable", 1000);
   read_rate(*journal);
 }
 
@@ -198,16 +198,16 @@ void measure_kafka(const std::string& brokers, double seconds, const std::vector
   }
   const auto journal = or_exit(open_kafka_journal(options));
   std::printf("%s\n", journal->describe().c_str());
-  Load(*journal, seconds / 3).run(nullptr, 64);  // the broker compiles itself meanwhile
-  Load(*journal, seconds).run("journal: 1 client, 1500 bytes", 1);
-  Load(*journal, seconds).run("journal: 64 clients, 1500 bytes", 64);
-  Load(*journal, seconds).run("journal: 1000 clients, 1500 bytes", 1000);
+  AppendLoad(*journal, seconds / 3).run(nullptr, 64);  // warms up the broker's just-in-time compiler
+  AppendLoad(*journal, seconds).run("journal: 1 client, 1500 bytes", 1);
+  AppendLoad(*journal, seconds).run("journal: 64 clients, 1500 bytes", 64);
+  AppendLoad(*journal, seconds).run("journal: 1000 clients, 1500 bytes", 1000);
   read_rate(*journal);
   std::vector<double> millis;
   for (int i = 0; i < 200; ++i) {
-    const auto asked = Clock::now();
+    const auto start = Clock::now();
     or_exit(journal->head());
-    millis.push_back(seconds_since(asked) * 1000);
+    millis.push_back(seconds_since(start) * 1000);
   }
   std::sort(millis.begin(), millis.end());
   std::printf("%-46s p50 %.2f ms, p99 %.2f ms\n", "head()", millis[100], millis[198]);

@@ -8,7 +8,7 @@
 
 namespace shiplog {
 
-/// What the journal answers to one append. For tests.
+/// The journal's result of one append. For tests.
 inline Result<Offset> append_and_wait(Journal& journal, std::string bytes) {
   std::promise<Result<Offset>> answer;
   journal.append(std::move(bytes), [&](Result<Offset> stored) { answer.set_value(std::move(stored)); });

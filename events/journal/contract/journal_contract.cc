@@ -12,7 +12,7 @@ std::shared_ptr<Journal> JournalContract::open() {
   auto opened = place_->open();
   if (!opened) {
     ADD_FAILURE() << opened.error().message;
-    std::abort();  // no test can go on, and a null journal would only hide why
+    std::abort();  // no test can continue, and a null journal would hide the cause
   }
   return std::move(opened).value();
 }
@@ -40,7 +40,7 @@ std::vector<JournalRecord> read(Journal::Tail& tail, size_t count) {
       break;
     }
     if (some.value().empty()) {
-      ADD_FAILURE() << "waited in vain after " << all.size() << " of " << count << " records";
+      ADD_FAILURE() << "timed out after " << all.size() << " of " << count << " records";
       break;
     }
     for (auto& record : some.value()) all.push_back(std::move(record));
@@ -57,7 +57,7 @@ std::vector<JournalRecord> read_all(Journal& journal, Offset from) {
     return all;
   }
   while (true) {
-    // Records before head are there already, so none of these waits takes long.
+    // Records before head are stored already, so none of these waits takes long.
     auto some = tail.value()->next(1000, Millis{100});
     if (!some) {
       ADD_FAILURE() << some.error().message;
@@ -208,7 +208,7 @@ TEST_P(JournalContract, RefusesAnEntryOfMoreThan4MiBAndStoresItsNeighbours) {
 
 TEST_P(JournalContract, ARetryAfterALostAcknowledgementIsASecondRecord) {
   const auto journal = open();
-  journal->append("same id, same bytes", [](const Result<Offset>&) {});  // nobody learns of this answer
+  journal->append("same id, same bytes", [](const Result<Offset>&) {});  // this acknowledgement is discarded
   append_now(*journal, "same id, same bytes");
   EXPECT_EQ(bytes_of(read_all(*journal)), Strings(2, "same id, same bytes"));
 }
@@ -225,7 +225,7 @@ TEST_P(JournalContract, TailsFromAnyOffset) {
   EXPECT_EQ(read_all(*journal, Offset{}).size(), offsets.size());
 }
 
-TEST_P(JournalContract, ATailGivesAtMostWhatWasAskedForAndThenGoesOn) {
+TEST_P(JournalContract, ATailReturnsAtMostMaxRecordsAndThenContinues) {
   const auto journal = open();
   for (int i = 0; i < 10; ++i) append_now(*journal, std::to_string(i));
   const auto tail = journal->tail({}).value();
@@ -297,7 +297,7 @@ TEST_P(JournalContract, EveryTailSeesTheSameWhileAppendsGoOn) {
   for (auto& tail : tails) EXPECT_EQ(bytes_of(tail.get()), sent);
 }
 
-TEST_P(JournalContract, TrimForgetsWhatIsBeforeAndNothingElse) {
+TEST_P(JournalContract, TrimDeletesOnlyEarlierRecords) {
   if (!GetParam().trims) GTEST_SKIP() << "this broker cannot delete records";
   const auto journal = open();
   std::vector<Offset> offsets;
@@ -312,7 +312,7 @@ TEST_P(JournalContract, TrimForgetsWhatIsBeforeAndNothingElse) {
   EXPECT_EQ(journal->oldest().value(), offsets[4]);
   EXPECT_EQ(bytes_of(read_all(*journal)), (Strings{"4", "5", "6", "7", "8", "9"}));
   EXPECT_EQ(bytes_of(read(*ahead, 2)), (Strings{"5", "6"}));
-  for (const auto& tail : {behind.get(), from_oldest.get()}) {  // neither may skip what it has not seen
+  for (const auto& tail : {behind.get(), from_oldest.get()}) {  // neither may skip records that it has not read
     const auto lost = tail->next(1, kPatience);
     ASSERT_FALSE(lost.has_value());
     EXPECT_EQ(lost.error().code, ErrorCode::kGone);
@@ -402,7 +402,7 @@ TEST_P(JournalContract, ADamagedRecordIsNamedAndAllBeforeItIsReadable) {
   std::vector<Offset> offsets;
   for (int i = 0; i < 9; ++i) offsets.push_back(append_now(*journal, "entry " + std::to_string(i) + " of nine"));
   journal.reset();
-  if (!place_->damage(offsets[6])) GTEST_SKIP() << "this backend keeps no bytes that a test can reach";
+  if (!place_->damage(offsets[6])) GTEST_SKIP() << "a test cannot modify the stored bytes of this backend";
 
   journal = open();
   const auto tail = journal->tail({}).value();

@@ -1,5 +1,5 @@
-// The part of the contract that needs processes. A child is forked before this process opens a journal: neither SQLite
-// nor a client library of a broker survives a fork.
+// The part of the contract that needs several processes. A child is forked before this process opens a journal: neither
+// SQLite nor a broker's client library survives a fork.
 
 #include <csignal>
 #include <map>
@@ -15,9 +15,9 @@
 namespace shiplog {
 namespace {
 
-struct Pipe {
-  Pipe() { EXPECT_EQ(::pipe(ends), 0); }
-  ~Pipe() {
+struct MessagePipe {
+  MessagePipe() { EXPECT_EQ(::pipe(ends), 0); }
+  ~MessagePipe() {
     close_end(0);
     close_end(1);
   }
@@ -33,13 +33,13 @@ void send(int fd, const Message& message) {
   if (::write(fd, &message, sizeof message) != static_cast<ssize_t>(sizeof message)) ::_exit(3);
 }
 
-// Messages are shorter than PIPE_BUF, so each arrives whole.
+// Messages are shorter than PIPE_BUF, so each one arrives whole.
 template <class Message>
 bool receive(int fd, Message& message) {
   return ::read(fd, &message, sizeof message) == static_cast<ssize_t>(sizeof message);
 }
 
-// Runs `body` in a child, which ends with its result as exit code.
+// Runs `body` in a child process, which exits with its result.
 template <class Body>
 pid_t in_child(Body body) {
   const pid_t child = ::fork();
@@ -54,7 +54,7 @@ int exit_code(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Any length up to several pages; the whole of it follows from the numbers, so one wrong byte shows.
+// Any length up to several pages. The content follows from the two numbers, so any wrong byte is detected.
 std::string entry(int round, int index) {
   std::minstd_rand random(static_cast<unsigned>(round * 100'003 + index + 1));
   std::string bytes = std::to_string(round) + ":" + std::to_string(index) + ":";
@@ -86,20 +86,20 @@ TEST_P(JournalContract, EveryAcknowledgedEntrySurvivesKill9OnceAndInOrder) {
   if (!GetParam().durable) GTEST_SKIP() << "not a durable backend";
   constexpr int kRounds = 12;
   std::mt19937 random(20240501);
-  std::map<int64_t, std::string> promised;  // what was acknowledged, in all rounds so far
+  std::map<int64_t, std::string> acknowledged_entries;  // the acknowledged entries of all rounds so far
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    Pipe pipe;
+    MessagePipe pipe;
     const pid_t child = in_child([&] { return append_until_killed(*place_, round, pipe.ends[1]); });
     pipe.close_end(1);
     const auto kill_after = random() % 700;
     Acknowledged answer = {};
     for (size_t count = 0; count < kill_after && receive(pipe.ends[0], answer); ++count) {
-      promised[answer.offset] = entry(round, answer.index);
+      acknowledged_entries[answer.offset] = entry(round, answer.index);
     }
     ::kill(child, SIGKILL);
     EXPECT_EQ(exit_code(child), 128 + SIGKILL);
-    while (receive(pipe.ends[0], answer)) promised[answer.offset] = entry(round, answer.index);
+    while (receive(pipe.ends[0], answer)) acknowledged_entries[answer.offset] = entry(round, answer.index);
 
     const auto stored = read_all(*open());
     std::vector<int> next(static_cast<size_t>(round) + 1, 0);  // each round's entries: 0, 1, 2, ... none twice
@@ -110,16 +110,16 @@ TEST_P(JournalContract, EveryAcknowledgedEntrySurvivesKill9OnceAndInOrder) {
       int& index = next[static_cast<size_t>(of_round)];
       ASSERT_TRUE(record.bytes == entry(of_round, index)) << "at offset " << record.offset.value;
       ++index;
-      const auto promise = promised.find(record.offset.value);
-      if (promise == promised.end()) continue;  // stored, but killed before it was said
+      const auto promise = acknowledged_entries.find(record.offset.value);
+      if (promise == acknowledged_entries.end()) continue;  // stored, but killed before the acknowledgement
       ++kept;
       ASSERT_TRUE(promise->second == record.bytes) << "at offset " << record.offset.value;
     }
-    ASSERT_EQ(kept, promised.size()) << "acknowledged entries are missing";
+    ASSERT_EQ(kept, acknowledged_entries.size()) << "acknowledged entries are missing";
   }
 }
 
-// What a holder sees of everything, as one number per record.
+// The whole journal as a reader sees it, as one number per record.
 std::vector<size_t> digests(const std::vector<JournalRecord>& records) {
   std::vector<size_t> all;
   for (const auto& record : records) {
@@ -131,7 +131,7 @@ std::vector<size_t> digests(const std::vector<JournalRecord>& records) {
 TEST_P(JournalContract, TwoProcessesAppendToAndTailOneJournal) {
   if (!GetParam().durable) GTEST_SKIP() << "not a durable backend";
   constexpr int kEach = 300;
-  Pipe pipe;
+  MessagePipe pipe;
   const auto take_part = [this](const std::string& who) {
     const auto journal = place_->open();
     if (!journal) return std::vector<size_t>{};
@@ -162,7 +162,7 @@ TEST_P(JournalContract, TwoProcessesAppendToAndTailOneJournal) {
 TEST_P(JournalContract, AnAppendWakesATailOfAnotherProcess) {
   if (!GetParam().durable) GTEST_SKIP() << "not a durable backend";
   constexpr int kRounds = 100;
-  // Each waits for the other's entry before it answers. Polling four times a second, say, would take 50 s.
+  // Each waits for the other's entry before it appends. Polling four times a second would take 50 s.
   const auto play = [this](int remainder) {
     const auto journal = place_->open();
     if (!journal) return 2;

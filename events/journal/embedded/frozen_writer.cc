@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kStoppedFor{250};
 // SQLite's WAL_WRITE_LOCK: https://sqlite.org/walformat.html, "WAL Locks".
 constexpr off_t kWriteLock = 120;
 
-/// Never closed: closing any descriptor of the file drops the locks that SQLite holds on it in this process.
+/// Never closed: closing any descriptor of the file releases the locks that SQLite holds on it in this process.
 int index_file(const std::string& database) {
   static std::mutex mutex;
   static std::map<std::string, int> open;

@@ -4,12 +4,12 @@
 
 namespace shiplog::kafka {
 
-/// Makes the topic when it is missing (if the options say so), and refuses one that could lose records.
-/// `reader` must be a reader: a producer's questions would make a topic in the broker's own way.
-/// Errors: kUnavailable, kNotFound, kInvalid, naming the topic, the setting and what to do.
-Result<void> prepare_topic(const Client& reader, const KafkaJournalOptions& options);
+/// Creates the topic if it is missing (and the options allow it), and refuses one that could lose records. `reader`
+/// must be a reader: the queries of a producer would create the topic with the broker's defaults.
+/// Errors: kUnavailable, kNotFound, kInvalid, naming the topic, the setting and the remedy.
+Result<void> prepare_topic(const KafkaClient& reader, const KafkaJournalOptions& options);
 
-/// Forgets the records before `before`, as Kafka's DeleteRecords does. Errors: kUnavailable, kIo.
-Result<void> delete_records(const Client& reader, int64_t before, Millis timeout);
+/// Deletes the records before `before`, as Kafka's DeleteRecords does. Errors: kUnavailable, kIo.
+Result<void> delete_records(const KafkaClient& reader, int64_t before, Millis timeout);
 
 }  // namespace shiplog::kafka

@@ -10,24 +10,24 @@
 namespace shiplog {
 namespace {
 
-/// More under way at once would only queue up in the member.
+/// Further concurrent requests would only queue up in the member.
 constexpr size_t kRequestsPerMember = 8;
 
-/// Of answers that are being read or wait to be looked at.
+/// Bytes of responses that are being read or wait to be processed.
 constexpr size_t kMemberBudget = size_t{48} << 20U;
 constexpr size_t kTotalBudget = size_t{128} << 20U;
-/// Read JSON is held as values; short ones take more room than their text.
+/// Parsed JSON is held as values; short values take more memory than their text.
 constexpr size_t kBytesPerValue = 40;
 constexpr size_t kMostValues = 250'000;
-/// Of an answer that is no JSON, for a message.
+/// Length of the excerpt, for a message, of a response that is not JSON.
 constexpr size_t kMostText = 2048;
-/// One event of a watch: an object and its envelope.
+/// Values of one watch event: an object and its envelope.
 constexpr size_t kMostLine = kMostObjectBytes + 4096;
-/// Events of one watch that the fold thread has not taken yet.
+/// Events of one watch that the fold thread has not processed yet.
 constexpr size_t kMostAhead = size_t{16} << 20U;
 constexpr Millis kLogEvery{10'000};
 
-/// At least as many values as the JSON text has: one before each comma and bracket outside of strings, and one more.
+/// At least the number of values in the JSON text: one before each comma and bracket outside of strings, and one more.
 size_t values_in(std::string_view text) {
   size_t values = 1;
   bool in_string = false;
@@ -45,7 +45,7 @@ size_t values_in(std::string_view text) {
   return values;
 }
 
-/// Takes room for the values of a text before they are made.
+/// Reserves memory for the values of a text before they are created.
 Result<Value> parse_within(std::string_view text, ByteLease& lease) {
   const size_t values = values_in(text);
   if (values > kMostValues) {
@@ -75,18 +75,18 @@ std::string MemberResponse::message() const {
   return "HTTP status " + std::to_string(status);
 }
 
-/// Cuts the stream into lines on the network's thread and hands events over to the executor's.
+/// Splits the stream into lines on the network thread and passes events to the executor's thread.
 class HttpsMembers::Watch final : public MemberWatch {
  public:
   struct Shared {
     Executor* executor = nullptr;
     std::function<void(const Value&)> on_event;
     std::function<void(Result<void>)> on_end;
-    std::shared_ptr<ByteBudget> budget;  // of the member; nullptr before there is a client
+    std::shared_ptr<ByteBudget> budget;  // of the member; nullptr until there is a client
     std::shared_ptr<ByteBudget> ahead = std::make_shared<ByteBudget>(kMostAhead);
     std::function<void()> drop;  // executor only
     bool ended = false;          // executor only
-    std::string rest;            // network thread only: the line that is not complete
+    std::string rest;            // network thread only: the incomplete last line
     std::unique_ptr<ByteLease> rest_lease;
     bool exceeded = false;  // network thread only
     int status = 0;
@@ -98,7 +98,7 @@ class HttpsMembers::Watch final : public MemberWatch {
     if (stream_) stream_->cancel();
   }
 
-  /// Error: kTooLarge, the stream is to be dropped.
+  /// Error: kTooLarge, the stream must be dropped.
   static Result<void> feed(const std::shared_ptr<Shared>& shared, std::string_view data) {
     shared->rest += data;
     size_t begin = 0;
@@ -110,7 +110,7 @@ class HttpsMembers::Watch final : public MemberWatch {
       auto event = parse_within(line, leases->first);
       if (!event && event.error().code == ErrorCode::kTooLarge) return event.error();
       if (!leases->second.grow(line.size() + kBytesPerValue)) {
-        return Error{ErrorCode::kTooLarge, "a watch: its events come faster than they are taken, by more than " +
+        return Error{ErrorCode::kTooLarge, "a watch: its events arrive faster than they are processed, by more than " +
                                                std::to_string(kMostAhead) + " bytes"};
       }
       if (event && event.value().is_object()) events->push_back(std::move(event).value());
@@ -194,7 +194,7 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   options.denied_networks = options_.denied_networks;
   auto made = HttpClient::create(options_.io, target, options);
   if (!made) return made.error().context("cluster " + cluster);
-  // A budget outlives the client: what is held of its answers still counts.
+  // The budget outlives the client: responses that are still held count.
   if (member.budget == nullptr) member.budget = std::make_shared<ByteBudget>(kMemberBudget, total_);
   member = {view->api_endpoint, insecure, secret->revision, std::move(made).value(), std::move(member.budget)};
   return member.client;
@@ -217,13 +217,13 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
   }
   const auto lease = std::make_shared<ByteLease>(members_[cluster].budget);
   const std::string what = request.method + " " + request.path.substr(0, request.path.find('?'));
-  // The client is kept while its request is under way: a change of credentials must not cut it off.
+  // The client is kept during its request: a change of credentials must not interrupt it.
   client.value()->request(
       std::move(http), request.timeout,
       [this, executor = options_.executor, alive = alive_, cluster, what, lease, again = request.asks_for_less,
        kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
         auto read = answer ? response_from(answer.value(), *lease) : Result<MemberResponse>{answer.error()};
-        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only what was read of it is still needed
+        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
         const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
         auto shared = std::make_shared<Result<MemberResponse>>(
             read ? std::move(read) : Result<MemberResponse>{read.error().context("cluster " + cluster)});
@@ -278,7 +278,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
         shared->exceeded = true;
         shared->rest = {};
         shared->rest_lease = nullptr;
-        // Dropped here and not through the stream's handle, which may not be known yet.
+        // Dropped here and not through the stream's handle, which may not be set yet.
         shared->executor->post([this, alive, shared, cluster, error = fed.error().context(what)] {
           if (!*alive || shared->ended) return;
           exceeded(cluster, error.message);
@@ -290,7 +290,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
           end = Error{ErrorCode::kUnavailable,
                       "cluster " + cluster + ": watch answered with HTTP status " + std::to_string(shared->status)};
         }
-        // `kept` goes with this callback: not on the network's thread, which its destructor may wait for.
+        // `kept` is destroyed with this callback, not on the network thread, which its destructor may wait for.
         shared->executor->post([kept] {});
         Watch::finish(shared, std::move(end));
       });

@@ -21,7 +21,8 @@ namespace shiplog::sandbox {
 namespace {
 
 constexpr rlim_t kMostAddressSpace = rlim_t{2} << 30;
-constexpr rlim_t kMostSeconds = 3;  // of processor time for one call; the parent is faster, unless it has died
+constexpr rlim_t kMostSeconds =
+    3;  // of processor time for one call; the parent's limit is lower, but it may have exited
 
 bool read_all(char* into, size_t size) {
   while (size > 0) {
@@ -49,7 +50,7 @@ void limit(__rlimit_resource_t what, rlim_t most) {
   ::setrlimit(what, &both);
 }
 
-/// From now on, as much processor time as one call may take. Only the soft limit: it has to be moved again.
+/// Limits the processor time from now on to that of one call. Only the soft limit, because it is raised again later.
 void limit_this_call() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -85,7 +86,7 @@ void forbid_system_calls() {
   if (kArchitecture == 0 || kSanitized) return;
   std::array<sock_filter, 6 + 2 * kAllowed.size()> program{};
   size_t at = 0;
-  const auto add = [&](sock_filter one) { program.at(at++) = one; };
+  const auto add = [&](sock_filter instruction) { program.at(at++) = instruction; };
   const auto allow = static_cast<unsigned>(SECCOMP_RET_ALLOW);
   const auto refuse = static_cast<unsigned>(SECCOMP_RET_ERRNO) | unsigned{EPERM};
   const auto load = [](size_t offset) {
@@ -103,7 +104,7 @@ void forbid_system_calls() {
   }
   add(end(refuse));
   const sock_fprog all{static_cast<unsigned short>(at), program.data()};
-  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);  // not supported: the limits above hold all the same
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);  // if not supported, the limits above still apply
 }
 
 void confine() {

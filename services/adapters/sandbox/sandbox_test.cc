@@ -40,15 +40,15 @@ TEST_F(SandboxTest, ReturnsResultsAndErrors) {
   EXPECT_EQ(run(sandbox, "return nil + 1").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(run(sandbox, "while true do end").error().code, ErrorCode::kTooLarge);
   EXPECT_EQ(run(sandbox, "local s = 'x' while true do s = s .. s end").error().code, ErrorCode::kTooLarge);
-  EXPECT_TRUE(run(sandbox, "return 1")) << "and goes on";
+  EXPECT_TRUE(run(sandbox, "return 1")) << "and continues";
   EXPECT_EQ(sandbox.killed(), 0U);
 }
 
-// Arithmetic on a string reads all of it inside one instruction, which no count can tell.
+// Arithmetic on a string reads all of it in one instruction, which a count of instructions does not measure.
 constexpr const char* kUncounted =
     "local s = ('1'):rep(400000) local t = s .. s while true do local x = t + 1 x = t + 1 x = t + 1 end";
 
-TEST_F(SandboxTest, KillsWhatCannotBeCounted) {
+TEST_F(SandboxTest, KillsAScriptWhoseCostIsNotCountedInSteps) {
   Sandbox sandbox{options(Millis{1})};
   const auto outcome = run(sandbox, kUncounted);
   ASSERT_FALSE(outcome);
@@ -56,7 +56,7 @@ TEST_F(SandboxTest, KillsWhatCannotBeCounted) {
   EXPECT_EQ(sandbox.killed(), 1U);
 }
 
-TEST_F(SandboxTest, AProgramThatCannotBeStartedIsNoFaultOfTheScript) {
+TEST_F(SandboxTest, AProgramThatCannotBeStartedIsUnavailableAndNotTheScriptsError) {
   Sandbox::Options nowhere = options();
   nowhere.program = "/nonexistent/shiplogd";
   Sandbox sandbox{nowhere};

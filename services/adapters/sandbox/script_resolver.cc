@@ -47,10 +47,12 @@ void ScriptResolver::keep(const std::string& basis, Kept kept) {
 void ScriptResolver::ask(const State& state, const QuestionPtr& question, Answered answered) {
   if (!question->script) {
     if (options_.others != nullptr) return options_.others->ask(state, question, std::move(answered));
-    options_.executor->post([answered] { answered(Error{ErrorCode::kUnavailable, "nobody can be asked"}); });
+    options_.executor->post([answered] {
+      answered(Error{ErrorCode::kUnavailable, "no resolver is configured for this question"});
+    });
     return;
   }
-  // Who asks the same while it is being run waits for the same result.
+  // The same question, while it is being run, waits for the same result.
   const std::string id = question->basis.empty() ? "#" + std::to_string(++asked_) : question->basis;
   auto& waiting = under_way_[id];
   waiting.push_back(std::move(answered));
@@ -66,28 +68,28 @@ void ScriptResolver::ask(const State& state, const QuestionPtr& question, Answer
 void ScriptResolver::take(const QuestionPtr& question, const std::string& id, const Result<Sandbox::Outcome>& outcome) {
   const auto waiting = std::exchange(under_way_[id], {});
   under_way_.erase(id);
-  const auto tell = [waiting](const Result<Value>& said) {
-    for (const Answered& answered : waiting) answered(said);
+  const auto answer_all = [waiting](const Result<Value>& answer) {
+    for (const Answered& answered : waiting) answered(answer);
   };
   if (!outcome && outcome.error().code == ErrorCode::kUnavailable)
-    return tell(outcome.error().context(question->asked));
+    return answer_all(outcome.error().context(question->asked));
   if (is_overrun(outcome) && question->address.is_object()) {
     const interpreter::Overrun overrun{question->operation, question->address["namespace"].str(),
                                        reason_of(outcome.error()), outcome.error().message};
     const Error stopped{ErrorCode::kUnavailable, question->asked + ": " + outcome.error().message};
-    return options_.overran(*question, overrun, [tell, stopped] { tell(stopped); });
+    return options_.overran(*question, overrun, [answer_all, stopped] { answer_all(stopped); });
   }
-  // What a built-in script makes of an object that is too much for it is final for that object.
+  // If an object makes a built-in script exceed its limits, that result is final for the object.
   Result<Value> results = outcome ? Result<Value>{outcome.value().results}
                                   : Result<Value>{Error{ErrorCode::kInvalid, outcome.error().message}};
   if (question->basis.empty()) {
-    return tell(results ? interpreter::read_results(*question, results.value())
-                        : Result<Value>{results.error().context(question->asked)});
+    return answer_all(results ? interpreter::read_results(*question, results.value())
+                              : Result<Value>{results.error().context(question->asked)});
   }
   Kept kept{std::move(results), {}, id.size() + (outcome ? outcome.value().bytes : size_t{1024})};
   if (outcome && outcome.value().asked_time) kept.second = outcome.value().now.value / 1000;
   keep(id, std::move(kept));
-  tell(Value{});
+  answer_all(Value{});
 }
 
 }  // namespace shiplog

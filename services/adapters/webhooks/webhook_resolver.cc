@@ -10,11 +10,11 @@ namespace {
 constexpr size_t kMostShownBytes = 200;
 constexpr size_t kMostLines = 64;
 
-Error at(const std::string& shown, const Error& error) {
+Error with_url(const std::string& shown, const Error& error) {
   return {ErrorCode::kUnavailable, shown + ": " + error.message};
 }
 
-/// The answer's JSON, or why there is none.
+/// The JSON of the response, or an error with the reason.
 Result<Value> json_of(const Result<HttpResponse>& response) {
   if (!response) return response.error();
   const HttpResponse& answer = response.value();
@@ -79,7 +79,7 @@ Result<WebhookResolver::LinePtr> WebhookResolver::line_for(const WebhookEndpoint
   options.denied_networks = options_.denied_networks;
   auto line = std::make_shared<Line>();
   SHIPLOG_TRY(line->client, HttpClient::create(io_, endpoint.target, options));
-  // Whom nobody asks any more: configurations come and go.
+  // Removes the queues of addresses that are no longer used, since configurations change.
   if (lines_.size() >= kMostLines) std::erase_if(lines_, [](const auto& item) { return item.second->under_way == 0; });
   lines_.emplace(key, line);
   return line;
@@ -104,7 +104,7 @@ void WebhookResolver::send_next(const LinePtr& line) {
                               send_next(line);
                               call->answered(answer->has_value()
                                                  ? interpreter::read_answer(*call->question, answer->value(), call->uid)
-                                                 : Result<Value>{at(call->shown, answer->error())});
+                                                 : Result<Value>{with_url(call->shown, answer->error())});
                             });
                           });
   }

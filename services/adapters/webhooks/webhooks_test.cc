@@ -15,7 +15,7 @@ namespace {
 
 using given::json;
 
-TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
+TEST(WebhookEndpoint, AServiceIsCalledAtItsAddressInTheControlPlane_L_22) {
   given::History history;
   const auto service = [&](const char* name, const std::string& spec) {
     history.object({"services", "default", name}, R"({"apiVersion":"v1","kind":"Service","spec":)" + spec + "}");
@@ -51,27 +51,28 @@ TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
   EXPECT_EQ(at(R"({"url":"https://x"})"), "https://x as \"\" /");
   EXPECT_EQ(at(R"({"url":"https://x","service":{"namespace":"default","name":"inside"}})"),
             "https://10.0.0.7:443 as \"inside.default.svc\" /")
-      << "a service goes before a url";
+      << "a service takes precedence over a url";
   EXPECT_EQ(at(R"({"url":"https://x","caBundle":"!"})"), "the caBundle is not base64");
   EXPECT_EQ(at(R"({"url":"http://x"})"), "the url is not https");
   unknown = UnknownService::kRefused;
   EXPECT_EQ(at(of("unknown")), "service \"unknown\" of namespace \"default\" not found");
 }
 
-/// A webhook over real TLS whose answers are held back until they are let go.
-class Asked : public ::testing::Test {
+/// A webhook over real TLS that holds back its answers until the test releases them.
+class InterpreterWebhookCalls : public ::testing::Test {
  protected:
-  Asked() {
+  InterpreterWebhookCalls() {
     auto started = HttpServer::start(testing::tls_options(), [this](const HttpRequest& request, auto writer) {
-      const Value asked = parse_json(request.body).value()["request"];
+      const Value received = parse_json(request.body).value()["request"];
       const std::lock_guard lock{mutex_};
       ++asked_;
-      const auto answer = [writer, asked] {
-        writer->send({200,
-                      {},
-                      to_json(Value::object({{"response", Value::object({{"uid", asked["uid"]},
-                                                                         {"successful", true},
-                                                                         {"replicas", asked["object"]["size"]}})}}))});
+      const auto answer = [writer, received] {
+        writer->send(
+            {200,
+             {},
+             to_json(Value::object({{"response", Value::object({{"uid", received["uid"]},
+                                                                {"successful", true},
+                                                                {"replicas", received["object"]["size"]}})}}))});
       };
       held_.push_back(answer);
     });
@@ -89,7 +90,7 @@ class Asked : public ::testing::Test {
     question->timeout = timeout;
     return question;
   }
-  size_t asked() {
+  size_t received() {
     const std::lock_guard lock{mutex_};
     return asked_;
   }
@@ -112,7 +113,7 @@ class Asked : public ::testing::Test {
   State state_;
 };
 
-TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
+TEST_F(InterpreterWebhookCalls, LimitsConcurrencyAndWaitingIsNotPartOfTheTimeout_L_21) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test", .at_once = 2}};
   std::mutex mutex;
   std::map<int64_t, Result<Value>> answers;
@@ -129,8 +130,8 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
     }
   });
   while (answered() < 7) {
-    ASSERT_TRUE(testing::eventually([&] { return asked() > answered(); }));
-    EXPECT_LE(asked() - answered(), 2U);
+    ASSERT_TRUE(testing::eventually([&] { return received() > answered(); }));
+    EXPECT_LE(received() - answered(), 2U);
     const size_t before = answered();
     const size_t gone = let_go();
     ASSERT_TRUE(testing::eventually([&] { return answered() >= before + gone; }));
@@ -142,30 +143,31 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
   loop_.stop();
 }
 
-TEST_F(Asked, ATimeoutOfItsOwnEndsACall_L_21) {
+TEST_F(InterpreterWebhookCalls, ATimeoutOfItsOwnEndsACall_L_21) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   testing::Awaited<Result<Value>> answer;
-  loop_.call(
-      [&] { resolver.ask(state_, question(1, Millis{50}), [&](Result<Value> said) { answer.set(std::move(said)); }); });
-  const auto said = answer.get();
-  ASSERT_TRUE(said.has_value());
-  ASSERT_FALSE(said->has_value());
-  EXPECT_TRUE(said->error().message.starts_with("interpreter webhook c/h: https://127.0.0.1:"))
-      << said->error().message;
+  loop_.call([&] {
+    resolver.ask(state_, question(1, Millis{50}), [&](Result<Value> result) { answer.set(std::move(result)); });
+  });
+  const auto result = answer.get();
+  ASSERT_TRUE(result.has_value());
+  ASSERT_FALSE(result->has_value());
+  EXPECT_TRUE(result->error().message.starts_with("interpreter webhook c/h: https://127.0.0.1:"))
+      << result->error().message;
   loop_.stop();
 }
 
-TEST_F(Asked, AnotherAuthorityThanTheConfiguredOneIsNotTrusted_L_22) {
+TEST_F(InterpreterWebhookCalls, AnotherAuthorityThanTheConfiguredOneIsNotTrusted_L_22) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   auto other = std::make_shared<Question>(*question(1));
   const auto authority = make_authority("other", valid_for_days(SystemClock{}.now(), 1)).value();
   other->address.set("caBundle", base64_encode(authority.certificate_pem));
   testing::Awaited<Result<Value>> answer;
-  loop_.call([&] { resolver.ask(state_, other, [&](Result<Value> said) { answer.set(std::move(said)); }); });
-  const auto said = answer.get();
-  ASSERT_TRUE(said.has_value() && !said->has_value());
-  EXPECT_NE(said->error().message.find("certificate"), std::string::npos) << said->error().message;
-  EXPECT_EQ(asked(), 0U);
+  loop_.call([&] { resolver.ask(state_, other, [&](Result<Value> result) { answer.set(std::move(result)); }); });
+  const auto result = answer.get();
+  ASSERT_TRUE(result.has_value() && !result->has_value());
+  EXPECT_NE(result->error().message.find("certificate"), std::string::npos) << result->error().message;
+  EXPECT_EQ(received(), 0U);
   loop_.stop();
 }
 

@@ -381,12 +381,12 @@ class Answer {
     fold(alone, entry);
     const Value& resource = binding_["spec"]["resource"];
     const Value object = Value::object({{"apiVersion", resource["apiVersion"]}, {"kind", resource["kind"]}});
-    const auto by = [&](interpreter::Operation operation) {
+    const auto by = [&](interpreter::InterpreterOperation operation) {
       return interpreter::interpreted_by(alone, object, operation);
     };
-    answer.set("interpreters", Value::object({{"status", by(interpreter::Operation::kStatus)},
-                                              {"health", by(interpreter::Operation::kHealth)},
-                                              {"aggregation", by(interpreter::Operation::kAggregate)}}));
+    answer.set("interpreters", Value::object({{"status", by(interpreter::InterpreterOperation::kStatus)},
+                                              {"health", by(interpreter::InterpreterOperation::kHealth)},
+                                              {"aggregation", by(interpreter::InterpreterOperation::kAggregate)}}));
     return ok();
   }
 

@@ -7,7 +7,7 @@
 
 namespace shiplog::member {
 
-/// A decision in the making. What would change nothing is left out, so that deciding comes to an end.
+/// Builds a decision. Updates that change nothing are omitted, so that repeated decisions terminate.
 class Changes {
  public:
   void create(const ObjectKey& key, Value value) { decision_.events.push_back(ObjectCreated{key, std::move(value)}); }
@@ -25,7 +25,7 @@ class Changes {
     decision_.events.push_back(DeletionRequested{.object = key});
     expect(key, from);
   }
-  /// The decision is wrong once this object has moved on.
+  /// The decision is invalid if this object has changed.
   void expect(const ObjectKey& key, const Object& object) { decision_.expects.push_back({key, object.revision}); }
 
   size_t size() const { return decision_.events.size(); }

@@ -8,7 +8,7 @@
 namespace shiplog::member::testing {
 namespace {
 
-/// What `kubectl rollout status` waits for.
+/// The condition that `kubectl rollout status` waits for.
 bool rolled_out(const Value& deployment) {
   const Value& status = deployment["status"];
   const int64_t wanted = deployment["spec"]["replicas"].as_int();
@@ -125,7 +125,7 @@ TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
             "ProgressDeadlineExceeded");
   member.expect_settled();
 
-  // Going back makes the first ReplicaSet the newest.
+  // A rollback makes the first ReplicaSet the newest.
   member.edit(kDeployments, "web", [](Value& edited) { set_image(edited, "nginx:1"); });
   member.stage.run(Millis{5000});
   EXPECT_TRUE(rolled_out(member.find(kDeployments, "web")));
@@ -175,7 +175,7 @@ TEST(MemberDeployment, WhilePausedOnlyItsSizeChanges) {
   member.expect_settled();
 }
 
-TEST(MemberDeployment, KeepsOnlyAsManyOldReplicaSetsAsAskedFor) {
+TEST(MemberDeployment, KeepsRevisionHistoryLimitReplicaSets) {
   TrialMember member;
   Value web = workload("Deployment", "web", 1);
   web.edit("spec").set("revisionHistoryLimit", 2);
@@ -216,7 +216,7 @@ TEST(MemberReplicaSet, ReplacesPodsThatAreDeleted) {
   EXPECT_EQ(status["readyReplicas"].as_int(), 3);
 }
 
-TEST(MemberReplicaSet, LetsPodsThatDoNotWorkGoFirst) {
+TEST(MemberReplicaSet, DeletesUnavailablePodsFirst) {
   MemberOptions options;
   options.nodes = 1;
   options.node_cpu = Quantity::from_units(3);
@@ -230,7 +230,7 @@ TEST(MemberReplicaSet, LetsPodsThatDoNotWorkGoFirst) {
   EXPECT_EQ(member.pods().size(), 3U);
 }
 
-TEST(MemberReplicaSet, MakesManyPodsInSteps) {
+TEST(MemberReplicaSet, CreatesManyPodsInSteps) {
   MemberOptions options;
   options.node_pods = 1000;
   TrialMember member{options};

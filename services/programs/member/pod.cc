@@ -51,7 +51,7 @@ Value new_pod(const Value& owner, const std::string& name, const Value& pod_temp
     if (!from.is_empty()) metadata.set(field, from);
   }
   Value spec = pod_template["spec"];
-  // What an API server adds to a pod; the rest of the defaults came with the template.
+  // Defaults that an API server adds to a pod; the template already contains the others.
   set_default(spec, "restartPolicy", "Always");
   set_default(spec, "schedulerName", "default-scheduler");
   set_default(spec, "serviceAccountName", "default");

@@ -34,11 +34,11 @@ TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
   EXPECT_TRUE(deleting(member.stage.state().value_of(pod)));
   member.stage.run(Millis{2000});
   EXPECT_EQ(member.stage.state().find(pod), nullptr);
-  EXPECT_EQ(member.ready(), 1U) << "another in its place";
+  EXPECT_EQ(member.ready(), 1U) << "replaced by another pod";
   member.expect_settled();
 }
 
-TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
+TEST(MemberPodScheduler, ReportsWhyAPodFitsNowhere) {
   TrialMember member{small(3, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "big", 1, "nginx", "2500m"));
   member.stage.run(Millis{2000});
@@ -50,7 +50,7 @@ TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
   member.expect_settled();
 }
 
-TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
+TEST(MemberPodScheduler, PlacesWaitingPodsWhenCapacityIsFreed) {
   TrialMember member{small(1, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "first", 2, "nginx", "1"));
   member.stage.run(Millis{2000});
@@ -63,7 +63,7 @@ TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
   member.expect_within_capacity();
 }
 
-TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
+TEST(MemberPodScheduler, RespectsTheMaximumNumberOfPodsPerNode) {
   MemberOptions options = small(2, 8);
   options.node_pods = 3;
   TrialMember member{options};
@@ -77,7 +77,7 @@ TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
             "0/2 nodes are available: 2 Too many pods.");
 }
 
-TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
+TEST(MemberPodScheduler, ReconsidersWaitingPodsWhenANodeChanges) {
   TrialMember member{small(1, 4)};
   const ObjectKey node{kNodes, "", "member-node-1"};
   Value cordoned = member.stage.state().value_of(node);
@@ -93,7 +93,7 @@ TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
   EXPECT_EQ(member.ready(), 1U);
 }
 
-TEST(MemberNodeFit, HeedsSelectorsAffinityAndTaints) {
+TEST(MemberNodeFit, RespectsSelectorsAffinityAndTaints) {
   const Value node = json(R"({"metadata":{"name":"n1","labels":{"disk":"ssd","zone":"a"}},
       "spec":{"taints":[{"key":"gpu","value":"yes","effect":"NoSchedule"},{"key":"soft","effect":"PreferNoSchedule"}]}})");
   const auto why = [&](std::string_view spec) { return misfit(json(spec), node).value_or("fits"); };
@@ -124,7 +124,7 @@ TEST(MemberPod, CountsInitContainersAndLimits) {
   EXPECT_EQ(to_string(requests_of(pod)["memory"], QuantityFormat::kBinary), "1Gi");
 }
 
-TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
+TEST(MemberKubelet, AnImageUnderFailNeverStarts) {
   TrialMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{60'000});
@@ -137,7 +137,7 @@ TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
   member.expect_settled();
 }
 
-TEST(MemberKubelet, ABetterImageBringsAPodUp) {
+TEST(MemberKubelet, ACorrectedImageStartsThePod) {
   TrialMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{2000});
@@ -148,7 +148,7 @@ TEST(MemberKubelet, ABetterImageBringsAPodUp) {
   EXPECT_TRUE(is_ready(member.find(kPods, name)));
 }
 
-TEST(MemberKubelet, PodsOfANodeThatIsGoneAreReplaced) {
+TEST(MemberKubelet, PodsOfARemovedNodeAreReplaced) {
   TrialMember member{small(2, 8)};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 4));
   member.stage.run(Millis{2000});
@@ -158,7 +158,7 @@ TEST(MemberKubelet, PodsOfANodeThatIsGoneAreReplaced) {
   for (const Value& pod : member.pods()) EXPECT_EQ(pod["spec"]["nodeName"].as_string(), "member-node-2");
 }
 
-/// Whatever users do in whatever order: no node is overcommitted at any time, and it comes to an end.
+/// For any sequence of user actions: no node is ever overcommitted, and the controllers become idle.
 TEST(MemberProperty, AnyHistoryConvergesWithinCapacity) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -190,7 +190,7 @@ TEST(MemberProperty, AnyHistoryConvergesWithinCapacity) {
         if (HasFatalFailure()) return;
       }
     }
-    // All of them in order, and small enough together.
+    // All workloads are valid, and fit together.
     for (const auto& [name, replicas] : wanted) {
       member.edit(kDeployments, name, [](Value& edited) {
         edited.edit("spec").set("replicas", 1);

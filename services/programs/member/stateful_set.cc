@@ -27,12 +27,12 @@ std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod
   return ordinal;
 }
 
-/// Steps in the order of stateful_set_control.go: pods come up from the lowest ordinal, go from the highest, and are
-/// replaced from the highest, each only when the others are well. There are no ControllerRevisions: a pod that is made
-/// anew has the present template, whatever `partition` says.
-class Steps {
+/// StatefulSetSync in the order of stateful_set_control.go: pods are created from the lowest ordinal, deleted from the
+/// highest, and replaced from the highest, each only when the others are ready. There are no ControllerRevisions: a
+/// recreated pod has the present template, regardless of `partition`.
+class StatefulSetSync {
  public:
-  Steps(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
+  StatefulSetSync(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
       : key_{key}, object_{object}, set_{object.value}, now_{now} {
     const Value& spec = set_["spec"];
     first_ = spec["ordinals"]["start"].as_int();
@@ -64,7 +64,7 @@ class Steps {
   }
   bool is_new(const Owned& pod) const { return label_of(pod.object->value, kHash) == revision_; }
 
-  /// True when every wanted pod is there and well.
+  /// True if every desired pod exists and is ready.
   bool fill() {
     bool well = true;
     for (int64_t ordinal = first_; ordinal < end_; ++ordinal) {
@@ -170,7 +170,7 @@ class Steps {
 Result<Decided> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return Nothing{};
-  return Steps{state, key, *object, now}.decide();
+  return StatefulSetSync{state, key, *object, now}.decide();
 }
 
 }  // namespace shiplog::member

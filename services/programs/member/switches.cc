@@ -120,7 +120,7 @@ Result<Switches::Settings> changed(Switches::Settings settings, const Value& fie
         return wrong(field, "must be none, writes, all or an HTTP status from 400 to 599");
       }
     } else {
-      return wrong(field, "is no switch; there are latencyMs, refuse, flapSeconds, down and readyDelayMs");
+      return wrong(field, "is not a switch; the switches are latencyMs, refuse, flapSeconds, down and readyDelayMs");
     }
   }
   return settings;
@@ -130,11 +130,11 @@ Result<std::shared_ptr<Switches>> Switches::make(Executor& executor, Settings se
   SHIPLOG_TRY(auto checked, changed(Settings{}, to_value(settings)));
   std::shared_ptr<Switches> switches{new Switches{executor}};
   switches->settings_ = checked;
-  switches->settings_.flap_seconds = 0;  // begins below
+  switches->settings_.flap_seconds = 0;  // set below
   switches->settings_.latency = Millis{0};
   const Millis latency = std::exchange(checked.latency, Millis{0});
   SHIPLOG_TRY(switches->apply(checked));
-  switches->settings_.latency = latency;  // whoever serves requests calls resume_with() before the first
+  switches->settings_.latency = latency;  // the server calls resume_with() before the first request
   return switches;
 }
 
@@ -170,7 +170,7 @@ Result<void> Switches::apply(Settings wanted) {
   bool down = false;
   {
     const std::lock_guard lock{mutex_};
-    if (wanted.latency.value > 0 && !resume_) return wrong("latencyMs", "this server cannot hold requests up");
+    if (wanted.latency.value > 0 && !resume_) return wrong("latencyMs", "this server cannot delay requests");
     const bool flap_anew = wanted.flap_seconds != settings_.flap_seconds;
     settings_ = std::move(wanted);
     if (flap_anew) {
@@ -184,7 +184,7 @@ Result<void> Switches::apply(Settings wanted) {
   return ok();
 }
 
-/// Requests find out by the clock; watches that run have to be told. With the lock held.
+/// Requests check the clock; running watches must be ended. The caller holds the lock.
 void Switches::arm_flapping(uint64_t round) {
   const int64_t half = settings_.flap_seconds * 1000;
   const int64_t gone = (executor_.now() - flapping_since_).value;
@@ -223,14 +223,14 @@ void Switches::serve(const HttpRequest& request, ResponseWriter& writer) {
   const auto& groups = request.peer.organizations;
   if (!request.peer.certified) return writer.send(failure(401, "Unauthorized"));
   if (std::ranges::find(groups, kAdmins) == groups.end()) {
-    return writer.send(failure(403, "only members of the group system:masters may see and change the switches"));
+    return writer.send(failure(403, "only members of the group system:masters may read and change the switches"));
   }
   if (request.method == "PUT" || request.method == "PATCH") {
     const auto fields = parse_json(request.body);
     if (!fields) return writer.send(failure(400, "the switches: " + fields.error().message));
     if (const auto done = change(fields.value()); !done) return writer.send(failure(422, done.error().message));
   } else if (request.method != "GET") {
-    return writer.send(failure(405, "the switches know GET, PUT and PATCH"));
+    return writer.send(failure(405, "the switches support GET, PUT and PATCH"));
   }
   writer.send(json(200, to_value(settings())));
 }
@@ -250,12 +250,12 @@ bool Switches::intercept(const HttpRequest& request, const std::shared_ptr<Respo
     down = down_at(executor_.now());
   }
   if (down) {
-    writer->start(503, {});  // a stream that is dropped breaks the connection off
+    writer->start(503, {});  // dropping the stream closes the connection
     return true;
   }
   const int status = status_of(now.refuse);
   if (status != 0 || now.refuse == "all" || (now.refuse == "writes" && writes(request))) {
-    writer->send(failure(status != 0 ? status : 503, "this member refuses requests: its switches say so"));
+    writer->send(failure(status != 0 ? status : 503, "this member refuses requests, as its switches specify"));
     return true;
   }
   if (watches(request)) remember_watch(writer);

@@ -17,14 +17,14 @@ namespace shiplog {
 
 class ResponseWriter;
 
-/// How a trial member misbehaves. Seen and changed while it runs, at /member/v1/switches (GET; PUT or PATCH with the
-/// fields to change), which answers whatever the switches say:
+/// Simulated faults of a trial member. They are read and changed while it runs, at /member/v1/switches (GET; PUT or
+/// PATCH with the fields to change), which answers regardless of the switches:
 ///
-///   {"latencyMs": 0,          every other request waits this long
+///   {"latencyMs": 0,          delay of every other request
 ///    "refuse": "none",        "writes", "all" (503), or an HTTP status from 400 on that every request gets
-///    "flapSeconds": 0,        up for so long, down for so long, and so on, beginning up; 0: not
-///    "down": false,           connections break off, watches end
-///    "readyDelayMs": 500}     from a pod's placement to its being ready; of pods that are not ready yet
+///    "flapSeconds": 0,        alternately up and down for this long each, starting with up; 0: off
+///    "down": false,           connections are closed, watches end
+///    "readyDelayMs": 500}     from a pod's placement until it is ready; for pods that are not ready yet
 ///
 /// Threads: any.
 class Switches : public std::enable_shared_from_this<Switches> {
@@ -41,20 +41,20 @@ class Switches : public std::enable_shared_from_this<Switches> {
 
   static constexpr const char* kPath = "/member/v1/switches";
 
-  /// Error: kInvalid, naming the field. The executor has the timers; it must outlive this.
+  /// Error: kInvalid, naming the field. The executor runs the timers and must outlive this object.
   static Result<std::shared_ptr<Switches>> make(Executor& executor, Settings settings);
 
-  /// Where a request goes on that `latencyMs` has held up. Until it is told, a latency cannot be set.
+  /// The handler that continues requests delayed by `latencyMs`. A latency cannot be set before.
   void resume_with(Handler handler);
 
-  /// ApiServer::Options::intercept: true when the request is taken over.
+  /// ApiServer::Options::intercept: true if the request was handled here.
   bool intercept(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
 
   Settings settings() const;
-  /// Changes what the JSON object names. Error: kInvalid, naming the field; nothing has changed then.
+  /// Changes the fields of the JSON object. Error: kInvalid, naming the field; then nothing has changed.
   Result<void> change(const Value& fields);
   Millis ready_delay() const;
-  /// Connections break off now: switched off, or in the lower half of flapping.
+  /// Connections are closed now: switched off, or in the down phase of flapping.
   bool is_down() const;
 
  private:
@@ -75,7 +75,7 @@ class Switches : public std::enable_shared_from_this<Switches> {
   std::vector<std::weak_ptr<ResponseWriter>> watches_;
 };
 
-/// The same as JSON, and back onto `settings`. Error: kInvalid, naming the field.
+/// The settings as JSON, and `settings` changed by JSON fields. Error: kInvalid, naming the field.
 Value to_value(const Switches::Settings& settings);
 Result<Switches::Settings> changed(Switches::Settings settings, const Value& fields);
 

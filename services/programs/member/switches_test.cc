@@ -11,7 +11,7 @@ namespace shiplog {
 namespace {
 
 /// Timers in virtual time.
-class ManualExecutor final : public Executor {
+class VirtualTimeExecutor final : public Executor {
  public:
   void post(std::function<void()> run) override { post_after(Millis{0}, std::move(run)); }
   void post_after(Millis delay, std::function<void()> run) override { due_.emplace(now_ + delay, std::move(run)); }
@@ -31,8 +31,8 @@ class ManualExecutor final : public Executor {
   std::multimap<UtcMillis, std::function<void()>> due_;
 };
 
-/// Keeps what was answered.
-struct Answer final : ResponseWriter {
+/// Records the response.
+struct RecordedResponse final : ResponseWriter {
   void send(HttpResponse given) override { response = std::move(given); }
   void start(int, HttpHeaders) override { started = true; }
   void write(std::string, Done) override {}
@@ -64,20 +64,20 @@ struct Fixture : ::testing::Test {
     made.peer.organizations = {"system:masters"};
     return made;
   }
-  /// The answer's status; 0: the request went through; -1: the connection broke off.
+  /// The response's status; 0: the request was passed on; -1: the connection was closed.
   int ask(const HttpRequest& sent) {
-    answer = std::make_shared<Answer>();
+    answer = std::make_shared<RecordedResponse>();
     if (!switches->intercept(sent, answer)) return 0;
     if (answer->started) return -1;
-    return answer->response ? answer->response->status : -2;  // -2: held up
+    return answer->response ? answer->response->status : -2;  // -2: delayed
   }
   int read() { return ask(request("GET", "/api/v1/pods")); }
   int write() { return ask(request("POST", "/api/v1/namespaces/default/pods")); }
   int set(const std::string& body) { return ask(request("PUT", Switches::kPath, body)); }
 
-  ManualExecutor executor;
+  VirtualTimeExecutor executor;
   std::shared_ptr<Switches> switches = Switches::make(executor, {}).value();
-  std::shared_ptr<Answer> answer;
+  std::shared_ptr<RecordedResponse> answer;
   std::vector<std::string> resumed;
 };
 
@@ -104,7 +104,7 @@ TEST_F(MemberSwitches, RefuseWritesOrEverythingOrWithAStatus) {
   EXPECT_EQ(write(), 0);
 }
 
-TEST_F(MemberSwitches, HoldRequestsUpAndThenLetThemGoOn) {
+TEST_F(MemberSwitches, DelayRequestsAndThenContinueThem) {
   EXPECT_EQ(set(R"({"latencyMs":300})"), 200);
   EXPECT_EQ(read(), -2);
   executor.pass(Millis{299});
@@ -113,7 +113,7 @@ TEST_F(MemberSwitches, HoldRequestsUpAndThenLetThemGoOn) {
   EXPECT_EQ(resumed, (std::vector<std::string>{"/api/v1/pods"}));
 }
 
-TEST_F(MemberSwitches, DownBreaksConnectionsOffAndEndsWatches) {
+TEST_F(MemberSwitches, DownClosesConnectionsAndEndsWatches) {
   HttpRequest watch = request("GET", "/api/v1/pods");
   watch.query = {{"watch", "true"}};
   EXPECT_EQ(ask(watch), 0);
@@ -149,12 +149,12 @@ TEST_F(MemberSwitches, ChangeTheReadyDelay) {
   EXPECT_EQ(switches->ready_delay(), Millis{7000});
 }
 
-TEST_F(MemberSwitches, RefuseWhatTheyDoNotKnowAndKeepTheRest) {
+TEST_F(MemberSwitches, RefuseUnknownFieldsAndKeepTheRest) {
   EXPECT_EQ(set(R"({"latencyMs":-1})"), 422);
   EXPECT_EQ(set(R"({"down":true,"refuse":"maybe"})"), 422);
   EXPECT_EQ(set(R"({"refuse":200})"), 422);
   EXPECT_EQ(set(R"({"slow":1})"), 422);
-  EXPECT_NE(answer->response->body.find("slow: is no switch"), std::string::npos);
+  EXPECT_NE(answer->response->body.find("slow: is not a switch"), std::string::npos);
   EXPECT_EQ(set("{"), 400);
   EXPECT_EQ(ask(request("DELETE", Switches::kPath)), 405);
   EXPECT_EQ(switches->settings(), Switches::Settings{});
@@ -169,14 +169,14 @@ TEST_F(MemberSwitches, AreForAdministratorsOnly) {
   EXPECT_FALSE(switches->is_down());
 }
 
-TEST_F(MemberSwitches, CannotPromiseALatencyThatNobodyKeeps) {
+TEST_F(MemberSwitches, RefuseALatencyWithoutAHandler) {
   const auto alone = Switches::make(executor, {}).value();
   const auto changed = alone->change(parse_json(R"({"latencyMs":5})").value());
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(MemberSwitches, BeginAsToldOnTheCommandLine) {
+TEST_F(MemberSwitches, StartWithTheCommandLineSettings) {
   Switches::Settings given;
   given.flap_seconds = 5;
   given.latency = Millis{20};

@@ -109,7 +109,7 @@ TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
   EXPECT_FALSE(done["status"]["completionTime"].is_empty());
   EXPECT_FALSE(done["status"].contains("active"));
   EXPECT_EQ(member.pods().size(), 5U);
-  EXPECT_TRUE(usage_of_nodes(member.stage.state()).requested.empty());  // what has finished takes no room
+  EXPECT_TRUE(usage_of_nodes(member.stage.state()).requested.empty());  // finished pods use no capacity
   member.expect_settled();
 }
 
@@ -137,7 +137,7 @@ TEST(MemberJob, FailsWhenItsDeadlinePasses) {
   EXPECT_TRUE(member.find(kJobs, "sum").is_null());
 }
 
-TEST(MemberJob, SaysWhatIsNotSimulated) {
+TEST(MemberJob, ReportsUnsupportedFields) {
   TrialMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("podFailurePolicy", json(R"({"rules":[]})"));
@@ -147,7 +147,7 @@ TEST(MemberJob, SaysWhatIsNotSimulated) {
   EXPECT_NE(decided.error().message.find("spec.podFailurePolicy is not simulated"), std::string::npos);
 }
 
-TEST(MemberCronJob, MakesAJobWhenDueAndForgetsOldOnes) {
+TEST(MemberCronJob, CreatesAJobWhenDueAndDeletesOldOnes) {
   TrialMember member;
   member.put(kCronJobs, json(R"({"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"tick"},
       "spec":{"schedule":"*/2 * * * *","successfulJobsHistoryLimit":2,"jobTemplate":{"spec":{"template":
@@ -167,7 +167,7 @@ TEST(MemberCronJob, MakesAJobWhenDueAndForgetsOldOnes) {
   EXPECT_FALSE(status.contains("active"));
 }
 
-TEST(MemberSchedule, KnowsCronsNotation) {
+TEST(MemberSchedule, SupportsCronNotation) {
   const auto fires = [](std::string_view text, std::string_view at) {
     const auto schedule = Schedule::parse(text);
     EXPECT_TRUE(schedule) << schedule.error().message;
@@ -177,7 +177,7 @@ TEST(MemberSchedule, KnowsCronsNotation) {
   EXPECT_FALSE(fires("30 6 * * *", "2026-01-01T06:31:00Z"));
   EXPECT_TRUE(fires("*/15 8-17 * * mon-fri", "2026-01-02T17:45:00Z"));   // a Friday
   EXPECT_FALSE(fires("*/15 8-17 * * mon-fri", "2026-01-03T17:45:00Z"));  // a Saturday
-  EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-04T00:00:00Z"));               // either day will do: a Sunday
+  EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-04T00:00:00Z"));               // either day field suffices: a Sunday
   EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-01T00:00:00Z"));               // and a first
   EXPECT_TRUE(fires("@monthly", "2026-03-01T00:00:00Z"));
   for (const char* wrong : {"", "* * * *", "60 * * * *", "*/0 * * * *", "5-1 * * * *", "* * * foo *", "1,, * * * *"}) {
@@ -210,7 +210,7 @@ TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
   EXPECT_EQ(member.find(kServices, "headless")["spec"]["clusterIP"].as_string(), "None");
   member.expect_settled();
 
-  // The fleet replaces a Service by what its template says, which knows no addresses: the same ones come back.
+  // The control plane replaces a Service by its template, which has no addresses: it receives the same addresses again.
   const std::string before = member.find(kServices, "s3")["spec"]["clusterIP"].str();
   member.edit(kServices, "s3", [](Value& service) {
     service.edit("spec").erase("clusterIP");

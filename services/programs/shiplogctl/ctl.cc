@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// One run of the program: its options, and what the chosen command does with them. 0 or 1, or an Error.
+/// One run of the program: its options and commands. A command returns 0 or 1, or an Error.
 class Program {
  public:
   Program(const Backing& backing, std::string name, std::ostream& out, std::ostream& err)
@@ -41,7 +41,7 @@ class Program {
         out_{out},
         err_{err},
         to_{out, err, backing.terminal},
-        app_{"Manages a shiplog control plane: its member clusters, and what its journal records.", std::move(name)} {
+        app_{"Manages a shiplog control plane: its member clusters and its journal.", std::move(name)} {
     app_.require_subcommand(1);
     app_.fallthrough();
     app_.footer("Run `" + app_.get_name() + " COMMAND --help` for the options of a command.");
@@ -62,7 +62,7 @@ class Program {
     add_completion();
   }
 
-  /// `words` are those to complete, the last one perhaps empty.
+  /// `words`: the words of the incomplete command line; the last one may be empty.
   int complete(std::vector<std::string> words) {
     ctl::complete(app_, values_, access_, std::move(words), out_);
     return 0;
@@ -117,7 +117,7 @@ class Program {
       if (no_wait_) join_.wait_seconds = 0;
       SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
       SHIPLOG_TRY(const auto member_context, context_of(config, member_context_));
-      SHIPLOG_TRY(auto member, Connection::open("member cluster " + join_.name, member_context.target));
+      SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + join_.name, member_context.target));
       SHIPLOG_TRY(auto plane, access_.connect());
       SHIPLOG_TRY(join(plane, member, join_, out_, err_));
       return 0;
@@ -129,12 +129,14 @@ class Program {
         ->type_name("FILE");
     sub->add_option("--cluster-context", member_context_, "Context in it (default: the current one)")
         ->type_name("NAME");
-    sub->add_option("--cluster-namespace", join_.ns, "Where the credentials are kept, here and in the member")
+    sub->add_option("--cluster-namespace", join_.ns,
+                    "Namespace of the credentials, in the control plane and in the member")
         ->capture_default_str()
         ->type_name("NS");
-    sub->add_option("--cluster-provider", join_.provider, "Provider, for policies to choose by")->type_name("TEXT");
-    sub->add_option("--cluster-region", join_.region, "Region, for policies to choose by")->type_name("TEXT");
-    sub->add_option("--cluster-zones,--cluster-zone", join_.zones, "Zones, comma-separated, for policies to choose by")
+    sub->add_option("--cluster-provider", join_.provider, "Provider, by which policies can select")->type_name("TEXT");
+    sub->add_option("--cluster-region", join_.region, "Region, by which policies can select")->type_name("TEXT");
+    sub->add_option("--cluster-zones,--cluster-zone", join_.zones,
+                    "Zones, comma-separated, by which policies can select")
         ->delimiter(',')
         ->type_name("ZONE,...");
     sub->add_option("--wait", join_.wait_seconds, "Seconds to wait for it to become ready")
@@ -154,10 +156,10 @@ class Program {
     });
     sub->add_option("NAME", unjoin_.name, "The member cluster")->required();
     add_member_kubeconfig(*sub);
-    sub->add_option("--cluster-namespace", unjoin_.ns, "Where the control plane keeps the member's credentials")
+    sub->add_option("--cluster-namespace", unjoin_.ns, "Namespace of the member's credentials in the control plane")
         ->capture_default_str()
         ->type_name("NS");
-    sub->add_option("--wait", unjoin_.wait_seconds, "Seconds to wait for the Cluster to be gone")
+    sub->add_option("--wait", unjoin_.wait_seconds, "Seconds to wait for the removal of the Cluster")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     sub->add_flag("--force", unjoin_.force, "Then remove the finalizers: for a member that no longer exists");
@@ -175,34 +177,37 @@ class Program {
                     });
     sub->add_option("NAME", rotate_.name, "The member cluster")->required();
     add_member_kubeconfig(*sub);
-    sub->add_option("--cluster-namespace", rotate_.ns, "Where the credentials are kept, here and in the member")
+    sub->add_option("--cluster-namespace", rotate_.ns,
+                    "Namespace of the credentials, in the control plane and in the member")
         ->capture_default_str()
         ->type_name("NS");
-    sub->add_option("--wait", rotate_.wait_seconds, "Seconds to wait for the cluster to be ready with the new ones")
+    sub->add_option("--wait", rotate_.wait_seconds,
+                    "Seconds to wait for the cluster to be ready with the new credentials")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    sub->add_option("--grace", rotate_.grace_seconds, "Seconds for which the old token stays valid beside the new one")
+    sub->add_option("--grace", rotate_.grace_seconds,
+                    "Seconds for which the old token stays valid in addition to the new one")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
   }
 
-  /// The user's own way to a member, for commands that can do without.
+  /// The user's own access to a member, for commands in which it is optional.
   void add_member_kubeconfig(CLI::App& sub) {
     sub.add_option("--cluster-kubeconfig", member_kubeconfig_,
-                   "Kubeconfig of the member (default: what the control plane logs in with)")
+                   "Kubeconfig of the member (default: the credentials of the control plane)")
         ->type_name("FILE");
     sub.add_option("--cluster-context", member_context_, "Context in it (default: the current one)")->type_name("NAME");
   }
-  Result<std::optional<Connection>> connect_member(const std::string& name) const {
-    if (member_kubeconfig_.empty()) return std::optional<Connection>{};
+  Result<std::optional<ServerConnection>> connect_member(const std::string& name) const {
+    if (member_kubeconfig_.empty()) return std::optional<ServerConnection>{};
     SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
     SHIPLOG_TRY(const auto context, context_of(config, member_context_));
-    SHIPLOG_TRY(auto member, Connection::open("member cluster " + name, context.target));
+    SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + name, context.target));
     return std::optional{std::move(member)};
   }
 
   void add_get() {
-    auto* sub = add(app_, "get", "List member clusters, or what runs where", [this]() -> Result<int> {
+    auto* sub = add(app_, "get", "List member clusters, or workloads by cluster", [this]() -> Result<int> {
       const std::vector<std::string> clusters = {"clusters", "cluster", "clusters.cluster.karmada.io"};
       const std::vector<std::string> workloads = {"workloads", "workload"};
       const auto is = [this](const auto& names) { return std::ranges::find(names, resource_) != names.end(); };
@@ -213,10 +218,11 @@ class Program {
       }
       usage_ = true;
       if (!is(workloads)) {
-        return Error{ErrorCode::kBadRequest, "there is no resource \"" + resource_ +
-                                                 "\" here: clusters and workloads can be listed; for all others use "
-                                                 "kubectl get" +
-                                                 did_you_mean(resource_, {"clusters", "workloads"})};
+        return Error{ErrorCode::kBadRequest,
+                     "there is no resource \"" + resource_ +
+                         "\" in this command: it lists clusters and workloads; for all others use "
+                         "kubectl get" +
+                         did_you_mean(resource_, {"clusters", "workloads"})};
       }
       if (!get_.names.empty()) {
         return Error{ErrorCode::kBadRequest, "get workloads takes no names: select by --cluster and namespace"};
@@ -243,7 +249,7 @@ class Program {
   }
 
   void add_status() {
-    auto* sub = add(app_, "status", "Show what is unplaced, unhealthy or pending", [this]() -> Result<int> {
+    auto* sub = add(app_, "status", "Show objects that are unscheduled, unhealthy or pending", [this]() -> Result<int> {
       status_.ns = all_namespaces_ ? "" : access_.ns;
       if (!all_namespaces_) {
         SHIPLOG_TRY(status_.fallback, access_.namespace_or_default());
@@ -260,7 +266,7 @@ class Program {
     auto* sub =
         add(app_, "history", "Show every version of an object: when, who, why, what changed", [this]() -> Result<int> {
           usage_ = true;
-          SHIPLOG_TRY(history_.object, object_words_of(object_));
+          SHIPLOG_TRY(history_.object, parse_object_argument(object_));
           usage_ = false;
           SHIPLOG_TRY(history_.ns, access_.namespace_or_default());
           SHIPLOG_TRY(auto plane, access_.connect());
@@ -283,7 +289,7 @@ class Program {
     auto* sub =
         add(app_, "why", "Explain why an object runs where it does, and why not elsewhere", [this]() -> Result<int> {
           usage_ = true;
-          SHIPLOG_TRY(why_.object, object_words_of(object_));
+          SHIPLOG_TRY(why_.object, parse_object_argument(object_));
           usage_ = false;
           SHIPLOG_TRY(why_.ns, access_.namespace_or_default());
           SHIPLOG_TRY(auto plane, access_.connect());
@@ -294,7 +300,7 @@ class Program {
                     "A template, a binding or a Work, as for kubectl: deployment/nginx, rb nginx-deployment")
         ->required()
         ->expected(1, 2);
-    sub->add_option("--cluster", why_.cluster, "Only about this cluster, in full")->type_name("NAME");
+    sub->add_option("--cluster", why_.cluster, "Only this cluster, in full")->type_name("NAME");
     add_at(*sub, why_.at);
     add_output(*sub, why_.output, {"json", "yaml"});
   }
@@ -319,7 +325,7 @@ class Program {
     sub->add_option("--since", audit_.since, "Only entries from this time on: 2024-05-01T12:00:00Z, or 1h (before now)")
         ->type_name("TIME");
     sub->add_option("--until", audit_.until, "Only entries before this time")->type_name("TIME");
-    sub->add_flag("--refused", audit_.refused, "Only what was refused or denied");
+    sub->add_flag("--refused", audit_.refused, "Only refused or denied entries");
     sub->add_option("--limit", audit_.limit, "At most this many, the newest; 0: all")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -335,7 +341,7 @@ class Program {
       tail_.ns = access_.ns;
       usage_ = true;
       if (!object_.empty()) {
-        SHIPLOG_TRY(tail_.object, object_words_of(object_));
+        SHIPLOG_TRY(tail_.object, parse_object_argument(object_));
         SHIPLOG_TRY(tail_.ns, access_.namespace_or_default());
       }
       usage_ = false;
@@ -351,7 +357,7 @@ class Program {
         ->type_name("NAME");
     sub->add_option("--since", tail_.since, "Start at this time: 2024-05-01T12:00:00Z, or 1h (before now)")
         ->type_name("TIME");
-    sub->add_flag("--refused", tail_.refused, "Only what was refused or denied");
+    sub->add_flag("--refused", tail_.refused, "Only refused or denied entries");
     sub->add_flag("--since-start", tail_.since_start, "Start with the first entry of the journal");
     sub->add_flag("--no-follow", no_follow_, "Print the entries that exist, then exit");
     add_output(*sub, tail_.output, {"json", "yaml"});
@@ -363,7 +369,7 @@ class Program {
           backing_.version, [this] { return access_.connect(); }, version_, to_));
       return 0;
     });
-    sub->add_flag("--client", version_.client_only, "Do not ask the server");
+    sub->add_flag("--client", version_.client_only, "Do not query the server");
     add_output(*sub, version_.output, {"json", "yaml"});
   }
 
@@ -386,7 +392,7 @@ class Program {
       if (to_revision_ >= 0) replay_.to = static_cast<uint64_t>(to_revision_);
       SHIPLOG_TRY(const bool same, replay_journal(backing_, replay_, out_, err_));
       if (same) return 0;
-      err_ << "error: recorded decisions come out differently with this build; each is listed above" << std::endl;
+      err_ << "error: this build makes different decisions than those recorded; each is listed above" << std::endl;
       return 1;
     });
     sub->add_option("--journal", replay_.journal, "The journal (it may be in use)")
@@ -408,9 +414,9 @@ class Program {
   CLI::App app_;
   OptionValues values_;
   Command command_;
-  bool usage_ = false;  // a kBadRequest now is about the command line
+  bool usage_ = false;  // a kBadRequest is an error in the command line
 
-  Access access_;
+  AccessOptions access_;
   JoinOptions join_;
   std::string member_kubeconfig_, member_context_;
   bool no_wait_ = false;

@@ -20,7 +20,7 @@ constexpr const char* kWork = "/apis/work.karmada.io/v1alpha2";
 constexpr size_t kLongestReason = 160;
 
 /// In the order in which they are shown.
-constexpr std::array<std::string_view, 6> kStates = {"no-leader", "unreachable", "unplaced",
+constexpr std::array<std::string_view, 6> kStates = {"no-leader", "unreachable", "unscheduled",
                                                      "unhealthy", "pending",     "unselected"};
 
 struct WorkloadKind {
@@ -34,14 +34,14 @@ constexpr std::array<WorkloadKind, 5> kWorkloads = {{{"apps/v1", "Deployment", "
 
 class Search {
  public:
-  std::vector<Finding> run(const Fleet& fleet) {
+  std::vector<Finding> run(const FleetObjects& fleet) {
     look_at_roles(fleet.roles);
     look_at_clusters(fleet.clusters);
     for (const Value& binding : fleet.bindings.items()) look_at_binding(binding);
     look_at_templates(fleet.templates);
-    const auto order = [](const Finding& one) {
-      return std::tuple{std::ranges::find(kStates, one.state) - kStates.begin(), one.ns, one.kind, one.name,
-                        one.cluster};
+    const auto order = [](const Finding& finding) {
+      return std::tuple{std::ranges::find(kStates, finding.state) - kStates.begin(), finding.ns, finding.kind,
+                        finding.name, finding.cluster};
     };
     std::ranges::sort(found_, {}, order);
     return std::move(found_);
@@ -51,10 +51,10 @@ class Search {
   void look_at_roles(const Value& roles) {
     for (const Value& role : roles.items()) {
       if (role["led"].as_bool()) continue;
-      Finding one{.state = "no-leader", .kind = "Role", .name = role["role"].str(), .time = role["since"]};
-      one.reason = "no process has this role: what it decides waits";
-      one.next = "shiplogd serve --roles=" + one.name + " ...";
-      found_.push_back(std::move(one));
+      Finding finding{.state = "no-leader", .kind = "Role", .name = role["role"].str(), .time = role["since"]};
+      finding.reason = "no process leads this role: its decisions are pending";
+      finding.next = "shiplogd serve --roles=" + finding.name + " ...";
+      found_.push_back(std::move(finding));
     }
   }
 
@@ -62,28 +62,29 @@ class Search {
     for (const Value& cluster : clusters.items()) {
       const Value& ready = condition_of(cluster, "Ready");
       if (ready["status"].as_string() == "True") continue;
-      Finding one{.state = "unreachable",
-                  .api_version = "cluster.karmada.io/v1alpha1",
-                  .kind = "Cluster",
-                  .name = cluster["metadata"]["name"].str(),
-                  .time = ready["lastTransitionTime"]};
-      one.reason = ready.is_null() ? "it has not been probed yet" : ready["message"].str();
-      one.next = "kubectl describe cluster " + one.name;
-      unreachable_.insert(one.name);
-      found_.push_back(std::move(one));
+      Finding finding{.state = "unreachable",
+                      .api_version = "cluster.karmada.io/v1alpha1",
+                      .kind = "Cluster",
+                      .name = cluster["metadata"]["name"].str(),
+                      .time = ready["lastTransitionTime"]};
+      finding.reason = ready.is_null() ? "it has not been probed yet" : ready["message"].str();
+      finding.next = "kubectl describe cluster " + finding.name;
+      unreachable_.insert(finding.name);
+      found_.push_back(std::move(finding));
     }
   }
 
   static Finding about(const Value& binding, std::string state, std::string reason) {
     const Value& resource = binding["spec"]["resource"];
-    Finding one{.state = std::move(state),
-                .api_version = resource["apiVersion"].str(),
-                .kind = resource["kind"].str(),
-                .ns = resource["namespace"].str(),
-                .name = resource["name"].str(),
-                .reason = std::move(reason)};
-    one.next = "why " + lower_case(one.kind) + "/" + one.name + (one.ns.empty() ? "" : " -n " + one.ns);
-    return one;
+    Finding finding{.state = std::move(state),
+                    .api_version = resource["apiVersion"].str(),
+                    .kind = resource["kind"].str(),
+                    .ns = resource["namespace"].str(),
+                    .name = resource["name"].str(),
+                    .reason = std::move(reason)};
+    finding.next =
+        "why " + lower_case(finding.kind) + "/" + finding.name + (finding.ns.empty() ? "" : " -n " + finding.ns);
+    return finding;
   }
 
   void look_at_binding(const Value& binding) {
@@ -92,37 +93,39 @@ class Search {
     if (binding["metadata"]["deletionTimestamp"].is_string()) return;
     const Value& scheduled = condition_of(binding, "Scheduled");
     const bool placed = binding["spec"]["clusters"].size() > 0;
-    const bool follows = binding["spec"]["requiredBy"].size() > 0;  // goes where others go, and has no placement
+    const bool follows =
+        binding["spec"]["requiredBy"].size() > 0;  // an attached binding: it follows others and has no placement
     const bool suspended = binding["spec"]["suspension"]["scheduling"].as_bool();
     if (suspended) {
       found_.push_back(about(binding, "pending", "scheduling is suspended"));
     } else if (!follows && scheduled["status"].as_string() == "False") {
-      Finding one = about(binding, "unplaced", scheduled["message"].str());
-      if (placed) one.reason = "its former placement stays: " + one.reason;
-      one.time = scheduled["lastTransitionTime"];
-      found_.push_back(std::move(one));
+      Finding finding = about(binding, "unscheduled", scheduled["message"].str());
+      if (placed) finding.reason = "its former placement stays: " + finding.reason;
+      finding.time = scheduled["lastTransitionTime"];
+      found_.push_back(std::move(finding));
     } else if (!follows && !placed) {
-      Finding one = about(binding, "unplaced", "no cluster has been chosen yet");
-      one.time = binding["metadata"]["creationTimestamp"];
-      found_.push_back(std::move(one));
+      Finding finding = about(binding, "unscheduled", "no cluster has been chosen yet");
+      finding.time = binding["metadata"]["creationTimestamp"];
+      found_.push_back(std::move(finding));
     }
     if (const Value& synced = condition_of(binding, "WorksSynced"); synced["status"].as_string() == "False") {
-      Finding one = about(binding, "pending", synced["message"].str());
-      one.time = synced["lastTransitionTime"];
-      found_.push_back(std::move(one));
+      Finding finding = about(binding, "pending", synced["message"].str());
+      finding.time = synced["lastTransitionTime"];
+      found_.push_back(std::move(finding));
     }
-    for (const Target& target : targets_of(binding)) look_at_target(binding, target);
+    for (const BindingTarget& target : targets_of(binding)) look_at_target(binding, target);
   }
 
-  void look_at_target(const Value& binding, const Target& target) {
+  void look_at_target(const Value& binding, const BindingTarget& target) {
     std::string state = "pending";
     std::string reason;
     if (!target.placed) {
-      reason = target.evicting ? "runs there until its replacement is healthy elsewhere" : "being removed from there";
+      reason =
+          target.evicting ? "runs there until its replacement is healthy elsewhere" : "being removed from the cluster";
     } else if (target.suspended) {
       reason = "dispatching is suspended";
     } else if (unreachable_.contains(target.cluster)) {
-      reason = "the cluster is not ready: what it runs may be outdated";
+      reason = "the cluster is not ready: the reported status may be outdated";
     } else if (!target.applied) {
       reason = target.applied_message.empty() ? "not applied yet" : target.applied_message;
     } else if (target.health == "Unhealthy") {
@@ -134,10 +137,10 @@ class Search {
     } else {
       return;
     }
-    Finding one = about(binding, std::move(state), std::move(reason));
-    one.cluster = target.cluster;
-    one.next += " --cluster " + target.cluster;
-    found_.push_back(std::move(one));
+    Finding finding = about(binding, std::move(state), std::move(reason));
+    finding.cluster = target.cluster;
+    finding.next += " --cluster " + target.cluster;
+    found_.push_back(std::move(finding));
   }
 
   void look_at_templates(const Value& templates) {
@@ -145,15 +148,15 @@ class Search {
       const Value& metadata = object["metadata"];
       const std::tuple key{object["kind"].str(), metadata["namespace"].str(), metadata["name"].str()};
       if (bound_.contains(key) || metadata["deletionTimestamp"].is_string()) continue;
-      Finding one{.state = "unselected",
-                  .api_version = object["apiVersion"].str(),
-                  .kind = std::get<0>(key),
-                  .ns = std::get<1>(key),
-                  .name = std::get<2>(key),
-                  .reason = "no policy selects it: it runs nowhere",
-                  .time = metadata["creationTimestamp"]};
-      one.next = "why " + lower_case(one.kind) + "/" + one.name + " -n " + one.ns;
-      found_.push_back(std::move(one));
+      Finding finding{.state = "unselected",
+                      .api_version = object["apiVersion"].str(),
+                      .kind = std::get<0>(key),
+                      .ns = std::get<1>(key),
+                      .name = std::get<2>(key),
+                      .reason = "no policy selects it: it runs nowhere",
+                      .time = metadata["creationTimestamp"]};
+      finding.next = "why " + lower_case(finding.kind) + "/" + finding.name + " -n " + finding.ns;
+      found_.push_back(std::move(finding));
     }
   }
 
@@ -162,10 +165,10 @@ class Search {
   std::set<std::tuple<std::string, std::string, std::string>> bound_;
 };
 
-/// Reads; what is forbidden is left null and noted.
-class Reader {
+/// Reads objects; those that the user must not read remain null and are reported.
+class StatusReader {
  public:
-  Reader(Connection& plane, std::ostream& err) : plane_{plane}, err_{err} {}
+  StatusReader(ServerConnection& plane, std::ostream& err) : plane_{plane}, err_{err} {}
 
   Result<Value> read(const std::string& path, const std::string& what, const std::string& accept = {}) {
     auto answer = plane_.get(path, {}, accept);
@@ -175,20 +178,20 @@ class Reader {
     return Value{};
   }
 
-  Result<Fleet> fleet(StatusOptions& options) {
-    Fleet fleet;
+  Result<FleetObjects> fleet(StatusOptions& options) {
+    FleetObjects fleet;
     SHIPLOG_TRY(Value bindings, read(path_of(kWork, "resourcebindings", options.ns), ""));
     if (bindings.is_null() && options.ns.empty() && !options.fallback.empty()) {
       options.ns = options.fallback;
-      err_ << "notice: only namespace " << options.ns << " is shown: you may not list all namespaces" << std::endl;
+      err_ << "notice: only namespace " << options.ns << " is shown: listing all namespaces is forbidden" << std::endl;
       SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));
     } else if (bindings.is_null()) {
-      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));  // fails, and tells why
+      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));  // fails with the reason
     }
     fleet.bindings = bindings["items"];
     if (options.ns.empty()) {
       SHIPLOG_TRY(const Value wide, read(path_of(kWork, "clusterresourcebindings", ""), "ClusterResourceBindings"));
-      for (const Value& one : wide["items"].items()) fleet.bindings.push_back(one);
+      for (const Value& item : wide["items"].items()) fleet.bindings.push_back(item);
     }
     SHIPLOG_TRY(const Value clusters, read(kClusters, "Clusters"));
     fleet.clusters = clusters["items"];
@@ -212,7 +215,7 @@ class Reader {
     return group + (ns.empty() ? "" : "/namespaces/" + ns) + "/" + plural;
   }
 
-  Connection& plane_;
+  ServerConnection& plane_;
   std::ostream& err_;
 };
 
@@ -222,13 +225,14 @@ Value document_of(const std::vector<Finding>& findings, const std::string& progr
   for (const std::string_view state : kStates) {
     counts.set(std::string{state}, static_cast<int64_t>(std::ranges::count(findings, state, &Finding::state)));
   }
-  for (const Finding& one : findings) {
-    Value item = Value::object({{"state", one.state}, {"kind", one.kind}, {"name", one.name}, {"reason", one.reason}});
-    if (!one.api_version.empty()) item.set("apiVersion", one.api_version);
-    if (!one.ns.empty()) item.set("namespace", one.ns);
-    if (!one.cluster.empty()) item.set("cluster", one.cluster);
-    if (one.time.is_string()) item.set("since", one.time);
-    item.set("next", (one.next.starts_with("why ") ? program + " " : "") + one.next);
+  for (const Finding& finding : findings) {
+    Value item = Value::object(
+        {{"state", finding.state}, {"kind", finding.kind}, {"name", finding.name}, {"reason", finding.reason}});
+    if (!finding.api_version.empty()) item.set("apiVersion", finding.api_version);
+    if (!finding.ns.empty()) item.set("namespace", finding.ns);
+    if (!finding.cluster.empty()) item.set("cluster", finding.cluster);
+    if (finding.time.is_string()) item.set("since", finding.time);
+    item.set("next", (finding.next.starts_with("why ") ? program + " " : "") + finding.next);
     items.push_back(std::move(item));
   }
   return Value::object({{"kind", "FleetStatus"}, {"counts", std::move(counts)}, {"items", std::move(items)}});
@@ -236,14 +240,14 @@ Value document_of(const std::vector<Finding>& findings, const std::string& progr
 
 }  // namespace
 
-std::vector<Finding> findings_of(const Fleet& fleet) { return Search{}.run(fleet); }
+std::vector<Finding> findings_of(const FleetObjects& fleet) { return Search{}.run(fleet); }
 
-Result<void> status(Connection& plane, const StatusOptions& asked, const std::string& program, UtcMillis now,
+Result<void> status(ServerConnection& plane, const StatusOptions& asked, const std::string& program, UtcMillis now,
                     const Output& to) {
   std::ostream& out = to.out;
   StatusOptions options = asked;
-  Reader reader{plane, to.err};
-  SHIPLOG_TRY(const Fleet fleet, reader.fleet(options));
+  StatusReader reader{plane, to.err};
+  SHIPLOG_TRY(const FleetObjects fleet, reader.fleet(options));
   const auto findings = findings_of(fleet);
   const Value document = document_of(findings, program);
   if (options.output == "name") {
@@ -257,10 +261,10 @@ Result<void> status(Connection& plane, const StatusOptions& asked, const std::st
     out << "clusters: " << fleet.clusters.size() - unreachable << " of " << fleet.clusters.size() << " are ready\n";
   }
   out << "bindings: " << fleet.bindings.size();
-  for (const char* state : {"unplaced", "unhealthy", "pending"}) {
+  for (const char* state : {"unscheduled", "unhealthy", "pending"}) {
     std::set<std::tuple<std::string, std::string, std::string>> objects;
-    for (const Finding& one : findings) {
-      if (one.state == state) objects.insert({one.kind, one.ns, one.name});
+    for (const Finding& finding : findings) {
+      if (finding.state == state) objects.insert({finding.kind, finding.ns, finding.name});
     }
     out << ", " << objects.size() << " " << state;
   }
@@ -277,10 +281,11 @@ Result<void> status(Connection& plane, const StatusOptions& asked, const std::st
     return ok();
   }
   Table table{{"STATE", "OBJECT", "CLUSTER", "SINCE", "REASON", "NEXT"}};
-  for (const Finding& one : findings) {
-    const std::string object = lower_case(one.kind) + "/" + (one.ns.empty() ? "" : one.ns + "/") + one.name;
-    table.add({one.state, object, one.cluster, since(one.time, now), cut(one.reason, kLongestReason),
-               (one.next.starts_with("why ") ? program + " " : "") + one.next});
+  for (const Finding& finding : findings) {
+    const std::string object =
+        lower_case(finding.kind) + "/" + (finding.ns.empty() ? "" : finding.ns + "/") + finding.name;
+    table.add({finding.state, object, finding.cluster, since(finding.time, now), cut(finding.reason, kLongestReason),
+               (finding.next.starts_with("why ") ? program + " " : "") + finding.next});
   }
   out << "\n" << table.text(true, to.terminal) << std::flush;
   return ok();

@@ -13,23 +13,23 @@
 namespace shiplog::ctl {
 
 struct StatusOptions {
-  std::string ns;  ///< empty: all namespaces, or `fallback` where those may not be listed
+  std::string ns;  ///< empty: all namespaces, or `fallback` if listing them is forbidden
   std::string fallback;
   std::string output;  ///< "", "json", "yaml", "name"
 };
 
-/// What was read; null: it may not be read, and nothing is said about it.
-struct Fleet {
+/// The objects that were read; null: reading them is forbidden, and no findings are derived from them.
+struct FleetObjects {
   Value bindings;   ///< items of ResourceBindings and ClusterResourceBindings
   Value clusters;   ///< items
   Value templates;  ///< items of the workload kinds, as metadata with apiVersion and kind
   Value roles;      ///< `roles` of /shiplog/v1/state
 };
 
-/// Something that needs a look. States: "unplaced" (no cluster, or the newest placement failed), "unhealthy" (runs and
-/// is reported unhealthy), "pending" (not applied, suspended, being evicted, its member is unreachable), "unselected"
-/// (a workload that no policy selects), "unreachable" (a cluster that is not ready), "no-leader" (a role that no
-/// process has).
+/// Something that needs attention. States: "unscheduled" (no cluster, or the newest placement failed), "unhealthy"
+/// (running and reported unhealthy), "pending" (not applied, suspended, being evicted, its member is unreachable),
+/// "unselected" (a workload that no policy selects), "unreachable" (a cluster that is not ready), "no-leader" (a role
+/// without a leader).
 struct Finding {
   std::string state;
   std::string api_version = {};
@@ -42,11 +42,11 @@ struct Finding {
   std::string next = {};  ///< the command to run next
 };
 
-/// The findings, by state in the order above of severity, then by object.
-std::vector<Finding> findings_of(const Fleet& fleet);
+/// The findings, sorted by state in order of severity, then by object.
+std::vector<Finding> findings_of(const FleetObjects& fleet);
 
-/// `shiplogctl status`. `program` is how it was called, for the commands it names. Notices tell what may not be read.
-Result<void> status(Connection& plane, const StatusOptions& options, const std::string& program, UtcMillis now,
+/// `shiplogctl status`. `program`: its name in suggested commands. Notices name the objects that must not be read.
+Result<void> status(ServerConnection& plane, const StatusOptions& options, const std::string& program, UtcMillis now,
                     const Output& to);
 
 }  // namespace shiplog::ctl

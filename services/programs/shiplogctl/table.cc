@@ -9,7 +9,7 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// Characters, as far as a terminal gives each one column.
+// The number of characters; each is assumed to take one column.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
@@ -70,7 +70,7 @@ void fit(std::vector<size_t>& widths, size_t columns) {
   }
 }
 
-/// The escape sequence of a state's colour; empty: it is no state.
+/// The escape sequence of a state's colour; empty: the cell is not a state.
 std::string_view colour_of(std::string_view cell) {
   constexpr std::string_view kRed = "\033[31m";
   constexpr std::string_view kGreen = "\033[32m";
@@ -81,7 +81,8 @@ std::string_view colour_of(std::string_view cell) {
     });
   };
   if (is({"True", "Healthy", "accepted"})) return kGreen;
-  if (is({"False", "Unhealthy", "refused", "denied", "unplaced", "unhealthy", "unreachable", "no-leader"})) return kRed;
+  if (is({"False", "Unhealthy", "refused", "denied", "unscheduled", "unhealthy", "unreachable", "no-leader"}))
+    return kRed;
   if (is({"Unknown", "pending", "unselected"})) return kYellow;
   return {};
 }

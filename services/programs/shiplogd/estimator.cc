@@ -36,7 +36,7 @@ Result<void> run(const EstimatorServerOptions& options) {
               HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
   const SystemClock clock;
   estimator::MemberView member{client, clock, Millis{options.fresh_ms}};
-  estimator::Server::Options server;
+  estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
                   std::to_string(listen.port);
@@ -52,7 +52,7 @@ Result<void> run(const EstimatorServerOptions& options) {
   }
   server.member = &member;
   server.clock = &clock;
-  SHIPLOG_TRY(const auto running, estimator::Server::start(server));
+  SHIPLOG_TRY(const auto running, estimator::EstimatorServer::start(server));
   const std::string address = listen.host + ":" + std::to_string(running->port());
   log::info("estimator.listening", {log::kv("cluster", options.cluster), log::kv("address", address)});
   if (!options.address_out.empty()) {
