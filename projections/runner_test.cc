@@ -6,7 +6,7 @@
 
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog {
 namespace {

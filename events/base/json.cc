@@ -49,12 +49,12 @@ bool needs_escapes(std::string_view text) {
 
 // Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
 // written once: for the hash, the projection and the watches.
-class Writer {
+class JsonWriter {
  public:
-  explicit Writer(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-  ~Writer() { out_.resize(size_); }
+  explicit JsonWriter(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+  ~JsonWriter() { out_.resize(size_); }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -190,14 +190,14 @@ std::string to_json(const Value& value) {
   return out;
 }
 
-void append_json(const Value& value, std::string& out) { Writer{out}.value(value, -1); }
+void append_json(const Value& value, std::string& out) { JsonWriter{out}.value(value, -1); }
 
 std::string to_pretty_json(const Value& value) {
   std::string out;
-  Writer{out}.value(value, 0);
+  JsonWriter{out}.value(value, 0);
   return out;
 }
 
-void append_json_string(std::string_view text, std::string& out) { Writer{out}.string(text); }
+void append_json_string(std::string_view text, std::string& out) { JsonWriter{out}.string(text); }
 
 }  // namespace shiplog

@@ -40,9 +40,9 @@ constexpr bool is_special(char c) {
   return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x80;
 }
 
-class Parser {
+class JsonParser {
  public:
-  Parser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
+  JsonParser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
       : begin_{text.data()},
         at_{text.data()},
         end_{text.data() + text.size()},
@@ -458,11 +458,11 @@ class Parser {
 }  // namespace
 
 Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates) {
-  return Parser{text, duplicates, kMaxJsonDepth}.run();
+  return JsonParser{text, duplicates, kMaxJsonDepth}.run();
 }
 
 Result<Value> parse_stored_json(std::string_view text) {
-  return Parser{text, nullptr, kMaxStoredJsonDepth, true}.run();
+  return JsonParser{text, nullptr, kMaxStoredJsonDepth, true}.run();
 }
 
 }  // namespace shiplog

@@ -20,7 +20,7 @@ const ObjectKey kQuotaKey{type::kFederatedResourceQuota, "default", "limits"};
 Value json(std::string_view text) { return parse_json(text).value(); }
 
 /// A state and the entries that made it; each entry gets the next id and second.
-struct History {
+struct FoldHistory {
   State state;
   SeededRandom random{7};
   UtcMillis now{1'700'000'000'000};
@@ -34,8 +34,8 @@ struct History {
     return made;
   }
   Folded put(std::vector<Event> events) { return fold(state, entry(std::move(events))); }
-  static History with_namespace() {
-    History history;
+  static FoldHistory with_namespace() {
+    FoldHistory history;
     history.put({ObjectCreated{kNamespaceKey,
                                json(R"({"metadata":{"name":"default"},"spec":{"finalizers":["kubernetes"]}})")}});
     return history;
@@ -61,7 +61,7 @@ struct History {
 };
 
 TEST(Fold, CreationFillsInIdentityFromTheEntry) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   const Folded folded = fold(history.state, entry);
   ASSERT_EQ(folded.changes.size(), 1u);
@@ -73,7 +73,7 @@ TEST(Fold, CreationFillsInIdentityFromTheEntry) {
 }
 
 TEST(Fold, SecondCreationIsRefused) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   ASSERT_TRUE(folded.refusal);
@@ -82,23 +82,23 @@ TEST(Fold, SecondCreationIsRefused) {
 }
 
 TEST(Fold, NothingIsCreatedInAMissingOrTerminatingNamespace) {
-  History history;
+  FoldHistory history;
   auto create = [&] { return history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}}); };
   EXPECT_EQ(create().refusal->code, ErrorCode::kNotFound);
-  history = History::with_namespace();
+  history = FoldHistory::with_namespace();
   history.put({DeletionRequested{.object = kNamespaceKey}});
   EXPECT_EQ(history.state.value_of(kNamespaceKey)["status"]["phase"].as_string(), "Terminating");
   EXPECT_EQ(create().refusal->code, ErrorCode::kForbidden);
 }
 
 TEST(Fold, EphemeralKindsNeedNoNamespaceOfTheirOwnJournal) {
-  History history;
+  FoldHistory history;
   const ObjectKey lease{"leases.coordination.k8s.io", "kube-system", "leader"};
   EXPECT_FALSE(history.put({ObjectCreated{lease, json(R"({"metadata":{"name":"leader"}})")}}).refusal);
 }
 
 TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const Hash128 before = history.state.hash();
   const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")},
                                      ObjectUpdated{{"configmaps", "default", "missing"}, json("{}")}});
@@ -108,7 +108,7 @@ TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
 }
 
 TEST(Fold, ExpectationDecidesWhoWasFirst) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Revision read = history.state.revision_of(kConfig);
   Entry first = history.entry({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"2"}})")}});
@@ -120,7 +120,7 @@ TEST(Fold, ExpectationDecidesWhoWasFirst) {
 }
 
 TEST(Fold, TwinOfAnEntryIsDropped) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   EXPECT_FALSE(fold(history.state, entry).duplicate);
   const Hash128 once = history.state.hash();
@@ -129,7 +129,7 @@ TEST(Fold, TwinOfAnEntryIsDropped) {
 }
 
 TEST(Fold, OlderEpochIsRefused) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "a", 1}}).refusal);
   EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "b", 2}}).refusal);
@@ -143,7 +143,7 @@ TEST(Fold, OlderEpochIsRefused) {
 }
 
 TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","generation":1},"spec":{"a":1}})")}});
   const std::string uid{uid_of(history.state.value_of(kConfig))};
   history.put({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings","uid":"other"},"spec":{"a":2}})")}});
@@ -154,7 +154,7 @@ TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {
 }
 
 TEST(Fold, UpdateWithoutDifferenceChangesNothing) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Folded folded = history.put({ObjectUpdated{kConfig, history.state.value_of(kConfig)}});
   EXPECT_FALSE(folded.refusal);
@@ -162,7 +162,7 @@ TEST(Fold, UpdateWithoutDifferenceChangesNothing) {
 }
 
 TEST(Fold, DeletionWaitsForFinalizers) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","finalizers":["x/y"]}})")}});
   history.put({DeletionRequested{.object = kConfig}});
   Value object = history.state.value_of(kConfig);
@@ -178,7 +178,7 @@ TEST(Fold, DeletionWaitsForFinalizers) {
 }
 
 TEST(Fold, PlacementIsItsOwnGeneration) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
   const Binding binding = binding_from(kBindingKey, history.state.value_of(kBindingKey));
@@ -191,7 +191,7 @@ TEST(Fold, PlacementIsItsOwnGeneration) {
 }
 
 TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding("500m");
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"2"}}})")}});
   EXPECT_FALSE(history.place({{"m1", 4}}).refusal) << "equal is allowed";
@@ -206,7 +206,7 @@ TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
 }
 
 TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding("1");
   history.place({{"m1", 3}});
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"4"}}})")}});
@@ -217,7 +217,7 @@ TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
 }
 
 TEST(Fold, EvictionMovesTheTargetToATask) {  // TN-25 to TN-34
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
   history.put({EvictionStarted{.binding = kBindingKey,
@@ -243,7 +243,7 @@ TEST(Fold, EvictionMovesTheTargetToATask) {  // TN-25 to TN-34
 }
 
 TEST(Fold, TaintIsReplacedByKeyAndEffect) {
-  History history;
+  FoldHistory history;
   const ObjectKey cluster{type::kCluster, "", "m1"};
   history.put({ObjectCreated{cluster, json(R"({"metadata":{"name":"m1"},"spec":{}})")}});
   history.put({TaintAdded{cluster, {"k", "1", "NoSchedule"}, ""}, TaintAdded{cluster, {"k", "1", "NoExecute"}, ""}});
@@ -255,7 +255,7 @@ TEST(Fold, TaintIsReplacedByKeyAndEffect) {
 }
 
 TEST(Fold, ReplicaWithAnotherHashStops) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Revision revision = history.state.revision();
   EXPECT_FALSE(history.put({StateHashed{revision, history.state.hash()}}).stop);
@@ -270,13 +270,13 @@ TEST(Fold, ReplicaWithAnotherHashStops) {
 const ObjectKey kWeb{"deployments.apps", "default", "web"};
 const ObjectKey kPod{"pods", "default", "web-1"};
 
-int64_t generation_after(History& history, const ObjectKey& key, const char* text, bool status = false) {
+int64_t generation_after(FoldHistory& history, const ObjectKey& key, const char* text, bool status = false) {
   EXPECT_FALSE(history.put({status ? Event{StatusUpdated{key, json(text)}} : ObjectUpdated{key, json(text)}}).refusal);
   return history.state.value_of(key)["metadata"]["generation"].as_int();
 }
 
 TEST(Fold, UidsAreOfVersion4FromFoldVersion2On) {  // META-1
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({FoldVersionActivated{2}});
   const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   fold(history.state, entry);
@@ -287,7 +287,7 @@ TEST(Fold, UidsAreOfVersion4FromFoldVersion2On) {  // META-1
 }
 
 TEST(Fold, GenerationOfADeploymentCountsAnnotationsFromVersion2On) {  // META-6
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{kWeb, json(R"({"metadata":{"name":"web","generation":1},"spec":{"replicas":1}})")}});
   EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"annotations":{"a":"1"}},"spec":{"replicas":1}})"), 1);
   // The entry that activates a version is still folded in the old one.
@@ -307,7 +307,7 @@ TEST(Fold, GenerationOfADeploymentCountsAnnotationsFromVersion2On) {  // META-6
 }
 
 TEST(Fold, GenerationCountsAStatusThatIsNoSubresourceFromVersion2On) {  // META-6
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   for (const bool subresource : {false, true}) {
     const std::string plural = subresource ? "gears" : "cogs";
     Value version = json(R"({"name":"v1","storage":true})");
@@ -326,11 +326,11 @@ TEST(Fold, GenerationCountsAStatusThatIsNoSubresourceFromVersion2On) {  // META-
   EXPECT_EQ(generation_after(history, gear, R"({"metadata":{},"status":{"n":3}})"), 1);
 }
 
-Folded remove_pod(History& history, int64_t grace) {
+Folded remove_pod(FoldHistory& history, int64_t grace) {
   return history.put({DeletionRequested{.object = kPod, .grace_seconds = grace}});
 }
-History with_pod(const char* pod, uint32_t version) {
-  History history = History::with_namespace();
+FoldHistory with_pod(const char* pod, uint32_t version) {
+  FoldHistory history = FoldHistory::with_namespace();
   if (version > 1) history.put({FoldVersionActivated{version}});
   history.put({ObjectCreated{kPod, json(pod)}});
   return history;
@@ -338,10 +338,10 @@ History with_pod(const char* pod, uint32_t version) {
 constexpr const char* kBound = R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"}})";
 
 TEST(Fold, PodOnANodeIsGivenItsTimeFromVersion2On) {  // DEL-9
-  History old = with_pod(kBound, 1);
+  FoldHistory old = with_pod(kBound, 1);
   EXPECT_TRUE(remove_pod(old, 30).changes.front().removed());
 
-  History history = with_pod(kBound, 2);
+  FoldHistory history = with_pod(kBound, 2);
   EXPECT_FALSE(remove_pod(history, 30).changes.front().removed());
   const Value metadata = history.state.value_of(kPod)["metadata"];
   EXPECT_EQ(metadata["deletionGracePeriodSeconds"].as_int(), 30);
@@ -355,7 +355,7 @@ TEST(Fold, PodOnANodeIsGivenItsTimeFromVersion2On) {  // DEL-9
 }
 
 TEST(Fold, GraceOfAPodIsShortenedUntilItIsGone) {  // DEL-5, DEL-9
-  History history = with_pod(kBound, 2);
+  FoldHistory history = with_pod(kBound, 2);
   remove_pod(history, 30);
   const UtcMillis until = history.now + Millis{30'000};
   remove_pod(history, 10);
@@ -369,18 +369,18 @@ TEST(Fold, PodThatRunsNowhereGoesAtOnce) {  // DEL-9
   for (const char* pod : {R"({"metadata":{"name":"web-1"},"spec":{}})",
                           R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"},"status":{"phase":"Failed"}})",
                           R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"},"status":{"phase":"Succeeded"}})"}) {
-    History history = with_pod(pod, 2);
+    FoldHistory history = with_pod(pod, 2);
     EXPECT_TRUE(remove_pod(history, 30).changes.front().removed()) << pod;
   }
   // What else there is has no such time.
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({FoldVersionActivated{2}});
   history.create_config();
   EXPECT_TRUE(history.put({DeletionRequested{.object = kConfig, .grace_seconds = 30}}).changes.front().removed());
 }
 
 TEST(Fold, EntryOfANewerFoldVersionStops) {
-  History history;
+  FoldHistory history;
   Entry entry = history.entry({});
   entry.fold_version = kFoldVersion + 1;
   EXPECT_TRUE(fold(history.state, entry).stop);
@@ -388,7 +388,7 @@ TEST(Fold, EntryOfANewerFoldVersionStops) {
 
 TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
   std::vector<Entry> entries;
-  History history;
+  FoldHistory history;
   const auto record = [&](std::vector<Event> events) {
     entries.push_back(history.entry(std::move(events)));
     fold(history.state, entries.back());
@@ -420,7 +420,7 @@ TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
 }
 
 TEST(Fold, ResolvedDependenciesAreAnAnnotationAndAFinalizer) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   const int64_t generation = history.state.value_of(kBindingKey)["metadata"]["generation"].as_int();
   const Value list = json(R"([{"apiVersion":"v1","kind":"ConfigMap","name":"settings","namespace":"default"}])");
@@ -439,7 +439,7 @@ TEST(Fold, ResolvedDependenciesAreAnAnnotationAndAFinalizer) {
 }
 
 TEST(Fold, AnAttachedBindingIsMadeThenReplacedButForItsStatus) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const ObjectKey attached{type::kResourceBinding, "default", "settings-configmap"};
   const auto put = [&](const char* spec) {
     return history.put({AttachedBindingPut{
@@ -464,7 +464,7 @@ TEST(Fold, AnAttachedBindingIsMadeThenReplacedButForItsStatus) {
 }
 
 TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   const auto told = [&](const ObjectKey& object, bool succeeded) {
     return history.put({WorksSynced{object, succeeded, succeeded ? "SyncWorkSucceed" : "SyncWorkFailed", "why", {}}});
@@ -483,7 +483,7 @@ TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
 }
 
 TEST(Fold, AnswersFromOutsideAreKeptForTheirBasisAndNotWithoutEnd) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const auto answered = [&](const char* basis, Value answers) {
     return history.put({QuestionAnswered{kConfig, "Guess", "oracle/a", basis, std::move(answers)}});

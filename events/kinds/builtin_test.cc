@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/builtin_schema.h"
 #include "events/kinds/kinds.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {

@@ -3,7 +3,7 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
-#include "events/kinds/test_wire.h"
+#include "tests/support/protobuf_wire.h"
 
 // One object of each cluster kind, with its protobuf form put together by hand from the field numbers of
 // kubernetes-wire: the codec is held against those, not against itself.

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/kinds/kinds.h"
 #include "schemas/kinds/embedded.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {

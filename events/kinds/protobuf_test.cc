@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/kinds/builtin_schema.h"
-#include "events/kinds/test_wire.h"
+#include "tests/support/literals.h"
+#include "tests/support/protobuf_wire.h"
 
 namespace shiplog {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/base/yaml.h"
 #include "events/kinds/structural_schema.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_directory.h"
 #include "tests/support/must.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::sqlite {
 namespace {

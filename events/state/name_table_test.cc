@@ -10,11 +10,11 @@
 namespace shiplog {
 namespace {
 
-struct Name {
+struct TableName {
   std::string ns, name;
-  auto operator<=>(const Name&) const = default;
+  auto operator<=>(const TableName&) const = default;
 };
-using Map = std::map<Name, int>;
+using Map = std::map<TableName, int>;
 
 TEST(NameTable, FindsNothingWhereNothingIs) {
   NameTable<Map::value_type> table;
@@ -37,7 +37,7 @@ TEST(NameTable, AgreesWithTheMapWhateverComesAndGoes) {
   NameTable<Map::value_type> table;
   for (int step = 0; step < 200'000; ++step) {
     // Few names, so that each comes and goes many times and slots are fought for.
-    const Name name{"n" + std::to_string(random_below(random, 5)), std::to_string(random_below(random, 300))};
+    const TableName name{"n" + std::to_string(random_below(random, 5)), std::to_string(random_below(random, 300))};
     const auto at = map.find(name);
     auto* found = table.find(name.ns, name.name);
     ASSERT_EQ(found, at == map.end() ? nullptr : &*at) << "step " << step;

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "tests/support/given.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {

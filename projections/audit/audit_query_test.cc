@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog {
 namespace {

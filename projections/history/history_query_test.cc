@@ -6,7 +6,7 @@
 
 #include "events/base/json.h"
 #include "projections/objects/object_query.h"
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/state/pod_template.h"
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog {
 namespace {

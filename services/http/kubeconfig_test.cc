@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "events/base/test_directory.h"
 #include "services/http/private_file.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

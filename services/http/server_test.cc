@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {

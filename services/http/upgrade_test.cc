@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {

@@ -4,8 +4,8 @@
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/scripts.h"
-#include "services/interpreter/test_support.h"
 #include "tests/support/given.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {

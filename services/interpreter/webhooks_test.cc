@@ -2,8 +2,8 @@
 
 #include "events/base/base64.h"
 #include "services/interpreter/interpreter.h"
-#include "services/interpreter/test_support.h"
 #include "tests/support/given.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {

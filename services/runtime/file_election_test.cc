@@ -12,8 +12,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
 #include "services/runtime/thread_loop.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

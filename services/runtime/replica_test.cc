@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_directory.h"
 #include "events/codec/codec.h"
 #include "events/sqlite/connection.h"
 #include "projections/runner.h"
 #include "projections/store/open.h"
 #include "services/runtime/log.h"
 #include "services/runtime/manual_executor.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

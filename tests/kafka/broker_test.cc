@@ -5,8 +5,8 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/kafka/kafka_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog::kafka_test {

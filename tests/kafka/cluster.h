@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "events/base/test_directory.h"
 #include "events/journal/kafka/kafka_journal.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::kafka_test {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/journal/contract/journal_contract.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {

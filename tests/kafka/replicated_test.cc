@@ -5,8 +5,8 @@
 #include <mutex>
 #include <set>
 
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/kafka/kafka_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {

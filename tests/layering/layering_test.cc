@@ -23,10 +23,7 @@ struct Include {
   bool quoted = false;
 };
 
-bool is_test(const std::string& file) {
-  return file.starts_with("tests/") || file.ends_with("_test.cc") || file.find("/bench/") != std::string::npos ||
-         file.find("_contract") != std::string::npos || file.find("test_support") != std::string::npos;
-}
+bool is_test(const std::string& file) { return file.starts_with("tests/") || file.ends_with("_test.cc"); }
 
 const std::vector<Include>& includes() {
   static const std::vector<Include> all = [] {
@@ -221,7 +218,36 @@ TEST(Layering, OnlyProgramsNameJournalBackends) {
             std::vector<std::string>{});
 }
 
-TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+/// A library whose headers take long to compile, or messages that were generated for one.
+bool is_heavy_library(const Include& include) {
+  if (include.target.ends_with(".pb.h")) return true;
+  if (include.quoted) return false;
+  return std::ranges::any_of(
+      std::vector<std::string>{"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/", "spdlog/",
+                               "yaml-cpp/", "CLI/", "librdkafka", "prometheus/", "lua", "grpc", "openssl/"},
+      [&](const std::string& heavy) { return include.target.starts_with(heavy); });
+}
+
+/// Headers that include a heavy library, or another such header.
+const std::set<std::string>& heavy_headers() {
+  static const std::set<std::string> all = [] {
+    std::set<std::string> heavy;
+    for (size_t known = 0;; known = heavy.size()) {
+      for (const Include& include : includes()) {
+        if (!include.file.ends_with(".h") || is_test(include.file)) continue;
+        if (is_heavy_library(include) || heavy.contains(include.target)) heavy.insert(include.file);
+      }
+      if (heavy.size() == known) return heavy;
+    }
+  }();
+  return all;
+}
+
+// A folder may wrap a heavy library in headers of its own. Outside of it they reach sources alone: what is in a header
+// that others include is compiled hundreds of times.
+TEST(Layering, HeavyLibrariesStayInTheirFoldersAndInSources) {
   EXPECT_EQ(violations([](const Include& include) {
               if (!include.file.ends_with(".h")) return false;
               for (const char* heavy : {"boost/asio", "boost/beast", "sqlite3.h", "google/protobuf", "nlohmann/",
@@ -241,15 +267,28 @@ TEST(Layering, HeavyLibrariesStayOutOfHeaders) {
             std::vector<std::string>{});
 }
 
-TEST(Layering, GeneratedMessagesAreKnownToTheCodecAlone) {
-  EXPECT_EQ(violations([](const Include& include) {
-              // What is spoken with estimators is another protocol than the journal's, and stays where it is spoken.
-              if (include.target.starts_with("schemas/estimator/")) {
-                return !include.file.starts_with("services/programs/estimator/") &&
-                       !include.file.starts_with("services/adapters/estimators/");
+// Who speaks a protocol: the codec for the journal, client and server for the estimators.
+TEST(Layering, GeneratedMessagesAreKnownToTheEndsOfTheirProtocolAlone) {
+  const std::map<std::string, std::vector<std::string>> ends = {
+      {"schemas/events/", {"events/codec/"}},
+      {"schemas/estimator/", {"services/adapters/estimators/", "services/programs/estimator/"}}};
+  EXPECT_EQ(violations([&](const Include& include) {
+              if (!include.target.ends_with(".pb.h") || is_test(include.file)) return false;
+              for (const auto& [protocol, folders] : ends) {
+                if (!include.target.starts_with(protocol)) continue;
+                return std::ranges::find(folders, folder_of(include.file)) == folders.end();
               }
-              return include.target.ends_with(".pb.h") && !include.file.starts_with("events/codec/") &&
-                     !include.file.starts_with("tests/");
+              return true;
+            }),
+            std::vector<std::string>{});
+}
+
+// What a product folder holds is the product: fixtures, fakes and benchmarks are below tests/.
+TEST(Layering, ProductFoldersHoldNoTestSupport) {
+  EXPECT_EQ(violations([](const Include& include) {
+              return !is_test(include.file) &&
+                     (include.target.starts_with("gtest/") || include.target.starts_with("gmock/") ||
+                      include.target.starts_with("tests/"));
             }),
             std::vector<std::string>{});
 }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "events/base/test_directory.h"
 #include "tests/support/api_client.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::e2e {
 

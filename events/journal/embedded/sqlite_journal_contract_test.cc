@@ -1,8 +1,8 @@
 #include <fstream>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "tests/journal_contract/journal_contract.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

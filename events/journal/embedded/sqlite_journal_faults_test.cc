@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "tests/journal_contract/append_and_wait.h"
+#include "tests/support/test_directory.h"
 
 namespace {
 

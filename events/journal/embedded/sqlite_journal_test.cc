@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
+#include "tests/journal_contract/append_and_wait.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_directory.h"
 #include "events/journal/memory_journal.h"
 #include "services/adapters/vault/vault.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

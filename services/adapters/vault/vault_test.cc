@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_directory.h"
 #include "events/sqlite/connection.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

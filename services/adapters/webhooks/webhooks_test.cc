@@ -6,9 +6,9 @@
 #include "events/base/system.h"
 #include "services/adapters/webhooks/endpoint.h"
 #include "services/adapters/webhooks/webhook_asker.h"
-#include "services/http/http_test_support.h"
 #include "services/runtime/thread_loop.h"
 #include "tests/support/given.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {

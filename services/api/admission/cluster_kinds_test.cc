@@ -1,7 +1,7 @@
 // Defaults and refusals of the kinds around workloads: endpoints, scaling, networking, storage, certificates, webhooks,
 // flow control.
 #include "services/api/admission/field_checks.h"
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {

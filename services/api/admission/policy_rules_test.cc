@@ -1,5 +1,5 @@
 #include "events/base/quantity.h"
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
-#include "projections/test_fleet.h"
 #include "services/api/insight/history.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog::api {
 namespace {

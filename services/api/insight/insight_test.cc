@@ -8,9 +8,9 @@
 
 #include "events/base/json.h"
 #include "events/journal/memory_journal.h"
-#include "projections/test_fleet.h"
 #include "services/runtime/tail_thread.h"
 #include "services/runtime/thread_loop.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog::api {
 namespace {

@@ -5,7 +5,7 @@
 #include "events/base/json.h"
 #include "events/state/claim.h"
 #include "events/state/work.h"
-#include "projections/test_fleet.h"
+#include "tests/support/projected_fleet.h"
 
 namespace shiplog::api {
 namespace {

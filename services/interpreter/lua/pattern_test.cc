@@ -1,5 +1,5 @@
 #include "services/interpreter/lua/vm.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 // Lua's patterns, where the manual (5.4.1) says what comes out.
 namespace shiplog::interpreter::lua {

@@ -1,6 +1,6 @@
 #include "services/interpreter/lua/vm.h"
 
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter::lua {
 namespace {

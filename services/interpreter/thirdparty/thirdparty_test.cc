@@ -2,7 +2,7 @@
 
 #include "services/interpreter/builtin.h"
 #include "services/interpreter/lua/vm.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 // The compiled-in scripts of L-23, a realistic object of each kind.
 namespace shiplog::interpreter {

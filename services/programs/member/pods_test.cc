@@ -2,8 +2,8 @@
 
 #include "events/base/random.h"
 #include "services/programs/member/condition.h"
-#include "services/programs/member/member_test_support.h"
 #include "services/programs/member/node_fit.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog::member::testing {
 namespace {
@@ -16,7 +16,7 @@ MemberOptions small(int nodes, int64_t cpu) {
 }
 
 TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 6));
   member.stage.run(Millis{2000});
   for (const auto& [node, used] : usage_of_nodes(member.stage.state()).requested) {
@@ -25,7 +25,7 @@ TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
 }
 
 TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
-  TrialMember member;
+  SimulatedMember member;
   member.stage.write({FoldVersionActivated{kFoldVersion}});
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1));
   member.stage.run(Millis{2000});
@@ -39,7 +39,7 @@ TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
 }
 
 TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
-  TrialMember member{small(3, 2)};
+  SimulatedMember member{small(3, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "big", 1, "nginx", "2500m"));
   member.stage.run(Millis{2000});
   const Value pod = member.pods().at(0);
@@ -51,7 +51,7 @@ TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
 }
 
 TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
-  TrialMember member{small(1, 2)};
+  SimulatedMember member{small(1, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "first", 2, "nginx", "1"));
   member.stage.run(Millis{2000});
   member.put(kReplicaSets, workload("ReplicaSet", "second", 2, "nginx", "1"));
@@ -66,7 +66,7 @@ TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
 TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
   MemberOptions options = small(2, 8);
   options.node_pods = 3;
-  TrialMember member{options};
+  SimulatedMember member{options};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 10));
   member.stage.run(Millis{2000});
   EXPECT_EQ(member.ready(), 6U);
@@ -78,7 +78,7 @@ TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
 }
 
 TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
-  TrialMember member{small(1, 4)};
+  SimulatedMember member{small(1, 4)};
   const ObjectKey node{kNodes, "", "member-node-1"};
   Value cordoned = member.stage.state().value_of(node);
   cordoned.edit("spec").set("unschedulable", true);
@@ -125,7 +125,7 @@ TEST(MemberPod, CountsInitContainersAndLimits) {
 }
 
 TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{60'000});
   const Value pod = member.pods().at(0);
@@ -138,7 +138,7 @@ TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
 }
 
 TEST(MemberKubelet, ABetterImageBringsAPodUp) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{2000});
   const std::string name = member.pods().at(0)["metadata"]["name"].str();
@@ -149,7 +149,7 @@ TEST(MemberKubelet, ABetterImageBringsAPodUp) {
 }
 
 TEST(MemberKubelet, PodsOfANodeThatIsGoneAreReplaced) {
-  TrialMember member{small(2, 8)};
+  SimulatedMember member{small(2, 8)};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 4));
   member.stage.run(Millis{2000});
   member.stage.write({DeletionRequested{{kNodes, "", "member-node-1"}}});
@@ -163,7 +163,7 @@ TEST(MemberProperty, AnyHistoryConvergesWithinCapacity) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random{seed};
-    TrialMember member{small(static_cast<int>(1 + random_below(random, 4)), 4)};
+    SimulatedMember member{small(static_cast<int>(1 + random_below(random, 4)), 4)};
     std::map<std::string, int64_t> wanted;
     for (int step = 0; step < 40; ++step) {
       const std::string name = "app-" + std::to_string(random_below(random, 4));

@@ -2,8 +2,8 @@
 
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
-#include "services/programs/member/member_test_support.h"
 #include "services/programs/member/schedule.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog::member::testing {
 namespace {
@@ -17,7 +17,7 @@ std::vector<std::string> names(const std::vector<Value>& objects) {
 std::string image_of(const Value& pod) { return pod["spec"]["containers"][0]["image"].str(); }
 
 TEST(MemberStatefulSet, BringsPodsUpOneAfterTheOther) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kStatefulSets, workload("StatefulSet", "db", 3));
   member.stage.run(Millis{400});
   EXPECT_EQ(names(member.pods()), (std::vector<std::string>{"db-0"}));
@@ -34,7 +34,7 @@ TEST(MemberStatefulSet, BringsPodsUpOneAfterTheOther) {
 }
 
 TEST(MemberStatefulSet, UpdatesFromTheHighestOrdinalDownToThePartition) {
-  TrialMember member;
+  SimulatedMember member;
   Value db = workload("StatefulSet", "db", 3);
   db.edit("spec").set("podManagementPolicy", "Parallel");
   db.edit("spec").set("updateStrategy", json(R"({"type":"RollingUpdate","rollingUpdate":{"partition":1}})"));
@@ -54,7 +54,7 @@ TEST(MemberStatefulSet, UpdatesFromTheHighestOrdinalDownToThePartition) {
 }
 
 TEST(MemberDaemonSet, HasAPodOnEveryNodeAndRolls) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kDaemonSets, workload("DaemonSet", "agent", -1));
   member.stage.run(Millis{2000});
   std::set<std::string> nodes;
@@ -78,7 +78,7 @@ TEST(MemberDaemonSet, HasAPodOnEveryNodeAndRolls) {
 }
 
 TEST(MemberDaemonSet, LeavesNodesThatItsSelectorExcludes) {
-  TrialMember member;
+  SimulatedMember member;
   Value agent = workload("DaemonSet", "agent", -1);
   agent.edit("spec")
       .edit("template")
@@ -91,7 +91,7 @@ TEST(MemberDaemonSet, LeavesNodesThatItsSelectorExcludes) {
 }
 
 TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("completions", 5);
   job.edit("spec").set("parallelism", 2);
@@ -114,7 +114,7 @@ TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
 }
 
 TEST(MemberJob, GivesIndexesInOrder) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("completions", 3);
   job.edit("spec").set("parallelism", 3);
@@ -125,7 +125,7 @@ TEST(MemberJob, GivesIndexesInOrder) {
 }
 
 TEST(MemberJob, FailsWhenItsDeadlinePasses) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "fail/busybox");
   job.edit("spec").set("activeDeadlineSeconds", 10);
   job.edit("spec").set("ttlSecondsAfterFinished", 20);
@@ -138,7 +138,7 @@ TEST(MemberJob, FailsWhenItsDeadlinePasses) {
 }
 
 TEST(MemberJob, SaysWhatIsNotSimulated) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("podFailurePolicy", json(R"({"rules":[]})"));
   member.put(kJobs, job);
@@ -148,7 +148,7 @@ TEST(MemberJob, SaysWhatIsNotSimulated) {
 }
 
 TEST(MemberCronJob, MakesAJobWhenDueAndForgetsOldOnes) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kCronJobs, json(R"({"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"tick"},
       "spec":{"schedule":"*/2 * * * *","successfulJobsHistoryLimit":2,"jobTemplate":{"spec":{"template":
       {"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox"}]}}}}}})"));
@@ -186,7 +186,7 @@ TEST(MemberSchedule, KnowsCronsNotation) {
 }
 
 TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
-  TrialMember member;
+  SimulatedMember member;
   std::set<std::string> addresses;
   for (int i = 0; i < 20; ++i) {
     const std::string name = "s" + std::to_string(i);
@@ -221,7 +221,7 @@ TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
 }
 
 TEST(MemberServiceAccount, EveryNamespaceHasADefaultOne) {
-  TrialMember member;
+  SimulatedMember member;
   EXPECT_FALSE(member.find(kServiceAccounts, "default").is_null());
   member.remove(kServiceAccounts, "default");
   member.stage.run(Millis{1000});

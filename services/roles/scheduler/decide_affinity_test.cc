@@ -2,8 +2,8 @@
 #include <random>
 
 #include "events/explain/text.h"
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -1,6 +1,6 @@
 // Workloads with several pod templates, placed whole: M-1 to M-7, and what is promised: M-8, M-9.
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

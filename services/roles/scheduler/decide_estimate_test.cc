@@ -1,5 +1,5 @@
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/accurate.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "events/explain/text.h"
-#include "services/roles/scheduler/decide_test_support.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

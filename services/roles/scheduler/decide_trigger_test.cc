@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/role.h"
 #include "tests/support/fake_task.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

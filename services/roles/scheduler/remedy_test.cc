@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/trigger.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

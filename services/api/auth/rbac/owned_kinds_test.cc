@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "services/api/auth/rbac/bootstrap.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/roles/dispatcher/wake.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/explain/text.h"
 #include "events/state/policy_author.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog::dispatcher {

@@ -23,21 +23,21 @@ namespace shiplog {
 namespace {
 
 /// Time by the clock, and the time this process has computed: on a busy machine the second is the one to compare.
-struct Time {
+struct Lap {
   double wall = 0;
   double cpu = 0;
-  static Time now() {
+  static Lap now() {
     const auto wall = std::chrono::steady_clock::now().time_since_epoch();
     return {std::chrono::duration<double>(wall).count(), static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
   }
-  Time since(const Time& start) const { return {wall - start.wall, cpu - start.cpu}; }
+  Lap since(const Lap& start) const { return {wall - start.wall, cpu - start.cpu}; }
 };
 
 constexpr size_t kObjectBytes = 1500;
 constexpr size_t kBatch = 1000;
 constexpr int kNamespaces = 50;
 
-Time since(const Time& start) { return Time::now().since(start); }
+Lap since(const Lap& start) { return Lap::now().since(start); }
 
 template <class T>
 T or_exit(Result<T> result) {
@@ -51,11 +51,11 @@ void or_exit(const Result<void>& result) {
   std::exit(1);
 }
 
-void print_rate(const char* what, size_t count, const Time& took) {
+void print_rate(const char* what, size_t count, const Lap& took) {
   std::printf("%-50s %10.0f /s %10.0f /s\n", what, static_cast<double>(count) / took.wall,
               static_cast<double>(count) / took.cpu);
 }
-void print_time(const char* what, const Time& took) {
+void print_time(const char* what, const Lap& took) {
   std::printf("%-50s %10.0f ms %10.0f ms\n", what, took.wall * 1000, took.cpu * 1000);
 }
 
@@ -108,9 +108,9 @@ class Bench {
     std::vector<Folded> folded;
     std::vector<FoldedEntry> batch;
     folded.reserve(entries_.size());
-    Time start = Time::now();
+    Lap start = Lap::now();
     for (const Entry& entry : entries_) folded.push_back(fold(state_, entry));
-    if (!with_fold_) start = Time::now();
+    if (!with_fold_) start = Lap::now();
     const int64_t first = offset_ - static_cast<int64_t>(entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (folded[i].refusal) {
@@ -120,7 +120,7 @@ class Bench {
       batch.push_back({Offset{first + static_cast<int64_t>(i)}, entries_[i], folded[i]});
     }
     or_exit(projections_->apply(batch, state_.meta()));
-    const Time took = since(start);
+    const Lap took = since(start);
     took_.wall += took.wall;
     took_.cpu += took.cpu;
     applied_ += entries_.size();
@@ -147,7 +147,7 @@ class Bench {
   std::unique_ptr<Projections> projections_;
   std::vector<Entry> entries_;
   int64_t offset_ = 0;
-  Time took_;
+  Lap took_;
   size_t applied_ = 0;
 };
 
@@ -157,7 +157,7 @@ void plain_inserts(const std::string& path, size_t rows) {
   or_exit(connection->execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, json TEXT NOT NULL)"));
   auto insert = or_exit(connection->prepare("INSERT INTO plain VALUES (?, ?)"));
   const std::string json = to_json(object_of(1, 1));
-  const Time start = Time::now();
+  const Lap start = Lap::now();
   for (size_t row = 0; row < rows;) {
     auto transaction = or_exit(sqlite::Transaction::begin(*connection));
     for (const size_t end = std::min(rows, row + kBatch); row < end; ++row) {
@@ -174,7 +174,7 @@ void read_rates(const std::string& path, size_t objects) {
   const ObjectQuery query{view};
   const auto list = [&](const char* what, const ObjectList& which) {
     size_t rows = 0;
-    const Time start = Time::now();
+    const Lap start = Lap::now();
     or_exit(query.visit(which, [&](const ObjectRowView& row) {
       rows += row.json.empty() ? 0 : 1;
       return true;
@@ -183,10 +183,10 @@ void read_rates(const std::string& path, size_t objects) {
   };
   list("list, newest", {.type = "deployments.apps"});
   list("list, as of the middle of history", {.type = "deployments.apps", .at = Revision{view.revision().value / 2}});
-  Time start = Time::now();
+  Lap start = Lap::now();
   for (size_t i = 0; i < objects; ++i) or_exit(query.get(key_of(i * 7919 % objects)));
   print_rate("get", objects, since(start));
-  start = Time::now();
+  start = Lap::now();
   ChangeList changes{.type = "deployments.apps", .with_previous = true};
   size_t rows = 0;
   for (auto page = or_exit(HistoryQuery{view}.changes(changes)); !page.empty();
@@ -215,7 +215,7 @@ int run(size_t objects, const std::string& directory) {
     }
     bench.report(with_fold ? "fold and apply, updates" : "apply, updates");
     if (!with_fold) {
-      const Time start = Time::now();
+      const Lap start = Lap::now();
       or_exit(bench.projections().snapshot(directory + "/snapshot.db"));
       print_time("snapshot", since(start));
     }
@@ -223,10 +223,10 @@ int run(size_t objects, const std::string& directory) {
   std::printf("%-50s %10.0f MB\n", "size of the projection",
               static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   {
-    Time start = Time::now();
+    Lap start = Lap::now();
     auto opened = or_exit(Projections::open(path));
     print_time("open with all objects", since(start));
-    start = Time::now();
+    start = Lap::now();
     State state;
     const bool same = State::restore(opened.restored.meta, std::move(opened.restored.objects),
                                      std::move(opened.restored.seen), state);

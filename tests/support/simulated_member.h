@@ -24,8 +24,8 @@ inline Value json(std::string_view text) {
 }
 
 /// A member in virtual time: all controllers on one state, and nodes.
-struct TrialMember {
-  explicit TrialMember(MemberOptions given = {}) : options{std::move(given)} {
+struct SimulatedMember {
+  explicit SimulatedMember(MemberOptions given = {}) : options{std::move(given)} {
     for (Event& event : initial_objects(options)) {
       const auto& created = std::get<ObjectCreated>(event);
       if (created.object.type == kNodes) stage.write({event});

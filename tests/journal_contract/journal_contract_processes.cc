@@ -10,14 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "events/journal/contract/journal_contract.h"
+#include "tests/journal_contract/journal_contract.h"
 
 namespace shiplog {
 namespace {
 
-struct Pipe {
-  Pipe() { EXPECT_EQ(::pipe(ends), 0); }
-  ~Pipe() {
+struct LocalPipe {
+  LocalPipe() { EXPECT_EQ(::pipe(ends), 0); }
+  ~LocalPipe() {
     close_end(0);
     close_end(1);
   }
@@ -89,7 +89,7 @@ TEST_P(JournalContract, EveryAcknowledgedEntrySurvivesKill9OnceAndInOrder) {
   std::map<int64_t, std::string> promised;  // what was acknowledged, in all rounds so far
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    Pipe pipe;
+    LocalPipe pipe;
     const pid_t child = in_child([&] { return append_until_killed(*place_, round, pipe.ends[1]); });
     pipe.close_end(1);
     const auto kill_after = random() % 700;
@@ -131,7 +131,7 @@ std::vector<size_t> digests(const std::vector<JournalRecord>& records) {
 TEST_P(JournalContract, TwoProcessesAppendToAndTailOneJournal) {
   if (!GetParam().durable) GTEST_SKIP() << "not a durable backend";
   constexpr int kEach = 300;
-  Pipe pipe;
+  LocalPipe pipe;
   const auto take_part = [this](const std::string& who) {
     const auto journal = place_->open();
     if (!journal) return std::vector<size_t>{};

@@ -1,4 +1,4 @@
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 #include <chrono>
 #include <cstdlib>

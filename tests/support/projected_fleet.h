@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "events/base/random.h"
-#include "events/base/test_directory.h"
 #include "events/fold/fold.h"
 #include "events/sqlite/connection.h"
 #include "projections/runner.h"
 #include "projections/store/open.h"
 #include "tests/support/must.h"
+#include "tests/support/test_directory.h"
 
 // What the tests of projections share. Only they include it.
 namespace shiplog {

@@ -1,4 +1,4 @@
-#include "events/journal/contract/journal_contract.h"
+#include "tests/journal_contract/journal_contract.h"
 
 #include <atomic>
 #include <chrono>
