@@ -72,8 +72,11 @@ TEST(Namespaces, NSP_05_content_goes_first) {
   held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
   ASSERT_EQ(api().post(in(ns, "configmaps"), held).status, 201);
   ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
+  const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");  // in the journal of ephemera
+  ASSERT_EQ(api().post(leases, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})")).status, 201);
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
+  EXPECT_TRUE(eventually([&] { return api().get(leases + "/l").status == 404; }));
   const auto told = [&](const char* type, const char* status) {
     const Answer now = api().get("/api/v1/namespaces/" + ns);
     for (const Value& each : now.json["status"]["conditions"].items()) {
