@@ -18,6 +18,12 @@ namespace shiplog::binder {
 /// Errors: kForbidden, no policy that selects it may have it (decision 0028); kConflict, another object's binding has
 /// the name; kUnavailable, waiting for dependent overrides; kInvalid and kNotFound, replicas or priority cannot be
 /// told. Source: docs/reference/propagation.md.
+///
+/// - Owns: bindings, but for their placement, evictions and status; the claims on templates; the finalizers of
+///   policies.
+/// - Trigger: a template or policy changes but for its status; a binding is edited; interpreters or options change.
+/// - Failures: an interpreter fails, or waits for an answer; another policy or binding is in the way. Retried; the
+///   template stays as it was.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// The policy that decide() would bind this template by, or would have, had it not failed; empty: none.

@@ -9,6 +9,11 @@ namespace shiplog::dispatcher {
 /// B-7, B-23 to B-25); when it is being deleted its Works go, then its finalizer.
 /// A Namespace: a Work for every member (B-27).
 /// A cluster that is leaving, or whose execution space does not exist yet, gets nothing new.
+///
+/// - Owns: Works and the condition WorksSynced; the effects in apply_work.h write Works to members.
+/// - Trigger: the generation of a binding, a namespace, an override policy, a cluster's labels, an interpreter.
+/// - Failures: a target cannot be rendered: the others are, and WorksSynced names it. A member that refuses or is
+///   unreachable is retried with backoff.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// A Namespace is carried to every member without a policy: neither reserved, nor `default`, nor one that

@@ -9,6 +9,10 @@ namespace shiplog::distributor {
 /// been released (B-28 to B-31, B-35). As the binding of something referred to, which need not exist
 /// yet: follows its referrers, all of them at once (B-32 to B-35).
 /// Error: kInvalid, the interpreter cannot tell the dependencies (B-29).
+///
+/// - Owns: spec.requiredBy of bindings, the bindings made for it, and the recorded dependencies of referrers.
+/// - Trigger: a referrer or its template changes; an object that is referred to changes.
+/// - Failures: an interpreter fails or waits for an answer: the recorded dependencies stay.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::distributor

@@ -15,9 +15,9 @@ ObjectKey everything();
 /// Namespaces are in the record, so that the fold of the ephemera cannot know of them. Pure; what it decides is for the
 /// journal of the ephemera.
 ///
-/// Owns:     the end of objects in the ephemera.
-/// Trigger:  a minute has passed (everything()), or a Namespace is removed.
-/// Failures: none of its own. Refused when one of the objects has moved on: it is decided again.
+/// - Owns: the end of objects in the ephemera.
+/// - Trigger: a minute has passed (everything()), or a Namespace is removed.
+/// - Failures: none of its own. Refused when one of the objects has moved on: it is decided again.
 Decided decide(const State& record, const State& ephemera, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::ephemera_gc

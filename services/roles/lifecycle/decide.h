@@ -12,6 +12,14 @@ namespace shiplog::lifecycle {
 /// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
 /// A Pod that waits for a node to end it, where there is no such node: nobody will (DEL-9).
 /// Anything else: owner references and the finalizers of cascading deletion (DEL-12 to DEL-14).
+///
+/// - Owns: execution namespaces, the finalizers of clusters, namespaces and definitions, owner references, and
+///   deletions that follow from other deletions.
+/// - Trigger: something is deleted or loses an owner, a cluster changes, or the last of what is waited for goes.
+/// - Failures: none of its own; what foreign finalizers hold is waited for.
+///
+///   cluster: joined ──► has execution namespace and finalizer ──deleted──► namespace emptied
+///            ──► no binding names it ──► gone
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 // The parts of it, each for an object that exists. Nothing: the next part decides.

@@ -12,6 +12,10 @@ namespace shiplog::quota {
 /// its namespace use of the resources it limits. Pure; one QuotaUsageChanged, or Nothing when the status is right.
 /// Only for people: what counts for refusing a placement is the fold's own sum.
 /// Source.
+///
+/// - Owns: the status of FederatedResourceQuotas.
+/// - Trigger: a quota's spec, or what the bindings of its namespace use.
+/// - Failures: none.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::quota

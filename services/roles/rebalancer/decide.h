@@ -10,6 +10,10 @@ inline constexpr const char* kWorkloadRebalancer = "workloadrebalancers.apps.kar
 /// for yet, with its own creationTimestamp; its status; its removal when it is done and its time has come. Pure.
 /// Where that timestamp would come to nothing, because the workload was placed within the same second, a later one is
 /// used: upstream's scheduler would overlook the request.
+///
+/// - Owns: requests for fresh placements, the status of WorkloadRebalancers, and their end.
+/// - Trigger: a rebalancer changes, and time (the second of the last placement, ttlSecondsAfterFinished).
+/// - Failures: a workload without a binding is reported in the status.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::rebalancer

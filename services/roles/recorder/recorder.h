@@ -21,6 +21,9 @@ namespace shiplog {
 /// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
 /// dropped and counted. Of its Events the newest `most_kept` stay.
 /// It observes the record; what it writes goes to the other journal, so it never hears of itself.
+/// - Owns: Events with the reporting instance shiplogd, in the ephemera.
+/// - Trigger: accepted entries, and failures that tell() is called with.
+/// - Failures: an append that fails is repeated a few times; then the Events are dropped and counted.
 /// Threads: the executor; the counters from any.
 class Recorder final : public Observer {
  public:

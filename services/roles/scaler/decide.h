@@ -18,6 +18,10 @@ inline constexpr const char* kMarkedAnnotation = "scaler.shiplog.io/marked";
 /// replicas it has there: it gets the label retain-replicas. A label that somebody else has put stays.
 /// deploymentReplicasSyncer: a Deployment with that label whose replicas are divided gets as spec.replicas what it has
 /// in all members together, once its binding and all members agree on the number that was asked for before.
+///
+/// - Owns: the label retain-replicas that it has set itself, and spec.replicas of Deployments with that label.
+/// - Trigger: autoscalers, and the replicas that members report.
+/// - Failures: none; members that do not agree yet are waited for.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// What an autoscaler scales; nullopt: no such kind is served.

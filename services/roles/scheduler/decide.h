@@ -17,6 +17,16 @@ namespace shiplog::scheduler {
 ///         words. Expects the binding at its revision.
 /// Errors: kInvalid, the binding has no placement.
 /// Source: docs/reference/scheduling.md: filter, score, select, assign.
+///
+/// - Owns: spec.clusters of bindings, their condition Scheduled and what it was observed for.
+/// - Trigger: a binding's spec or labels change; a cluster that may concern it changes; for those that were refused,
+///   room, quotas and members of their groups as well.
+/// - Failures: no cluster fits or a quota is full, which is a decision: it waits for a change. Estimators that do not
+///   answer are left aside.
+///
+///   new ──► placed ──(spec, cluster, reschedule request)──► placed anew
+///    │         ▲
+///    └► refused ──(room, quota, group, taint)──► placed, or refused for another reason
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// The same where estimators can be asked (S-71): what they have not answered yet is asked first, once in each cycle

@@ -16,9 +16,9 @@ bool is_token_secret(const Value& secret);
 /// Deletes one such Secret whose account is gone, is another one of that name, or was never there. Pure; other keys
 /// need no decision.
 ///
-/// Owns:     the end of Secrets of type kubernetes.io/service-account-token.
-/// Trigger:  the Secret changes, or its account is removed.
-/// Failures: none of its own. Refused when the Secret has moved on: it is decided again.
+/// - Owns: the end of Secrets of type kubernetes.io/service-account-token.
+/// - Trigger: the Secret changes, or its account is removed.
+/// - Failures: none of its own. Refused when the Secret has moved on: it is decided again.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 }  // namespace shiplog::serviceaccount_token

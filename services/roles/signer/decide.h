@@ -23,6 +23,13 @@ struct CertificateAuthority {
 /// What one CertificateSigningRequest asks for (CSR-3, CSR-4). Approved requests for one of the signers that are served
 /// are signed; no other decision than signing depends on `authority`. What is done with is removed: issued, approved,
 /// denied or failed for an hour, pending for a day, or when its certificate has expired.
+///
+/// - Owns: the certificate or condition Failed of approved requests, and the end of all requests.
+/// - Trigger: a request changes, and time.
+/// - Failures: the process has no authority, or its key cannot be used: retried.
+///
+///   pending ──approved──► issued or failed ──an hour──► removed
+///      └─────denied, or a day───────────────────────────┘
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const CertificateAuthority& authority);
 
 /// What the signer named in spec.signerName has against the request; nullopt: nothing.

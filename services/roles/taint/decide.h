@@ -13,6 +13,13 @@ namespace shiplog::taint {
 ///   of conditions and policies wake it: a taint that somebody took off by hand stays off until then (TN-5);
 /// a ResourceBinding or ClusterResourceBinding: evictions that begin (TN-16 to TN-24) and those that are over (TN-25 to
 /// TN-34). ClusterTaintPolicy and NoExecute eviction are on; upstream has them behind gates that default to off.
+///
+/// - Owns: the taints not-ready and unreachable, those of ClusterTaintPolicies, and evictions for NoExecute taints.
+/// - Trigger: conditions and taints of clusters, policies, the placement and health of bindings, and time (tolerations,
+///   grace periods).
+/// - Failures: a recorded placement cannot be parsed: retried.
+///
+///   placed ──(untolerated taint, or tolerationSeconds over)──► evicting ──(rest healthy, or grace over)──► evicted
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 /// "clusters.cluster.karmada.io/taint-policies/m1"
