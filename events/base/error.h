@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,20 +37,14 @@ struct FieldCause {
   bool operator==(const FieldCause&) const = default;
 };
 
-struct Question;
-
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  ///< names the object, the field and the cause
   std::vector<FieldCause> causes = {};
-  /// What somebody outside has to be asked before this can be decided (events/state/answers.h): with kUnavailable.
-  std::vector<std::shared_ptr<const Question>> questions = {};
   bool operator==(const Error&) const = default;
 
   /// The same error with words in front of its message: "reading x.yaml: <message>".
-  [[nodiscard]] Error context(const std::string& words) const {
-    return {code, words + ": " + message, causes, questions};
-  }
+  [[nodiscard]] Error context(const std::string& words) const { return {code, words + ": " + message, causes}; }
 };
 
 /// The code's stable snake_case name, for logs.
