@@ -101,8 +101,8 @@ class Connection {
   /// The extended result code of SQLite for the last failure.
   int last_code() const;
 
-  /// To be called by a writer after a commit, when whoever waits for it has been answered: has the WAL moved into the
-  /// file by another thread when it has grown to `move_wal_frames`.
+  /// To be called by a writer after a commit, when the callers that wait for it have been answered: has the WAL moved
+  /// into the file by another thread when it has grown to `move_wal_frames`.
   void committed();
   /// The same, and starts the WAL over when it has grown to `bytes`, waiting a little for readers. SQLite by itself
   /// does so only at a moment without readers, which under a steady load of overlapping readers may never come.

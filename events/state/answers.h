@@ -29,7 +29,7 @@ struct Question {
   Value address;           ///< where it is sent
   Millis timeout{10'000};  ///< of one call
   std::string failure;     ///< what the last attempt came to; empty: there was none
-  /// Nobody outside is asked, but a script is to be run (services/interpreter/scripts.h). Its result is not
+  /// No external service is asked, but a script is to be run (services/interpreter/scripts.h). Its result is not
   /// recorded: whoever decides again computes it again.
   bool script = false;
 };

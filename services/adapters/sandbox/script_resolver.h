@@ -21,7 +21,7 @@ class ScriptResolver final : public QuestionResolver, public interpreter::Script
  public:
   struct Options {
     Executor* executor = nullptr;
-    QuestionResolver* others = nullptr;  ///< may be nullptr: nobody else is asked
+    QuestionResolver* others = nullptr;  ///< may be nullptr: other questions fail
     Sandbox::Options sandbox;
     size_t most_bytes = size_t{64} << 20;  ///< of results: of twice as many the newest half stays
     /// A function of a customization has gone beyond a limit; `question.address` names the customization. Calls `then`
