@@ -34,26 +34,26 @@ struct StatusUpdated {
   bool operator==(const StatusUpdated&) const = default;
 };
 
-/// Somebody wants the object gone. Without finalizers it is removed at once; with finalizers it gets a
-/// deletionTimestamp, and goes with the last of them.
+/// A deletion of the object is requested. Without finalizers it is removed at once; with finalizers it gets a
+/// deletionTimestamp, and is removed with the last of them.
 struct DeletionRequested {
   ObjectKey object;
   int64_t grace_seconds = 0;
   /// "Background", "Foreground" (adds the foregroundDeletion finalizer) or "Orphan" (adds the orphan finalizer).
   std::string propagation = "Background";
-  /// What the deletion follows from: the object's namespace, owner or definition, which is being deleted or gone;
-  /// empty: somebody asked for it.
+  /// What the deletion follows from: the object's namespace, owner or definition, which is being or has been deleted;
+  /// empty: a client requested it.
   ObjectKey because = {};
   bool operator==(const DeletionRequested&) const = default;
 };
 
-/// The object is gone now, whatever its finalizers say (garbage collection, members leaving).
+/// The object is removed, whatever finalizers it has (garbage collection, unjoined members).
 struct ObjectRemoved {
   ObjectKey object;
   bool operator==(const ObjectRemoved&) const = default;
 };
 
-/// A request was turned away after it was understood: audit only, changes nothing.
+/// A request was denied after it was decoded: audit only, changes nothing.
 struct RequestDenied {
   ObjectKey object;  ///< as far as known
   int32_t status = 403;

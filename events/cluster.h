@@ -7,8 +7,8 @@
 
 namespace shiplog {
 
-/// A member has been taken in: its execution space exists and probing begins. Audit and feed; the Cluster object itself
-/// came through the API.
+/// A member has joined: its execution space exists and probing begins. Audit and feed; the Cluster object itself
+/// was created through the API.
 struct ClusterJoined {
   ObjectKey cluster;
   std::string cluster_id;  ///< uid of the member's kube-system namespace
@@ -33,7 +33,7 @@ struct ClusterConditionChanged {
   bool operator==(const ClusterConditionChanged&) const = default;
 };
 
-/// A member has left: its works are gone, its finalizer is released. Removes the Cluster object.
+/// A member has left: its Works are deleted, its finalizer is removed. Removes the Cluster object.
 struct ClusterLeft {
   ObjectKey cluster;
   std::string reason;

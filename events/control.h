@@ -17,7 +17,7 @@ struct LeaseTaken {
   bool operator==(const LeaseTaken&) const = default;
 };
 
-/// From the next entry on, events mean what this version of the fold says.
+/// From the next entry on, events have the meaning of this version of the fold.
 struct FoldVersionActivated {
   uint32_t version = 1;
   bool operator==(const FoldVersionActivated&) const = default;
@@ -30,14 +30,14 @@ struct FeatureGatesSet {
   bool operator==(const FeatureGatesSet&) const = default;
 };
 
-/// What one option says.
+/// The values of one option.
 struct OptionSetting {
   std::string name;  ///< without the dashes in front: "skipped-propagating-apis"
   std::vector<std::string> values;
   bool operator==(const OptionSetting&) const = default;
 };
 
-/// What the options of the control plane say that decisions read, from the next entry on.
+/// The options of the control plane that decisions read, from the next entry on.
 struct OptionsSet {
   std::vector<OptionSetting> settings;  ///< sorted by name; all others are as by default
   bool operator==(const OptionsSet&) const = default;

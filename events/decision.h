@@ -16,17 +16,17 @@
 
 namespace shiplog {
 
-/// All is as it should be until a change wakes the key.
+/// The actual state is the desired one until a change triggers the key.
 struct Nothing {
   bool operator==(const Nothing&) const = default;
 };
 
-/// What a role computed for one key: the body of the entry that will carry it. The runtime adds who, when, as-of, cause
+/// What a role computed for one key: the body of its entry. The runtime adds actor, time, as-of, cause
 /// and fence.
 struct Decision {
   std::vector<Event> events;
   std::vector<Expect> expects;  ///< the objects it was computed from, where a change of them would make it wrong
-  /// When to decide again once this is folded; nullopt: when a change wakes the key. Not part of the entry.
+  /// When to decide again once this is folded; nullopt: when a change triggers the key. Not part of the entry.
   std::optional<UtcMillis> look_again = {};
   bool operator==(const Decision&) const = default;
 };
@@ -49,7 +49,7 @@ struct LookAgain {
 using Decided = std::variant<Nothing, Decision, NeedsAnswers, LookAgain>;
 
 /// The shape of every decide function: pure, and run again later by `replay --verify` with the state as of the entry's
-/// `as_of` and the entry's time. An Error: it cannot be decided (the message says why); the runtime retries.
+/// `as_of` and the entry's time. An Error: it cannot be decided (the message has the cause); the runtime retries.
 using Decide = std::function<Result<Decided>(const State& state, const ObjectKey& key, UtcMillis now)>;
 
 /// Collects the events of one decision. A decision that covers many objects adds them with try_add() until that returns

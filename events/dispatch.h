@@ -18,13 +18,13 @@ struct WorkRendered {
   bool operator==(const WorkRendered&) const = default;
 };
 
-/// The Work is gone: its binding no longer wants it and the member has let go of what it made.
+/// The Work is removed: its binding no longer wants it and the member no longer has its objects.
 struct WorkRemoved {
   ObjectKey work;
   bool operator==(const WorkRemoved&) const = default;
 };
 
-/// The member has taken the manifests of this generation of the Work. Folds into condition Applied=True.
+/// The member has applied the manifests of this generation of the Work. Folds into condition Applied=True.
 struct WorkApplied {
   ObjectKey work;
   int64_t generation = 0;
@@ -42,11 +42,11 @@ struct WorkApplyFailed {
   bool operator==(const WorkApplyFailed&) const = default;
 };
 
-/// What the member says of the manifests now. Folds into status.manifestStatuses.
+/// The status of the manifests on the member. Folds into status.manifestStatuses.
 struct WorkStatusObserved {
   ObjectKey work;
   Value manifest_statuses;  ///< array, as Work.status.manifestStatuses
-  /// All of it was read from objects with the manifests of this generation of the Work; 0: not said. Folds into
+  /// All of it was read from objects with the manifests of this generation of the Work; 0: unknown. Folds into
   /// condition StatusCollected.
   int64_t generation = 0;
   bool operator==(const WorkStatusObserved&) const = default;
@@ -65,7 +65,7 @@ struct StatusAggregated {
   bool operator==(const StatusAggregated&) const = default;
 };
 
-/// Whether the targets of a binding or of a namespace could all be rendered, when that is not what was last said of it:
+/// Whether the targets of a binding or of a namespace could all be rendered, when that differs from the last record:
 /// an override that cannot be applied stops its target (B-6, B-21). Folds into condition WorksSynced.
 struct WorksSynced {
   ObjectKey object;  ///< a binding or a namespace
@@ -73,7 +73,7 @@ struct WorksSynced {
   std::string reason;   ///< "SyncWorkFailed" or "SyncWorkSucceed"
   std::string message;  ///< what stopped each target
   Explanation why;
-  int64_t generation = 0;  ///< of the binding that the targets were rendered from; 0: not said
+  int64_t generation = 0;  ///< of the binding that the targets were rendered from; 0: unknown
   bool operator==(const WorksSynced&) const = default;
 };
 

@@ -7,10 +7,11 @@
 #include "events/base/ids.h"
 #include "events/base/time.h"
 #include "events/event.h"
+#include "events/request_source.h"
 
 namespace shiplog {
 
-/// Who asked. For a decision, `service` names the role that computed it and `user` is its system identity.
+/// The requester. For a decision, `service` names the role that computed it and `user` is its system identity.
 struct Actor {
   std::string user;  ///< "kubernetes-admin", "system:shiplog:scheduler"
   std::vector<std::string> groups;
@@ -35,7 +36,7 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-/// The lease an entry was decided under. The fold refuses an epoch older than the newest it has seen for the service.
+/// The lease an entry was decided under. The fold refuses an epoch older than the newest it has folded for the role.
 struct Fence {
   std::string service;  ///< empty: no lease needed (API servers)
   uint64_t epoch = 0;
@@ -49,7 +50,7 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
-/// One journal record: who, when, why, and one or more events, applied together or not at all.
+/// One journal entry: actor, time, cause, and one or more events, applied together or not at all.
 struct Entry {
   EntryId id;
   UtcMillis time;
@@ -61,6 +62,7 @@ struct Entry {
   uint32_t fold_version = 1;
   std::vector<Expect> expects;
   std::vector<Event> events;
+  RequestSource source;  ///< of a produced request; counts from fold version 5 on
   bool operator==(const Entry&) const = default;
 };
 

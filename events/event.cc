@@ -55,7 +55,7 @@ constexpr Facts facts(const FeatureGatesSet&) { return {Family::kControl, "Featu
 constexpr Facts facts(const OptionsSet&) { return {Family::kControl, "OptionsSet"}; }
 
 Facts facts_of(const Event& event) {
-  return std::visit([](const auto& one) { return facts(one); }, event);
+  return std::visit([](const auto& alternative) { return facts(alternative); }, event);
 }
 
 // "a: b", without the colon when one of them is empty.
@@ -70,12 +70,13 @@ std::string place(std::string_view ns, std::string_view name) {
   return ns.empty() ? std::string{name} : std::string{ns} + "/" + std::string{name};
 }
 
-// Writes up to `kMost` of many things, then says how many are left out.
+// Writes up to `kMost` of many items, then how many are left out.
 template <class Items, class Write>
 std::string listed(const Items& items, const char* separator, Write write) {
   constexpr size_t kMost = 10;
   std::string out;
-  for (size_t at = 0; at < items.size() && at < kMost; ++at) out += (at == 0 ? "" : separator) + write(items[at]);
+  for (size_t index = 0; index < items.size() && index < kMost; ++index)
+    out += (index == 0 ? "" : separator) + write(items[index]);
   if (items.size() > kMost) out += " and " + std::to_string(items.size() - kMost) + " more";
   return out;
 }
@@ -131,12 +132,14 @@ std::string summary(const ReschedulingTriggered& event) { return event.reason; }
 
 std::string summary(const DependenciesResolved& event) {
   if (event.dependencies.size() == 0) return "none";
-  return listed(event.dependencies.items(), ", ", [](const Value& one) { return described(one["kind"], one); });
+  return listed(event.dependencies.items(), ", ",
+                [](const Value& dependency) { return described(dependency["kind"], dependency); });
 }
 
 std::string summary(const AttachedBindingPut& event) {
   if (event.referrers.empty()) return "follows nobody any more";
-  return "follows " + listed(event.referrers, ", ", [](const ObjectKey& one) { return place(one.ns, one.name); });
+  return "follows " +
+         listed(event.referrers, ", ", [](const ObjectKey& referrer) { return place(referrer.ns, referrer.name); });
 }
 
 // Not what was answered: it may be long, and stands in the event.
@@ -249,12 +252,13 @@ std::string summary(const OptionsSet& event) {
   std::string words;
   for (const OptionSetting& setting : event.settings) {
     words += (words.empty() ? "--" : " --") + setting.name + "=";
-    for (size_t at = 0; at < setting.values.size(); ++at) words += (at == 0 ? "" : ",") + setting.values[at];
+    for (size_t index = 0; index < setting.values.size(); ++index)
+      words += (index == 0 ? "" : ",") + setting.values[index];
   }
   return words.empty() ? "all are as by default" : words;
 }
 
-// Messages come from members and clients: no line breaks, no control characters, and an end.
+// Messages come from members and clients: no line breaks, no control characters, and a limited length.
 std::string one_line(std::string text) {
   constexpr size_t kLongest = 300;
   std::replace_if(
@@ -345,20 +349,20 @@ std::string_view name_of(const Event& event) { return facts_of(event).name; }
 
 ObjectKey subject_of(const Event& event) {
   return std::visit(
-      [](const auto& one) -> ObjectKey {
+      [](const auto& alternative) -> ObjectKey {
         // In this order: an eviction names a binding and a cluster, a refused quota a binding and a quota.
-        if constexpr (requires { one.object; }) {
-          return one.object;
-        } else if constexpr (requires { one.binding; }) {
-          return one.binding;
-        } else if constexpr (requires { one.work; }) {
-          return one.work;
-        } else if constexpr (requires { one.cluster; }) {
-          return one.cluster;
-        } else if constexpr (requires { one.quota; }) {
-          return one.quota;
+        if constexpr (requires { alternative.object; }) {
+          return alternative.object;
+        } else if constexpr (requires { alternative.binding; }) {
+          return alternative.binding;
+        } else if constexpr (requires { alternative.work; }) {
+          return alternative.work;
+        } else if constexpr (requires { alternative.cluster; }) {
+          return alternative.cluster;
+        } else if constexpr (requires { alternative.quota; }) {
+          return alternative.quota;
         } else {
-          using E = std::decay_t<decltype(one)>;
+          using E = std::decay_t<decltype(alternative)>;
           static_assert(std::is_same_v<E, LeaseTaken> || std::is_same_v<E, FoldVersionActivated> ||
                             std::is_same_v<E, StateHashed> || std::is_same_v<E, SnapshotTaken> ||
                             std::is_same_v<E, FeatureGatesSet> || std::is_same_v<E, OptionsSet>,
@@ -370,7 +374,7 @@ ObjectKey subject_of(const Event& event) {
 }
 
 std::string summary_of(const Event& event) {
-  return one_line(std::visit([](const auto& one) { return summary(one); }, event));
+  return one_line(std::visit([](const auto& alternative) { return summary(alternative); }, event));
 }
 
 }  // namespace shiplog

@@ -11,7 +11,7 @@
 namespace shiplog {
 namespace {
 
-// What summary_of() says of the samples, by kind.
+// The results of summary_of() for the samples, by kind.
 const std::map<std::string_view, std::string_view> kSummaries = {
     {"ObjectCreated", ""},
     {"ObjectUpdated", ""},

@@ -33,12 +33,12 @@ struct Judgement {
 struct ClusterExplanation {
   std::string cluster;
   uint32_t judgement = 0;           ///< its place in Explanation::judgements, counted from 1; 0: there is none
-  int64_t available_replicas = -1;  ///< as estimated; -1: not asked
+  int64_t available_replicas = -1;  ///< as estimated; -1: not requested
   int64_t replicas = -1;            ///< assigned; -1: not chosen
   bool operator==(const ClusterExplanation&) const = default;
 };
 
-/// Why a decision came out as it did: what `history` and `why` print, and what replay compares. Text is made from it by
+/// The facts behind a decision: what `history` and `why` print, and what replay compares. Text is made from it by
 /// events/explain/text.h alone, and never read back.
 struct Explanation {
   Fact summary;

@@ -48,7 +48,7 @@ TEST(ExplanationCompare, ThoseOfThisBuildAreComparedWhole) {
   EXPECT_FALSE(same(placed(facts()), placed(other)));
 }
 
-TEST(ExplanationCompare, ThoseInWordsAreComparedWithoutTheWords) {
+TEST(ExplanationCompare, ThoseStoredAsTextAreComparedWithoutTheText) {
   EXPECT_TRUE(same(placed(words()), placed(facts())));
   const auto differs = [](auto change) {
     Explanation other = facts();

@@ -26,7 +26,7 @@ struct ComponentReplicas {
 };
 
 /// The binder has matched a template with a policy. Creates the binding, or replaces its labels, annotations,
-/// finalizers, owners and the parts of its spec that come from template and policy (D-24): the fold
+/// finalizers, owners and the parts of its spec that derive from template and policy (D-24): the fold
 /// keeps spec.clusters, spec.gracefulEvictionTasks, spec.requiredBy, spec.rescheduleTriggeredAt and the whole status.
 struct BindingPut {
   ObjectKey binding;
@@ -64,11 +64,11 @@ struct PlacementRefused {
   bool operator==(const PlacementRefused&) const = default;
 };
 
-/// Somebody asks for a fresh placement. Folds into spec.rescheduleTriggeredAt.
+/// A fresh placement is requested. Folds into spec.rescheduleTriggeredAt.
 struct ReschedulingTriggered {
   ObjectKey binding;
   std::string reason;
-  UtcMillis at = {};  ///< when it was asked for; 0: at the entry's time
+  UtcMillis at = {};  ///< when it was requested; 0: at the entry's time
   bool operator==(const ReschedulingTriggered&) const = default;
 };
 
@@ -81,25 +81,25 @@ struct DependenciesResolved {
   bool operator==(const DependenciesResolved&) const = default;
 };
 
-/// The binding of something referred to follows its referrers (B-32 to B-35). Creates it, or replaces metadata and
+/// The binding of a dependency follows its referrers (B-32 to B-35). Creates it, or replaces metadata and
 /// spec; the status stays.
 struct AttachedBindingPut {
   ObjectKey binding;                 ///< of the dependency
-  std::vector<ObjectKey> referrers;  ///< all that it follows now, sorted; none: the last has let go of it
+  std::vector<ObjectKey> referrers;  ///< all current ones, sorted; none: the last has released it
   Value value;                       ///< metadata and spec
   Explanation why;
   bool operator==(const AttachedBindingPut&) const = default;
 };
 
-/// Somebody outside was asked, and this is what came of it: an interpreter webhook (L-18 to L-22), or
+/// The result of a request to an external service: an interpreter webhook (L-18 to L-22), or
 /// the estimators of members (S-71). Folds into the answers that State keeps for this operation of this object
-/// (events/state/answers.h). What decides reads them there, so a replay asks nobody.
+/// (events/state/answers.h). Decide functions read them there, so a replay sends no request.
 struct QuestionAnswered {
-  ObjectKey object;       ///< what it was about: a template, a binding
+  ObjectKey object;       ///< its subject: a template, a binding
   std::string operation;  ///< "InterpretReplica", "MaxAvailableReplicas"
-  std::string asked;      ///< who: "<configuration>/<webhook>", or what is asked of all
+  std::string asked;      ///< "<configuration>/<webhook>", or what all estimators are called for
   std::string basis;      ///< digest of all that these answers follow from; answers to another basis are dropped
-  Value answers;          ///< by what tells questions of one basis apart: {"answer": any} or {"failure": why not}
+  Value answers;          ///< by qualifier, unique within one basis: {"answer": any} or {"failure": cause}
   bool operator==(const QuestionAnswered&) const = default;
 };
 

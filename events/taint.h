@@ -20,7 +20,7 @@ struct TaintAdded {
   ObjectKey cluster;
   Taint taint;
   std::string reason;       ///< which policy or condition
-  std::string policy = {};  ///< of the ClusterTaintPolicy that asks for it; empty: the cluster's condition does
+  std::string policy = {};  ///< of the ClusterTaintPolicy that requires it; empty: the cluster's condition does
   bool operator==(const TaintAdded&) const = default;
 };
 
@@ -28,7 +28,7 @@ struct TaintRemoved {
   ObjectKey cluster;
   Taint taint;  ///< key and effect decide
   std::string reason;
-  std::string policy = {};  ///< of the ClusterTaintPolicy that asks for it; empty: the cluster's condition does
+  std::string policy = {};  ///< of the ClusterTaintPolicy that requires it; empty: the cluster's condition does
   bool operator==(const TaintRemoved&) const = default;
 };
 

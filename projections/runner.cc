@@ -16,6 +16,7 @@
 #include "projections/objects/object_projection.h"
 #include "projections/revisions/revision_projection.h"
 #include "projections/store/checkpoint.h"
+#include "projections/store/migrate.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 #include "projections/store/snapshot.h"
@@ -23,10 +24,10 @@
 namespace shiplog {
 namespace {
 
-// Four times what SQLite's own checkpoints leave.
+// Four times the size that SQLite's own checkpoints leave.
 constexpr int64_t kLongWalBytes = 128 << 20;
 
-/// The tables of a file that is open, and what writes them.
+/// The writers of the tables of an open file.
 struct Writers {
   explicit Writers(sqlite::Connection& connection) : types{connection} {}
 
@@ -60,7 +61,7 @@ struct Writers {
   std::unique_ptr<RevisionProjection> revisions;
 };
 
-/// Makes the tables in an empty file.
+/// Creates the tables in an empty file.
 Result<void> create_tables(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
   for (const char* schema : store::schemas()) {
@@ -86,8 +87,32 @@ Result<Objects> parse_all(std::vector<Unread> rows) {
   return objects;
 }
 
-// Reading JSON takes ten times as long as reading rows, and is most of what a start takes: other threads do it, a part
-// each. Parts under way are few, so that there are never two copies of everything.
+// A live object without a version would be omitted, which the state hash detects.
+constexpr const char* kLiveObjects =
+    "SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
+    "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = o.id) WHERE o.live";
+
+/// The sum of the hashes of all objects, which is what a checkpoint records.
+Result<Hash128> hash_of_objects(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto row, connection.prepare(kLiveObjects));
+  Hash128 sum;
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return sum;
+    const ObjectKey key{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}};
+    SHIPLOG_TRY(const Object object, object_from(key, row.text(3)));
+    sum += object.hash;
+  }
+}
+
+SnapshotInfo info_of(const store::Checkpoint& checkpoint) {
+  State without_objects;
+  State::restore(checkpoint.meta, {}, {}, without_objects);
+  return {checkpoint.next, checkpoint.meta.revision, without_objects.hash()};
+}
+
+// Parsing JSON takes ten times as long as reading rows and is most of the start-up time, so other threads do it in
+// parts. Few parts are in progress at a time, so that there are never two copies of all objects.
 Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
   constexpr size_t kPart = 2048;
   const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
@@ -99,11 +124,7 @@ Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
     std::move(parsed.value().begin(), parsed.value().end(), std::back_inserter(objects));
     return ok();
   };
-  // A live object without a version would be left out; the state hash then says so.
-  SHIPLOG_TRY(auto row, connection.prepare(
-                            "SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
-                            "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = "
-                            "o.id) WHERE o.live"));
+  SHIPLOG_TRY(auto row, connection.prepare(kLiveObjects));
   for (bool more = true; more;) {
     std::vector<Unread> part;
     while (part.size() < kPart) {
@@ -112,7 +133,7 @@ Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
       part.push_back(
           {{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}}, std::string{row.text(3)}});
     }
-    // A file with little in it is not worth a thread.
+    // A small file does not justify a thread.
     const auto policy = more ? std::launch::async : std::launch::deferred;
     under_way.push_back(std::async(policy, parse_all, std::move(part)));
     if (under_way.size() >= most_under_way) {
@@ -132,7 +153,7 @@ Result<EntryId> entry_id_of(std::string_view bytes) {
   return id;
 }
 
-// Twins are not remembered a second time by the fold, nor here.
+// Duplicates are not recorded a second time, as in the fold.
 Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& seen) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
                                            "ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
@@ -144,6 +165,18 @@ Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& see
   }
 }
 
+Result<void> read_requests(sqlite::Connection& connection, std::vector<EntryId>& requests) {
+  SHIPLOG_TRY(auto row,
+              connection.prepare("SELECT request FROM (SELECT request, offset FROM entry INDEXED BY entry_by_request "
+                                 "WHERE request IS NOT NULL ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
+  row.bind(1, static_cast<int64_t>(State::kRequestWindow));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return ok();
+    SHIPLOG_TRY(requests.emplace_back(), entry_id_of(row.blob(0)));
+  }
+}
+
 Result<std::optional<std::pair<Offset, EntryId>>> read_last(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto row, connection.prepare("SELECT offset, id FROM entry ORDER BY offset DESC LIMIT 1"));
   SHIPLOG_TRY(const bool found, row.next());
@@ -152,7 +185,7 @@ Result<std::optional<std::pair<Offset, EntryId>>> read_last(sqlite::Connection& 
   return std::pair{Offset{row.integer(0)}, id};
 }
 
-/// Everything a file holds for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
+/// The content of a file for State::restore. Error: kCorrupt with the reason, also for a file of another schema.
 Result<Restored> read_all(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto checkpoint, store::read_checkpoint(connection));
   if (!checkpoint) return Error{ErrorCode::kCorrupt, "it has no checkpoint"};
@@ -164,6 +197,7 @@ Result<Restored> read_all(sqlite::Connection& connection) {
   restored.meta = std::move(checkpoint->meta);
   SHIPLOG_TRY(read_objects(connection, restored.objects));
   SHIPLOG_TRY(read_seen(connection, restored.seen));
+  SHIPLOG_TRY(read_requests(connection, restored.requests));
   SHIPLOG_TRY(restored.last, read_last(connection));
   return restored;
 }
@@ -173,10 +207,11 @@ Result<Restored> read_all(sqlite::Connection& connection) {
 struct Projections::Impl {
   std::string path;
   Offset next;
+  Offset audit_looked_at;  // by trim_some()
   std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
 
-  /// Opens the file and what writes it; makes the tables when it is new.
+  /// Opens the file and its writers; creates the tables in a new file.
   Result<void> start(bool make_tables) {
     writers.reset();
     connection.reset();
@@ -213,7 +248,7 @@ Result<Projections::Opened> Projections::open(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   Restored restored;
-  std::error_code ignored;  // whatever it is, opening the file says it better
+  std::error_code ignored;  // opening the file reports a better error
   if (std::filesystem::exists(path, ignored)) {
     auto existing = impl->start_existing();
     if (existing) {
@@ -235,12 +270,12 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
   const auto all = [&]() -> Result<Offset> {
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
     Offset next = impl_->next;
-    for (const FoldedEntry& one : batch) {
-      SHIPLOG_CHECK(one.offset >= next, "entries are applied once and in order");
-      FoldedEntry folded{one.offset, one.entry, one.folded};
-      for (const Event& event : one.entry.events) folded.subjects.push_back(subject_of(event));
+    for (const FoldedEntry& next_entry : batch) {
+      SHIPLOG_CHECK(next_entry.offset >= next, "entries are applied once and in order");
+      FoldedEntry folded{next_entry.offset, next_entry.entry, next_entry.folded};
+      for (const Event& event : next_entry.entry.events) folded.subjects.push_back(subject_of(event));
       SHIPLOG_TRY(impl_->writers->apply(folded));
-      next = Offset{one.offset.value + 1};
+      next = Offset{next_entry.offset.value + 1};
     }
     SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, next, after));
     SHIPLOG_TRY(transaction.commit());
@@ -264,18 +299,101 @@ const std::string& Projections::path() const { return impl_->path; }
 
 Result<SnapshotInfo> Projections::snapshot(const std::string& target) const {
   SHIPLOG_TRY(const auto checkpoint, store::write_snapshot(impl_->path, target));
-  return SnapshotInfo{checkpoint.next, checkpoint.meta.revision};
+  return info_of(checkpoint);
 }
 
 Result<SnapshotInfo> Projections::restore_snapshot(const std::string& snapshot, const std::string& path) {
   SHIPLOG_TRY(const auto checkpoint, store::install_snapshot(snapshot, path));
-  return SnapshotInfo{checkpoint.next, checkpoint.meta.revision};
+  return info_of(checkpoint);
+}
+
+Result<SnapshotInfo> Projections::snapshot_info(const std::string& file) {
+  std::error_code none;
+  if (!std::filesystem::exists(file, none)) return Error{ErrorCode::kNotFound, "there is no file " + file};
+  SHIPLOG_TRY(const auto connection, store::open_reader(file));
+  SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*connection));
+  if (!checkpoint) return Error{ErrorCode::kCorrupt, file + " has no checkpoint"};
+  if (checkpoint->fingerprint == store::fingerprint()) return info_of(*checkpoint);
+  return Error{ErrorCode::kUnavailable, file + " was made with another schema or fold version"};
+}
+
+Result<SnapshotInfo> Projections::migrate(const std::string& file, const std::string& path) {
+  const std::string made = path + ".new";
+  SHIPLOG_TRY(store::migrate_database(file, made));
+  auto verified = verify_snapshot(made);
+  if (verified) verified = restore_snapshot(made, path);
+  static_cast<void>(store::remove_database(made));
+  return verified;
+}
+
+Result<SnapshotInfo> Projections::verify_snapshot(const std::string& snapshot) {
+  SHIPLOG_TRY(const auto checkpoint, store::check_snapshot(snapshot));
+  SHIPLOG_TRY(const auto connection, store::open_reader(snapshot));
+  SHIPLOG_TRY(const Hash128 hash, hash_of_objects(*connection));
+  if (hash == checkpoint.meta.hash) return info_of(checkpoint);
+  return Error{ErrorCode::kCorrupt, "snapshot " + snapshot + ": its objects do not hash to what it recorded"};
+}
+
+Result<Restored> Projections::read_snapshot(const std::string& snapshot) {
+  SHIPLOG_TRY(store::check_snapshot(snapshot));
+  SHIPLOG_TRY(const auto connection, store::open_reader(snapshot));
+  return read_all(*connection);
+}
+
+Result<Projections::Trimmed> Projections::trim_some(const Expired& expired) {
+  SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*impl_->connection));
+  SHIPLOG_CHECK(checkpoint, "an open projection has a checkpoint");
+  Trimmed trimmed;
+  SHIPLOG_TRY(const TrimStep versions,
+              trim_versions(*impl_->connection, std::min(expired.history, checkpoint->meta.revision)));
+  trimmed.versions = versions.deleted;
+  trimmed.more = versions.more;
+  if (expired.decisions > Offset{0}) {
+    SHIPLOG_TRY(const bool more, trim_decisions(*impl_->connection, expired.decisions, trimmed.decisions));
+    trimmed.more = trimmed.more || more;
+  }
+  if (expired.audit > Offset{0}) {
+    SHIPLOG_TRY(const bool more,
+                trim_entries(*impl_->connection, expired.audit, impl_->audit_looked_at, trimmed.entries));
+    trimmed.more = trimmed.more || more;
+    // The next pass looks at those again whose versions were there now.
+    if (!more) impl_->audit_looked_at = Offset{0};
+  }
+  return trimmed;
 }
 
 Result<uint64_t> Projections::trim_history(Revision oldest) {
-  SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*impl_->connection));
-  SHIPLOG_CHECK(checkpoint, "an open projection has a checkpoint");
-  return trim_versions(*impl_->connection, std::min(oldest, checkpoint->meta.revision));
+  uint64_t versions = 0;
+  while (true) {
+    SHIPLOG_TRY(const Trimmed trimmed, trim_some({oldest, {}, {}}));
+    versions += trimmed.versions;
+    if (!trimmed.more) return versions;
+  }
+}
+
+Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const {
+  SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
+  SHIPLOG_TRY(auto last, connection->prepare("SELECT offset, revision FROM entry INDEXED BY entry_by_time "
+                                             "WHERE time <= ? ORDER BY time DESC, offset DESC LIMIT 1"));
+  const auto newest_at = [&](UtcMillis at) -> Result<std::pair<Offset, Revision>> {
+    if (at == UtcMillis{}) return std::pair{Offset{}, Revision{}};
+    last.reset();
+    last.bind(1, at.value);
+    SHIPLOG_TRY(const bool found, last.next());
+    if (!found) return std::pair{Offset{}, Revision{}};
+    return std::pair{Offset{last.integer(0) + 1}, Revision{static_cast<uint64_t>(last.integer(1))}};
+  };
+  SHIPLOG_TRY(const auto history, newest_at(cutoffs.history));
+  SHIPLOG_TRY(const auto audit, newest_at(cutoffs.audit));
+  SHIPLOG_TRY(const auto decisions, newest_at(cutoffs.decisions));
+  last.reset();
+  // A replica that starts from this file must recognise the duplicates of as many entries as any other.
+  SHIPLOG_TRY(auto seen, connection->prepare("SELECT offset FROM entry WHERE NOT duplicate ORDER BY offset DESC "
+                                             "LIMIT 1 OFFSET ?"));
+  seen.bind(1, static_cast<int64_t>(State::kSeenWindow));
+  SHIPLOG_TRY(const bool beyond, seen.next());
+  const Offset unseen{beyond ? seen.integer(0) + 1 : 0};
+  return Expired{history.second, std::min(audit.first, unseen), decisions.first};
 }
 
 }  // namespace shiplog

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "events/base/hash.h"
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/value.h"
@@ -16,44 +17,46 @@
 
 namespace shiplog {
 
-/// What a projection file held when it was opened: what State::restore wants, and where to read on.
+/// The content of a projection file when it was opened: the input of State::restore, and where to continue reading.
 struct Restored {
-  Offset next;  ///< the first journal offset to fold; 0 with an empty state: everything
+  Offset next;  ///< the first journal offset to fold; 0 with an empty state: all entries
   StateMeta meta;
   std::vector<std::pair<ObjectKey, Object>> objects;  ///< in no particular order
   std::vector<EntryId> seen;                          ///< oldest first, at most State::kSeenWindow
-  std::optional<std::pair<Offset, EntryId>> last;     ///< the newest entry taken in; nullopt: none yet
-  /// Why an existing file was dropped and is to be rebuilt from the journal, in a sentence; empty: it was not.
+  std::vector<EntryId> requests;                      ///< oldest first, at most State::kRequestWindow
+  std::optional<std::pair<Offset, EntryId>> last;     ///< the newest applied entry; nullopt: none yet
+  /// The reason why an existing file was dropped and must be rebuilt from the journal; empty: it was not.
   std::string rebuilt;
 };
 
-/// A snapshot file: what it covers.
+/// The range of entries that a snapshot file covers.
 struct SnapshotInfo {
-  Offset next;  ///< the first journal offset that is not in it
+  Offset next;  ///< the first journal offset after the snapshot
   Revision revision;
+  Hash128 hash = {};  ///< of the state, as StateHashed records it
 };
 
-/// The one writer of a projection file: current objects, every version, audit trail and decisions. The file is derived:
-/// deleting it loses nothing, and a file that is damaged or was made by another schema or fold version is dropped
-/// at open and rebuilt by folding the journal from the start.
-/// Threads: one, but for snapshot().
+/// The single writer of a projection file: current objects, every version, audit trail and decisions. The file is
+/// derived: deleting it loses nothing, and a file that is damaged or was created by another schema or fold version is
+/// dropped when it is opened, and rebuilt by folding the journal from the start.
+/// Threads: one, except for snapshot().
 class Projections {
  public:
   struct Opened;
-  /// Opens or makes the file. To be done before any Reader opens it. Errors: kIo (permission, disk).
+  /// Opens or creates the file. Must be called before any Reader opens it. Errors: kIo (permission, disk).
   static Result<Opened> open(const std::string& path);
 
   Projections(const Projections&) = delete;
   Projections& operator=(const Projections&) = delete;
   ~Projections();
 
-  /// Takes entries in, oldest first, and with them the state after the last one: all or nothing, in one transaction.
-  /// Refused entries and twins belong in it too; nothing may be left out. Readers see it when this returns.
-  /// Errors: nothing was taken in. kConflict, another process writes this file; kIo, e.g. the disk is full: may be
-  /// tried again; kCorrupt: call reset() and fold the journal from the start.
+  /// Applies entries, oldest first, and the state after the last one, atomically in one transaction. Refused entries
+  /// and duplicates must be included; no entry may be omitted. Readers see the result when this returns. Errors:
+  /// nothing was applied. kConflict, another process writes this file; kIo, e.g. the disk is full: may be retried;
+  /// kCorrupt: call reset() and fold the journal from the start.
   Result<void> apply(std::span<const FoldedEntry> batch, const StateMeta& after);
 
-  /// Forgets everything, as if the file were new: for when State::restore finds that the objects do not add up.
+  /// Deletes all content, as if the file were new: for when State::restore finds that the state hash does not match.
   /// No Reader may be open.
   Result<void> reset();
 
@@ -61,18 +64,50 @@ class Projections {
   Offset next() const;
   const std::string& path() const;
 
-  /// Writes a consistent copy to `target` (written beside it, synced, then renamed, so that it is there whole or not at
-  /// all). Threads: any, also while apply() runs; the copy has whole batches.
+  /// Writes a consistent copy to `target` (a temporary file that is synced and then renamed, so that it appears
+  /// complete or not at all). Threads: any, also while apply() runs; the copy contains whole batches.
   Result<SnapshotInfo> snapshot(const std::string& target) const;
 
-  /// Puts a snapshot in the place of the projection file `path`, which must not be open; open() goes on from there.
-  /// Errors: kNotFound; kCorrupt, the snapshot is damaged; kUnavailable, it was made by another schema or fold version.
-  /// After an error the file at `path` is as it was.
+  /// Replaces the projection file `path`, which must not be open, by a snapshot; open() continues from there. Errors:
+  /// kNotFound; kCorrupt, the snapshot is damaged; kUnavailable, it was created by another schema or fold version.
+  /// After an error the file at `path` is unchanged.
   static Result<SnapshotInfo> restore_snapshot(const std::string& snapshot, const std::string& path);
 
-  /// Forgets versions that no revision from `oldest` on needs: what a list at `oldest` or later, or a watch from
-  /// there, sees stays. Returns how many went. The audit trail and decisions stay whole.
+  /// What a snapshot, or a projection that no process has open, claims to hold; nothing is verified. Errors: kNotFound;
+  /// kCorrupt; kUnavailable, it was created by another schema or fold version.
+  static Result<SnapshotInfo> snapshot_info(const std::string& file);
+  /// Makes a projection file of this build of a snapshot, or a projection that no process has open, of another build:
+  /// for a journal that is trimmed, so that it cannot be folded again. The objects must hash to what was recorded.
+  /// Errors: kCorrupt, they do not, or the file has too little in common with one of this build; kIo.
+  static Result<SnapshotInfo> migrate(const std::string& file, const std::string& path);
+  /// Verifies a snapshot: reads every page, and computes the state hash of its objects again. Threads: any.
+  /// Errors: kNotFound; kCorrupt, the snapshot is damaged; kUnavailable, it was created by another schema or fold
+  /// version.
+  static Result<SnapshotInfo> verify_snapshot(const std::string& snapshot);
+  /// What a snapshot contains, to fold on from. Errors: those of verify_snapshot(), except that State::restore compares
+  /// the hash.
+  static Result<Restored> read_snapshot(const std::string& snapshot);
+
+  /// What is no longer needed, by its age.
+  struct Expired {
+    Revision history;         ///< versions that no revision from this one on needs
+    Offset audit, decisions;  ///< the entries before
+  };
+  struct Trimmed {
+    uint64_t versions = 0, entries = 0, decisions = 0;  ///< deleted rows
+    bool more = false;                                  ///< call again
+  };
+  /// Deletes some thousand rows that are no longer needed, in short transactions. Lists as of Expired::history or
+  /// later, and watches from there, are not affected. The entries that the versions refer to stay, and as many of the
+  /// newest as State remembers the ids of. Threads: that of apply().
+  Result<Trimmed> trim_some(const Expired& expired);
+  /// Versions alone, and all of them. Returns the number of deleted versions.
   Result<uint64_t> trim_history(Revision oldest);
+  /// What is older than these times; 0: keeps all. Threads: any.
+  struct Cutoffs {
+    UtcMillis history, audit, decisions;
+  };
+  Result<Expired> expired(const Cutoffs& cutoffs) const;
 
   /// A connection for one reading thread.
   Result<Reader> reader() const { return Reader::open(path()); }

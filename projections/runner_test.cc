@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "projections/audit/audit_query.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "tests/support/projected_fleet.h"
@@ -11,7 +12,7 @@
 namespace shiplog {
 namespace {
 
-// Creates, updates, removals, refusals and twins over a few names, so that each is met in every state.
+// Creates, updates, removals, refusals and duplicates over a few names, so that each occurs in every state.
 void live_a_while(TestFleet& fleet, int entries) {
   for (int i = 0; i < entries; ++i) {
     const ObjectKey key = config_map(random_below(fleet.random(), 2) == 0 ? "default" : "other",
@@ -39,10 +40,10 @@ void live_a_while(TestFleet& fleet, int entries) {
 void damage(const std::string& path, std::streamoff from, std::streamoff to) {
   std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
   file.seekp(from);
-  for (std::streamoff at = from; at < to; ++at) file.put('\x5a');
+  for (std::streamoff position = from; position < to; ++position) file.put('\x5a');
 }
 
-// Everything in the main file, nothing in the WAL.
+// Moves everything to the main file and nothing remains in the WAL.
 void settle(const std::string& path) {
   auto connection = must(store::open_writer(path));
   must(connection->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -81,7 +82,46 @@ TEST(Projections, ReopenedFileRestoresTheState) {
   for (const auto& [offset, entry] : fleet.journal()) EXPECT_TRUE(state.seen(entry.id));
 }
 
-TEST(Projections, ReopenedFileWithManyObjectsRestoresTheState) {  // more than one part of those that are read together
+TEST(Projections, ReopenedFileKnowsWhichRequestsAreSettledAndWhatWasAnswered) {
+  TestFleet fleet;
+  fleet.write({FoldVersionActivated{kFoldVersion}});
+  const auto settle = [&](const std::string& id, int64_t offset, std::vector<Event> events) {
+    Entry entry;
+    entry.events = std::move(events);
+    entry.source = {.id = id, .topic = "demo.requests", .partition = 1, .offset = offset, .done_before = 3};
+    return fleet.write(std::move(entry));
+  };
+  const ObjectKey key = config_map("default", "made");
+  EXPECT_FALSE(settle("done", 5, {ObjectCreated{key, object_value(key)}}).refusal);
+  EXPECT_FALSE(settle("denied", 7, {RequestDenied{key, 403, "Forbidden", "you may not"}}).refusal);
+  EXPECT_TRUE(settle("done", 8, {ObjectRemoved{key}}).refusal);
+  const Restored restored = fleet.reopen();
+  EXPECT_EQ(restored.meta, fleet.state().meta());
+  EXPECT_EQ(restored.meta.settled.at({"demo.requests", 1}), (SettledOffsets{3, {{5, 5}, {7, 7}}}));
+  ASSERT_EQ(restored.requests, (std::vector<EntryId>{request_key("alice", "done")}));
+  State state;
+  EXPECT_TRUE(State::restore(restored.meta, restored.objects, restored.seen, state, restored.requests));
+  EXPECT_TRUE(state.carried_out(request_key("alice", "done")));
+
+  auto reader = must(fleet.projections().reader());
+  const auto view = must(reader.view());
+  const AuditQuery audit{view};
+  const auto denied = must(audit.settled("demo.requests/1/7"));
+  ASSERT_TRUE(denied);
+  EXPECT_EQ(denied->id, "denied");
+  EXPECT_EQ(denied->status, 403);
+  EXPECT_EQ(denied->reason, "Forbidden");
+  EXPECT_EQ(denied->message, "you may not");
+  const auto done = must(audit.carried_out("alice", "done"));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->record, "demo.requests/1/5");
+  EXPECT_EQ(done->entry.events.front().kind, "ObjectCreated");
+  EXPECT_FALSE(must(audit.carried_out("bob", "done"))) << "ids are one user's";
+  EXPECT_FALSE(must(audit.carried_out("alice", "denied"))) << "it may be sent again";
+  EXPECT_FALSE(must(audit.settled("demo.requests/1/8")));
+}
+
+TEST(Projections, ReopenedFileWithManyObjectsRestoresTheState) {  // in several parts, read in parallel
   TestFleet fleet;
   std::vector<Entry> entries(5000);
   State state = fleet.state();
@@ -132,11 +172,11 @@ TEST(Projections, RebuiltFileEqualsTheOneThatFollowedLive) {
   }
 }
 
-TEST(Projections, DeletedFileIsRebuiltToTheSameAnswers) {
+TEST(Projections, DeletedFileIsRebuiltWithTheSameContent) {
   TestFleet fleet;
   live_a_while(fleet, 200);
   const auto before = dump(fleet.path());
-  // The WAL stays behind, as after a hasty rm: it must not be replayed into the new file.
+  // The WAL remains, as after an incomplete rm: it must not be replayed into the new file.
   std::filesystem::remove(fleet.path());
   auto opened = must(Projections::open(fleet.path()));
   EXPECT_EQ(opened.restored.next, Offset{});
@@ -144,7 +184,7 @@ TEST(Projections, DeletedFileIsRebuiltToTheSameAnswers) {
   EXPECT_EQ(dump(fleet.path()), before);
 }
 
-TEST(Projections, FileThatIsBehindFollowsOnFromItsCheckpoint) {
+TEST(Projections, FileThatIsBehindContinuesFromItsCheckpoint) {
   TestFleet fleet;
   live_a_while(fleet, 100);
   const std::string copy = fleet.folder.file("behind.db");
@@ -157,7 +197,7 @@ TEST(Projections, FileThatIsBehindFollowsOnFromItsCheckpoint) {
   EXPECT_EQ(dump(copy), dump(fleet.path()));
 }
 
-TEST(ProjectionsDeathTest, ProcessThatDiesWithinABatchLeavesTheBatchBefore) {
+TEST(ProjectionsDeathTest, ProcessThatCrashesWithinABatchLeavesThePreviousBatch) {
   testing::FLAGS_gtest_death_test_style = "fast";
   TestFleet fleet;
   live_a_while(fleet, 50);
@@ -178,13 +218,13 @@ TEST(ProjectionsDeathTest, ProcessThatDiesWithinABatchLeavesTheBatchBefore) {
   EXPECT_EQ(dump(fleet.path()), before);
 }
 
-TEST(Projections, FailedBatchLeavesNothingAndCanBeTriedAgain) {
+TEST(Projections, FailedBatchLeavesNothingAndCanBeRetried) {
   TestFleet fleet;
   const auto before = dump(fleet.path());
   const ObjectKey key{"widgets.example.org", "default", "w"};
   Entry entry;
   entry.id = new_entry_id(fleet.random());
-  entry.actor.user = "somebody new";
+  entry.actor.user = "a new user";
   entry.events = {ObjectCreated{key, object_value(key)}};
   const Offset next{1000};
   Folded folded;
@@ -195,7 +235,7 @@ TEST(Projections, FailedBatchLeavesNothingAndCanBeTriedAgain) {
     ASSERT_FALSE(applied);
     EXPECT_EQ(dump(fleet.path()), before);
   }
-  // The numbers given to the type and the actor went with the transaction: they must be given again.
+  // The numbers of the type and the actor were rolled back: they must be assigned again.
   folded.changes[0].revision = Revision{100};
   const FoldedEntry batch[] = {{next, entry, folded}};
   StateMeta meta;
@@ -204,7 +244,7 @@ TEST(Projections, FailedBatchLeavesNothingAndCanBeTriedAgain) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   EXPECT_TRUE(must(ObjectQuery{view}.get(key)));
-  EXPECT_EQ(must(HistoryQuery{view}.version(Revision{100}))->entry.actor.user, "somebody new");
+  EXPECT_EQ(must(HistoryQuery{view}.version(Revision{100}))->entry.actor.user, "a new user");
 }
 
 TEST(Projections, SecondWriterOfOneFileIsRefused) {
@@ -270,7 +310,7 @@ TEST(Projections, DamagedOrTruncatedFileIsRebuilt) {
   }
 }
 
-TEST(Projections, AlteredObjectIsNoticedByItsHashAndTheFileCanBeReset) {
+TEST(Projections, ModifiedObjectIsDetectedByTheStateHashAndTheFileCanBeReset) {
   TestFleet fleet;
   live_a_while(fleet, 50);
   const auto before = dump(fleet.path());
@@ -326,7 +366,7 @@ TEST(ProjectionSnapshot, ReplacesAnEarlierOneAndAnEarlierProjection) {
   EXPECT_EQ(dump(path), dump(fleet.path()));
 }
 
-TEST(ProjectionSnapshot, MissingDamagedOrForeignOneIsRefusedAndLeavesTheProjection) {
+TEST(ProjectionSnapshot, MissingDamagedOrForeignSnapshotIsRefusedAndLeavesTheProjection) {
   TestFleet fleet;
   live_a_while(fleet, 200);
   const std::string target = fleet.folder.file("snapshot.db");
@@ -348,7 +388,7 @@ TEST(ProjectionSnapshot, MissingDamagedOrForeignOneIsRefusedAndLeavesTheProjecti
   EXPECT_EQ(dump(path), before);
 }
 
-TEST(ProjectionSnapshot, ToAFolderThatIsNotThereIsAnError) {
+TEST(ProjectionSnapshot, ToAMissingFolderIsAnError) {
   TestFleet fleet;
   const auto taken = fleet.projections().snapshot("/nonexistent-folder/s.db");
   ASSERT_FALSE(taken);

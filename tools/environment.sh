@@ -9,6 +9,10 @@ export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file
 # A kubectl that tools/install.sh has unpacked precedes others.
 export PATH="$root/.cache/kubectl/usr/bin:$PATH"
 
+# tools/install.sh clang_tidy installs it; every clone of the tree shares it.
+clang_tidy_folder=${XDG_CACHE_HOME:-$HOME/.cache}/shiplog/clang-tidy-$(sed -n 's/^clang-tidy==\([^ ]*\).*/\1/p' tools/clang-tidy.lock)
+clang_tidy=$clang_tidy_folder/bin/clang-tidy
+
 say() {
   if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then printf '\033[1m==> %s\033[0m\n' "$*" >&2; else printf '==> %s\n' "$*" >&2; fi
 }

@@ -7,8 +7,10 @@ build=(g++ cmake ninja-build ccache mold git ca-certificates curl
   libboost1.81-dev libre2-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc nlohmann-json3-dev libspdlog-dev
   libgtest-dev libgmock-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev
   librdkafka-dev zlib1g-dev liblua5.1-0-dev libgoogle-perftools-dev)
-lint=(clang-format clang-tidy-16)
+lint=(clang-format python3-venv)
 fuzz=(clang-16 libclang-rt-16-dev)
+# Those of docker/compose.yaml that run as plain processes (./dev stack), and what reads that file.
+stack=(haproxy prometheus python3-yaml openssl)
 # Guides use the first two, completion is tested in the others.
 test=(sqlite3 openssl zsh fish)
 
@@ -52,6 +54,16 @@ install_kafka() {
   tests/kafka/broker.sh fetch >/dev/null
 }
 
+# Debian's clang-tidy also checks what it reads in system headers, and takes twice as long as one that does not (23).
+install_clang_tidy() {
+  [ -x "$clang_tidy" ] && return
+  say "installing clang-tidy"
+  rm -rf "$clang_tidy_folder"
+  python3 -m venv "$clang_tidy_folder" >&2 &&
+    "$clang_tidy_folder/bin/pip" install -q --no-deps --require-hashes -r tools/clang-tidy.lock >&2 ||
+    die "pip could not install clang-tidy: is there a network?"
+}
+
 # The clients that users have: Debian's own, and what npm and go get into .cache/clients.
 install_clients() {
   local wanted=(python3-kubernetes)
@@ -63,6 +75,15 @@ install_clients() {
   tests/clients/install.sh
 }
 
+# Debian starts the services of packages that it installs; here only the programs are needed.
+install_stack() {
+  local before=()
+  mapfile -t before < <(type -P haproxy prometheus; ls /usr/sbin/haproxy 2>/dev/null)
+  install_packages "${stack[@]}"
+  [ ${#before[@]} -eq 0 ] || return 0
+  if [ -d /run/systemd/system ]; then as_root systemctl disable -q --now haproxy prometheus >&2 || true; fi
+}
+
 wanted=()
 for name in "$@"; do
   case $name in
@@ -70,11 +91,11 @@ for name in "$@"; do
     lint) wanted+=("${lint[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     test) wanted+=("${test[@]}") ;;
-    kubectl | kafka | clients) ;;
+    kubectl | kafka | clients | clang_tidy | stack) ;;
     *) wanted+=("$name") ;;
   esac
 done
 [ ${#wanted[@]} -eq 0 ] || install_packages "${wanted[@]}"
 for name in "$@"; do
-  case $name in kubectl | kafka | clients) "install_$name" ;; esac
+  case $name in kubectl | kafka | clients | clang_tidy | stack) "install_$name" ;; esac
 done

@@ -12,7 +12,7 @@ case $preset in
     # memory bounds would count, and exclude a preloaded library.
     arguments=(-LE 'e2e|kafka' -E '^(HostileMember|StorageFaults)[.]' "${arguments[@]}") ;;
   *)
-    tools/install.sh kubectl test
+    tools/install.sh kubectl test stack docker-compose
     tools/install.sh kafka || say "without Kafka its tests fail; the rest runs"
     tools/install.sh clients || say "the tests of clients that are missing are skipped; the rest runs" ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the given sources, and skips those that are known to be clean.
 
-    tools/tidy.py BUILD_FOLDER SOURCE...
+    tools/tidy.py CLANG_TIDY BUILD_FOLDER SOURCE...
 
 A source is clean until it, a header that it includes, its compile command, its checks or clang-tidy change. A comment that
 takes a line of its own does not count as a change, unless it addresses clang-tidy (NOLINT). Results are kept in
@@ -13,20 +13,12 @@ import hashlib
 import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 import time
 
-TIDY = "clang-tidy-16"
-COMPILER = "clang++-16"
 OPTIONS = ["--quiet", "--extra-arg=-Wno-everything", "--warnings-as-errors=*"]
-# Tests are compiled with a precompiled header, and may rely on what it includes; product sources may not.
-TEST = re.compile(r"_test\.cc$|^tests/|/bench/|_contract")
-TEST_OPTIONS = ["--extra-arg=-include", "--extra-arg=cmake/precompiled_test.h",
-                # Long strings are what some of them are about.
-                "--checks=-bugprone-string-constructor"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("SHIPLOG_TIDY_CACHE", pathlib.Path.home() / ".cache/shiplog/tidy"))
 
@@ -65,13 +57,13 @@ def configuration(source):
 
 
 class Source:
-    def __init__(self, name, folder, command, version):
+    def __init__(self, name, folder, command, tidy, version):
         self.name = name
         self.folder = folder
         self.command = command
-        self.options = OPTIONS + (TEST_OPTIONS if TEST.search(name) else [])
+        self.tidy = tidy
         words = " ".join(command).replace(str(ROOT), ".")
-        self.key = digest(version, self.options, words, configuration(name), name)
+        self.key = digest(version, OPTIONS, words, configuration(name), name)
         self.manifest = CACHE / "includes" / self.key
 
     def is_clean(self, includes):
@@ -88,8 +80,7 @@ class Source:
 
     def find_includes(self):
         """Every file that the compiler reads for this source."""
-        extra = [option.removeprefix("--extra-arg=") for option in self.options if option.startswith("--extra-arg=")]
-        command = [COMPILER, *self.command[1:], *extra, "-w", "-M", "-MT", "x"]
+        command = [*self.command, "-w", "-M", "-MT", "x"]
         made = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
         if made.returncode != 0:
             return []  # clang-tidy reports why
@@ -105,7 +96,7 @@ class Source:
         includes = self.find_includes()
         if self.is_clean(includes):
             return True, False, ""
-        ran = subprocess.run([TIDY, "-p", folder, *self.options, self.name], cwd=ROOT, capture_output=True, text=True)
+        ran = subprocess.run([self.tidy, "-p", folder, *OPTIONS, self.name], cwd=ROOT, capture_output=True, text=True)
         if ran.returncode == 0 and includes:
             write(self.result(includes), "")
         return ran.returncode == 0, True, ran.stdout + (ran.stderr if ran.returncode != 0 else "")
@@ -139,16 +130,16 @@ def commands(folder):
     return found
 
 
-def main(folder, names):
+def main(tidy, folder, names):
     began = time.monotonic()
-    version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
+    version = subprocess.run([tidy, "--version"], capture_output=True, text=True, check=True).stdout
     known = commands(folder)
     unknown = [name for name in names if name not in known]
     if unknown:
         sys.exit("tidy: not compiled by any target: " + " ".join(unknown))
     failed = ran = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        waiting = [pool.submit(Source(name, *known[name], version).check, folder) for name in names]
+        waiting = [pool.submit(Source(name, *known[name], tidy, version).check, folder) for name in names]
         for done in concurrent.futures.as_completed(waiting):
             clean, checked, output = done.result()
             ran += checked
@@ -161,4 +152,4 @@ def main(folder, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], [relative(os.path.abspath(name)) for name in sys.argv[2:]]))
+    sys.exit(main(*sys.argv[1:3], [relative(os.path.abspath(name)) for name in sys.argv[3:]]))

@@ -40,7 +40,7 @@ TEST(Hash, FnvGivesTheNamesOfWorks) {  // N-4, N-5
   EXPECT_EQ(fnv1a32(""), 2166136261U);
 }
 
-TEST(Hash, ASumDoesNotDependOnTheOrderAndCanBeTakenBack) {
+TEST(Hash, ASumDoesNotDependOnTheOrderAndCanBeReverted) {
   const Hash128 a = siphash128("a");
   const Hash128 b = siphash128("b");
   Hash128 one = a;

@@ -13,7 +13,7 @@ namespace shiplog {
 namespace {
 
 // The other reader's document as a Value; nothing when it refuses.
-class Builder final : public nlohmann::json_sax<nlohmann::json> {
+class NlohmannBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Value root;
 
@@ -67,7 +67,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
 std::optional<Value> read_by_other(const std::string& text) {
   if (text.find('\0') != std::string::npos) return std::nullopt;  // where the other one would stop reading
-  Builder builder;
+  NlohmannBuilder builder;
   if (!nlohmann::json::sax_parse(text, &builder)) return std::nullopt;
   return builder.root;
 }
@@ -84,9 +84,9 @@ void expect_agreement(const std::string& text) {
 }
 
 // Text that is JSON, or nearly: each choice may be the wrong one.
-class Writer {
+class NlohmannWriter {
  public:
-  explicit Writer(uint64_t seed) : random_{seed} {}
+  explicit NlohmannWriter(uint64_t seed) : random_{seed} {}
 
   std::string document() {
     text_.clear();
@@ -263,7 +263,7 @@ class Writer {
 };
 
 TEST(JsonAgreement, OnRandomDocuments) {
-  Writer writer{1};
+  NlohmannWriter writer{1};
   size_t accepted = 0;
   for (int i = 0; i < 20'000; ++i) {
     const std::string text = writer.document();
@@ -276,7 +276,7 @@ TEST(JsonAgreement, OnRandomDocuments) {
 }
 
 TEST(JsonAgreement, OnMutatedDocuments) {
-  Writer writer{2};
+  NlohmannWriter writer{2};
   size_t accepted = 0;
   for (int i = 0; i < 60'000; ++i) {
     const std::string text = writer.mutated(writer.document());
@@ -331,7 +331,7 @@ TEST(JsonAgreement, OnEveryCodePoint) {
 }
 
 TEST(JsonAgreement, OnEveryPrefixOfADocument) {
-  Writer writer{3};
+  NlohmannWriter writer{3};
   for (int i = 0; i < 300; ++i) {
     const std::string text = writer.document();
     for (size_t length = 0; length <= text.size(); ++length) {

@@ -2,7 +2,7 @@
 
 #include "events/base/json.h"
 #include "events/base/json_patch.h"
-#include "events/base/test_values.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {

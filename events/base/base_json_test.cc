@@ -67,7 +67,7 @@ Value random_value(Random& random, int depth) {
   }
 }
 
-TEST(Json, AnyValueComesBackEqualAndInTheSameBytes) {
+TEST(Json, AnyValueIsEqualAndInTheSameBytesAfterReading) {
   SeededRandom random{1};
   for (int i = 0; i < 5000; ++i) {
     const Value value = random_value(random, 4);
@@ -137,7 +137,7 @@ TEST(Json, AppendsToWhatIsThere) {
   EXPECT_EQ(out, expected);
 }
 
-TEST(Json, ErrorsSayWhereAndWhat) {
+TEST(Json, ErrorsContainPositionAndCause) {
   EXPECT_EQ(error_of("{\"a\": 1,\n  \"b\": }"), "invalid JSON at line 2, column 8: expected a value, found '}'");
   const std::vector<std::pair<std::string_view, std::string_view>> cases = {
       {"", "line 1, column 1: expected a value, found the end"},

@@ -123,7 +123,7 @@ TEST(Yaml, OneDocumentMeansOne) {
   EXPECT_EQ(read("---\na: 1\n---\n"), R"({"a":1})");
 }
 
-TEST(Yaml, ErrorsSayWhere) {
+TEST(Yaml, ErrorsContainThePosition) {
   EXPECT_TRUE(read("a: 1\nb: [1").starts_with("invalid YAML at line 2, column ")) << read("a: 1\nb: [1");
   EXPECT_EQ(read("a: 1\nb: 2\na: 3"),
             "invalid YAML at line 3, column 1: the key \"a\" stands in this object already, at line 1");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +9,7 @@ namespace shiplog {
 /// What a caller can act on differently. `services/api/status.cc` maps each to an HTTP status and a Kubernetes reason.
 enum class ErrorCode {
   kBadRequest,    ///< the request cannot be read: malformed body, unknown parameter value
-  kUnauthorized,  ///< nobody we know
+  kUnauthorized,  ///< no valid credentials
   kForbidden,     ///< known, but not allowed
   kNotFound,      ///< the object or the resource type does not exist
   kMethodNotAllowed,
@@ -22,11 +21,11 @@ enum class ErrorCode {
   kNotAcceptable,
   kInvalid,  ///< well formed, but a field's value is not allowed; see Error::causes
   kTooManyRequests,
-  kUnavailable,     ///< not now: a peer is away, a lease is held by somebody else
+  kUnavailable,     ///< not now: a peer is unreachable, another process holds a lease
   kUnknownOutcome,  ///< an append whose fate is not known: retry with the same entry id
   kTimeout,
   kCorrupt,   ///< stored bytes are not what was written
-  kIo,        ///< the operating system said no (disk full, permission)
+  kIo,        ///< the operating system reports an error (disk full, permission)
   kInternal,  ///< a bug or a broken invariant, reported instead of crashing
 };
 
@@ -38,20 +37,14 @@ struct FieldCause {
   bool operator==(const FieldCause&) const = default;
 };
 
-struct Question;
-
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  ///< names the object, the field and the cause
   std::vector<FieldCause> causes = {};
-  /// What somebody outside has to be asked before this can be decided (events/state/answers.h): with kUnavailable.
-  std::vector<std::shared_ptr<const Question>> questions = {};
   bool operator==(const Error&) const = default;
 
   /// The same error with words in front of its message: "reading x.yaml: <message>".
-  [[nodiscard]] Error context(const std::string& words) const {
-    return {code, words + ": " + message, causes, questions};
-  }
+  [[nodiscard]] Error context(const std::string& words) const { return {code, words + ": " + message, causes}; }
 };
 
 /// The code's stable snake_case name, for logs.

@@ -7,8 +7,8 @@ namespace shiplog {
 template <auto Free>
 struct Freed {
   template <class T>
-  void operator()(T* what) const {
-    Free(what);
+  void operator()(T* resource) const {
+    Free(resource);
   }
 };
 

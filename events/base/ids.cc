@@ -15,13 +15,6 @@ void append_hex(uint8_t byte, std::string& out) {
   out += kHex[byte & 15U];
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 std::string to_string(const EntryId& id) {
@@ -29,20 +22,6 @@ std::string to_string(const EntryId& id) {
   text.reserve(2 * id.bytes.size());
   for (const uint8_t byte : id.bytes) append_hex(byte, text);
   return text;
-}
-
-Result<EntryId> parse_entry_id(std::string_view hex) {
-  EntryId id;
-  const Error wrong{ErrorCode::kBadRequest, "entry id " + quoted(hex) + " is not " +
-                                                std::to_string(2 * id.bytes.size()) + " hexadecimal digits"};
-  if (hex.size() != 2 * id.bytes.size()) return wrong;
-  for (size_t i = 0; i < id.bytes.size(); ++i) {
-    const int high = hex_digit(hex[2 * i]);
-    const int low = hex_digit(hex[2 * i + 1]);
-    if (high < 0 || low < 0) return wrong;
-    id.bytes[i] = static_cast<uint8_t>(high * 16 + low);
-  }
-  return id;
 }
 
 std::string uid_from(const EntryId& id, size_t event_index) {

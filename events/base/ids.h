@@ -23,7 +23,7 @@ struct Revision {
   auto operator<=>(const Revision&) const = default;
 };
 
-/// 128 random bits chosen at the edge. A retry carries the same id, so that the fold drops the twin.
+/// 128 random bits chosen at the edge. A retry carries the same id, so that the fold drops the duplicate.
 struct EntryId {
   std::array<uint8_t, 16> bytes = {};
   auto operator<=>(const EntryId&) const = default;
@@ -32,8 +32,6 @@ struct EntryId {
 
 /// 32 lower-case hexadecimal digits.
 std::string to_string(const EntryId& id);
-/// Error: kBadRequest unless 32 hexadecimal digits.
-Result<EntryId> parse_entry_id(std::string_view hex);
 
 /// A UUID (RFC 4122 shape, version 8: "custom") derived from an entry and the position of an event in it. This is how
 /// objects get their metadata.uid: the id is random, so the uid is unique, and a replay gives the same one.

@@ -36,25 +36,25 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
 }
 
 bool needs_escapes(std::string_view text) {
-  size_t at = 0;
-  for (uint64_t block = 0; text.size() - at >= sizeof block; at += sizeof block) {
-    std::memcpy(&block, text.data() + at, sizeof block);
+  size_t position = 0;
+  for (uint64_t block = 0; text.size() - position >= sizeof block; position += sizeof block) {
+    std::memcpy(&block, text.data() + position, sizeof block);
     if (escaped_bytes(block) != 0) return true;
   }
-  for (; at < text.size(); ++at) {
-    if (kEscapes[static_cast<unsigned char>(text[at])] != 0) return true;
+  for (; position < text.size(); ++position) {
+    if (kEscapes[static_cast<unsigned char>(text[position])] != 0) return true;
   }
   return false;
 }
 
 // Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
 // written once: for the hash, the projection and the watches.
-class Writer {
+class JsonWriter {
  public:
-  explicit Writer(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-  ~Writer() { out_.resize(size_); }
+  explicit JsonWriter(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+  ~JsonWriter() { out_.resize(size_); }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -105,7 +105,7 @@ class Writer {
   }
 
  private:
-  // Where the next bytes go; as many as asked for fit.
+  // Where the next bytes go; the requested number fits.
   char* room(size_t bytes) {
     // Spare room grows with what this writer wrote, not with what was there: it may be one object of a long list.
     constexpr size_t kLeast = 512;
@@ -147,7 +147,7 @@ class Writer {
     const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value);
     const std::string_view written{digits.data(), static_cast<size_t>(done.ptr - digits.data())};
     text(written);
-    // 1.0 must not come back as the integer 1: the two are different values.
+    // 1.0 must not be read back as the integer 1: the two are different values.
     if (written.find_first_of(".e") == std::string_view::npos) text(".0");
   }
 
@@ -190,14 +190,14 @@ std::string to_json(const Value& value) {
   return out;
 }
 
-void append_json(const Value& value, std::string& out) { Writer{out}.value(value, -1); }
+void append_json(const Value& value, std::string& out) { JsonWriter{out}.value(value, -1); }
 
 std::string to_pretty_json(const Value& value) {
   std::string out;
-  Writer{out}.value(value, 0);
+  JsonWriter{out}.value(value, 0);
   return out;
 }
 
-void append_json_string(std::string_view text, std::string& out) { Writer{out}.string(text); }
+void append_json_string(std::string_view text, std::string& out) { JsonWriter{out}.string(text); }
 
 }  // namespace shiplog

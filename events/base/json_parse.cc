@@ -19,7 +19,7 @@ namespace shiplog {
 namespace {
 
 // Every entry and every request passes here, so this is written for speed and reads the grammar of RFC 8259 straight
-// into Values; docs/decisions/0017 says what that is worth. Whatever is not exactly the grammar is an error.
+// into Values; docs/decisions/0017 has the measurements. Whatever is not exactly the grammar is an error.
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -40,9 +40,9 @@ constexpr bool is_special(char c) {
   return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x80;
 }
 
-class Parser {
+class JsonParser {
  public:
-  Parser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
+  JsonParser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
       : begin_{text.data()},
         at_{text.data()},
         end_{text.data() + text.size()},
@@ -77,9 +77,9 @@ class Parser {
 
   // Errors: the first one counts, and everything returns false from then on.
 
-  bool wrong(const char* where, std::string what) {
+  bool wrong(const char* where, std::string problem) {
     wrong_at_ = where;
-    wrong_ = std::move(what);
+    wrong_ = std::move(problem);
     return false;
   }
 
@@ -260,7 +260,7 @@ class Parser {
   }
 
   // The same few hundred texts (labels, kinds, owners, conditions, times) stand in every object of a fleet: those too
-  // long to lie inside a Value are kept once, as long as nothing else comes to their place. Only of what we stored:
+  // long to lie inside a Value are kept once, as long as no other text takes their slot. Only of stored objects:
   // requests may hold what must not stay in memory.
   void make(std::string_view text, Value& into) const {
     constexpr size_t kShortest = 15, kLongest = 64, kKnown = 4096;
@@ -430,14 +430,14 @@ class Parser {
   void note_duplicates() {
     const auto first = members_.begin() + static_cast<std::ptrdiff_t>(open_.back().members);
     const auto not_before = [](const Value::Member& a, const Value::Member& b) { return a.key() >= b.key(); };
-    if (std::adjacent_find(first, members_.end(), not_before) == members_.end()) return;  // sorted already, so no twins
+    if (std::adjacent_find(first, members_.end(), not_before) == members_.end()) return;  // sorted, so no duplicates
     std::vector<std::string_view> keys;
-    for (auto at = first; at != members_.end(); ++at) keys.push_back(at->key());
+    for (auto entry = first; entry != members_.end(); ++entry) keys.push_back(entry->key());
     std::sort(keys.begin(), keys.end());
-    for (auto at = std::adjacent_find(keys.begin(), keys.end()); at != keys.end();) {
-      duplicates_->push_back(path_prefix() + std::string{*at});
-      at = std::upper_bound(at, keys.end(), *at);
-      at = std::adjacent_find(at, keys.end());
+    for (auto entry = std::adjacent_find(keys.begin(), keys.end()); entry != keys.end();) {
+      duplicates_->push_back(path_prefix() + std::string{*entry});
+      entry = std::upper_bound(entry, keys.end(), *entry);
+      entry = std::adjacent_find(entry, keys.end());
     }
   }
 
@@ -458,11 +458,11 @@ class Parser {
 }  // namespace
 
 Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplicates) {
-  return Parser{text, duplicates, kMaxJsonDepth}.run();
+  return JsonParser{text, duplicates, kMaxJsonDepth}.run();
 }
 
 Result<Value> parse_stored_json(std::string_view text) {
-  return Parser{text, nullptr, kMaxStoredJsonDepth, true}.run();
+  return JsonParser{text, nullptr, kMaxStoredJsonDepth, true}.run();
 }
 
 }  // namespace shiplog

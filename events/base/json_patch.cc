@@ -43,7 +43,7 @@ Measure measure(const Value& value) {
   return whole;
 }
 
-/// 1 and 1.0 are the same number here, as RFC 6902 section 4.6 asks.
+/// 1 and 1.0 are the same number here, as RFC 6902 section 4.6 requires.
 bool same(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number() && a.kind() != b.kind()) return a.as_double() == b.as_double();
   if (a.kind() != b.kind() || a.size() != b.size()) return false;
@@ -287,7 +287,7 @@ class Patcher {
     return ok();
   }
 
-  /// Keeps an upper bound of the document's depth, and looks at the whole of it only when that is not good enough.
+  /// Keeps an upper bound of the document's depth, and walks all of it only when that bound is too large.
   Result<void> bound_depth(const Pointer& path, int depth) {
     depth_ = std::max(depth_, static_cast<int>(path.size()) + depth);
     if (depth_ < kMaxJsonDepth) return ok();

@@ -62,8 +62,8 @@ Result<Networks> Networks::parse(const std::vector<std::string>& words) {
 }
 
 std::string Networks::holding(const Bytes& address) const {
-  const auto found =
-      std::ranges::find_if(networks_, [&](const Network& one) { return same_bits(one.prefix, address, one.bits); });
+  const auto found = std::ranges::find_if(
+      networks_, [&](const Network& network) { return same_bits(network.prefix, address, network.bits); });
   return found == networks_.end() ? "" : found->text;
 }
 

@@ -97,13 +97,13 @@ struct Decimal {
     Int whole = 0;
     bool rest = false;
     const auto count = static_cast<int64_t>(digits.size());
-    for (int64_t at = 0; at < std::max(point, count); ++at) {
-      const int digit = at < count ? digits[static_cast<size_t>(at)] : 0;
-      if (at >= point) {
+    for (int64_t index = 0; index < std::max(point, count); ++index) {
+      const int digit = index < count ? digits[static_cast<size_t>(index)] : 0;
+      if (index >= point) {
         rest = rest || digit != 0;
         continue;
       }
-      if (whole == 0 && at >= count) break;  // zero, however many times ten
+      if (whole == 0 && index >= count) break;  // zero, however many times ten
       whole = whole * 10 + digit;
       if (whole > most) return most;
     }

@@ -28,7 +28,7 @@ class Quantity {
   bool is_zero() const { return milli_ == 0; }
   bool negative() const { return milli_ < 0; }
 
-  /// All three stop at the largest number they can hold, which no sum of what parse_quantity reads comes near.
+  /// All three stop at the largest number they can hold, which no sum of what parse_quantity reads approaches.
   Quantity operator+(const Quantity& other) const;
   Quantity operator-(const Quantity& other) const;
   Quantity operator*(int64_t times) const;
@@ -45,7 +45,7 @@ class Quantity {
 /// for decimal ones at 10^24. Error: kBadRequest, naming the text.
 Result<Quantity> parse_quantity(std::string_view text);
 
-/// How the number is written: Kubernetes keeps binary suffixes for what came in binary.
+/// How the number is written: Kubernetes keeps binary suffixes for what was given in binary.
 enum class QuantityFormat { kDecimal, kBinary };
 /// kBinary when `text` ends in a binary suffix.
 QuantityFormat quantity_format(std::string_view text);

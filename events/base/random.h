@@ -7,7 +7,7 @@
 
 namespace shiplog {
 
-/// Where chance comes in. Only the edge holds one; what decides is handed what came of it.
+/// Source of random values. Only effects hold one; a decide function is passed the values.
 class Random {
  public:
   virtual ~Random() = default;

@@ -13,7 +13,7 @@ namespace shiplog {
 template <class T>
 using Result = boost::outcome_v2::basic_result<T, Error, boost::outcome_v2::policy::terminate>;
 
-/// What a `Result<void>` returns when all went well: `return ok();`.
+/// What a `Result<void>` returns on success: `return ok();`.
 inline auto ok() { return boost::outcome_v2::success(); }
 
 }  // namespace shiplog

@@ -14,7 +14,7 @@
 namespace shiplog {
 namespace {
 
-/// Numbers of the kernel's that were not handed out yet. Every entry takes several, and a call for each was a twentieth
+/// Random numbers of the kernel that are not used yet. Every entry takes several, and a call for each was a twentieth
 /// of the time of the threads that make them.
 struct Drawn {
   std::array<uint64_t, 32> words;  // as many bytes as the kernel gives without ever stopping half-way

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kSecond = 1000;
 constexpr int64_t kDay = 86400 * kSecond;
 
-Error unreadable(std::string_view what, std::string_view text) {
-  return {ErrorCode::kBadRequest, std::string{what} + " " + quoted(text) + " cannot be read"};
+Error unreadable(std::string_view form, std::string_view text) {
+  return {ErrorCode::kBadRequest, std::string{form} + " " + quoted(text) + " cannot be read"};
 }
 
 int64_t floor_div(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
@@ -112,12 +112,6 @@ int64_t nanoseconds_of(std::string_view unit) {
 std::string rfc3339(UtcMillis at) {
   int millis = 0;
   return to_the_second(at, millis) + "Z";
-}
-
-std::string rfc3339_micro(UtcMillis at) {
-  int millis = 0;
-  std::string text = to_the_second(at, millis);
-  return text + "." + three_digits(millis) + "000Z";
 }
 
 std::string rfc3339_millis(UtcMillis at) {

@@ -24,7 +24,7 @@ struct Millis {
 inline UtcMillis operator+(UtcMillis at, Millis by) { return {at.value + by.value}; }
 inline Millis operator-(UtcMillis later, UtcMillis earlier) { return {later.value - earlier.value}; }
 
-/// Where time comes in. Only the edge holds one; what decides is handed a UtcMillis.
+/// Source of time. Only effects hold one; a decide function is passed a UtcMillis.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -33,8 +33,6 @@ class Clock {
 
 /// metav1.Time as Kubernetes writes it: "2006-01-02T15:04:05Z" (whole seconds, UTC).
 std::string rfc3339(UtcMillis at);
-/// metav1.MicroTime: "2006-01-02T15:04:05.000000Z".
-std::string rfc3339_micro(UtcMillis at);
 /// With milliseconds, for people and logs: "2006-01-02T15:04:05.123Z".
 std::string rfc3339_millis(UtcMillis at);
 /// Reads RFC 3339 with or without a fraction and with any offset. Error: kBadRequest.

@@ -35,20 +35,20 @@ size_t utf8_sequence_length(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-  size_t at = 0;
-  while (at < text.size()) {
+  size_t position = 0;
+  while (position < text.size()) {
     // Manifests are nearly all ASCII: eight bytes at a step.
     uint64_t word = 0;
-    if (at + sizeof word <= text.size()) {
-      std::memcpy(&word, bytes + at, sizeof word);
+    if (position + sizeof word <= text.size()) {
+      std::memcpy(&word, bytes + position, sizeof word);
       if ((word & 0x8080808080808080U) == 0) {
-        at += sizeof word;
+        position += sizeof word;
         continue;
       }
     }
-    const size_t length = sequence_length(bytes + at, text.size() - at);
+    const size_t length = sequence_length(bytes + position, text.size() - position);
     if (length == 0) return false;
-    at += length;
+    position += length;
   }
   return true;
 }
@@ -56,17 +56,17 @@ bool is_utf8(std::string_view text) {
 std::string printable(std::string_view text, size_t longest) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   std::string shown;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = sequence_length(bytes + at, text.size() - at);
-    const bool fit = length > 1 || (length == 1 && bytes[at] >= 0x20 && bytes[at] != 0x7F);
+  for (size_t position = 0; position < text.size();) {
+    const size_t length = sequence_length(bytes + position, text.size() - position);
+    const bool fit = length > 1 || (length == 1 && bytes[position] >= 0x20 && bytes[position] != 0x7F);
     const size_t step = length == 0 ? 1 : length;
     if (shown.size() + step > longest) return shown + "...";
     if (fit) {
-      shown += text.substr(at, step);
+      shown += text.substr(position, step);
     } else {
       shown += '?';
     }
-    at += step;
+    position += step;
   }
   return shown;
 }

@@ -103,7 +103,7 @@ Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> me
 Value Value::object(Object members) {
   const auto before = [](const Member& a, const Member& b) { return a.key() < b.key(); };
   const auto not_before = [&](const Member& a, const Member& b) { return !before(a, b); };
-  // What we wrote ourselves comes back sorted.
+  // What this program wrote itself is sorted.
   if (std::adjacent_find(members.begin(), members.end(), not_before) != members.end()) {
     std::stable_sort(members.begin(), members.end(), before);
     Object unique;
@@ -210,8 +210,8 @@ const Value* Value::find(std::string_view key) const noexcept {
     }
     return nullptr;
   }
-  const auto at = lower_bound_key(all, key);
-  return at != all.end() && at->key() == key ? &at->value : nullptr;
+  const auto found = lower_bound_key(all, key);
+  return found != all.end() && found->key() == key ? &found->value : nullptr;
 }
 
 const Value& Value::operator[](std::string_view key) const noexcept {
@@ -243,9 +243,9 @@ Value& Value::edit(std::string_view key) {
   // Looked up, or copied, before edit_members(): `key` may point into what that frees.
   if (is_object()) {
     const Object& present = payload_.object->members;
-    const auto at = lower_bound_key(present, key);
-    if (at != present.end() && at->key() == key) {
-      const auto index = static_cast<size_t>(at - present.begin());
+    const auto found = lower_bound_key(present, key);
+    if (found != present.end() && found->key() == key) {
+      const auto index = static_cast<size_t>(found - present.begin());
       return edit_members()[index].value;
     }
   }

@@ -23,31 +23,31 @@ namespace {
 // otherwise stand for more than any memory holds.
 constexpr size_t kMaxAliased = size_t{4} << 20U;
 
-Error error_at(int line, int column, const std::string& what) {
-  return {ErrorCode::kBadRequest,
-          "invalid YAML at line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) + ": " + what};
+Error error_at(int line, int column, const std::string& problem) {
+  return {ErrorCode::kBadRequest, "invalid YAML at line " + std::to_string(line + 1) + ", column " +
+                                      std::to_string(column + 1) + ": " + problem};
 }
 
 // Leaves the library's parser from inside its callbacks, which can return nothing.
-struct Refused {
+struct YamlRefusal {
   Error error;
 };
 
-[[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) {
-  throw Refused{error_at(mark.line, mark.column, what)};
+[[noreturn]] void refuse(const YAML::Mark& mark, const std::string& problem) {
+  throw YamlRefusal{error_at(mark.line, mark.column, problem)};
 }
 
 // A value with what an alias to it would cost.
-struct Node {
+struct YamlNode {
   Value value;
   size_t weight = 1;  // nodes, and bytes of strings
   size_t depth = 0;   // of objects and arrays
 };
 
 // Builds values from the parser's events. One for a whole stream.
-class Builder final : public YAML::EventHandler {
+class YamlBuilder final : public YAML::EventHandler {
  public:
-  explicit Builder(std::string_view text) : text_{text} {}
+  explicit YamlBuilder(std::string_view text) : text_{text} {}
 
   std::vector<Value> take() { return std::move(documents_); }
 
@@ -160,7 +160,7 @@ class Builder final : public YAML::EventHandler {
     return Value::object(std::move(all));
   }
 
-  void add(const YAML::Mark& mark, const Node& node, YAML::anchor_t anchor) {
+  void add(const YAML::Mark& mark, const YamlNode& node, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
     if (open_.empty()) {
       if (!node.value.is_null()) documents_.push_back(node.value);
@@ -210,7 +210,7 @@ class Builder final : public YAML::EventHandler {
   bool started_ = false;
   size_t aliased_ = 0;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, Node> anchors_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
   std::vector<Value> documents_;
 };
 
@@ -241,13 +241,13 @@ Result<std::vector<Value>> parse_yaml_stream(std::string_view text) {
       return std::vector<Value>{std::move(value).value()};
     }
   }
-  Builder builder{text};
+  YamlBuilder builder{text};
   try {
     std::istringstream stream{std::string{text}};
     YAML::Parser parser{stream};
     while (parser.HandleNextDocument(builder)) {
     }
-  } catch (const Refused& refused) {
+  } catch (const YamlRefusal& refused) {
     return refused.error;
   } catch (const YAML::Exception& error) {
     return error_at(error.mark.line, error.mark.column, printable(error.msg, 200));

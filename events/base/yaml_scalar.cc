@@ -70,24 +70,24 @@ std::optional<Value> whole_number(std::string_view text) {
 // [-+]? ( .digits | digits [ . digits? ] ) ( e [-+]? digits )?
 std::optional<Value> real_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  size_t at = text.starts_with('-') ? 1 : 0;
-  const size_t whole = skip_digits(text, at) - at;
-  at += whole;
-  if (at < text.size() && text[at] == '.') {
-    const size_t end = skip_digits(text, at + 1);
-    if (whole == 0 && end == at + 1) return std::nullopt;
-    at = end;
+  size_t position = text.starts_with('-') ? 1 : 0;
+  const size_t whole = skip_digits(text, position) - position;
+  position += whole;
+  if (position < text.size() && text[position] == '.') {
+    const size_t end = skip_digits(text, position + 1);
+    if (whole == 0 && end == position + 1) return std::nullopt;
+    position = end;
   } else if (whole == 0) {
     return std::nullopt;
   }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
-    const size_t end = skip_digits(text, at);
-    if (end == at) return std::nullopt;
-    at = end;
+  if (position < text.size() && (text[position] == 'e' || text[position] == 'E')) {
+    ++position;
+    if (position < text.size() && (text[position] == '-' || text[position] == '+')) ++position;
+    const size_t end = skip_digits(text, position);
+    if (end == position) return std::nullopt;
+    position = end;
   }
-  if (at != text.size()) return std::nullopt;
+  if (position != text.size()) return std::nullopt;
   double number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (read.ec != std::errc{}) return std::nullopt;  // out of a double's range: text, as in Go

@@ -66,9 +66,9 @@ bool plain_allowed(std::string_view text) {
   constexpr std::string_view kNeverFirst = "#,[]{}&*!|>'\"%@`";
   if (kNeverFirst.find(text[0]) != std::string_view::npos) return false;
   if ((text[0] == '?' || text[0] == '-') && blank_after(0)) return false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == ':' && blank_after(at)) return false;
-    if (text[at] == '#' && at > 0 && is_blank(text[at - 1])) return false;
+  for (size_t position = 0; position < text.size(); ++position) {
+    if (text[position] == ':' && blank_after(position)) return false;
+    if (text[position] == '#' && position > 0 && is_blank(text[position - 1])) return false;
   }
   return true;
 }
@@ -119,7 +119,7 @@ void append_single_quoted(std::string_view text, std::string& out) {
 
 void append_indent(int indent, std::string& out) { out.append(static_cast<size_t>(indent), ' '); }
 
-// | with its lines at `indent`. Says how deep they are when the first one begins with a blank, and what to keep of the
+// | with its lines at `indent`. States their depth when the first one begins with a blank, and what to keep of the
 // breaks at the end: - none, + all, else one.
 void append_literal(std::string_view text, int indent, std::string& out) {
   out += '|';

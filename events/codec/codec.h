@@ -10,7 +10,7 @@ namespace shiplog {
 
 /// The bytes the journal keeps. Equal entries give equal bytes, on every machine. Text that is no UTF-8 (a client's
 /// user agent, a member's message) is repaired with U+FFFD, as no reader could take it otherwise; every other entry
-/// comes back from decode() as it was. Protobuf, schemas/events/v1/entry.proto.
+/// is the same after decode(). Protobuf, schemas/events/v1/entry.proto.
 /// Threads: any.
 std::string encode(const Entry& entry);
 

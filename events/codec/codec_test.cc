@@ -13,7 +13,7 @@
 namespace shiplog {
 namespace {
 
-// What decode() says, or what came back encoded again.
+// The error of decode(), or its result encoded again.
 std::string said(std::string_view bytes) {
   const auto decoded = decode(bytes);
   return decoded ? encode(decoded.value()) : decoded.error().message;
@@ -69,7 +69,7 @@ TEST(Codec, WritesEqualEntriesAsEqualBytes) {
   EXPECT_EQ(said(once), once);
 }
 
-TEST(Codec, WritesWhatIsSaidOfManyClustersOnce) {
+TEST(Codec, WritesTheCommonJudgementOfClustersOnce) {
   PlacementDecided placement;
   Entry entry;
   size_t alone = 0;
@@ -116,7 +116,7 @@ std::string explained_by(const std::string& facts) {
   return bytes;
 }
 
-TEST(Codec, ReadsAFactThatOnlyANewerBuildKnowsAsText) {
+TEST(Codec, ReadsAFactOfANewerBuildAsText) {
   // summary: a Fact with field 2000, of length 0.
   const auto decoded = decode(explained_by(std::string{"\x0A\x03\x82\x7D\x00", 5}));
   ASSERT_TRUE(decoded) << decoded.error().message;
@@ -185,7 +185,7 @@ TEST(Codec, RefusesBytesCutShortAnywhere) {
   }
 }
 
-TEST(Codec, SaysWhichEntryWasCutShort) {
+TEST(Codec, NamesTheEntryThatWasCutShort) {
   const std::string whole = encode(samples::entry_of({ObjectRemoved{}}));
   constexpr size_t kEventCountBytes = 3;
   EXPECT_EQ(said(std::string_view{whole}.substr(0, whole.size() - kEventCountBytes)),
@@ -208,7 +208,7 @@ std::string entry_with_event(const std::string& event) {
   return std::string{"\x52"} + static_cast<char>(event.size()) + event + "\xC0\x3E\x01";
 }
 
-TEST(Codec, NamesAKindThatOnlyANewerBuildKnows) {
+TEST(Codec, NamesAKindOfANewerBuild) {
   const auto decoded = decode(  // tag (299 << 3) | 2, then a message of two bytes
       entry_with_event(std::string{"\xDA\x12\x02\x0A\x00", 5}));
   ASSERT_FALSE(decoded);
@@ -218,7 +218,7 @@ TEST(Codec, NamesAKindThatOnlyANewerBuildKnows) {
             "it. Run that version or a later one");
 }
 
-TEST(Codec, NamesAKindOfAFamilyThatOnlyANewerBuildKnows) {
+TEST(Codec, NamesAKindOfAFamilyOfANewerBuild) {
   EXPECT_NE(said(entry_with_event(std::string{"\xC2\x3E\x00", 3})).find("kind 1000 is not known"), std::string::npos);
 }
 

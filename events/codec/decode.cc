@@ -7,10 +7,9 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "events/base/check.h"
-#include "events/base/json.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
-#include "events/codec/facts.h"
+#include "events/codec/read_fields.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -40,9 +39,10 @@ std::string unknown_kind(const std::string& unread) {
   return words;
 }
 
-// Turns messages into structs and takes their strings along, as the message is scratch. What is wrong with a field is
-// noted on the way, so that each struct can be read in one expression; the first note is the error.
-class Reader {
+// Reads each event in one expression.
+class EntryDecoder : private codec::FieldReader {
+  using FieldReader::read;
+
  public:
   Result<Entry> read(pb::Entry& from) {
     Entry entry = header(from);
@@ -53,20 +53,19 @@ class Reader {
     }
     entry.events.reserve(count);
     for (pb::Event& event : *from.mutable_events()) {
-      if (wrong_) break;
+      if (problem()) break;
       auto made = alternative(event);
       if (made) entry.events.push_back(std::move(*made));
-      if (wrong_) {
-        wrong_ = "event " + std::to_string(event_index(from, event)) + (made ? ", " + kind_name(entry) : "") + ": " +
-                 *wrong_;
+      if (problem()) {
+        in_context("event " + std::to_string(event_index(from, event)) + (made ? ", " + kind_name(entry) : ""));
       }
     }
-    if (!wrong_) {
+    if (!problem()) {
       SHIPLOG_CHECK(entry.events.size() == count, "an event that cannot be read is an error");
       return entry;
     }
     return Error{ErrorCode::kCorrupt,
-                 (entry.id.empty() ? "entry without an id" : "entry " + to_string(entry.id)) + ": " + *wrong_};
+                 (entry.id.empty() ? "entry without an id" : "entry " + to_string(entry.id)) + ": " + *problem()};
   }
 
  private:
@@ -76,89 +75,6 @@ class Reader {
     const auto same = [&](const pb::Event& other) { return &other == &event; };
     return static_cast<size_t>(std::find_if(entry.events().begin(), entry.events().end(), same) -
                                entry.events().begin());
-  }
-
-  void wrong(std::string what) {
-    if (!wrong_) wrong_ = std::move(what);
-  }
-
-  // Fields
-
-  static std::string text(std::string* from) { return std::move(*from); }
-
-  template <class Strings>
-  static std::vector<std::string> texts(Strings* from) {
-    return {std::make_move_iterator(from->begin()), std::make_move_iterator(from->end())};
-  }
-
-  Value value(const std::string& json, const char* field) {
-    if (json.empty()) return Value{};
-    auto parsed = parse_stored_json(json);
-    if (parsed) return std::move(parsed).value();
-    wrong(std::string{field} + ": " + parsed.error().message);
-    return Value{};
-  }
-
-  EntryId id(const std::string& from, const char* field) {
-    EntryId made;
-    if (from.empty()) return made;
-    if (from.size() == made.bytes.size()) {
-      std::copy(from.begin(), from.end(), made.bytes.begin());
-    } else {
-      wrong(std::string{field} + ": " + std::to_string(from.size()) + " bytes instead of 16");
-    }
-    return made;
-  }
-
-  static ObjectKey read(pb::ObjectKey* from) {
-    return {text(from->mutable_type()), text(from->mutable_namespace_()), text(from->mutable_name())};
-  }
-
-  static Hash128 read(const pb::Hash& from) { return {.lo = from.lo(), .hi = from.hi()}; }
-
-  static Taint read(pb::Taint* from) {
-    return {text(from->mutable_key()), text(from->mutable_value()), text(from->mutable_effect())};
-  }
-
-  template <class Message>
-  static Judgement read_judgement(Message& from) {
-    Judgement to;
-    to.verdicts.reserve(static_cast<size_t>(from.verdicts_size()));
-    for (pb::Verdict& verdict : *from.mutable_verdicts()) {
-      to.verdicts.push_back({text(verdict.mutable_rule()), verdict.passed(), Text{text(verdict.mutable_reason())}});
-    }
-    for (pb::Score& score : *from.mutable_scores()) to.scores.push_back({text(score.mutable_rule()), score.points()});
-    return to;
-  }
-
-  Explanation read(pb::Explanation* from) {
-    Explanation to;
-    if (from->facts().empty()) {
-      to = read_text(from);
-    } else if (const auto problem = codec::read_facts(from->facts(), to)) {
-      wrong("why.facts: " + *problem);
-    }
-    to.inputs_digest = text(from->mutable_inputs_digest());
-    return to;
-  }
-
-  // Of a build before typed facts.
-  Explanation read_text(pb::Explanation* from) {
-    Explanation to;
-    to.summary = Text{text(from->mutable_summary())};
-    for (std::string& step : *from->mutable_steps()) to.steps.emplace_back(Text{text(&step)});
-    for (pb::Judgement& judgement : *from->mutable_judgements()) to.judgements.push_back(read_judgement(judgement));
-    const size_t shared = to.judgements.size();
-    for (pb::ClusterExplanation& cluster : *from->mutable_clusters()) {
-      if (cluster.judgement() > shared) {
-        wrong("why.clusters: there is no judgement " + std::to_string(cluster.judgement()));
-      }
-      ClusterExplanation line{text(cluster.mutable_cluster()), cluster.judgement(), cluster.available_replicas(),
-                              cluster.replicas()};
-      const bool own = line.judgement == 0 && cluster.verdicts_size() + cluster.scores_size() > 0;
-      own ? to.add(std::move(line), read_judgement(cluster)) : to.clusters.push_back(std::move(line));
-    }
-    return to;
   }
 
   // The entry without its events
@@ -186,6 +102,14 @@ class Reader {
     to.as_of = {from.as_of()};
     if (from.has_fence()) to.fence = {text(from.mutable_fence()->mutable_service()), from.fence().epoch()};
     to.fold_version = from.fold_version();
+    if (from.has_source()) {
+      pb::RequestSource* source = from.mutable_source();
+      to.source = {.id = text(source->mutable_id()),
+                   .topic = text(source->mutable_topic()),
+                   .partition = source->partition(),
+                   .offset = source->offset(),
+                   .done_before = source->done_before()};
+    }
     to.expects.reserve(static_cast<size_t>(from.expects_size()));
     for (pb::Expect& expect : *from.mutable_expects()) {
       to.expects.push_back({.object = read(expect.mutable_object()), .revision = {expect.revision()}});
@@ -435,92 +359,54 @@ class Reader {
 
   // Nothing, with a note, when the kind is not known. No default: a kind added to the schema must be added here.
   std::optional<Event> alternative(pb::Event& from) {
+    // clang-format off
     switch (from.kind_case()) {
-      case pb::Event::kObjectCreated:
-        return read(from.mutable_object_created());
-      case pb::Event::kObjectUpdated:
-        return read(from.mutable_object_updated());
-      case pb::Event::kStatusUpdated:
-        return read(from.mutable_status_updated());
-      case pb::Event::kDeletionRequested:
-        return read(from.mutable_deletion_requested());
-      case pb::Event::kObjectRemoved:
-        return read(from.mutable_object_removed());
-      case pb::Event::kRequestDenied:
-        return read(from.mutable_request_denied());
-      case pb::Event::kRequestsDenied:
-        return read(from.mutable_requests_denied());
-      case pb::Event::kBindingPut:
-        return read(from.mutable_binding_put());
-      case pb::Event::kPlacementDecided:
-        return read(from.mutable_placement_decided());
-      case pb::Event::kPlacementRefused:
-        return read(from.mutable_placement_refused());
-      case pb::Event::kReschedulingTriggered:
-        return read(from.mutable_rescheduling_triggered());
-      case pb::Event::kDependenciesResolved:
-        return read(from.mutable_dependencies_resolved());
-      case pb::Event::kAttachedBindingPut:
-        return read(from.mutable_attached_binding_put());
-      case pb::Event::kQuestionAnswered:
-        return read(from.mutable_question_answered());
-      case pb::Event::kWorkRendered:
-        return read(from.mutable_work_rendered());
-      case pb::Event::kWorkRemoved:
-        return read(from.mutable_work_removed());
-      case pb::Event::kWorkApplied:
-        return read(from.mutable_work_applied());
-      case pb::Event::kWorkApplyFailed:
-        return read(from.mutable_work_apply_failed());
-      case pb::Event::kWorkStatusObserved:
-        return read(from.mutable_work_status_observed());
-      case pb::Event::kStatusAggregated:
-        return read(from.mutable_status_aggregated());
-      case pb::Event::kWorksSynced:
-        return read(from.mutable_works_synced());
-      case pb::Event::kTaintAdded:
-        return read(from.mutable_taint_added());
-      case pb::Event::kTaintRemoved:
-        return read(from.mutable_taint_removed());
-      case pb::Event::kEvictionStarted:
-        return read(from.mutable_eviction_started());
-      case pb::Event::kEvictionFinished:
-        return read(from.mutable_eviction_finished());
-      case pb::Event::kQuotaUsageChanged:
-        return read(from.mutable_quota_usage_changed());
-      case pb::Event::kQuotaRefused:
-        return read(from.mutable_quota_refused());
-      case pb::Event::kClusterJoined:
-        return read(from.mutable_cluster_joined());
-      case pb::Event::kClusterObserved:
-        return read(from.mutable_cluster_observed());
-      case pb::Event::kClusterConditionChanged:
-        return read(from.mutable_cluster_condition_changed());
-      case pb::Event::kClusterLeft:
-        return read(from.mutable_cluster_left());
-      case pb::Event::kLeaseTaken:
-        return read(from.mutable_lease_taken());
-      case pb::Event::kFoldVersionActivated:
-        return read(from.mutable_fold_version_activated());
-      case pb::Event::kStateHashed:
-        return read(from.mutable_state_hashed());
-      case pb::Event::kSnapshotTaken:
-        return read(from.mutable_snapshot_taken());
-      case pb::Event::kFeatureGatesSet:
-        return read(from.mutable_feature_gates_set());
-      case pb::Event::kOptionsSet:
-        return read(from.mutable_options_set());
-      case pb::Event::KIND_NOT_SET:
-        break;
+      case pb::Event::kObjectCreated: return read(from.mutable_object_created());
+      case pb::Event::kObjectUpdated: return read(from.mutable_object_updated());
+      case pb::Event::kStatusUpdated: return read(from.mutable_status_updated());
+      case pb::Event::kDeletionRequested: return read(from.mutable_deletion_requested());
+      case pb::Event::kObjectRemoved: return read(from.mutable_object_removed());
+      case pb::Event::kRequestDenied: return read(from.mutable_request_denied());
+      case pb::Event::kRequestsDenied: return read(from.mutable_requests_denied());
+      case pb::Event::kBindingPut: return read(from.mutable_binding_put());
+      case pb::Event::kPlacementDecided: return read(from.mutable_placement_decided());
+      case pb::Event::kPlacementRefused: return read(from.mutable_placement_refused());
+      case pb::Event::kReschedulingTriggered: return read(from.mutable_rescheduling_triggered());
+      case pb::Event::kDependenciesResolved: return read(from.mutable_dependencies_resolved());
+      case pb::Event::kAttachedBindingPut: return read(from.mutable_attached_binding_put());
+      case pb::Event::kQuestionAnswered: return read(from.mutable_question_answered());
+      case pb::Event::kWorkRendered: return read(from.mutable_work_rendered());
+      case pb::Event::kWorkRemoved: return read(from.mutable_work_removed());
+      case pb::Event::kWorkApplied: return read(from.mutable_work_applied());
+      case pb::Event::kWorkApplyFailed: return read(from.mutable_work_apply_failed());
+      case pb::Event::kWorkStatusObserved: return read(from.mutable_work_status_observed());
+      case pb::Event::kStatusAggregated: return read(from.mutable_status_aggregated());
+      case pb::Event::kWorksSynced: return read(from.mutable_works_synced());
+      case pb::Event::kTaintAdded: return read(from.mutable_taint_added());
+      case pb::Event::kTaintRemoved: return read(from.mutable_taint_removed());
+      case pb::Event::kEvictionStarted: return read(from.mutable_eviction_started());
+      case pb::Event::kEvictionFinished: return read(from.mutable_eviction_finished());
+      case pb::Event::kQuotaUsageChanged: return read(from.mutable_quota_usage_changed());
+      case pb::Event::kQuotaRefused: return read(from.mutable_quota_refused());
+      case pb::Event::kClusterJoined: return read(from.mutable_cluster_joined());
+      case pb::Event::kClusterObserved: return read(from.mutable_cluster_observed());
+      case pb::Event::kClusterConditionChanged: return read(from.mutable_cluster_condition_changed());
+      case pb::Event::kClusterLeft: return read(from.mutable_cluster_left());
+      case pb::Event::kLeaseTaken: return read(from.mutable_lease_taken());
+      case pb::Event::kFoldVersionActivated: return read(from.mutable_fold_version_activated());
+      case pb::Event::kStateHashed: return read(from.mutable_state_hashed());
+      case pb::Event::kSnapshotTaken: return read(from.mutable_snapshot_taken());
+      case pb::Event::kFeatureGatesSet: return read(from.mutable_feature_gates_set());
+      case pb::Event::kOptionsSet: return read(from.mutable_options_set());
+      case pb::Event::KIND_NOT_SET: break;
     }
+    // clang-format on
     const std::string unread = from.SerializeAsString();  // without a kind only what could not be placed is left
     wrong(unread.empty() ? "it is of no kind"
                          : unknown_kind(unread) +
                                " is not known to this build: a newer one wrote it. Run that version or a later one");
     return std::nullopt;
   }
-
-  std::optional<std::string> wrong_;
 };
 
 }  // namespace
@@ -532,7 +418,7 @@ Result<Entry> decode(std::string_view bytes) {
   if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Error{ErrorCode::kCorrupt, "these " + std::to_string(bytes.size()) + " bytes are not an entry"};
   }
-  return Reader{}.read(*message);
+  return EntryDecoder{}.read(*message);
 }
 
 }  // namespace shiplog

@@ -7,7 +7,7 @@
 #include "events/base/utf8.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
-#include "events/codec/facts.h"
+#include "events/codec/explanation_codec.h"
 #include "events/codec/utf8_repair.h"
 #include "schemas/events/v1/entry.pb.h"
 
@@ -78,6 +78,14 @@ void put(const Cause& cause, pb::Cause* out) {
 void put(const Fence& fence, pb::Fence* out) {
   put(fence.service, out->mutable_service());
   out->set_epoch(fence.epoch);
+}
+
+void put(const RequestSource& source, pb::RequestSource* out) {
+  put(source.id, out->mutable_id());
+  put(source.topic, out->mutable_topic());
+  out->set_partition(source.partition);
+  out->set_offset(source.offset);
+  out->set_done_before(source.done_before);
 }
 
 // A message equal to its default is left out: entries are many, and most have no cause, no fence, no explanation.
@@ -386,9 +394,9 @@ void put(const FeatureGatesSet& event, pb::Event* out) {
 void put(const OptionsSet& event, pb::Event* out) {
   pb::OptionsSet* to = out->mutable_options_set();
   for (const OptionSetting& setting : event.settings) {
-    pb::OptionSetting* one = to->add_settings();
-    put(setting.name, one->mutable_name());
-    put(setting.values, one->mutable_values());
+    pb::OptionSetting* setting_to = to->add_settings();
+    put(setting.name, setting_to->mutable_name());
+    put(setting.values, setting_to->mutable_values());
   }
 }
 
@@ -413,6 +421,7 @@ void put(const Entry& entry, pb::Entry* out) {
     std::visit([to](const auto& alternative) { put(alternative, to); }, event);
     SHIPLOG_CHECK(to->kind_case() != pb::Event::KIND_NOT_SET, "every event is written as its own kind");
   }
+  put_unless_default(entry.source, out, &pb::Entry::mutable_source);
   out->set_event_count(static_cast<uint32_t>(entry.events.size()));
 }
 

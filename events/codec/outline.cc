@@ -34,7 +34,7 @@ EntryId entry_id_in(std::string_view bytes) {
   constexpr uint32_t kTag =
       WireFormatLite::MakeTag(events::v1::Entry::kIdFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   uint32_t length = 0;
-  // encode() writes the fields in the order of their numbers, so the id comes first.
+  // encode() writes the fields in the order of their numbers, so the id is first.
   const bool whole = stream.ReadTag() == kTag && stream.ReadVarint32(&length) && length == id.bytes.size() &&
                      stream.ReadRaw(id.bytes.data(), static_cast<int>(id.bytes.size()));
   return whole ? id : EntryId{};

@@ -8,7 +8,7 @@
 
 namespace shiplog {
 
-/// What can be said of an entry's bytes without decoding its events: for headers and filters.
+/// What an entry's bytes show without decoding its events: for headers and filters.
 struct Outline {
   EntryId id;
   std::vector<Family> families;  ///< each once, in the order of the events

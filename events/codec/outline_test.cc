@@ -8,9 +8,11 @@
 namespace shiplog {
 namespace {
 
+constexpr EntryId kId{{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}};
+
 Entry entry_with(std::vector<Event> events) {
   Entry entry;
-  entry.id = parse_entry_id("00112233445566778899aabbccddeeff").value();
+  entry.id = kId;
   entry.time = UtcMillis{1};
   entry.actor.user = "somebody";
   entry.events = std::move(events);
@@ -20,7 +22,7 @@ Entry entry_with(std::vector<Event> events) {
 TEST(Outline, NamesTheIdAndEachFamilyOnce) {
   const Outline found =
       outline(encode(entry_with({LeaseTaken{"scheduler", "a", 1}, RequestDenied{}, LeaseTaken{"binder", "a", 1}})));
-  EXPECT_EQ(found.id, parse_entry_id("00112233445566778899aabbccddeeff").value());
+  EXPECT_EQ(found.id, kId);
   EXPECT_EQ(found.families, (std::vector<Family>{Family::kControl, Family::kApi}));
 }
 
@@ -40,7 +42,7 @@ TEST(Outline, KnowsTheFamilyOfEveryKind) {
   }
 }
 
-TEST(Outline, OfWhatIsNoEntrySaysWhatThereIs) {
+TEST(Outline, OfInvalidBytesDescribesThem) {
   const std::string whole = encode(entry_with({LeaseTaken{"scheduler", "a", 1}}));
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_LE(outline(std::string_view{whole}.substr(0, length)).families.size(), 1U);

@@ -98,7 +98,7 @@ Event sample(Of<PlacementDecided>, int generation) {
                          .why = why(generation)};
   if (generation >= 3) event.components = {{"jobmanager", 1}, {"taskmanager", 2}};
   if (generation >= 6) event.why.steps = every_fact();
-  if (generation >= 4) {  // judged like m1: the bytes have what was said of both once
+  if (generation >= 4) {  // judged like m1: the bytes have the common judgement once
     event.why.clusters.push_back(event.why.clusters[0]);
     event.why.clusters.back().cluster = "m4";
   }
@@ -285,7 +285,14 @@ Entry entry_of(std::vector<Event> events, int /*generation*/) {
           .fence = {"scheduler", 3},
           .fold_version = 2,
           .expects = {{kDeployment, {997}}, {kBinding, {0}}},
-          .events = std::move(events)};
+          .events = std::move(events),
+          .source = {}};
+}
+
+Entry produced_entry() {
+  Entry entry = entry_of({ObjectCreated{kDeployment, Value::object({{"kind", "Deployment"}})}});
+  entry.source = {.id = "order-4711", .topic = "demo.requests", .partition = 3, .offset = 1027, .done_before = 1024};
+  return entry;
 }
 
 }  // namespace shiplog::samples

@@ -5,7 +5,7 @@
 // The parts of Protobuf's wire format that facts use.
 namespace shiplog::codec {
 
-enum class WireType : uint32_t { kVarint = 0, kLengthFirst = 2 };
+enum class FactWireType : uint32_t { kVarint = 0, kLengthFirst = 2 };
 inline constexpr unsigned kWireTypeBits = 3;
 
 constexpr uint64_t zigzag(int64_t number) {

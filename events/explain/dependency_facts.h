@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "events/explain/info.h"
+#include "events/explain/fact_info.h"
 
 // What the dependencies distributor explains.
 namespace shiplog {

@@ -1,4 +1,4 @@
-#include "events/explain/texts.h"
+#include "events/explain/fact_texts.h"
 
 namespace shiplog::explain {
 namespace {
@@ -34,7 +34,7 @@ std::string text(const ReferrerReleased& fact, const Explanation&) {
   return fact.ns + "/" + fact.name + ": released, it no longer refers to this or no longer propagates what it does";
 }
 
-// Upstream's, as its Event has it (B-34).
+// Upstream's, as in its Event (B-34).
 std::string text(const DependencyPolicyConflict& fact, const Explanation&) {
   std::string conflict = "Dependency policy conflict detected: ";
   if (fact.conflict_resolution) conflict += "ConflictResolution conflicted (Overwrite vs Abort)";

@@ -23,11 +23,6 @@ bool Fact::empty() const {
   return text != nullptr && text->text.empty();
 }
 
-std::string_view name_of(const Fact& fact) {
-  return std::visit([](const auto& kind) { return std::decay_t<decltype(kind)>::kInfo.name; },
-                    static_cast<const FactVariant&>(fact));
-}
-
 template Fact::Fact(Text);
 template Fact::Fact(Triggered);
 template Fact::Fact(PluginsDisabled);

@@ -7,8 +7,8 @@
 
 #include "events/base/alternative.h"
 #include "events/explain/dependency_facts.h"
+#include "events/explain/fact_info.h"
 #include "events/explain/filter_facts.h"
-#include "events/explain/info.h"
 #include "events/explain/placement_facts.h"
 #include "events/explain/policy_facts.h"
 #include "events/explain/render_facts.h"
@@ -64,8 +64,5 @@ class Fact : public FactVariant {
   /// Nothing is explained.
   bool empty() const;
 };
-
-/// "Divided", "TaintNotTolerated": "type" in JSON.
-std::string_view name_of(const Fact& fact);
 
 }  // namespace shiplog

@@ -41,6 +41,11 @@ TEST(Facts, SamplesSetEveryMember) {
   }
 }
 
+std::string_view name_of(const Fact& fact) {
+  return std::visit([](const auto& kind) { return std::decay_t<decltype(kind)>::kInfo.name; },
+                    static_cast<const FactVariant&>(fact));
+}
+
 TEST(Facts, HaveNumbersAndNamesOfTheirOwn) {
   std::set<uint32_t> numbers;
   std::set<std::string_view> names;
@@ -68,14 +73,14 @@ TEST(Facts, ComeBackFromTheCodecAsTheyWere) {
 TEST(Facts, NumbersComeBackWhateverTheirSize) {
   for (const int64_t number : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{127}, int64_t{128}, INT64_MAX}) {
     PlacementRefused refused;
-    refused.why = explaining(ReplicasKept{number, {0, 1, 1'000'000}, {number, -number, 1}});
+    refused.why = explaining(ReplicasKept{number, {0, 1, 1'000'000}, {number, INT64_MAX, 1}});
     Entry entry;
     entry.events = {refused};
     EXPECT_TRUE(decode(encode(entry)).value() == entry) << number;
   }
 }
 
-// The texts are what users and their tools have come to know, and some become part of objects.
+// Users and their tools rely on the texts, and some become part of objects.
 TEST(Facts, HaveTheirText) {
   std::string texts;
   for (const Fact& fact : samples::every_fact()) texts += text_of(fact, explaining(fact)) + "\n";

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "events/explain/info.h"
+#include "events/explain/fact_info.h"
 
 // Why a filter of the scheduler rejects a cluster (S-19, M-11, M-12).
 namespace shiplog {

@@ -1,4 +1,4 @@
-#include "events/explain/texts.h"
+#include "events/explain/fact_texts.h"
 
 // The texts of upstream (S-19, M-11, M-12): they become part of the binding's Scheduled condition.
 namespace shiplog::explain {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "events/explain/info.h"
+#include "events/explain/fact_info.h"
 
 // What the scheduler explains of a placement as a whole: steps and summaries.
 namespace shiplog {
@@ -13,7 +13,7 @@ namespace shiplog {
 enum class PlacementTrigger : uint8_t {
   kPlacementChanged = 0,       ///< new or changed
   kReplicasChanged = 1,        ///< their number is not the one placed
-  kReschedulingRequested = 2,  ///< a fresh placement was asked for
+  kReschedulingRequested = 2,  ///< a fresh placement was requested
   kRefusedBefore = 3,
   kFollowsClusters = 4,  ///< has no replicas or is duplicated: any change of the clusters counts
   kTargetLeaving = 5,
@@ -153,7 +153,7 @@ struct Duplicated {
 /// Nothing to divide: the object goes whole to every selected cluster.
 struct NotDivided {
   static constexpr FactInfo kInfo{26, "NotDivided", "components"};
-  bool components = false;  ///< it has components, and goes with all of them
+  bool components = false;  ///< it has components, and is placed with all of them
   bool operator==(const NotDivided&) const = default;
 };
 
@@ -170,7 +170,7 @@ struct PlacementMade {
   bool operator==(const PlacementMade&) const = default;
 };
 
-/// Summary: the placement stands, and the refusal that came after it is over.
+/// Summary: the placement is kept, and the refusal that followed it is over.
 struct PlacementKept {
   static constexpr FactInfo kInfo{29, "PlacementKept", "clusters", "replicas"};
   std::vector<std::string> clusters;

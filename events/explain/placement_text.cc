@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "events/explain/fact_texts.h"
 #include "events/explain/text.h"
-#include "events/explain/texts.h"
 
 namespace shiplog::explain {
 namespace {

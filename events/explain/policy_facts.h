@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "events/explain/info.h"
+#include "events/explain/fact_info.h"
 
 // What the binder explains: which policy has a template, and what its binding was made from. An empty namespace of a
 // policy: a ClusterPropagationPolicy.
@@ -22,7 +22,7 @@ struct PolicySelected {
   bool operator==(const PolicySelected&) const = default;
 };
 
-/// A policy that selects the template and may not have it (decision 0028).
+/// A policy that selects the template and is not permitted to claim it (decision 0028).
 struct PolicyForbidden {
   static constexpr FactInfo kInfo{81, "PolicyForbidden", "policyNamespace", "policy", "reason"};
   std::string policy_namespace;
@@ -31,7 +31,7 @@ struct PolicyForbidden {
   bool operator==(const PolicyForbidden&) const = default;
 };
 
-/// One policy selects the template and may have it.
+/// One policy selects the template and is permitted to claim it.
 struct OnlyPolicy {
   static constexpr FactInfo kInfo{82, "OnlyPolicy", "othersForbidden"};
   bool others_forbidden = false;
@@ -135,7 +135,7 @@ struct AffinityGroupJoined {
   bool operator==(const AffinityGroupJoined&) const = default;
 };
 
-/// The policy asks for an affinity group by a label that the template does not have.
+/// The policy requests an affinity group by a label that the template does not have.
 struct AffinityGroupMissing {
   static constexpr FactInfo kInfo{95, "AffinityGroupMissing", "label", "apart"};
   std::string label;

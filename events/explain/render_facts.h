@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "events/explain/info.h"
+#include "events/explain/fact_info.h"
 
 // What the dispatcher explains of Works and their overrides. An empty namespace of a policy: a ClusterOverridePolicy.
 namespace shiplog {

@@ -1,5 +1,5 @@
+#include "events/explain/fact_texts.h"
 #include "events/explain/text.h"
-#include "events/explain/texts.h"
 
 namespace shiplog {
 

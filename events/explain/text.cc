@@ -1,6 +1,6 @@
 #include "events/explain/text.h"
 
-#include "events/explain/texts.h"
+#include "events/explain/fact_texts.h"
 
 namespace shiplog {
 namespace explain {

@@ -6,8 +6,8 @@ namespace shiplog {
 
 Applied apply(Staged& staged, const QuestionAnswered& event) {
   const Value* object = staged.find(event.object);
-  if (object == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.object) + " not found"};
-  if (deleting(*object)) return Refusal{ErrorCode::kConflict, to_string(event.object) + " is being deleted"};
+  if (object == nullptr) return refusal_about(event.object, ErrorCode::kNotFound, "not found");
+  if (deleting(*object)) return refusal_about(event.object, ErrorCode::kConflict, "is being deleted");
   const ObjectKey key = answers_key(event.object, event.operation);
   const Value* before = staged.find(key);
   const Value& about = *object;
@@ -17,10 +17,10 @@ Applied apply(Staged& staged, const QuestionAnswered& event) {
   };
   Value answers = before != nullptr && of_it(*before) ? (*before)["answers"] : Value::object();
   if (answers.size() + event.answers.size() > kMostAnswersKept) answers = Value::object();
-  for (const auto& one : event.answers.members()) {
-    Value kept = one.value;
+  for (const auto& member : event.answers.members()) {
+    Value kept = member.value;
     kept.set("at", staged.time().value);
-    answers.set(one.key(), std::move(kept));
+    answers.set(member.key(), std::move(kept));
   }
 
   Value after = before != nullptr ? *before : Value::object();

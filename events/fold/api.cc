@@ -31,7 +31,7 @@ void shorten(const Staged& staged, Value& metadata, int64_t grace) {
 
 Applied apply(Staged& staged, const DeletionRequested& event) {
   const Value* going = staged.find(event.object);
-  if (going == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.object) + " not found"};
+  if (going == nullptr) return refusal_about(event.object, ErrorCode::kNotFound, "not found");
   Value object = *going;
   {
     Value& metadata = object.edit("metadata");
@@ -43,7 +43,7 @@ Applied apply(Staged& staged, const DeletionRequested& event) {
     } else {
       shorten(staged, metadata, grace);
     }
-    // Garbage collection is the lifecycle service's; these finalizers hold the object until it has seen to the
+    // Garbage collection is the lifecycle role's; these finalizers hold the object until it has processed the
     // dependents.
     const char* finalizer = event.propagation == "Foreground" ? "foregroundDeletion"
                             : event.propagation == "Orphan"   ? "orphan"

@@ -52,7 +52,7 @@ Applied apply(Staged& staged, const OptionsSet& event);
 template <class Change>
 Applied edit(Staged& staged, const ObjectKey& key, Change change) {
   const Value* object = staged.find(key);
-  if (object == nullptr) return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
+  if (object == nullptr) return refusal_about(key, ErrorCode::kNotFound, "not found");
   Value copy = *object;
   change(copy);
   return staged.update(key, std::move(copy));

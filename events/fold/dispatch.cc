@@ -37,7 +37,7 @@ Applied apply(Staged& staged, const WorkRendered& event) {
     made.edit("metadata").set("generation", 1);
     return staged.create(event.work, std::move(made));
   }
-  if (deleting(*before)) return Refusal{ErrorCode::kConflict, to_string(event.work) + " is being deleted"};
+  if (deleting(*before)) return refusal_about(event.work, ErrorCode::kConflict, "is being deleted");
   Value after = event.value;
   if (const Value* status = before->find("status")) {
     after.set("status", *status);

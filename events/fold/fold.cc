@@ -1,5 +1,8 @@
 #include "events/fold/fold.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "events/base/check.h"
 #include "events/fold/apply.h"
 #include "events/state/feature_gates.h"
@@ -22,6 +25,7 @@ class Folder {
 
   std::optional<Refusal> refusal() {
     std::optional<Refusal> refusal = duplicate() ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
+    if (!refusal && settles_request()) refusal = check_request();
     if (!refusal) refusal = apply_all();
     if (!refusal) refusal = staged_.check_quotas();
     if (!refusal) refusal = staged_.check_services();
@@ -43,6 +47,7 @@ class Folder {
     if (!folded.refusal) {
       for (const LeaseTaken* taken : leases_) state.meta_.leases[taken->service] = {taken->holder, taken->epoch};
       folded.changes = staged_.commit(state);
+      if (settles_request()) settle(state);
       if (version_ != 0) state.meta_.fold_version = version_;  // from the next entry on
       folded.stop = std::move(stop_);
     }
@@ -65,21 +70,63 @@ class Folder {
       const Revision now = state_.revision_of(expected.object);
       if (now == expected.revision) continue;
       if (expected.revision == Revision{}) {
-        return Refusal{ErrorCode::kAlreadyExists, to_string(expected.object) + " already exists"};
+        return refusal_about(expected.object, ErrorCode::kAlreadyExists, "already exists");
       }
-      if (now == Revision{}) return Refusal{ErrorCode::kNotFound, to_string(expected.object) + " not found"};
-      return Refusal{ErrorCode::kConflict, to_string(expected.object) + " has moved on: revision " +
-                                               std::to_string(now.value) + ", expected " +
-                                               std::to_string(expected.revision.value)};
+      if (now == Revision{}) return refusal_about(expected.object, ErrorCode::kNotFound, "not found");
+      return refusal_about(expected.object, ErrorCode::kConflict,
+                           "has moved on: revision " + std::to_string(now.value) + ", expected " +
+                               std::to_string(expected.revision.value));
     }
     return std::nullopt;
   }
 
   bool duplicate() const { return state_.seen(entry_.id); }
 
+  bool settles_request() const { return state_.fold_version() >= 5 && !entry_.source.id.empty(); }
+
+  EntryId request() const { return request_key(entry_.actor.user, entry_.source.id); }
+
+  /// The entry's changes come with a request; a denial comes alone, and the user may send the request again.
+  bool carries_out() const {
+    return std::ranges::none_of(entry_.events,
+                                [](const Event& event) { return std::holds_alternative<RequestDenied>(event); });
+  }
+
+  /// The first entry for a record settles it: what a consumer appends that has lost its partition, or was restarted
+  /// before the record counted as consumed, changes nothing.
+  std::optional<Refusal> check_request() const {
+    const RequestSource& source = entry_.source;
+    Refusal refusal{ErrorCode::kAlreadyExists, ""};
+    refusal.settled = true;
+    if (!source.topic.empty()) {
+      const SettledOffsets& settled = state_.settled(source.topic, source.partition);
+      if (settled.contains(source.offset)) {
+        refusal.reason = "the request of record " + record_of(source) + " is settled";
+        return refusal;
+      }
+      if (settled.full(source.offset)) {
+        return Refusal{ErrorCode::kTooManyRequests, "too many records of " + source.topic + " partition " +
+                                                        std::to_string(source.partition) +
+                                                        " are settled behind one that is not"};
+      }
+    }
+    if (!state_.carried_out(request())) return std::nullopt;
+    refusal.reason = "the request \"" + source.id + "\" of this user was carried out before";
+    return refusal;
+  }
+
+  void settle(State& state) const {
+    const RequestSource& source = entry_.source;
+    if (carries_out()) state.requests_.insert(request());
+    if (source.topic.empty()) return;
+    SettledOffsets& settled = state.meta_.settled[{source.topic, source.partition}];
+    settled.insert(source.offset);
+    settled.raise(source.done_before);
+  }
+
   Applied apply_all() {
     for (const Event& event : entry_.events) {
-      Applied refused = std::visit([&](const auto& one) { return this->apply_one(one); }, event);
+      Applied refused = std::visit([&](const auto& alternative) { return this->apply_one(alternative); }, event);
       if (refused) return refused;
     }
     return std::nullopt;

@@ -12,34 +12,39 @@
 
 namespace shiplog {
 
-/// The newest meaning of events this build knows. A journal is at version 1 until a FoldVersionActivated in it says
-/// otherwise; what came before that entry goes on being folded as it was.
+/// The newest fold version of this build. A journal is at version 1 until a FoldVersionActivated in it changes
+/// that; earlier entries are still folded at their version.
 ///   1  as first released
 ///   2  a Deployment's generation counts its annotations, and that of a custom resource without a status subresource
-///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids say that they are random (META-1)
-///   3  a placement that puts a binding beside one that it is to stay apart from, or away from those that it is to stay
-///      with, is refused (M-11, M-12)
-///   4  a template's status has conditions, and a StatefulSet's its generation and revisions; a Service that asks for a
+///      its status (META-6); a pod on a node waits for its grace period (DEL-9); uids are marked as random (META-1)
+///   3  a placement that puts a binding where its anti-affinity excludes it, or not where its affinity requires it,
+///      is refused (M-11, M-12)
+///   4  a template's status has conditions, and a StatefulSet's its generation and revisions; a Service that requests a
 ///      cluster IP or node port of another one is refused; an eviction ends on health observed of the present placement
 ///      (conditions WorksSynced and StatusCollected with an observedGeneration); a deletion that follows from another
-///      says so; a custom resource is placed where its definition is going to be served
-inline constexpr uint32_t kFoldVersion = 4;
+///      has its cause; a custom resource is placed where its definition is going to be served
+///   5  an entry that settles a produced request is refused when its record is settled already, or the request was
+///      carried out (Entry::source, State::settled)
+inline constexpr uint32_t kFoldVersion = 5;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {
   ErrorCode code = ErrorCode::kConflict;
   std::string reason;
+  /// The object that is missing, exists already, changed since or is being deleted, also the namespace of a new object;
+  /// nullopt: the reason is another one, as a quota. Not stored.
+  std::optional<ObjectKey> about = {};
+  /// A cluster IP or node port that a Service requests belongs to another one. Not stored.
+  bool address_taken = false;
+  /// The produced request that the entry is to settle is settled already. Not stored.
+  bool settled = false;
   bool operator==(const Refusal&) const = default;
 };
 
-/// A cluster IP or node port that a Service asks for belongs to another one.
-Refusal address_taken(const std::string& address);
-bool is_address_taken(const Refusal& refusal);
-
-/// What folding one entry came to.
+/// The result of folding one entry.
 struct Folded {
   std::optional<Refusal> refusal;
-  bool duplicate = false;       ///< the twin of an entry folded before; refusal says so too
+  bool duplicate = false;       ///< the same entry was folded before; refusal reports it too
   std::vector<Change> changes;  ///< in revision order; empty when refused
   Revision revision;            ///< of the state afterwards
   /// Set when this replica must not go on: the state hash differs from a recorded one, or a newer build is needed.
@@ -47,8 +52,8 @@ struct Folded {
 };
 
 /// Applies one entry, whole or not at all. Deterministic: no clock, no chance, no I/O.
-/// Refuses: a twin of a remembered entry id; a fence older than the newest lease of its service; an unmet expectation;
-/// an event that cannot be applied (object missing, namespace missing or terminating, quota exceeded).
+/// Refuses: a remembered entry id; a fence older than the newest lease of its service; an unmet expectation; a produced
+/// request that is settled; an event that cannot be applied (object or namespace missing or going, quota exceeded).
 Folded fold(State& state, const Entry& entry);
 
 /// What fold() would refuse the entry for now; nullopt: it would be accepted. Changes nothing.

@@ -5,63 +5,21 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/random.h"
 #include "events/state/answers.h"
 #include "events/state/binding.h"
+#include "tests/support/fold_history.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
 
-const ObjectKey kNamespaceKey{type::kNamespace, "", "default"};
-const ObjectKey kConfig{"configmaps", "default", "settings"};
-const ObjectKey kBindingKey{type::kResourceBinding, "default", "web-deployment"};
+using namespace testing;
+using test::json;
+
 const ObjectKey kQuotaKey{type::kFederatedResourceQuota, "default", "limits"};
 
-Value json(std::string_view text) { return parse_json(text).value(); }
-
-/// A state and the entries that made it; each entry gets the next id and second.
-struct History {
-  State state;
-  SeededRandom random{7};
-  UtcMillis now{1'700'000'000'000};
-
-  Entry entry(std::vector<Event> events) {
-    now = now + Millis{1000};
-    Entry made;
-    made.id = new_entry_id(random);
-    made.time = now;
-    made.events = std::move(events);
-    return made;
-  }
-  Folded put(std::vector<Event> events) { return fold(state, entry(std::move(events))); }
-  static History with_namespace() {
-    History history;
-    history.put({ObjectCreated{kNamespaceKey,
-                               json(R"({"metadata":{"name":"default"},"spec":{"finalizers":["kubernetes"]}})")}});
-    return history;
-  }
-  void create_config() { put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"1"}})")}}); }
-  void create_binding(const char* cpu = "1") {
-    put({BindingPut{
-        kBindingKey,
-        Value::object(
-            {{"metadata", json(R"({"name":"web-deployment","namespace":"default"})")},
-             {"spec", Value::object({{"replicaRequirements",
-                                      Value::object({{"resourceRequest", Value::object({{"cpu", cpu}})}})}})}}),
-        {}}});
-  }
-  Folded place(std::vector<Target> targets) {
-    return put({PlacementDecided{.binding = kBindingKey,
-                                 .targets = std::move(targets),
-                                 .observed_generation = state.value_of(kBindingKey)["metadata"]["generation"].as_int(),
-                                 .applied_placement = "{}",
-                                 .affinity_name = "",
-                                 .why = {}}});
-  }
-};
-
 TEST(Fold, CreationFillsInIdentityFromTheEntry) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   const Folded folded = fold(history.state, entry);
   ASSERT_EQ(folded.changes.size(), 1u);
@@ -73,7 +31,7 @@ TEST(Fold, CreationFillsInIdentityFromTheEntry) {
 }
 
 TEST(Fold, SecondCreationIsRefused) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   ASSERT_TRUE(folded.refusal);
@@ -82,23 +40,29 @@ TEST(Fold, SecondCreationIsRefused) {
 }
 
 TEST(Fold, NothingIsCreatedInAMissingOrTerminatingNamespace) {
-  History history;
+  FoldHistory history;
   auto create = [&] { return history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}}); };
-  EXPECT_EQ(create().refusal->code, ErrorCode::kNotFound);
-  history = History::with_namespace();
+  const auto missing = create().refusal;
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->code, ErrorCode::kNotFound);
+  EXPECT_EQ(missing->about, kNamespaceKey);
+  history = FoldHistory::with_namespace();
   history.put({DeletionRequested{.object = kNamespaceKey}});
   EXPECT_EQ(history.state.value_of(kNamespaceKey)["status"]["phase"].as_string(), "Terminating");
-  EXPECT_EQ(create().refusal->code, ErrorCode::kForbidden);
+  const auto terminating = create().refusal;
+  ASSERT_TRUE(terminating);
+  EXPECT_EQ(terminating->code, ErrorCode::kForbidden);
+  EXPECT_EQ(terminating->about, kNamespaceKey);
 }
 
 TEST(Fold, EphemeralKindsNeedNoNamespaceOfTheirOwnJournal) {
-  History history;
+  FoldHistory history;
   const ObjectKey lease{"leases.coordination.k8s.io", "kube-system", "leader"};
   EXPECT_FALSE(history.put({ObjectCreated{lease, json(R"({"metadata":{"name":"leader"}})")}}).refusal);
 }
 
 TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const Hash128 before = history.state.hash();
   const Folded folded = history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")},
                                      ObjectUpdated{{"configmaps", "default", "missing"}, json("{}")}});
@@ -107,20 +71,23 @@ TEST(Fold, AnEntryAppliesWholeOrNotAtAll) {
   EXPECT_EQ(history.state.hash(), before);
 }
 
-TEST(Fold, ExpectationDecidesWhoWasFirst) {
-  History history = History::with_namespace();
+TEST(Fold, ExpectationDecidesWhichEntryWasFirst) {
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Revision read = history.state.revision_of(kConfig);
   Entry first = history.entry({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"2"}})")}});
   Entry second = history.entry({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings"},"data":{"a":"3"}})")}});
   first.expects = second.expects = {{kConfig, read}};
   EXPECT_FALSE(fold(history.state, first).refusal);
-  EXPECT_EQ(fold(history.state, second).refusal->code, ErrorCode::kConflict);
+  const auto late = fold(history.state, second).refusal;
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->code, ErrorCode::kConflict);
+  EXPECT_EQ(late->about, kConfig);
   EXPECT_EQ(history.state.value_of(kConfig)["data"]["a"].as_string(), "2");
 }
 
-TEST(Fold, TwinOfAnEntryIsDropped) {
-  History history = History::with_namespace();
+TEST(Fold, DuplicateOfAnEntryIsDropped) {
+  FoldHistory history = FoldHistory::with_namespace();
   const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
   EXPECT_FALSE(fold(history.state, entry).duplicate);
   const Hash128 once = history.state.hash();
@@ -129,7 +96,7 @@ TEST(Fold, TwinOfAnEntryIsDropped) {
 }
 
 TEST(Fold, OlderEpochIsRefused) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "a", 1}}).refusal);
   EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "b", 2}}).refusal);
@@ -143,7 +110,7 @@ TEST(Fold, OlderEpochIsRefused) {
 }
 
 TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","generation":1},"spec":{"a":1}})")}});
   const std::string uid{uid_of(history.state.value_of(kConfig))};
   history.put({ObjectUpdated{kConfig, json(R"({"metadata":{"name":"settings","uid":"other"},"spec":{"a":2}})")}});
@@ -154,7 +121,7 @@ TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {
 }
 
 TEST(Fold, UpdateWithoutDifferenceChangesNothing) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Folded folded = history.put({ObjectUpdated{kConfig, history.state.value_of(kConfig)}});
   EXPECT_FALSE(folded.refusal);
@@ -162,7 +129,7 @@ TEST(Fold, UpdateWithoutDifferenceChangesNothing) {
 }
 
 TEST(Fold, DeletionWaitsForFinalizers) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings","finalizers":["x/y"]}})")}});
   history.put({DeletionRequested{.object = kConfig}});
   Value object = history.state.value_of(kConfig);
@@ -178,7 +145,7 @@ TEST(Fold, DeletionWaitsForFinalizers) {
 }
 
 TEST(Fold, PlacementIsItsOwnGeneration) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
   const Binding binding = binding_from(kBindingKey, history.state.value_of(kBindingKey));
@@ -191,7 +158,7 @@ TEST(Fold, PlacementIsItsOwnGeneration) {
 }
 
 TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding("500m");
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"2"}}})")}});
   EXPECT_FALSE(history.place({{"m1", 4}}).refusal) << "equal is allowed";
@@ -206,7 +173,7 @@ TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
 }
 
 TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding("1");
   history.place({{"m1", 3}});
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"4"}}})")}});
@@ -217,7 +184,7 @@ TEST(Fold, QuotaCountsBindingsThatWereThereBefore) {
 }
 
 TEST(Fold, EvictionMovesTheTargetToATask) {  // TN-25 to TN-34
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
   history.put({EvictionStarted{.binding = kBindingKey,
@@ -243,7 +210,7 @@ TEST(Fold, EvictionMovesTheTargetToATask) {  // TN-25 to TN-34
 }
 
 TEST(Fold, TaintIsReplacedByKeyAndEffect) {
-  History history;
+  FoldHistory history;
   const ObjectKey cluster{type::kCluster, "", "m1"};
   history.put({ObjectCreated{cluster, json(R"({"metadata":{"name":"m1"},"spec":{}})")}});
   history.put({TaintAdded{cluster, {"k", "1", "NoSchedule"}, ""}, TaintAdded{cluster, {"k", "1", "NoExecute"}, ""}});
@@ -255,7 +222,7 @@ TEST(Fold, TaintIsReplacedByKeyAndEffect) {
 }
 
 TEST(Fold, ReplicaWithAnotherHashStops) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const Revision revision = history.state.revision();
   EXPECT_FALSE(history.put({StateHashed{revision, history.state.hash()}}).stop);
@@ -267,120 +234,8 @@ TEST(Fold, ReplicaWithAnotherHashStops) {
   EXPECT_NE(folded.stop->find(to_string(history.state.hash())), std::string::npos);
 }
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kPod{"pods", "default", "web-1"};
-
-int64_t generation_after(History& history, const ObjectKey& key, const char* text, bool status = false) {
-  EXPECT_FALSE(history.put({status ? Event{StatusUpdated{key, json(text)}} : ObjectUpdated{key, json(text)}}).refusal);
-  return history.state.value_of(key)["metadata"]["generation"].as_int();
-}
-
-TEST(Fold, UidsAreOfVersion4FromFoldVersion2On) {  // META-1
-  History history = History::with_namespace();
-  history.put({FoldVersionActivated{2}});
-  const Entry entry = history.entry({ObjectCreated{kConfig, json(R"({"metadata":{"name":"settings"}})")}});
-  fold(history.state, entry);
-  std::string expected = uid_from(entry.id, 0);
-  EXPECT_EQ(expected[14], '8');
-  expected[14] = '4';
-  EXPECT_EQ(history.state.value_of(kConfig)["metadata"]["uid"].str(), expected);
-}
-
-TEST(Fold, GenerationOfADeploymentCountsAnnotationsFromVersion2On) {  // META-6
-  History history = History::with_namespace();
-  history.put({ObjectCreated{kWeb, json(R"({"metadata":{"name":"web","generation":1},"spec":{"replicas":1}})")}});
-  EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"annotations":{"a":"1"}},"spec":{"replicas":1}})"), 1);
-  // The entry that activates a version is still folded in the old one.
-  history.put({FoldVersionActivated{2},
-               ObjectUpdated{kWeb, json(R"({"metadata":{"annotations":{"a":"2"}},"spec":{"replicas":1}})")}});
-  EXPECT_EQ(history.state.value_of(kWeb)["metadata"]["generation"].as_int(), 1);
-  EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"annotations":{"a":"3"}},"spec":{"replicas":1}})"), 2);
-  EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"annotations":{"a":"4"}},"spec":{"replicas":1}})", true), 2)
-      << "a write of the status never counts";
-  EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"labels":{"l":"1"}},"spec":{"replicas":1}})"), 3)
-      << "taken away";
-  EXPECT_EQ(generation_after(history, kWeb, R"({"metadata":{"annotations":{}},"spec":{"replicas":1}})"), 3)
-      << "none are none";
-  const ObjectKey set{"statefulsets.apps", "default", "db"};
-  history.put({ObjectCreated{set, json(R"({"metadata":{"name":"db","generation":1},"spec":{"replicas":1}})")}});
-  EXPECT_EQ(generation_after(history, set, R"({"metadata":{"annotations":{"a":"1"}},"spec":{"replicas":1}})"), 1);
-}
-
-TEST(Fold, GenerationCountsAStatusThatIsNoSubresourceFromVersion2On) {  // META-6
-  History history = History::with_namespace();
-  for (const bool subresource : {false, true}) {
-    const std::string plural = subresource ? "gears" : "cogs";
-    Value version = json(R"({"name":"v1","storage":true})");
-    if (subresource) version.set("subresources", json(R"({"status":{}})"));
-    history.put({ObjectCreated{{type::kCustomResourceDefinition, "", plural + ".example.com"},
-                               Value::object({{"metadata", Value::object({{"name", plural + ".example.com"}})},
-                                              {"spec", Value::object({{"versions", Value::array({version})}})}})}});
-    history.put({ObjectCreated{{plural + ".example.com", "default", "a"},
-                               json(R"({"metadata":{"name":"a","generation":1},"status":{"n":1}})")}});
-  }
-  const ObjectKey cog{"cogs.example.com", "default", "a"};
-  const ObjectKey gear{"gears.example.com", "default", "a"};
-  EXPECT_EQ(generation_after(history, cog, R"({"metadata":{},"status":{"n":2}})"), 1);
-  history.put({FoldVersionActivated{2}});
-  EXPECT_EQ(generation_after(history, cog, R"({"metadata":{},"status":{"n":3}})"), 2);
-  EXPECT_EQ(generation_after(history, gear, R"({"metadata":{},"status":{"n":3}})"), 1);
-}
-
-Folded remove_pod(History& history, int64_t grace) {
-  return history.put({DeletionRequested{.object = kPod, .grace_seconds = grace}});
-}
-History with_pod(const char* pod, uint32_t version) {
-  History history = History::with_namespace();
-  if (version > 1) history.put({FoldVersionActivated{version}});
-  history.put({ObjectCreated{kPod, json(pod)}});
-  return history;
-}
-constexpr const char* kBound = R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"}})";
-
-TEST(Fold, PodOnANodeIsGivenItsTimeFromVersion2On) {  // DEL-9
-  History old = with_pod(kBound, 1);
-  EXPECT_TRUE(remove_pod(old, 30).changes.front().removed());
-
-  History history = with_pod(kBound, 2);
-  EXPECT_FALSE(remove_pod(history, 30).changes.front().removed());
-  const Value metadata = history.state.value_of(kPod)["metadata"];
-  EXPECT_EQ(metadata["deletionGracePeriodSeconds"].as_int(), 30);
-  EXPECT_EQ(metadata["deletionTimestamp"].str(), rfc3339(history.now + Millis{30'000}));
-  // An update changes nothing of that, and does not end it.
-  history.put({ObjectUpdated{
-      kPod, json(R"({"metadata":{"name":"web-1","deletionGracePeriodSeconds":0},"spec":{"nodeName":"n1"}})")}});
-  EXPECT_EQ(history.state.value_of(kPod)["metadata"]["deletionGracePeriodSeconds"].as_int(), 30);
-  EXPECT_TRUE(remove_pod(history, 60).changes.empty()) << "never longer";
-  EXPECT_EQ(history.state.value_of(kPod)["metadata"]["deletionTimestamp"], metadata["deletionTimestamp"]);
-}
-
-TEST(Fold, GraceOfAPodIsShortenedUntilItIsGone) {  // DEL-5, DEL-9
-  History history = with_pod(kBound, 2);
-  remove_pod(history, 30);
-  const UtcMillis until = history.now + Millis{30'000};
-  remove_pod(history, 10);
-  const Value& metadata = history.state.value_of(kPod)["metadata"];
-  EXPECT_EQ(metadata["deletionGracePeriodSeconds"].as_int(), 10);
-  EXPECT_EQ(metadata["deletionTimestamp"].str(), rfc3339(until + Millis{-20'000}));
-  EXPECT_TRUE(remove_pod(history, 0).changes.front().removed());
-}
-
-TEST(Fold, PodThatRunsNowhereGoesAtOnce) {  // DEL-9
-  for (const char* pod : {R"({"metadata":{"name":"web-1"},"spec":{}})",
-                          R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"},"status":{"phase":"Failed"}})",
-                          R"({"metadata":{"name":"web-1"},"spec":{"nodeName":"n1"},"status":{"phase":"Succeeded"}})"}) {
-    History history = with_pod(pod, 2);
-    EXPECT_TRUE(remove_pod(history, 30).changes.front().removed()) << pod;
-  }
-  // What else there is has no such time.
-  History history = History::with_namespace();
-  history.put({FoldVersionActivated{2}});
-  history.create_config();
-  EXPECT_TRUE(history.put({DeletionRequested{.object = kConfig, .grace_seconds = 30}}).changes.front().removed());
-}
-
 TEST(Fold, EntryOfANewerFoldVersionStops) {
-  History history;
+  FoldHistory history;
   Entry entry = history.entry({});
   entry.fold_version = kFoldVersion + 1;
   EXPECT_TRUE(fold(history.state, entry).stop);
@@ -388,7 +243,7 @@ TEST(Fold, EntryOfANewerFoldVersionStops) {
 
 TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
   std::vector<Entry> entries;
-  History history;
+  FoldHistory history;
   const auto record = [&](std::vector<Event> events) {
     entries.push_back(history.entry(std::move(events)));
     fold(history.state, entries.back());
@@ -420,7 +275,7 @@ TEST(Fold, SameHistoryGivesTheSameHashAlsoAcrossARestore) {
 }
 
 TEST(Fold, ResolvedDependenciesAreAnAnnotationAndAFinalizer) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   const int64_t generation = history.state.value_of(kBindingKey)["metadata"]["generation"].as_int();
   const Value list = json(R"([{"apiVersion":"v1","kind":"ConfigMap","name":"settings","namespace":"default"}])");
@@ -439,7 +294,7 @@ TEST(Fold, ResolvedDependenciesAreAnAnnotationAndAFinalizer) {
 }
 
 TEST(Fold, AnAttachedBindingIsMadeThenReplacedButForItsStatus) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   const ObjectKey attached{type::kResourceBinding, "default", "settings-configmap"};
   const auto put = [&](const char* spec) {
     return history.put({AttachedBindingPut{
@@ -464,7 +319,7 @@ TEST(Fold, AnAttachedBindingIsMadeThenReplacedButForItsStatus) {
 }
 
 TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   const auto told = [&](const ObjectKey& object, bool succeeded) {
     return history.put({WorksSynced{object, succeeded, succeeded ? "SyncWorkSucceed" : "SyncWorkFailed", "why", {}}});
@@ -483,7 +338,7 @@ TEST(Fold, WhetherWorksCouldBeRenderedIsACondition) {
 }
 
 TEST(Fold, AnswersFromOutsideAreKeptForTheirBasisAndNotWithoutEnd) {
-  History history = History::with_namespace();
+  FoldHistory history = FoldHistory::with_namespace();
   history.create_config();
   const auto answered = [&](const char* basis, Value answers) {
     return history.put({QuestionAnswered{kConfig, "Guess", "oracle/a", basis, std::move(answers)}});

@@ -18,12 +18,12 @@ ObjectKey binding(const std::string& name, const std::string& ns = "default") {
   return {type::kResourceBinding, ns, name};
 }
 
-struct History {
+struct GateHistory {
   State state;
   SeededRandom random{7};
   UtcMillis now{1'767'355'200'000};  // 2026-01-02T12:00:00Z
 
-  History() {
+  GateHistory() {
     for (const char* ns : {"default", "other"}) {
       put({ObjectCreated{{type::kNamespace, "", ns}, Value::object({{"metadata", Value::object({{"name", ns}})}})}});
     }
@@ -58,8 +58,8 @@ struct History {
   }
 };
 
-TEST(FeatureGates, AreOffUntilAnEntrySaysOtherwiseAndMoveTheRevision) {
-  History history;
+TEST(FeatureGates, AreOffUntilAnEntrySetsThemAndMoveTheRevision) {
+  GateHistory history;
   EXPECT_EQ(history.state.gates(), FeatureGates{});
   const Revision before = history.state.revision();
   EXPECT_FALSE(history.put({FeatureGatesSet{{kSets}}}).refusal);
@@ -72,14 +72,14 @@ TEST(FeatureGates, AreOffUntilAnEntrySaysOtherwiseAndMoveTheRevision) {
 }
 
 TEST(FeatureGates, OneOfANewerBuildStopsTheReplica) {
-  History history;
+  GateHistory history;
   const Folded folded = history.put({FeatureGatesSet{{"Teleportation"}}});
   ASSERT_TRUE(folded.stop);
   EXPECT_NE(folded.stop->find("Teleportation"), std::string::npos) << *folded.stop;
 }
 
-TEST(FleetOptions, AreAsByDefaultUntilAnEntrySaysOtherwiseAndMoveTheRevision_D_4_S_23) {
-  History history;
+TEST(FleetOptions, HaveDefaultsUntilAnEntrySetsThemAndMoveTheRevision_D_4_S_23) {
+  GateHistory history;
   EXPECT_EQ(history.state.options(), FleetOptions{});
   EXPECT_EQ(history.state.options().skipped_namespaces, std::vector<std::string>{"kube-.*"});
   const Revision before = history.state.revision();
@@ -94,14 +94,16 @@ TEST(FleetOptions, AreAsByDefaultUntilAnEntrySaysOtherwiseAndMoveTheRevision_D_4
 }
 
 TEST(FleetOptions, OneOfANewerBuildStopsTheReplica) {
-  History history;
+  GateHistory history;
   const Folded folded = history.put({OptionsSet{{{"teleportation", {"true"}}}}});
   ASSERT_TRUE(folded.stop);
   EXPECT_NE(folded.stop->find("--teleportation"), std::string::npos) << *folded.stop;
 }
 
 TEST(FleetOptions, EachCanBeSetByName) {
-  for (const std::string& name : fleet_option_names()) {
+  for (const char* name : {"controllers", "enable-empty-workload-propagation", "enable-policy-author-check",
+                           "namespaced-policy-apis", "plugins", "service-cluster-ip-range", "service-node-port-range",
+                           "skipped-propagating-apis", "skipped-propagating-namespaces"}) {
     FleetOptions options;
     const OptionSetting setting{name, {"a", "b"}};
     ASSERT_TRUE(set_fleet_option(options, setting));
@@ -150,8 +152,8 @@ TEST(FeatureGates, EachCanBeSetByName) {
   EXPECT_FALSE(is_feature_gate("multiplepodtemplatesscheduling"));
 }
 
-TEST(Fold, TargetsOfAWorkloadWithComponentsSayThem_M_6) {
-  History history;
+TEST(Fold, TargetsOfAWorkloadWithComponentsListThem_M_6) {
+  GateHistory history;
   history.bind(binding("flink"), R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");
   history.place(binding("flink"), {{"m1", 0}}, {{"jm", 1}, {"tm", 2}});
   EXPECT_EQ(to_json(history.state.value_of(binding("flink"))["spec"]["clusters"]),
@@ -163,7 +165,7 @@ TEST(Fold, TargetsOfAWorkloadWithComponentsSayThem_M_6) {
 }
 
 TEST(Fold, UsageOfComponentsCountsWholeSetsWhereTheGateIsOn) {  // Q-8
-  History history;
+  GateHistory history;
   history.put({ObjectCreated{{type::kFederatedResourceQuota, "default", "limits"},
                              json(R"({"metadata": {"name": "limits", "namespace": "default"},
                                       "spec": {"overall": {"cpu": "10"}}})")}});
@@ -179,7 +181,7 @@ TEST(Fold, UsageOfComponentsCountsWholeSetsWhereTheGateIsOn) {  // Q-8
 }
 
 TEST(AffinityIndex, CountsWhereTheOthersOfAGroupAre_M_10) {
-  History history;
+  GateHistory history;
   const auto together = [&](const State& state, const char* ns = "default") {
     return state.affinities().together(ns, "app=shop");
   };
@@ -225,7 +227,7 @@ std::vector<std::string> unsettled(const State& state, const std::string& cluste
 
 TEST(UnsettledIndex, HoldsWhatIsPlacedUntilItIsHealthyThere_M_8) {
   using Words = std::vector<std::string>;
-  History history;
+  GateHistory history;
   history.bind(binding("web"), R"({"resource": {"name": "web"}, "replicas": 3,
       "replicaRequirements": {"resourceRequest": {"cpu": "1"}}})");
   history.bind(binding("flink"), R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");

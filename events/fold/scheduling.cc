@@ -65,7 +65,7 @@ Applied apply(Staged& staged, const BindingPut& event) {
     made.edit("metadata").set("generation", 1);
     return staged.create(event.binding, std::move(made));
   }
-  if (deleting(*before)) return Refusal{ErrorCode::kConflict, to_string(event.binding) + " is being deleted"};
+  if (deleting(*before)) return refusal_about(event.binding, ErrorCode::kConflict, "is being deleted");
   Value after = event.value;
   for (const char* kept : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
     if (const Value* field = (*before)["spec"].find(kept)) {
@@ -85,12 +85,12 @@ Applied apply(Staged& staged, const BindingPut& event) {
 Applied apply(Staged& staged, const PlacementDecided& event) {
   if (staged.state().fold_version() >= 3) {
     if (const auto reason = leaves_its_group(staged, event)) {
-      return Refusal{ErrorCode::kConflict, to_string(event.binding) + ": " + *reason};
+      return Refusal{ErrorCode::kConflict, to_string(event.binding) + ": " + *reason, event.binding};
     }
   }
   return edit(staged, event.binding, [&](Value& binding) {
     Value clusters = to_value(event.targets, event.components);
-    // The new targets make a new generation, and the scheduler has seen it: it is its own.
+    // The new targets make a new generation, which the scheduler has observed: it is its own.
     const bool moved =
         binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());
     if (moved) binding.edit("spec").set("clusters", std::move(clusters));
@@ -131,7 +131,7 @@ Applied apply(Staged& staged, const DependenciesResolved& event) {
   });
 }
 
-// Also one that is being deleted: who refers to it waits until it lets go.
+// Also one that is being deleted: its referrers wait until it is released.
 Applied apply(Staged& staged, const AttachedBindingPut& event) {
   const Value* before = staged.find(event.binding);
   Value after = event.value;

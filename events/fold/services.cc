@@ -1,14 +1,16 @@
-#include <string_view>
-
 #include "events/fold/staged.h"
 #include "events/state/service_index.h"
 
 namespace shiplog {
 namespace {
 
-constexpr std::string_view kTaken = "provided IP or port is already allocated: ";
+Refusal address_taken(const std::string& address) {
+  Refusal refusal{ErrorCode::kConflict, "provided IP or port is already allocated: " + address};
+  refusal.address_taken = true;
+  return refusal;
+}
 
-/// What a Service asks for that it does not have yet is free, in the state and among the Services of the same entry.
+/// What a Service requests that it does not have yet is free, in the state and among the Services of the same entry.
 Applied check_service(const ServiceIndex& index, const ObjectKey& key, const Value& before, const Value& after,
                       ServiceAddresses& promised) {
   const ServiceAddresses had = service_addresses(before);
@@ -27,12 +29,6 @@ Applied check_service(const ServiceIndex& index, const ObjectKey& key, const Val
 }
 
 }  // namespace
-
-Refusal address_taken(const std::string& address) { return {ErrorCode::kConflict, std::string{kTaken} + address}; }
-
-bool is_address_taken(const Refusal& refusal) {
-  return refusal.code == ErrorCode::kConflict && refusal.reason.starts_with(kTaken);
-}
 
 Applied Staged::check_services() const {
   if (state_.fold_version() < 4) return std::nullopt;

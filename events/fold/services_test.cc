@@ -28,7 +28,7 @@ class FoldServices : public ::testing::Test {
   }
   bool taken(std::vector<Event> events) {
     const Folded folded = write(std::move(events));
-    return folded.refusal && is_address_taken(*folded.refusal);
+    return folded.refusal && folded.refusal->address_taken;
   }
   void activate() { write({FoldVersionActivated{4}}); }
 
@@ -36,7 +36,7 @@ class FoldServices : public ::testing::Test {
   State state_;
 };
 
-TEST_F(FoldServices, AnAddressBelongsToWhoIsFirst) {
+TEST_F(FoldServices, AnAddressBelongsToTheFirstService) {
   activate();
   EXPECT_FALSE(taken({ObjectCreated{key("a"), service("10.0.0.2", 30000)}}));
   EXPECT_TRUE(taken({ObjectCreated{key("b"), service("10.0.0.2")}}));

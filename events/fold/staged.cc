@@ -9,7 +9,7 @@
 namespace shiplog {
 namespace {
 
-/// The ephemera journal has no namespaces: who appends to it has looked in the record.
+/// The ephemera journal has no namespaces: its writers have checked them in the state.
 bool lives_in_ephemera(std::string_view type) { return type == "events" || type == "leases.coordination.k8s.io"; }
 
 bool finalizers_left(const ObjectKey& key, const Value& object) {
@@ -27,7 +27,7 @@ bool spec_differs(const Value& before, const Value& after) {
   return !std::ranges::equal(old_members, new_members);
 }
 
-/// Of a pod that is going: somebody is to end it first (DEL-9).
+/// Of a terminating pod: a kubelet is to end it first (DEL-9).
 bool has_grace_left(const ObjectKey& key, const Value& object) {
   return key.type == "pods" && object["metadata"]["deletionGracePeriodSeconds"].as_int() > 0;
 }
@@ -68,12 +68,12 @@ void keep_identity(const Value& before, Value& after, bool deletion_moved) {
 }  // namespace
 
 Staged::Touched* Staged::touched(const ObjectKey& key) {
-  const auto at = std::ranges::find(touched_, key, &Touched::key);
-  return at == touched_.end() ? nullptr : &*at;
+  const auto found = std::ranges::find(touched_, key, &Touched::key);
+  return found == touched_.end() ? nullptr : &*found;
 }
 const Staged::Touched* Staged::touched(const ObjectKey& key) const {
-  const auto at = std::ranges::find(touched_, key, &Touched::key);
-  return at == touched_.end() ? nullptr : &*at;
+  const auto found = std::ranges::find(touched_, key, &Touched::key);
+  return found == touched_.end() ? nullptr : &*found;
 }
 
 const Value* Staged::find(const ObjectKey& key) const {
@@ -86,14 +86,16 @@ Applied Staged::create(const ObjectKey& key, Value value) {
   Touched* staged = touched(key);
   const Object* before = staged == nullptr ? state_.find(key) : staged->before;
   if (staged == nullptr ? before != nullptr : !staged->value.is_null()) {
-    return Refusal{ErrorCode::kAlreadyExists, to_string(key) + " already exists"};
+    return refusal_about(key, ErrorCode::kAlreadyExists, "already exists");
   }
   if (!key.ns.empty() && !lives_in_ephemera(key.type)) {
-    const Value* ns = find({type::kNamespace, "", key.ns});
-    if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found"};
+    const ObjectKey namespace_key{type::kNamespace, "", key.ns};
+    const Value* ns = find(namespace_key);
+    if (ns == nullptr) return Refusal{ErrorCode::kNotFound, "namespaces \"" + key.ns + "\" not found", namespace_key};
     if (deleting(*ns)) {
       return Refusal{ErrorCode::kForbidden,
-                     "unable to create new content in namespace " + key.ns + " because it is being terminated"};
+                     "unable to create new content in namespace " + key.ns + " because it is being terminated",
+                     namespace_key};
     }
   }
   return stage(staged, key, std::move(value), before, nullptr);
@@ -113,7 +115,7 @@ Applied Staged::replace(const ObjectKey& key, Value value, bool Touched::*how) {
   Touched* staged = touched(key);
   const Object* before = staged == nullptr ? state_.find(key) : staged->before;
   if (staged == nullptr ? before == nullptr : staged->value.is_null()) {
-    return Refusal{ErrorCode::kNotFound, to_string(key) + " not found"};
+    return refusal_about(key, ErrorCode::kNotFound, "not found");
   }
   return stage(staged, key, std::move(value), before, how);
 }
@@ -149,15 +151,16 @@ Applied Staged::check_quotas() const {
   }
   for (const auto& [ns, delta] : deltas) {
     const ResourceList& used = state_.quota_usage(ns);
-    for (auto at = state_.quotas().lower_bound({ns, ""}); at != state_.quotas().end() && at->first.ns == ns; ++at) {
-      for (const auto& [name, limit] : at->second.overall) {
+    for (auto entry = state_.quotas().lower_bound({ns, ""}); entry != state_.quotas().end() && entry->first.ns == ns;
+         ++entry) {
+      for (const auto& [name, limit] : entry->second.overall) {
         const auto more = delta.find(name);
         if (more == delta.end() || more->second.is_zero() || more->second.negative()) continue;
         const auto now = used.find(name);
         const Quantity in_use = now == used.end() ? Quantity{} : now->second;
         if (in_use + more->second <= limit) continue;
         const auto text = [&](const Quantity& amount) { return to_value(ResourceList{{name, amount}})[name].str(); };
-        return Refusal{ErrorCode::kForbidden, "FederatedResourceQuota(" + ns + "/" + at->first.name +
+        return Refusal{ErrorCode::kForbidden, "FederatedResourceQuota(" + ns + "/" + entry->first.name +
                                                   ") exceeded for resource " + name + ": requested sum " +
                                                   text(in_use + more->second) + ", limit " + text(limit) + "."};
       }

@@ -13,8 +13,13 @@
 
 namespace shiplog {
 
-/// What one event came to: nothing, when applied; else why not.
+/// The result of one event: nothing, when applied; else the refusal.
 using Applied = std::optional<Refusal>;
+
+/// A refusal about the object: "TYPE/NAMESPACE/NAME not found".
+inline Refusal refusal_about(const ObjectKey& object, ErrorCode code, const std::string& what) {
+  return {code, to_string(object) + " " + what, object};
+}
 
 /// The changes of one entry while it is being folded. Nothing reaches the state before commit(), so an entry applies
 /// whole or not at all.
@@ -31,16 +36,16 @@ class Staged {
   Applied create(const ObjectKey& key, Value value);
   /// Replaces an existing object. Refuses with kNotFound.
   Applied update(const ObjectKey& key, Value value);
-  /// The same for a write of the status alone: what of the metadata comes with it is not counted by the generation.
+  /// The same for a write of the status alone: metadata in it does not count for the generation.
   Applied update_status(const ObjectKey& key, Value value);
-  /// The same for what has been said about the object's deletion, which an update cannot change.
+  /// The same for the record of the object's deletion, which an update cannot change.
   Applied update_deletion(const ObjectKey& key, Value value);
   /// Refuses with kNotFound.
   Applied remove(const ObjectKey& key);
 
   /// Checks the FederatedResourceQuotas of the namespaces whose bindings were touched. Refuses with kForbidden.
   Applied check_quotas() const;
-  /// Checks that addresses which Services ask for are free (fold version 4). Refuses with kConflict.
+  /// Checks that addresses which Services request are free (fold version 4). Refuses with kConflict.
   Applied check_services() const;
 
   /// Finishes metadata, gives revisions, writes the state and returns the changes.

@@ -14,7 +14,7 @@ bool same_taint(const Value& object, const Taint& taint) {
 Applied apply(Staged& staged, const TaintAdded& event) {
   return edit(staged, event.cluster, [&](Value& cluster) {
     Value::Array& taints = cluster.edit("spec").edit("taints").edit_items();
-    std::erase_if(taints, [&](const Value& one) { return same_taint(one, event.taint); });
+    std::erase_if(taints, [&](const Value& present) { return same_taint(present, event.taint); });
     Value taint = Value::object({{"effect", event.taint.effect}, {"key", event.taint.key}});
     if (!event.taint.value.empty()) taint.set("value", event.taint.value);
     taint.set("timeAdded", rfc3339(staged.time()));
@@ -26,25 +26,25 @@ Applied apply(Staged& staged, const TaintRemoved& event) {
   return edit(staged, event.cluster, [&](Value& cluster) {
     Value& spec = cluster.edit("spec");
     Value::Array& taints = spec.edit("taints").edit_items();
-    std::erase_if(taints, [&](const Value& one) { return same_taint(one, event.taint); });
+    std::erase_if(taints, [&](const Value& present) { return same_taint(present, event.taint); });
     if (taints.empty()) spec.erase("taints");
   });
 }
 
 Applied apply(Staged& staged, const EvictionStarted& event) {
   const Value* before = staged.find(event.binding);
-  if (before == nullptr) return Refusal{ErrorCode::kNotFound, to_string(event.binding) + " not found"};
+  if (before == nullptr) return refusal_about(event.binding, ErrorCode::kNotFound, "not found");
   const auto targets = (*before)["spec"]["clusters"].items();
   const auto target =
-      std::ranges::find_if(targets, [&](const Value& one) { return one["name"].as_string() == event.cluster; });
+      std::ranges::find_if(targets, [&](const Value& entry) { return entry["name"].as_string() == event.cluster; });
   if (target == targets.end()) {
-    return Refusal{ErrorCode::kConflict, to_string(event.binding) + " is not placed on " + event.cluster};
+    return refusal_about(event.binding, ErrorCode::kConflict, "is not placed on " + event.cluster);
   }
   const Value leaving = *target;
   return edit(staged, event.binding, [&](Value& binding) {
     Value& spec = binding.edit("spec");
     std::erase_if(spec.edit("clusters").edit_items(),
-                  [&](const Value& one) { return one["name"].as_string() == event.cluster; });
+                  [&](const Value& entry) { return entry["name"].as_string() == event.cluster; });
     Value task = Value::object({{"fromCluster", event.cluster},
                                 {"reason", event.reason},
                                 {"message", event.message},
@@ -60,7 +60,7 @@ Applied apply(Staged& staged, const EvictionFinished& event) {
   return edit(staged, event.binding, [&](Value& binding) {
     Value& spec = binding.edit("spec");
     Value::Array& tasks = spec.edit("gracefulEvictionTasks").edit_items();
-    std::erase_if(tasks, [&](const Value& one) { return one["fromCluster"].as_string() == event.cluster; });
+    std::erase_if(tasks, [&](const Value& entry) { return entry["fromCluster"].as_string() == event.cluster; });
     if (tasks.empty()) spec.erase("gracefulEvictionTasks");
   });
 }

@@ -14,8 +14,8 @@
 namespace shiplog {
 namespace {
 
-// What the journal and its tails share; a tail may outlive the journal.
-struct Store {
+// State shared by the journal and its tails; a tail may outlive the journal.
+struct RecordStore {
   std::mutex mutex;
   std::condition_variable grown;  // a record was added, a tail was stopped, or the journal was closed
   std::deque<JournalRecord> records;
@@ -33,7 +33,7 @@ struct Store {
 
 class MemoryTail final : public Journal::Tail {
  public:
-  MemoryTail(std::shared_ptr<Store> store, std::string name, int64_t position)
+  MemoryTail(std::shared_ptr<RecordStore> store, std::string name, int64_t position)
       : store_(std::move(store)), name_(std::move(name)), position_(position) {}
 
   Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) override {
@@ -61,7 +61,7 @@ class MemoryTail final : public Journal::Tail {
   }
 
  private:
-  std::shared_ptr<Store> store_;
+  std::shared_ptr<RecordStore> store_;
   std::string name_;
   int64_t position_;
   bool stopped_ = false;
@@ -122,10 +122,10 @@ class MemoryJournal final : public Journal {
   std::string describe() const override { return "memory"; }
 
  private:
-  // The caller holds the lock, so offsets, records and answers are in one order.
+  // The caller holds the lock, so offsets, records and acknowledgements have the same order.
   Result<Offset> store(std::string bytes) {
     if (const auto refused = refuse_size(bytes.size())) return *refused;
-    Store& all = *store_;
+    RecordStore& all = *store_;
     const Offset offset{all.next++};
     all.bytes += bytes.size();
     all.records.push_back({offset, std::move(bytes)});
@@ -152,7 +152,7 @@ class MemoryJournal final : public Journal {
   }
 
   MemoryJournalOptions options_;
-  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+  std::shared_ptr<RecordStore> store_ = std::make_shared<RecordStore>();
   std::deque<std::pair<Appended, Result<Offset>>> answers_;  // guarded by the store's mutex
   std::condition_variable answered_;
   std::thread acknowledger_;

@@ -1,5 +1,5 @@
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/memory_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 
 namespace shiplog {
 namespace {

@@ -11,7 +11,7 @@ void append(Journal& journal, std::string bytes) {
   journal.append(std::move(bytes), [](const Result<Offset>& stored) { EXPECT_TRUE(stored.has_value()); });
 }
 
-TEST(MemoryJournal, ForgetsTheOldestRecordsAboveItsBound) {
+TEST(MemoryJournal, DeletesTheOldestRecordsAboveItsBound) {
   const auto journal = make_memory_journal({.max_records = 3});
   const auto slow = journal->tail({}).value();
   for (int i = 0; i < 10; ++i) append(*journal, std::to_string(i));
@@ -25,7 +25,7 @@ TEST(MemoryJournal, ForgetsTheOldestRecordsAboveItsBound) {
   EXPECT_EQ(held[0].bytes, "7");
 }
 
-TEST(MemoryJournal, ForgetsTheOldestBytesAboveItsBoundButNeverTheNewestRecord) {
+TEST(MemoryJournal, DeletesTheOldestBytesAboveItsBoundButNeverTheNewestRecord) {
   const auto journal = make_memory_journal({.max_bytes = 10});
   for (int i = 0; i < 5; ++i) append(*journal, "1234");
   EXPECT_EQ(journal->oldest().value(), Offset{3});
@@ -34,7 +34,7 @@ TEST(MemoryJournal, ForgetsTheOldestBytesAboveItsBoundButNeverTheNewestRecord) {
   EXPECT_EQ(journal->head().value(), Offset{6});
 }
 
-TEST(MemoryJournal, AcknowledgesInsideAppendWhenAskedTo) {
+TEST(MemoryJournal, AcknowledgesInsideAppendIfConfigured) {
   const auto journal = make_memory_journal({.acknowledge_inside_append = true});
   std::vector<int64_t> answered;
   for (int i = 0; i < 3; ++i) {

@@ -14,14 +14,14 @@ namespace {
 std::vector<std::string> split(std::string_view text, std::string_view separator) {
   std::vector<std::string> parts;
   for (;;) {
-    const size_t at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + separator.size());
+    const size_t position = text.find(separator);
+    parts.emplace_back(text.substr(0, position));
+    if (position == std::string_view::npos) return parts;
+    text.remove_prefix(position + separator.size());
   }
 }
 
-// Objects begin with apiVersion and kind, which are no fields of the message: protobuf carries them in its envelope.
+// Objects begin with apiVersion and kind, which are not fields of the message: protobuf has them in its envelope.
 std::shared_ptr<const Schema> object_schema(const std::string& message) {
   const auto found = message_schemas().find(message);
   SHIPLOG_CHECK(found != message_schemas().end(), "served.txt: a kind that messages.txt does not describe");
@@ -34,24 +34,24 @@ std::shared_ptr<const Schema> object_schema(const std::string& message) {
 }
 
 Kind read_kind(std::string_view line) {
-  const std::vector<std::string> words = split(line, " ");
-  SHIPLOG_CHECK(words.size() >= 3, "served.txt: a kind has a group and version, a name and a plural");
+  const std::vector<std::string> columns = split(line, " ");
+  SHIPLOG_CHECK(columns.size() >= 3, "served.txt: a kind has a group and version, a name and a plural");
   Kind kind;
-  const auto [group, version] = split_api_version(words[0]);
+  const auto [group, version] = split_api_version(columns[0]);
   kind.group = group;
   kind.version = version;
-  kind.kind = words[1];
-  kind.plural = words[2];
+  kind.kind = columns[1];
+  kind.plural = columns[2];
   kind.singular = lower_case(kind.kind);
   kind.list_kind = kind.kind + "List";
   kind.builtin = true;
   kind.namespaced = false;
   const std::string family = kind.group.empty() ? "core" : kind.group.substr(0, kind.group.find('.'));
   std::string message = family + "." + kind.kind;
-  for (size_t i = 3; i < words.size(); ++i) {
-    const size_t equals = words[i].find('=');
-    const std::string key = words[i].substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
+  for (size_t i = 3; i < columns.size(); ++i) {
+    const size_t equals = columns[i].find('=');
+    const std::string key = columns[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : columns[i].substr(equals + 1);
     if (key == "namespaced") {
       kind.namespaced = true;
     } else if (key == "status") {
@@ -70,7 +70,7 @@ Kind read_kind(std::string_view line) {
     } else if (key == "categories") {
       kind.categories = split(value, ",");
     } else {
-      SHIPLOG_CHECK(key == "scale", "served.txt: an unknown word");
+      SHIPLOG_CHECK(key == "scale", "served.txt: an unknown property");
       const std::vector<std::string> paths = split(value, ",");
       SHIPLOG_CHECK(paths.size() == 3, "served.txt: scale has three paths");
       kind.scale = ScalePaths{paths[0], paths[1], paths[2]};

@@ -12,8 +12,8 @@ namespace {
 
 using Type = Schema::Type;
 
-// A field whose node becomes a copy of a message's node: filled in last, since messages refer to each other.
-struct Reference {
+// A field whose node becomes a copy of a message's node: resolved last, since messages refer to each other.
+struct MessageReference {
   std::shared_ptr<Schema> field;
   std::string message;
 };
@@ -27,16 +27,16 @@ struct Inline {
 class TableReader {
  public:
   MessageSchemas read(std::string_view table) {
-    for (size_t at = 0; at < table.size();) {
-      const size_t end = std::min(table.find('\n', at), table.size());
-      read_line(table.substr(at, end - at));
-      at = end + 1;
+    for (size_t position = 0; position < table.size();) {
+      const size_t end = std::min(table.find('\n', position), table.size());
+      read_line(table.substr(position, end - position));
+      position = end + 1;
     }
     for (const Inline& each : inlines_) flatten(each);
-    for (const Reference& each : references_) resolve(each);
+    for (const MessageReference& each : references_) resolve(each);
     MessageSchemas all;
     for (const auto& [name, schema] : messages_) {
-      SHIPLOG_CHECK(schema->type == Type::kObject, "messages.txt: a message is used that is not described");
+      SHIPLOG_CHECK(schema->type == Type::kObject, "messages.txt: a message is used but not defined");
       all.emplace(name, schema);
     }
     return all;
@@ -46,7 +46,7 @@ class TableReader {
   void read_line(std::string_view line) {
     if (line.empty() || line.starts_with('#')) return;
     if (line.front() == '"') {
-      SHIPLOG_CHECK(described_ != nullptr, "messages.txt: a description of nothing");
+      SHIPLOG_CHECK(described_ != nullptr, "messages.txt: a description without a message or field");
       described_->description = line.substr(std::min<size_t>(2, line.size()));
       return;
     }
@@ -64,20 +64,20 @@ class TableReader {
   void read_field(std::string_view line) {
     SHIPLOG_CHECK(owner_ != nullptr, "messages.txt: a field before the first message");
     int32_t number = 0;
-    const std::string_view digits = word(line);
+    const std::string_view digits = next_token(line);
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    const std::string name{word(line)};
-    const std::string_view type = word(line);
+    const std::string name{next_token(line)};
+    const std::string_view type = next_token(line);
     std::shared_ptr<Schema> field = node_of(type);
     field->proto_number = number;
     while (!line.empty()) {
       if (line.starts_with("default=")) {
         auto fallback = parse_json(line.substr(8));
-        SHIPLOG_CHECK(fallback.has_value(), "messages.txt: a default is no JSON");
+        SHIPLOG_CHECK(fallback.has_value(), "messages.txt: a default is not JSON");
         field->fallback = std::move(fallback).value();
         break;
       }
-      const std::string_view mark = word(line);
+      const std::string_view mark = next_token(line);
       if (mark == "inline") {
         inlines_.push_back({owner_, number, std::string{type}});
         return;
@@ -109,7 +109,7 @@ class TableReader {
       field.list_type = Schema::ListType::kSet;
     } else if (key == "keys") {
       field.list_type = Schema::ListType::kMap;
-      while (!value.empty()) field.list_keys.emplace_back(word(value, ','));
+      while (!value.empty()) field.list_keys.emplace_back(next_token(value, ','));
     } else if (key == "atomic") {
       field.atomic_map = true;
     } else {
@@ -117,7 +117,7 @@ class TableReader {
     }
   }
 
-  // A node for one field of the type. Never shared, as the field's marks are kept in it.
+  // A node for one field of the type. Never shared, because it contains the field's marks.
   std::shared_ptr<Schema> node_of(std::string_view type) {
     auto node = std::make_shared<Schema>();
     if (type.starts_with("[]")) {
@@ -127,7 +127,7 @@ class TableReader {
       node->type = Type::kObject;
       node->additional = element_of(type.substr(2));
     } else if (type == "SchemaOrArray" || type == "SchemaOrBool") {
-      // Of any type, but what is an object in it is a schema, and pruned like one.
+      // Of any type, but objects in it are schemas and are pruned accordingly.
       node->format = type == "SchemaOrArray" ? "schema-or-array" : "schema-or-bool";
       references_.push_back({node, "apiextensions.JSONSchemaProps"});
     } else if (type == "Strings") {
@@ -141,7 +141,7 @@ class TableReader {
     return node;
   }
 
-  // Elements carry no marks, so messages are shared here: this is where recursive types meet themselves.
+  // Elements have no marks, so messages are shared here: this makes recursive types possible.
   std::shared_ptr<const Schema> element_of(std::string_view type) {
     if (type.find('.') != std::string_view::npos) return named(type);
     auto& shared = scalars_[std::string{type}];
@@ -196,7 +196,7 @@ class TableReader {
     from.owner->required.insert(from.owner->required.end(), inner->required.begin(), inner->required.end());
   }
 
-  void resolve(const Reference& reference) {
+  void resolve(const MessageReference& reference) {
     const Schema& message = *named(reference.message);
     reference.field->properties = message.properties;
     reference.field->required = message.required;
@@ -210,7 +210,7 @@ class TableReader {
     return schema;
   }
 
-  static std::string_view word(std::string_view& line, char separator = ' ') {
+  static std::string_view next_token(std::string_view& line, char separator = ' ') {
     const size_t end = std::min(line.find(separator), line.size());
     const std::string_view found = line.substr(0, end);
     line.remove_prefix(std::min(end + 1, line.size()));
@@ -221,7 +221,7 @@ class TableReader {
   std::map<std::string, std::shared_ptr<const Schema>> scalars_;
   std::shared_ptr<Schema> owner_;
   std::shared_ptr<Schema> described_;  // the last message or field
-  std::vector<Reference> references_;
+  std::vector<MessageReference> references_;
   std::vector<Inline> inlines_;
 };
 

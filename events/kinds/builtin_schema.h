@@ -9,10 +9,10 @@
 
 namespace shiplog {
 
-/// Schemas by message name ("core.Pod"), as schemas/kinds/builtin/messages.txt describes them.
+/// Schemas by message name ("core.Pod"), as defined in schemas/kinds/builtin/messages.txt.
 using MessageSchemas = std::map<std::string, std::shared_ptr<const Schema>, std::less<>>;
 
-/// Reads the table; its format stands at its head. The table is compiled in, so a mistake in it ends the process.
+/// Reads the table, whose format is described at its top. The table is compiled in, so an error in it ends the process.
 MessageSchemas read_message_table(std::string_view table);
 
 /// The compiled-in table, read once.

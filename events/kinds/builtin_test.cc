@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/builtin_schema.h"
 #include "events/kinds/kinds.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
@@ -39,14 +39,15 @@ const Schema& at(const char* type, std::string_view path) {
   return *schema;
 }
 
-TEST(BuiltinKinds, SayWhatTheyAreFor) {
+TEST(BuiltinKinds, HaveDescriptions) {
   EXPECT_FALSE(kind_of("deployments.apps").schema->description.empty());
   EXPECT_FALSE(at("deployments.apps", "spec.template.spec.containers[].image").description.empty());
   EXPECT_FALSE(at("configmaps", "metadata.labels").description.empty());
-  EXPECT_EQ(at("pods", "spec").description, "What is to run, and how.") << "the field's own, not its message's";
+  EXPECT_EQ(at("pods", "spec").description, "What is to run, and how.")
+      << "the description of the field, not of its message";
 }
 
-TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // KIND-1
+TEST(BuiltinKinds, AreServedAsSpecified) {  // KIND-1
   struct Row {
     const char* type;
     const char* kind;
@@ -139,7 +140,7 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // KIND-1
     EXPECT_TRUE(kind.builtin);
     EXPECT_TRUE(kind.storage);
   }
-  // These stand in a category of their own.
+  // These have a category of their own.
   const std::vector<std::pair<const char*, bool>> extensions = {
       {"mutatingwebhookconfigurations.admissionregistration.k8s.io", false},
       {"validatingwebhookconfigurations.admissionregistration.k8s.io", false},
@@ -149,7 +150,7 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // KIND-1
     EXPECT_EQ(kind_of(type).has_status, has_status) << type;
     EXPECT_FALSE(kind_of(type).namespaced) << type;
   }
-  // What is stored in another form.
+  // Kinds that are stored in another form.
   const std::vector<std::array<const char*, 3>> views = {
       {"autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers.autoscaling"},
       {"events.k8s.io/v1", "Event", "events"}};
@@ -165,7 +166,7 @@ TEST(BuiltinKinds, AreServedAsTheSheetSays) {  // KIND-1
   EXPECT_EQ(builtin_kinds().size(), rows.size() + extensions.size() + views.size());
 }
 
-/// All messages that a schema consists of, by their properties' addresses: copies of a message share its fields.
+/// All messages that a schema consists of, by the addresses of their properties: copies of a message share its fields.
 void collect(const Schema& schema, std::set<const Schema*>& seen) {
   for (const auto& [name, property] : schema.properties) {
     if (seen.insert(property.get()).second) collect(*property, seen);
@@ -184,7 +185,7 @@ TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
   std::set<std::string> unreached;
   for (const auto& [name, schema] : message_schemas()) {
     if (schema->properties.empty()) continue;
-    // A message that stands inline was copied field by field.
+    // An inline message was copied field by field.
     const Schema& field = *schema->properties.begin()->second;
     if (!seen.contains(&field)) unreached.insert(name);
   }
@@ -192,10 +193,10 @@ TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
                                          "core.LocalObjectReference",  "core.PersistentVolumeSource",
                                          "core.ProbeHandler",          "core.VolumeSource",
                                          "networking.IngressRuleValue"};
-  for (const std::string& name : unreached) EXPECT_TRUE(inlined.contains(name)) << name << " is described in vain";
+  for (const std::string& name : unreached) EXPECT_TRUE(inlined.contains(name)) << name << " is defined but not used";
 }
 
-TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {  // kubernetes-wire
+TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {
   EXPECT_EQ(at("deployments.apps", "metadata").proto_number, 1);
   EXPECT_EQ(at("deployments.apps", "spec").proto_number, 2);
   EXPECT_EQ(at("deployments.apps", "spec.progressDeadlineSeconds").proto_number, 9);
@@ -212,7 +213,7 @@ TEST(BuiltinSchema, NumbersAreThoseOfTheWire) {  // kubernetes-wire
   EXPECT_EQ(at("customresourcedefinitions.apiextensions.k8s.io", "spec.preserveUnknownFields").proto_number, 10);
 }
 
-TEST(BuiltinSchema, NumbersThatDoNotFollowTheOrderOfTheFields) {  // kubernetes-wire
+TEST(BuiltinSchema, NumbersThatDoNotFollowTheOrderOfTheFields) {
   EXPECT_EQ(at("endpointslices.discovery.k8s.io", "addressType").proto_number, 4);
   EXPECT_EQ(at("certificatesigningrequests.certificates.k8s.io", "spec.signerName").proto_number, 7);
   EXPECT_EQ(at("certificatesigningrequests.certificates.k8s.io", "status.conditions[].status").proto_number, 6);
@@ -228,7 +229,7 @@ TEST(BuiltinSchema, NumbersThatDoNotFollowTheOrderOfTheFields) {  // kubernetes-
             Schema::ListType::kSet);
 }
 
-TEST(BuiltinSchema, InlineMessagesStandInTheirParent) {
+TEST(BuiltinSchema, InlineMessagesArePartOfTheirParent) {
   const Schema& secret = at("pods", "spec.volumes[].secret");
   EXPECT_EQ(secret.proto_number, 6);
   EXPECT_EQ(secret.proto_wrapper, 2);
@@ -239,7 +240,7 @@ TEST(BuiltinSchema, InlineMessagesStandInTheirParent) {
   EXPECT_EQ(at("ingresses.networking.k8s.io", "spec.rules[].http").proto_wrapper, 2);
 }
 
-TEST(BuiltinSchema, ListsMergeAsTheSheetSays) {  // SMP and SSA-13 tables
+TEST(BuiltinSchema, ListsMergeAsSpecified) {  // SMP and SSA-13 tables
   const Schema& containers = at("deployments.apps", "spec.template.spec.containers");
   EXPECT_TRUE(containers.patch_merge);
   EXPECT_EQ(containers.patch_key, "name");
@@ -323,7 +324,7 @@ status: {}
   EXPECT_EQ(fields, (std::set<std::string>{"spec.selector", "spec.replicas", "spec.template.spec.containers[0].name"}));
 }
 
-TEST(BuiltinSchema, OpenApiTellsClientsHowToPatch) {  // OA-6
+TEST(BuiltinSchema, OpenApiContainsThePatchStrategies) {  // OA-6
   const Value api = to_openapi(*kind_of("deployments.apps").schema);
   const Value& pod = api["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"];
   EXPECT_EQ(pod["containers"]["x-kubernetes-patch-merge-key"], Value{"name"});

@@ -3,10 +3,10 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
-#include "events/kinds/test_wire.h"
+#include "tests/support/protobuf_wire.h"
 
-// One object of each cluster kind, with its protobuf form put together by hand from the field numbers of
-// kubernetes-wire: the codec is held against those, not against itself.
+// One object of each cluster kind, with its protobuf form assembled by hand from the numbers in its generated.proto:
+// the codec is compared with those, not with itself.
 
 namespace shiplog {
 namespace {
@@ -17,14 +17,14 @@ using wire::varint;
 std::string pair(std::string_view key, std::string_view value) { return bytes(1, key) + bytes(2, value); }
 std::string named(std::string_view name) { return bytes(1, bytes(1, name)); }
 
-struct Sample {
+struct WireSample {
   const char* api_version;
   const char* kind;
   std::string wire;
   const char* object;
 };
 
-std::vector<Sample> samples() {
+std::vector<WireSample> samples() {
   const std::string app = bytes(1, pair("app", "a"));           // LabelSelector.matchLabels
   const std::string quantity = bytes(1, "100m");                // Quantity
   const std::string container = bytes(1, "c") + bytes(2, "i");  // Container
@@ -168,7 +168,7 @@ std::vector<Sample> samples() {
 }
 
 TEST(BuiltinWire, EachClusterKindIsReadAndWrittenByItsNumbers) {
-  for (const Sample& sample : samples()) {
+  for (const WireSample& sample : samples()) {
     const std::string body = wire::envelope(sample.api_version, sample.kind, sample.wire);
     auto wanted = parse_yaml(sample.object);
     ASSERT_TRUE(wanted.has_value()) << sample.kind << ": " << wanted.error().message;
@@ -182,7 +182,7 @@ TEST(BuiltinWire, EachClusterKindIsReadAndWrittenByItsNumbers) {
     const auto again = decode_protobuf(Kinds::compiled(), written.value());
     ASSERT_TRUE(again.has_value()) << sample.kind << ": " << again.error().message;
     EXPECT_EQ(again.value(), wanted.value()) << sample.kind;
-    // Fields may stand in another order, but none is missing or longer.
+    // Fields may be in another order, but none is missing or longer.
     EXPECT_EQ(written.value().size(), body.size()) << sample.kind;
     const Kind* kind = Kinds::compiled().find_kind(sample.api_version, sample.kind);
     EXPECT_TRUE(validate(*kind->schema, wanted.value()).empty()) << sample.kind;

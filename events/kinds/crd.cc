@@ -25,9 +25,9 @@ std::vector<std::string> strings_of(const Value& list) {
   return strings;
 }
 
-class Reader {
+class DefinitionReader {
  public:
-  explicit Reader(const Value& crd) : crd_{crd}, spec_{crd["spec"]} {}
+  explicit DefinitionReader(const Value& crd) : crd_{crd}, spec_{crd["spec"]} {}
 
   std::vector<FieldCause> causes;
 
@@ -195,8 +195,9 @@ class Reader {
     return read;
   }
 
-  // Versions differ in apiVersion alone (there is no conversion), so when the storage version is not served, objects
-  // are kept under the preferred one that is: nothing else in the program need know a version that nobody can ask for.
+  // Versions differ in apiVersion alone (there is no conversion). If the storage version is not served, objects are
+  // stored under the preferred version that is served, so that no other code needs to handle a version that is not
+  // served.
   static void mark_storage(std::vector<Kind>& kinds) {
     const auto stored = [](const Kind& kind) { return kind.storage; };
     if (std::any_of(kinds.begin(), kinds.end(), stored)) return;
@@ -214,10 +215,10 @@ class Reader {
 }  // namespace
 
 Result<std::vector<Kind>> kinds_of(const Value& crd) {
-  Reader reader{crd};
+  DefinitionReader reader{crd};
   std::vector<Kind> kinds = reader.read();
   if (reader.causes.empty()) return kinds;
-  // One error reads as itself, several in brackets, as Kubernetes joins them.
+  // A single error is shown as it is, several in brackets, as Kubernetes joins them.
   std::string all;
   for (const FieldCause& cause : reader.causes) all += (all.empty() ? "" : ", ") + cause.field + ": " + cause.message;
   if (reader.causes.size() > 1) all = "[" + all + "]";

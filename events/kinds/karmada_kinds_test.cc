@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/kinds/kinds.h"
 #include "schemas/kinds/embedded.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
@@ -52,7 +52,7 @@ TEST(KarmadaKinds, EveryDocumentIsAKind) {
   EXPECT_EQ(documents, 22U);
 }
 
-TEST(KarmadaKinds, AreServedAsTheMatrixSays) {  // KIND-2
+TEST(KarmadaKinds, AreServedAsSpecified) {  // KIND-2
   struct Row {
     const char* group;
     const char* version;
@@ -127,7 +127,7 @@ TEST(KarmadaKinds, AreServedAsTheMatrixSays) {  // KIND-2
     EXPECT_TRUE(found->has_generation && found->storage && !found->scale && !found->ephemeral && !found->builtin)
         << row.kind;
   }
-  // Only called, never stored: not among the kinds.
+  // Called but never stored, so not among the kinds.
   EXPECT_EQ(Kinds::compiled().find("search.karmada.io", "v1alpha1", "proxying"), nullptr);
 }
 
@@ -367,7 +367,7 @@ TEST(KarmadaKinds, DocumentsExplainEveryField) {
     if (schema.items != nullptr) walk(*schema.items, path + "[]");
   };
   for (const auto& kind : Kinds::compiled().all()) {
-    // The operator's kind takes over types of core/v1, which are described there.
+    // The operator's kind uses types of core/v1, which are described there.
     if (!kind->builtin && kind->group != "operator.karmada.io") walk(*kind->schema, "");
   }
 }

@@ -13,7 +13,7 @@
 namespace shiplog {
 namespace {
 
-// "v2beta3" is {2 (beta), 2, 3}; "v1" is {3 (stable), 1, 0}; what is no such version is {0, 0, 0}.
+// "v2beta3" is {2 (beta), 2, 3}; "v1" is {3 (stable), 1, 0}; a name of another form is {0, 0, 0}.
 std::tuple<int, int, int> rank_of(std::string_view version) {
   constexpr std::tuple<int, int, int> kNone{0, 0, 0};
   const auto number = [](std::string_view& text, int& into) {
@@ -37,7 +37,7 @@ std::tuple<int, int, int> rank_of(std::string_view version) {
 
 using KindPtr = std::shared_ptr<const Kind>;
 
-bool stands_before(const KindPtr& a, const KindPtr& b) {
+bool precedes(const KindPtr& a, const KindPtr& b) {
   if (a->group != b->group) return a->group < b->group;
   if (a->plural != b->plural) return a->plural < b->plural;
   return compare_versions(a->version, b->version) < 0;
@@ -57,7 +57,7 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 Kinds::Kinds(std::vector<KindPtr> kinds) : all_{std::move(kinds)} {
-  std::sort(all_.begin(), all_.end(), stands_before);
+  std::sort(all_.begin(), all_.end(), precedes);
   by_kind_.reserve(all_.size());
   for (const KindPtr& kind : all_) by_kind_.push_back(kind.get());
   std::sort(by_kind_.begin(), by_kind_.end(),
@@ -71,7 +71,7 @@ const Kinds& Kinds::compiled() {
     for (const EmbeddedDocument& document : embedded_kinds()) {
       if (!document.name.ends_with(".yaml")) continue;
       const auto crd = parse_json(document.bytes);
-      SHIPLOG_CHECK(crd.has_value(), "an embedded CustomResourceDefinition is no JSON");
+      SHIPLOG_CHECK(crd.has_value(), "an embedded CustomResourceDefinition is not JSON");
       auto described = kinds_of(crd.value());
       SHIPLOG_CHECK(described.has_value(), described.error().message.c_str());
       for (Kind& kind : described.value()) kinds.push_back(std::make_shared<const Kind>(std::move(kind)));
@@ -82,12 +82,12 @@ const Kinds& Kinds::compiled() {
 }
 
 const Kind* Kinds::find(std::string_view group, std::string_view version, std::string_view plural) const {
-  auto at = std::lower_bound(
+  auto found = std::lower_bound(
       all_.begin(), all_.end(), std::tuple{group, plural}, [](const KindPtr& kind, const auto& wanted) {
         return std::tuple<std::string_view, std::string_view>{kind->group, kind->plural} < wanted;
       });
-  for (; at != all_.end() && (*at)->group == group && (*at)->plural == plural; ++at) {
-    if ((*at)->version == version) return at->get();
+  for (; found != all_.end() && (*found)->group == group && (*found)->plural == plural; ++found) {
+    if ((*found)->version == version) return found->get();
   }
   return nullptr;
 }
@@ -95,21 +95,21 @@ const Kind* Kinds::find(std::string_view group, std::string_view version, std::s
 const Kind* Kinds::find_kind(std::string_view api_version, std::string_view kind) const {
   const auto [group, version] = split_api_version(api_version);
   const std::tuple wanted{group, version, kind};
-  const auto at = std::lower_bound(by_kind_.begin(), by_kind_.end(), wanted,
-                                   [](const Kind* each, const auto& name) { return kind_name(*each) < name; });
-  return at != by_kind_.end() && kind_name(**at) == wanted ? *at : nullptr;
+  const auto found = std::lower_bound(by_kind_.begin(), by_kind_.end(), wanted,
+                                      [](const Kind* each, const auto& name) { return kind_name(*each) < name; });
+  return found != by_kind_.end() && kind_name(**found) == wanted ? *found : nullptr;
 }
 
 const Kind* Kinds::find_type(std::string_view type) const {
   const size_t dot = type.find('.');
   const std::string_view plural = type.substr(0, dot);
   const std::string_view group = dot == std::string_view::npos ? "" : type.substr(dot + 1);
-  auto at = std::lower_bound(
+  auto found = std::lower_bound(
       all_.begin(), all_.end(), std::tuple{group, plural}, [](const KindPtr& kind, const auto& wanted) {
         return std::tuple<std::string_view, std::string_view>{kind->group, kind->plural} < wanted;
       });
-  for (; at != all_.end() && (*at)->group == group && (*at)->plural == plural; ++at) {
-    if ((*at)->storage) return at->get();
+  for (; found != all_.end() && (*found)->group == group && (*found)->plural == plural; ++found) {
+    if ((*found)->storage) return found->get();
   }
   return nullptr;
 }
@@ -135,24 +135,6 @@ Kinds Kinds::without(std::string_view crd_name) const {
     if (kind->builtin || kind->type() != crd_name) kinds.push_back(kind);
   }
   return Kinds{std::move(kinds)};
-}
-
-Result<ObjectKey> key_of(const Kinds& kinds, const Value& object) {
-  const std::string_view api_version = object["apiVersion"].as_string();
-  const Kind* kind = kinds.find_kind(api_version, object["kind"].as_string());
-  if (kind == nullptr) {
-    return Error{ErrorCode::kNotFound,
-                 "no matches for kind \"" + object["kind"].str() + "\" in version \"" + std::string{api_version} + "\"",
-                 {}};
-  }
-  const Value& metadata = object["metadata"];
-  const auto missing = [&](const char* field) {
-    return Error{
-        ErrorCode::kInvalid, kind->kind + " without " + field, {{field, "FieldValueRequired", "Required value"}}};
-  };
-  if (metadata["name"].as_string().empty()) return missing("metadata.name");
-  if (kind->namespaced && metadata["namespace"].as_string().empty()) return missing("metadata.namespace");
-  return ObjectKey{kind->type(), kind->namespaced ? metadata["namespace"].str() : "", metadata["name"].str()};
 }
 
 }  // namespace shiplog

@@ -24,7 +24,7 @@ struct PrintColumn {
   std::string json_path;  ///< ".spec.replicas"
 };
 
-/// Where the scale subresource finds its numbers (JSON paths into the object).
+/// The fields of the scale subresource (JSON paths into the object).
 struct ScalePaths {
   std::string spec_replicas;
   std::string status_replicas;
@@ -43,12 +43,12 @@ struct Kind {
   std::vector<std::string> categories;
   bool namespaced = true;
   bool builtin = false;         ///< described by the table of built-in kinds, not by a CustomResourceDefinition
-  bool ephemeral = false;       ///< lives in the ephemera journal (Lease, Event)
+  bool ephemeral = false;       ///< stored in the ephemera journal (Lease, Event)
   bool storage = true;          ///< the version that is stored; every kind has exactly one
-  bool has_status = false;      ///< status subresource: writes to the main resource keep the old status
+  bool has_status = false;      ///< status subresource: writes to the main resource do not change the status
   bool has_generation = false;  ///< metadata.generation counts changes outside metadata and status
   std::optional<ScalePaths> scale;
-  /// Not empty: no objects of its own, but those of this type in another form (events.k8s.io/v1 shows core Events).
+  /// Not empty: this kind shows the objects of that type in another form (events.k8s.io/v1 shows core Events).
   std::string shared_type;
   std::vector<PrintColumn> columns;
   std::shared_ptr<const Schema> schema;
@@ -59,7 +59,7 @@ struct Kind {
     if (!shared_type.empty()) return shared_type;
     return group.empty() ? plural : plural + "." + group;
   }
-  /// Another kind, or another version of this one, is what is stored; and the two look different.
+  /// Another kind, or another version of this one, is stored, and has a different form.
   bool is_view() const { return builtin && !storage; }
 };
 
@@ -67,20 +67,20 @@ struct Kind {
 /// Threads: any number may read.
 class Kinds {
  public:
-  /// All that are compiled in: the built-in kinds, and the Karmada kinds from schemas/kinds. Built once, in a few ms.
+  /// All compiled-in kinds: the built-in kinds, and the Karmada kinds from schemas/kinds. Built once, in a few ms.
   static const Kinds& compiled();
 
   const Kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
-  /// By what an object says of itself: "apps/v1", "Deployment".
+  /// By apiVersion and kind: "apps/v1", "Deployment".
   const Kind* find_kind(std::string_view api_version, std::string_view kind) const;
   /// The stored version of "deployments.apps".
   const Kind* find_type(std::string_view type) const;
   /// Sorted by group, then plural, then version (preferred version first, by Kubernetes' version order).
   const std::vector<std::shared_ptr<const Kind>>& all() const { return all_; }
 
-  /// This set plus (or with a new description of) what `crd` defines. Error: kInvalid with the fields that are wrong.
+  /// This set with the kinds that `crd` defines, added or replaced. Error: kInvalid with the invalid fields.
   Result<Kinds> with(const Value& crd) const;
-  /// This set without what the named CustomResourceDefinition ("deployments.apps" style name) defined.
+  /// This set without the kinds of the named CustomResourceDefinition (a name like "deployments.apps").
   Kinds without(std::string_view crd_name) const;
 
  private:
@@ -93,12 +93,8 @@ class Kinds {
 /// "v1beta2", "v1alpha1"), then names of no such form by alphabet.
 int compare_versions(std::string_view a, std::string_view b);
 
-/// The kinds one CustomResourceDefinition describes, one per served version. Error: kInvalid with field paths; so are
-/// the parts of the format that are not supported (conversion webhooks, x-kubernetes-validations).
+/// The kinds that a CustomResourceDefinition defines, one per served version. Error: kInvalid with field paths, also
+/// for features that are not supported (conversion webhooks, x-kubernetes-validations).
 Result<std::vector<Kind>> kinds_of(const Value& crd);
-
-/// The key an object is stored under. Error: kInvalid when metadata.name, or the metadata.namespace of a namespaced
-/// kind, is missing; kNotFound for an unknown kind.
-Result<ObjectKey> key_of(const Kinds& kinds, const Value& object);
 
 }  // namespace shiplog

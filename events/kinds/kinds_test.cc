@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
@@ -75,7 +75,7 @@ TEST(Kinds, AreFoundByEveryName) {
   EXPECT_EQ(kinds.find_type("deployments"), nullptr);
 }
 
-TEST(Kinds, StandInOrder) {
+TEST(Kinds, AreSorted) {
   const auto& all = Kinds::compiled().all();
   ASSERT_FALSE(all.empty());
   for (size_t i = 0; i + 1 < all.size(); ++i) {
@@ -85,7 +85,7 @@ TEST(Kinds, StandInOrder) {
   }
 }
 
-TEST(Kinds, TakeOnACustomResourceDefinition) {
+TEST(Kinds, AddACustomResourceDefinition) {
   const auto made = Kinds::compiled().with(yaml(kShirts));
   ASSERT_TRUE(made.has_value()) << made.error().message;
   const Kinds& kinds = made.value();
@@ -112,11 +112,11 @@ TEST(Kinds, TakeOnACustomResourceDefinition) {
             yaml("spec: {sizes: [{size: 1}, {size: 2}]}"));
   EXPECT_EQ(validate(*shirt->schema, yaml("spec: {sizes: [{size: XL}]}")).at(0).field, "spec.sizes[0].size");
   EXPECT_EQ(validate(*shirt->schema, yaml("metadata: {labels: {a: 1}}")).at(0).field, "metadata.labels.a");
-  // The set it was made from is as it was.
+  // The original set is unchanged.
   EXPECT_EQ(Kinds::compiled().find_type("shirts.stable.example.com"), nullptr);
 }
 
-TEST(Kinds, ReplaceAndForgetACustomResourceDefinition) {
+TEST(Kinds, ReplaceAndRemoveACustomResourceDefinition) {
   const Kinds first = Kinds::compiled().with(yaml(kShirts)).value();
   const auto second = first.with(shirts_with([](Value& crd) {
     crd.edit("spec").edit("versions").edit_items().erase(crd.edit("spec").edit("versions").edit_items().begin());
@@ -129,7 +129,7 @@ TEST(Kinds, ReplaceAndForgetACustomResourceDefinition) {
   EXPECT_NE(third.without("deployments.apps").find_type("deployments.apps"), nullptr) << "built in, not defined";
 }
 
-TEST(Kinds, BuiltInOnesCannotBeDefinedAnew) {
+TEST(Kinds, BuiltInKindsCannotBeRedefined) {
   const auto made = Kinds::compiled().with(shirts_with([](Value& crd) {
     crd.edit("metadata").set("name", "roles.rbac.authorization.k8s.io");
     crd.edit("spec").set("group", "rbac.authorization.k8s.io");
@@ -139,7 +139,7 @@ TEST(Kinds, BuiltInOnesCannotBeDefinedAnew) {
   EXPECT_EQ(made.error().code, ErrorCode::kInvalid);
 }
 
-TEST(KindsOf, KeepsObjectsUnderAServedVersion) {
+TEST(KindsOf, StoresObjectsUnderAServedVersion) {
   const auto kinds =
       kinds_of(shirts_with([](Value& crd) { crd.edit("spec").edit("versions").edit_items()[1].set("served", false); }));
   ASSERT_TRUE(kinds.has_value()) << kinds.error().message;
@@ -148,7 +148,7 @@ TEST(KindsOf, KeepsObjectsUnderAServedVersion) {
   EXPECT_TRUE(kinds.value()[0].storage);
 }
 
-TEST(KindsOf, RefusesWhatIsWrongWithItsPath) {  // CRD-1
+TEST(KindsOf, RefusesInvalidFieldsWithTheirPaths) {  // CRD-1
   struct Case {
     std::function<void(Value&)> change;
     const char* field;
@@ -207,24 +207,10 @@ TEST(KindsOf, RefusesWhatIsWrongWithItsPath) {  // CRD-1
   }
 }
 
-TEST(KindsOf, SurvivesWhatIsNoDefinitionAtAll) {
+TEST(KindsOf, RefusesDocumentsThatAreNotDefinitions) {
   for (const char* text : {"{}", "[]", "spec: []", "spec: {versions: [1, null]}", "metadata: {name: '.'}"}) {
     EXPECT_FALSE(kinds_of(yaml(text)).has_value()) << text;
   }
-}
-
-TEST(KeyOf, NamesTheObject) {
-  const Kinds& kinds = Kinds::compiled();
-  EXPECT_EQ(
-      key_of(kinds, yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}")).value(),
-      (ObjectKey{"deployments.apps", "shop", "web"}));
-  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Node, metadata: {name: n1, namespace: odd}}")).value(),
-            (ObjectKey{"nodes", "", "n1"}));
-  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Pod, metadata: {namespace: a}}")).error().causes.at(0).field,
-            "metadata.name");
-  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v1, kind: Pod, metadata: {name: a}}")).error().causes.at(0).field,
-            "metadata.namespace");
-  EXPECT_EQ(key_of(kinds, yaml("{apiVersion: v2, kind: Pod, metadata: {name: a}}")).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

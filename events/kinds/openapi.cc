@@ -7,7 +7,7 @@ namespace {
 
 using Type = Schema::Type;
 
-class Writer {
+class OpenApiWriter {
  public:
   Value write(const Schema& schema) {
     Value out = Value::object();
@@ -15,7 +15,7 @@ class Writer {
     write_type(schema, out);
     write_bounds(schema, out);
     write_semantics(schema, out);
-    // A schema within itself (JSONSchemaProps) ends here: clients take any object.
+    // A recursive schema (JSONSchemaProps) ends here: clients accept any object.
     const Schema* first = schema.properties.empty() ? nullptr : schema.properties.begin()->second.get();
     if (first != nullptr && std::find(open_.begin(), open_.end(), first) != open_.end()) {
       out.set("x-kubernetes-preserve-unknown-fields", true);
@@ -52,14 +52,14 @@ class Writer {
         break;
       case Type::kIntOrString:
         if (schema.format == "quantity") {
-          out.set("type", "string");  // as Kubernetes publishes its own; its clients take numbers there too
+          out.set("type", "string");  // as Kubernetes publishes it; its clients accept numbers there too
         } else {
           out.set("x-kubernetes-int-or-string", true);
           out.set("anyOf", Value::array({Value::object({{"type", "integer"}}), Value::object({{"type", "string"}})}));
         }
         break;
     }
-    // The words that only our codec reads stay inside.
+    // Formats that only our codec uses are not published.
     static constexpr const char* kPublished[] = {"int32", "int64", "double", "float", "byte", "date-time"};
     const bool internal = schema.proto_number != 0 && std::find(std::begin(kPublished), std::end(kPublished),
                                                                 schema.format) == std::end(kPublished);
@@ -134,6 +134,6 @@ class Writer {
 
 }  // namespace
 
-Value to_openapi(const Schema& schema) { return Writer{}.write(schema); }
+Value to_openapi(const Schema& schema) { return OpenApiWriter{}.write(schema); }
 
 }  // namespace shiplog

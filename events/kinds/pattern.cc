@@ -9,15 +9,15 @@
 namespace shiplog {
 namespace {
 
-// RE2 takes time for each character, whatever the expression; engines that try one alternative after the other take as
-// much as a hostile author wants. It has the syntax of Go's own, which the API server uses.
+// RE2 takes linear time for every expression, whereas backtracking engines take as much time as the author of a hostile
+// expression wants. Its syntax is that of Go's regexp, which the API server uses.
 using Expression = std::shared_ptr<const RE2>;
 
-/// Of a compiled expression, in bytes: what each character of a text may cost.
+/// Size limit of a compiled expression in bytes, which determines the cost per character.
 constexpr int64_t kMostMemory = 1 << 20;
 
 struct Cache {
-  static constexpr size_t kMost = 1000;  // CustomResourceDefinitions come and go
+  static constexpr size_t kMost = 1000;  // CustomResourceDefinitions change over time
   std::mutex mutex;
   std::map<std::string, Expression, std::less<>> expressions;
 };

@@ -13,7 +13,8 @@
 #include "events/base/time.h"
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_schema.h"
-#include "events/kinds/place.h"
+#include "events/kinds/field_path.h"
+#include "events/kinds/wire_type.h"
 
 namespace shiplog {
 namespace {
@@ -21,20 +22,18 @@ namespace {
 using Type = Schema::Type;
 
 constexpr std::string_view kMagic{"k8s\0", 4};
-// Unix seconds of years 1 to 9999: what RFC 3339 can write and Go's zero time can be.
+// Unix seconds of years 1 to 9999: the range of RFC 3339, including Go's zero time.
 constexpr int64_t kFirstSecond = -62135596800;
 constexpr int64_t kLastSecond = 253402300799;
 
-enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
 struct WireField {
   uint32_t number = 0;
-  Wire wire = Wire::kVarint;
+  WireType wire = WireType::kVarint;
   uint64_t bits = 0;            // of kVarint, kFixed64 and kFixed32
   std::string_view bytes = "";  // of kBytes
 };
 
-/// Takes a message apart, field by field. Groups, which Kubernetes never wrote, count as malformed.
+/// Reads a message field by field. Groups, which Kubernetes has never used, count as malformed.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_{bytes} {}
@@ -52,18 +51,18 @@ class WireReader {
         bits = varint();
         break;
       case 1:
-        field.wire = Wire::kFixed64;
+        field.wire = WireType::kFixed64;
         bits = fixed(8);
         break;
       case 2:
-        field.wire = Wire::kBytes;
+        field.wire = WireType::kBytes;
         bits = varint();
         if (!bits || *bits > rest_.size()) return std::nullopt;
         field.bytes = rest_.substr(0, static_cast<size_t>(*bits));
         rest_.remove_prefix(field.bytes.size());
         break;
       case 5:
-        field.wire = Wire::kFixed32;
+        field.wire = WireType::kFixed32;
         bits = fixed(4);
         break;
       default:
@@ -99,29 +98,29 @@ class WireReader {
   std::string_view rest_;
 };
 
-Error malformed(const Place& place, const std::string& why) {
+Error malformed(const FieldPath& place, const std::string& why) {
   const std::string field = place.text();
   return Error{ErrorCode::kBadRequest,
                "the protobuf body cannot be read: " + (field.empty() ? "" : field + ": ") + why};
 }
 
-Result<WireField> next_field(WireReader& reader, const Place& place) {
+Result<WireField> next_field(WireReader& reader, const FieldPath& place) {
   if (auto field = reader.next()) return *field;
   return malformed(place, "the message breaks off or is no protobuf message");
 }
 
-Result<void> expect(const WireField& field, Wire wire, const Place& place) {
+Result<void> expect(const WireField& field, WireType wire, const FieldPath& place) {
   if (field.wire == wire) return ok();
   return malformed(place, "wire type " + std::to_string(static_cast<int>(field.wire)) + " where " +
                               std::to_string(static_cast<int>(wire)) + " is expected");
 }
 
-Result<Value> text(std::string_view bytes, const Place& place) {
+Result<Value> text(std::string_view bytes, const FieldPath& place) {
   if (!is_utf8(bytes)) return malformed(place, "the string is not UTF-8");
   return Value{bytes};
 }
 
-Result<Value> integer(const Schema& schema, uint64_t bits, const Place& place) {
+Result<Value> integer(const Schema& schema, uint64_t bits, const FieldPath& place) {
   const auto value = static_cast<int64_t>(bits);
   if (schema.format == "int32" && value != static_cast<int32_t>(value)) {
     return malformed(place, std::to_string(value) + " does not fit 32 bits");
@@ -129,15 +128,15 @@ Result<Value> integer(const Schema& schema, uint64_t bits, const Place& place) {
   return Value{value};
 }
 
-/// The fields of a small message with fixed numbers; of a number that stands twice, the last counts.
-struct Small {
+/// The fields of a small message with fixed numbers; if a number is repeated, the last one counts.
+struct SmallMessage {
   std::optional<WireField> fields[4];
   uint64_t bits(size_t number) const { return fields[number] ? fields[number]->bits : 0; }
   std::string_view bytes(size_t number) const { return fields[number] ? fields[number]->bytes : ""; }
 };
 
-Result<Small> read_small(std::string_view bytes, std::initializer_list<Wire> wires, const Place& place) {
-  Small small;
+Result<SmallMessage> read_small(std::string_view bytes, std::initializer_list<WireType> wires, const FieldPath& place) {
+  SmallMessage small;
   for (WireReader reader{bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     if (field.number > wires.size()) continue;
@@ -147,10 +146,10 @@ Result<Small> read_small(std::string_view bytes, std::initializer_list<Wire> wir
   return small;
 }
 
-/// Null stands for Go's zero time, which is written as an empty message.
-Result<Value> time_text(std::string_view bytes, bool micro, const Place& place) {
+/// Null represents Go's zero time, which is written as an empty message.
+Result<Value> time_text(std::string_view bytes, bool micro, const FieldPath& place) {
   if (bytes.empty()) return Value{};
-  SHIPLOG_TRY(const Small time, read_small(bytes, {Wire::kVarint, Wire::kVarint}, place));
+  SHIPLOG_TRY(const SmallMessage time, read_small(bytes, {WireType::kVarint, WireType::kVarint}, place));
   const auto seconds = static_cast<int64_t>(time.bits(1));
   const uint64_t nanos = time.bits(2);
   if (seconds < kFirstSecond || seconds > kLastSecond || nanos > 999'999'999) {
@@ -165,8 +164,9 @@ Result<Value> time_text(std::string_view bytes, bool micro, const Place& place) 
   return Value{written};
 }
 
-Result<Value> int_or_string(std::string_view bytes, const Place& place) {
-  SHIPLOG_TRY(const Small either, read_small(bytes, {Wire::kVarint, Wire::kVarint, Wire::kBytes}, place));
+Result<Value> int_or_string(std::string_view bytes, const FieldPath& place) {
+  SHIPLOG_TRY(const SmallMessage either,
+              read_small(bytes, {WireType::kVarint, WireType::kVarint, WireType::kBytes}, place));
   if (either.bits(1) == 1) return text(either.bytes(3), place);
   if (either.bits(1) != 0) return malformed(place, "neither a number nor a string");
   Schema number;
@@ -174,20 +174,20 @@ Result<Value> int_or_string(std::string_view bytes, const Place& place) {
   return integer(number, either.bits(2), place);
 }
 
-Result<Value> quantity(std::string_view bytes, const Place& place) {
-  SHIPLOG_TRY(const Small written, read_small(bytes, {Wire::kBytes}, place));
+Result<Value> quantity(std::string_view bytes, const FieldPath& place) {
+  SHIPLOG_TRY(const SmallMessage written, read_small(bytes, {WireType::kBytes}, place));
   return written.fields[1] ? text(written.bytes(1), place) : Result<Value>{Value{"0"}};
 }
 
-Result<Value> raw_json(std::string_view bytes, const Place& place) {
-  SHIPLOG_TRY(const Small raw, read_small(bytes, {Wire::kBytes}, place));
+Result<Value> raw_json(std::string_view bytes, const FieldPath& place) {
+  SHIPLOG_TRY(const SmallMessage raw, read_small(bytes, {WireType::kBytes}, place));
   if (raw.bytes(1).empty()) return Value{};
   auto parsed = parse_json(raw.bytes(1));
   if (!parsed) return malformed(place, parsed.error().message);
   return parsed;
 }
 
-Result<Value> real(uint64_t bits, const Place& place) {
+Result<Value> real(uint64_t bits, const FieldPath& place) {
   const auto value = std::bit_cast<double>(bits);
   if (!std::isfinite(value)) return malformed(place, "not a finite number");
   // JSON clients write 1, not 1.0.
@@ -195,8 +195,8 @@ Result<Value> real(uint64_t bits, const Place& place) {
   return Value{value};
 }
 
-/// A field while its message is read: repeated fields come in pieces.
-struct Slot {
+/// A field while its message is read: repeated fields are spread over the message.
+struct FieldSlot {
   std::string_view name;
   const Schema* schema = nullptr;
   Value value;
@@ -209,10 +209,10 @@ const Schema& json_schema_props() {
   return *schema;
 }
 
-Result<Value> message(const Schema& schema, std::string_view bytes, const Place& place, int depth);
+Result<Value> message(const Schema& schema, std::string_view bytes, const FieldPath& place, int depth);
 
-/// A schema, or in its place a list (of schemas or of strings), or true or false: apiextensions' alternatives.
-Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, const Place& place, int depth) {
+/// A schema, or instead a list (of schemas or of strings), or true or false: apiextensions' alternatives.
+Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, const FieldPath& place, int depth) {
   Value alternative;
   bool allows = false;
   std::optional<Value> props;
@@ -220,18 +220,18 @@ Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, cons
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     const bool boolean = schema.format == "schema-or-bool" && field.number == 1;
     if (field.number != 1 && field.number != 2) continue;
-    SHIPLOG_TRY(expect(field, boolean ? Wire::kVarint : Wire::kBytes, place));
+    SHIPLOG_TRY(expect(field, boolean ? WireType::kVarint : WireType::kBytes, place));
     if (boolean) {
       allows = field.bits != 0;
     } else if (schema.format == "schema-or-strings" && field.number == 2) {
       SHIPLOG_TRY(auto property, text(field.bytes, place));
       alternative.push_back(std::move(property));
     } else {
-      SHIPLOG_TRY(auto one, message(json_schema_props(), field.bytes, place, depth + 1));
+      SHIPLOG_TRY(auto schema_value, message(json_schema_props(), field.bytes, place, depth + 1));
       if (schema.format == "schema-or-array" && field.number == 2) {
-        alternative.push_back(std::move(one));
+        alternative.push_back(std::move(schema_value));
       } else {
-        props = std::move(one);
+        props = std::move(schema_value);
       }
     }
   }
@@ -240,27 +240,27 @@ Result<Value> schema_or_other(const Schema& schema, std::string_view bytes, cons
   return schema.format == "schema-or-bool" ? Value{allows} : Value{};
 }
 
-/// A list that stands where protobuf has no repeated field: a message whose field 1 it is.
-Result<Value> strings(std::string_view bytes, const Place& place) {
+/// A list for which protobuf has no repeated field: it is field 1 of a message.
+Result<Value> strings(std::string_view bytes, const FieldPath& place) {
   Value list = Value::array();
   for (WireReader reader{bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     if (field.number != 1) continue;
-    const Place item{place, list.size()};
-    SHIPLOG_TRY(expect(field, Wire::kBytes, item));
-    SHIPLOG_TRY(auto one, text(field.bytes, item));
-    list.push_back(std::move(one));
+    const FieldPath item{place, list.size()};
+    SHIPLOG_TRY(expect(field, WireType::kBytes, item));
+    SHIPLOG_TRY(auto entry, text(field.bytes, item));
+    list.push_back(std::move(entry));
   }
   return list;
 }
 
-Wire wire_of(const Schema& schema) {
-  if (schema.type == Type::kBoolean || schema.type == Type::kInteger) return Wire::kVarint;
-  return schema.type == Type::kNumber ? Wire::kFixed64 : Wire::kBytes;
+WireType wire_of(const Schema& schema) {
+  if (schema.type == Type::kBoolean || schema.type == Type::kInteger) return WireType::kVarint;
+  return schema.type == Type::kNumber ? WireType::kFixed64 : WireType::kBytes;
 }
 
 /// A value that is neither list nor map.
-Result<Value> single(const Schema& schema, const WireField& field, const Place& place, int depth) {
+Result<Value> single(const Schema& schema, const WireField& field, const FieldPath& place, int depth) {
   SHIPLOG_TRY(expect(field, wire_of(schema), place));
   const std::string_view format = schema.format;
   if (schema.type == Type::kBoolean) return Value{field.bits != 0};
@@ -278,30 +278,30 @@ Result<Value> single(const Schema& schema, const WireField& field, const Place& 
   return Error{ErrorCode::kInternal, place.text() + ": there is no protobuf form of format " + schema.format};
 }
 
-Result<Value::Member> map_entry(const Schema& of, const WireField& entry, const Place& place, int depth) {
-  SHIPLOG_TRY(expect(entry, Wire::kBytes, place));
+Result<Value::Member> map_entry(const Schema& of, const WireField& entry, const FieldPath& place, int depth) {
+  SHIPLOG_TRY(expect(entry, WireType::kBytes, place));
   std::string_view key = "";
-  // The value of an entry that has none is the zero value: an empty string or message.
-  WireField value{.number = 2, .wire = Wire::kBytes, .bits = 0, .bytes = ""};
+  // An entry without a value has the zero value: an empty string or message.
+  WireField value{.number = 2, .wire = WireType::kBytes, .bits = 0, .bytes = ""};
   for (WireReader reader{entry.bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     if (field.number == 1) {
-      SHIPLOG_TRY(expect(field, Wire::kBytes, place));
+      SHIPLOG_TRY(expect(field, WireType::kBytes, place));
       key = field.bytes;
     } else if (field.number == 2) {
       value = field;
     }
   }
   SHIPLOG_TRY(auto name, text(key, place));
-  SHIPLOG_TRY(auto read, single(of, value, Place{place, key}, depth));
+  SHIPLOG_TRY(auto read, single(of, value, FieldPath{place, key}, depth));
   return Value::Member{std::move(name), std::move(read)};
 }
 
-Result<void> take(Slot& slot, const WireField& field, const Place& place, int depth) {
+Result<void> take(FieldSlot& slot, const WireField& field, const FieldPath& place, int depth) {
   const Schema& schema = *slot.schema;
   if (schema.type == Type::kArray) {
-    const Place item{place, slot.items.size()};
-    if (field.wire == Wire::kBytes && schema.items->type == Type::kInteger) {
+    const FieldPath item{place, slot.items.size()};
+    if (field.wire == WireType::kBytes && schema.items->type == Type::kInteger) {
       for (WireReader packed{field.bytes}; !packed.done();) {
         const auto bits = packed.varint();
         if (!bits) return malformed(item, "the list breaks off");
@@ -319,48 +319,48 @@ Result<void> take(Slot& slot, const WireField& field, const Place& place, int de
     slot.entries.push_back(std::move(entry));
     return ok();
   }
-  // Protobuf would merge the two; Kubernetes' encoder writes one, so it is rather a mistake.
+  // Protobuf would merge the two; Kubernetes' encoder writes only one, so this is treated as an error.
   if (!slot.value.is_null()) return malformed(place, "the field stands twice");
   SHIPLOG_TRY(slot.value, single(schema, field, place, depth));
   return ok();
 }
 
-/// `wrapper`: the number of the message that protobuf wraps around these fields and JSON does not, or 0.
-Result<void> fill(const Schema& schema, int32_t wrapper, std::string_view bytes, const Place& place, int depth,
-                  std::vector<Slot>& slots) {
+/// `wrapper`: the number of the message that contains these fields in protobuf but not in JSON, or 0.
+Result<void> fill(const Schema& schema, int32_t wrapper, std::string_view bytes, const FieldPath& place, int depth,
+                  std::vector<FieldSlot>& slots) {
   for (WireReader reader{bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     const auto number = static_cast<int32_t>(field.number);
     bool wraps = false;
     const std::pair<const std::string, std::shared_ptr<const Schema>>* property = nullptr;
-    for (const auto& one : schema.properties) {
-      if (one.second->proto_number == number && one.second->proto_wrapper == wrapper) property = &one;
-      wraps = wraps || (wrapper == 0 && one.second->proto_wrapper == number);
+    for (const auto& candidate : schema.properties) {
+      if (candidate.second->proto_number == number && candidate.second->proto_wrapper == wrapper) property = &candidate;
+      wraps = wraps || (wrapper == 0 && candidate.second->proto_wrapper == number);
     }
     if (property != nullptr) {
-      size_t at = 0;
-      while (at < slots.size() && slots[at].schema != property->second.get()) ++at;
-      if (at == slots.size()) slots.push_back({property->first, property->second.get(), {}, {}, {}});
-      SHIPLOG_TRY(take(slots[at], field, Place{place, property->first}, depth));
+      size_t position = 0;
+      while (position < slots.size() && slots[position].schema != property->second.get()) ++position;
+      if (position == slots.size()) slots.push_back({property->first, property->second.get(), {}, {}, {}});
+      SHIPLOG_TRY(take(slots[position], field, FieldPath{place, property->first}, depth));
     } else if (wraps) {
-      SHIPLOG_TRY(expect(field, Wire::kBytes, place));
+      SHIPLOG_TRY(expect(field, WireType::kBytes, place));
       SHIPLOG_TRY(fill(schema, number, field.bytes, place, depth, slots));
     }
   }
   return ok();
 }
 
-Result<Value> message(const Schema& schema, std::string_view bytes, const Place& place, int depth) {
+Result<Value> message(const Schema& schema, std::string_view bytes, const FieldPath& place, int depth) {
   if (depth > kMaxJsonDepth) return malformed(place, "nested too deep");
-  std::vector<Slot> slots;
+  std::vector<FieldSlot> slots;
   SHIPLOG_TRY(fill(schema, 0, bytes, place, depth, slots));
   Value::Object members;
-  for (Slot& slot : slots) {
+  for (FieldSlot& slot : slots) {
     Value value = std::move(slot.value);
     if (!slot.items.empty()) value = Value::array(std::move(slot.items));
     if (!slot.entries.empty()) value = Value::object(std::move(slot.entries));
-    // Kubernetes writes zeros of what is no pointer too; they mean that nothing was said. Empty messages stay, as Go's
-    // JSON keeps them.
+    // Kubernetes writes zeros of fields that are not pointers, too; they mean that the field is not set. Empty messages
+    // are kept, as Go's JSON keeps them.
     const bool meant = slot.schema->proto_pointer || slot.schema->always || slot.schema->type == Type::kObject;
     if (value.is_null() ? slot.schema->format != "json" : value.is_empty() && !meant) continue;
     members.push_back({Value{slot.name}, std::move(value)});
@@ -398,14 +398,15 @@ const Schema* protobuf_message(const Kinds& kinds, std::string_view api_version,
 }
 
 Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body) {
-  const Place root;
+  const FieldPath root;
   if (!body.starts_with(kMagic)) return malformed(root, "it does not begin with \"k8s\" and a zero byte");
-  SHIPLOG_TRY(const Small unknown, read_small(body.substr(kMagic.size()), {Wire::kBytes, Wire::kBytes, Wire::kBytes},
-                                              Place{root, "runtime.Unknown"}));
+  SHIPLOG_TRY(const SmallMessage unknown,
+              read_small(body.substr(kMagic.size()), {WireType::kBytes, WireType::kBytes, WireType::kBytes},
+                         FieldPath{root, "runtime.Unknown"}));
   if (!unknown.bytes(3).empty())
     return malformed(root, "content encoding " + quoted(unknown.bytes(3)) + " is not known");
-  const Place type_place{root, "typeMeta"};
-  SHIPLOG_TRY(const Small type, read_small(unknown.bytes(1), {Wire::kBytes, Wire::kBytes}, type_place));
+  const FieldPath type_place{root, "typeMeta"};
+  SHIPLOG_TRY(const SmallMessage type, read_small(unknown.bytes(1), {WireType::kBytes, WireType::kBytes}, type_place));
   SHIPLOG_TRY(Value api_version, text(type.bytes(1), type_place));
   SHIPLOG_TRY(Value kind, text(type.bytes(2), type_place));
   if (kind.is_empty()) return malformed(type_place, "the kind is missing");
@@ -415,7 +416,7 @@ Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body) {
                                                        " in version " + quoted(api_version.as_string())};
   }
   SHIPLOG_TRY(Value object, message(*schema, unknown.bytes(2), root, 1));
-  // What is stored is read again as JSON, whose depth is bounded.
+  // The stored object is read again as JSON, whose depth is bounded.
   if (deeper_than(object, kMaxJsonDepth)) return malformed(root, "nested too deep");
   object.set("apiVersion", std::move(api_version));
   object.set("kind", std::move(kind));

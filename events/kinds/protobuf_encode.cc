@@ -7,48 +7,47 @@
 #include "events/base/json.h"
 #include "events/base/time.h"
 #include "events/kinds/builtin_schema.h"
-#include "events/kinds/place.h"
+#include "events/kinds/field_path.h"
 #include "events/kinds/protobuf.h"
+#include "events/kinds/wire_type.h"
 
 namespace shiplog {
 namespace {
 
 using Type = Schema::Type;
 
-enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2 };
-
 void put_varint(std::string& out, uint64_t value) {
   for (; value > 127; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
   out += static_cast<char>(value);
 }
 
-void put_tag(std::string& out, int32_t number, Wire wire) {
+void put_tag(std::string& out, int32_t number, WireType wire) {
   put_varint(out, (static_cast<uint64_t>(number) << 3U) | static_cast<uint64_t>(wire));
 }
 
 void put_integer(std::string& out, int32_t number, int64_t value) {
-  put_tag(out, number, Wire::kVarint);
+  put_tag(out, number, WireType::kVarint);
   put_varint(out, static_cast<uint64_t>(value));
 }
 
 void put_bytes(std::string& out, int32_t number, std::string_view bytes) {
-  put_tag(out, number, Wire::kBytes);
+  put_tag(out, number, WireType::kBytes);
   put_varint(out, bytes.size());
   out += bytes;
 }
 
-Error no_form(const Place& place, const Value& value) {
+Error no_form(const FieldPath& place, const Value& value) {
   const std::string why = "there is no protobuf form of " + to_json(value).substr(0, 64);
   return Error{ErrorCode::kInvalid, place.text() + ": " + why, {{place.text(), "FieldValueInvalid", why}}};
 }
 
-Result<std::string> message(const Schema& schema, const Value& value, const Place& place);
+Result<std::string> message(const Schema& schema, const Value& value, const FieldPath& place);
 
-Result<std::string> time_message(const Value& value, const Place& place) {
-  const auto at = parse_rfc3339(value.as_string());
-  if (!value.is_string() || !at) return no_form(place, value);
-  int64_t seconds = at.value().value / 1000;
-  if (at.value().value % 1000 < 0) --seconds;
+Result<std::string> time_message(const Value& value, const FieldPath& place) {
+  const auto time = parse_rfc3339(value.as_string());
+  if (!value.is_string() || !time) return no_form(place, value);
+  int64_t seconds = time.value().value / 1000;
+  if (time.value().value % 1000 < 0) --seconds;
   int64_t nanos = 0;
   const std::string_view written = value.as_string();
   if (const size_t dot = written.find('.'); dot != std::string_view::npos) {
@@ -63,7 +62,7 @@ Result<std::string> time_message(const Value& value, const Place& place) {
   return out;
 }
 
-Result<std::string> int_or_string(const Value& value, const Place& place) {
+Result<std::string> int_or_string(const Value& value, const FieldPath& place) {
   std::string out;
   if (value.is_string()) {
     put_integer(out, 1, 1);
@@ -77,23 +76,23 @@ Result<std::string> int_or_string(const Value& value, const Place& place) {
   return out;
 }
 
-Result<std::string> schema_or_other(const Schema& schema, const Value& value, const Place& place) {
+Result<std::string> schema_or_other(const Schema& schema, const Value& value, const FieldPath& place) {
   const Schema& props = *message_schemas().find("apiextensions.JSONSchemaProps")->second;
   const bool or_bool = schema.format == "schema-or-bool";
   std::string out;
   if (or_bool && (value.is_bool() || value.is_object())) put_integer(out, 1, value.as_bool(true) ? 1 : 0);
   if (value.is_object()) {
-    SHIPLOG_TRY(const auto one, message(props, value, place));
-    put_bytes(out, or_bool ? 2 : 1, one);
+    SHIPLOG_TRY(const auto encoded, message(props, value, place));
+    put_bytes(out, or_bool ? 2 : 1, encoded);
   } else if (value.is_array() && !or_bool) {
     for (size_t i = 0; i < value.size(); ++i) {
-      const Place item{place, i};
+      const FieldPath item{place, i};
       if (schema.format == "schema-or-strings") {
         if (!value[i].is_string()) return no_form(item, value[i]);
         put_bytes(out, 2, value[i].as_string());
       } else {
-        SHIPLOG_TRY(const auto one, message(props, value[i], item));
-        put_bytes(out, 2, one);
+        SHIPLOG_TRY(const auto encoded, message(props, value[i], item));
+        put_bytes(out, 2, encoded);
       }
     }
   } else if (or_bool ? !value.is_bool() : !value.is_null()) {  // null: neither, as an entry of a map may be
@@ -102,8 +101,8 @@ Result<std::string> schema_or_other(const Schema& schema, const Value& value, co
   return out;
 }
 
-/// The bytes of what the wire writes with a length in front.
-Result<std::string> content(const Schema& schema, const Value& value, const Place& place) {
+/// The bytes of a length-delimited field.
+Result<std::string> content(const Schema& schema, const Value& value, const FieldPath& place) {
   const std::string_view format = schema.format;
   std::string out;
   if (format == "byte") {
@@ -123,7 +122,7 @@ Result<std::string> content(const Schema& schema, const Value& value, const Plac
   }
   if (format == "strings" && value.is_array()) {
     for (size_t i = 0; i < value.size(); ++i) {
-      if (!value[i].is_string()) return no_form(Place{place, i}, value[i]);
+      if (!value[i].is_string()) return no_form(FieldPath{place, i}, value[i]);
       put_bytes(out, 1, value[i].as_string());
     }
     return out;
@@ -135,14 +134,14 @@ Result<std::string> content(const Schema& schema, const Value& value, const Plac
 }
 
 Result<void> put_single(std::string& out, int32_t number, const Schema& schema, const Value& value,
-                        const Place& place) {
+                        const FieldPath& place) {
   if (schema.type == Type::kBoolean && value.is_bool()) {
     put_integer(out, number, value.as_bool() ? 1 : 0);
   } else if (schema.type == Type::kInteger && value.is_int() &&
              (schema.format != "int32" || value.as_int() == static_cast<int32_t>(value.as_int()))) {
     put_integer(out, number, value.as_int());
   } else if (schema.type == Type::kNumber && value.is_number()) {
-    put_tag(out, number, Wire::kFixed64);
+    put_tag(out, number, WireType::kFixed64);
     const double real = value.is_int() ? static_cast<double>(value.as_int()) : value.as_double();
     auto bits = std::bit_cast<uint64_t>(real);
     for (int i = 0; i < 8; ++i, bits >>= 8U) out += static_cast<char>(bits & 255U);
@@ -153,18 +152,18 @@ Result<void> put_single(std::string& out, int32_t number, const Schema& schema, 
   return ok();
 }
 
-Result<void> put_field(std::string& out, const Schema& schema, const Value& value, const Place& place) {
+Result<void> put_field(std::string& out, const Schema& schema, const Value& value, const FieldPath& place) {
   if (schema.type == Type::kArray) {
     if (!value.is_array()) return no_form(place, value);
     for (size_t i = 0; i < value.size(); ++i) {
-      SHIPLOG_TRY(put_single(out, schema.proto_number, *schema.items, value[i], Place{place, i}));
+      SHIPLOG_TRY(put_single(out, schema.proto_number, *schema.items, value[i], FieldPath{place, i}));
     }
   } else if (schema.additional != nullptr) {
     if (!value.is_object()) return no_form(place, value);
     for (const auto& member : value.members()) {
       std::string entry;
       put_bytes(entry, 1, member.key());
-      SHIPLOG_TRY(put_single(entry, 2, *schema.additional, member.value, Place{place, member.key()}));
+      SHIPLOG_TRY(put_single(entry, 2, *schema.additional, member.value, FieldPath{place, member.key()}));
       put_bytes(out, schema.proto_number, entry);
     }
   } else {
@@ -173,14 +172,14 @@ Result<void> put_field(std::string& out, const Schema& schema, const Value& valu
   return ok();
 }
 
-Result<std::string> message(const Schema& schema, const Value& value, const Place& place) {
+Result<std::string> message(const Schema& schema, const Value& value, const FieldPath& place) {
   if (!value.is_object()) return no_form(place, value);
-  std::map<int32_t, std::string> wrapped;  // by number of the wrapper; 0: in no wrapper
+  std::map<int32_t, std::string> wrapped;  // by number of the wrapper; 0: no wrapper
   for (const auto& [name, property] : schema.properties) {
     const Value* field = value.find(name);
     if (property->proto_number == 0 || field == nullptr) continue;
     if (field->is_null() && property->format != "json") continue;
-    SHIPLOG_TRY(put_field(wrapped[property->proto_wrapper], *property, *field, Place{place, name}));
+    SHIPLOG_TRY(put_field(wrapped[property->proto_wrapper], *property, *field, FieldPath{place, name}));
   }
   std::string out = std::move(wrapped[0]);
   wrapped.erase(0);
@@ -198,7 +197,7 @@ Result<std::string> encode_protobuf(const Kinds& kinds, const Value& object) {
     return Error{ErrorCode::kUnsupportedMediaType,
                  "there is no protobuf form of kind \"" + kind.str() + "\" in version \"" + api_version.str() + "\""};
   }
-  SHIPLOG_TRY(const auto raw, message(*schema, object, Place{}));
+  SHIPLOG_TRY(const auto raw, message(*schema, object, FieldPath{}));
   std::string type;
   put_bytes(type, 1, api_version.as_string());
   put_bytes(type, 2, kind.as_string());

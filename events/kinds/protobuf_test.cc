@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/kinds/builtin_schema.h"
-#include "events/kinds/test_wire.h"
+#include "tests/support/literals.h"
+#include "tests/support/protobuf_wire.h"
 
 namespace shiplog {
 namespace {
@@ -19,7 +19,7 @@ using wire::varint;
 
 const Kinds& kinds() { return Kinds::compiled(); }
 
-/// With the two last fields, as a Go client writes them though they are empty.
+/// With the two last fields, which a Go client writes although they are empty.
 std::string envelope(std::string_view api_version, std::string_view kind, std::string_view raw) {
   return wire::envelope(api_version, kind, raw, bytes(3, "") + bytes(4, ""));
 }
@@ -60,7 +60,7 @@ TEST(Protobuf, KeepsTheZerosOfPointers) {  // PB-10
   EXPECT_EQ(decoded("v1", "ServiceAccount", varint(4, 0)), yaml("{automountServiceAccountToken: false}"));
 }
 
-TEST(Protobuf, KeepsWhatIsThereThoughItIsEmpty) {
+TEST(Protobuf, KeepsEmptyMessages) {
   EXPECT_EQ(decoded("batch/v1", "Job", bytes(2, bytes(6, bytes(1, "") + bytes(2, "")))),
             yaml("{spec: {template: {metadata: {}, spec: {}}}}"));
   // emptyDir (2) in the wrapper volumeSource (2) of a volume.
@@ -146,7 +146,7 @@ TEST(Protobuf, DepthIsBounded) {
   EXPECT_NE(refusal(body(20'000)).find("nested too deep"), std::string::npos);
 }
 
-/// Values of every shape that a schema allows, in the form that decoding gives back.
+/// Values of every shape that a schema allows, in the form that decoding returns.
 class Generator {
  public:
   explicit Generator(uint64_t seed) : random_{seed} {}
@@ -201,7 +201,7 @@ class Generator {
       return made;
     }
     for (const auto& [name, property] : schema.properties) {
-      // Shallow: nearly everything; deeper: less and less, so that recursive schemas end.
+      // Nearly all fields near the top, fewer below, so that recursive schemas terminate.
       if (property->proto_number == 0 || random_() % 12 < static_cast<uint64_t>(depth)) continue;
       Value value = of(*property, depth + 1);
       const bool kept = property->proto_pointer || property->always || value.is_object() || !value.is_empty();
@@ -230,7 +230,7 @@ Value generated(const Kind& kind, uint64_t seed) {
   return object;
 }
 
-/// Where two values differ first, with both sides; empty when they do not.
+/// The first difference of two values, with both sides; empty if they are equal.
 std::string difference(const Value& a, const Value& b, const std::string& path = "") {
   if (a == b) return "";
   if (a.is_object() && b.is_object()) {
@@ -248,7 +248,7 @@ std::string difference(const Value& a, const Value& b, const std::string& path =
   return path + ": " + to_json(a).substr(0, 99) + " and " + to_json(b).substr(0, 99);
 }
 
-TEST(Protobuf, EveryBuiltInKindComesBackAsItWent) {
+TEST(Protobuf, EveryBuiltInKindRoundTrips) {
   int seen = 0;
   for (const auto& kind : kinds().all()) {
     if (!kind->builtin) continue;
@@ -265,7 +265,7 @@ TEST(Protobuf, EveryBuiltInKindComesBackAsItWent) {
   EXPECT_GT(seen, 20);
 }
 
-TEST(Protobuf, DamagedBodiesAreReadOrRefusedButNeverHarm) {
+TEST(Protobuf, DamagedBodiesAreReadOrRefusedSafely) {
   std::mt19937_64 random{1};
   int refused = 0;
   int read = 0;
@@ -289,7 +289,7 @@ TEST(Protobuf, DamagedBodiesAreReadOrRefusedButNeverHarm) {
       const auto result = decode_protobuf(kinds(), body);
       ++(result ? read : refused);
       if (result) {
-        EXPECT_TRUE(parse_json(to_json(result.value())).has_value()) << "what is stored can be read again";
+        EXPECT_TRUE(parse_json(to_json(result.value())).has_value()) << "the result can be read again";
       } else {
         EXPECT_FALSE(result.error().message.empty());
         EXPECT_NE(result.error().code, ErrorCode::kInternal) << result.error().message;
@@ -308,8 +308,8 @@ TEST(Protobuf, ManyEntriesAreReadInTime) {
   EXPECT_EQ(result.value()["data"].size(), 100'000U);
 }
 
-// A dependency that is neither a schema nor names: JSON says null, and protobuf an empty message.
-TEST(Protobuf, AMapEntryThatIsNothingComesBackAsNothing) {
+// A dependency that is neither a schema nor names: null in JSON, and an empty message in protobuf.
+TEST(Protobuf, AMapEntryWithoutAValueRoundTrips) {
   const std::string schema = bytes(32, bytes(1, "x") + bytes(2, ""));
   const std::string version = bytes(1, "v1") + bytes(4, bytes(1, schema));
   const Value object =
@@ -323,7 +323,7 @@ TEST(Protobuf, AMapEntryThatIsNothingComesBackAsNothing) {
   EXPECT_EQ(decode_protobuf(kinds(), written.value()).value(), whole);
 }
 
-TEST(Protobuf, RefusesToWriteWhatHasNoForm) {
+TEST(Protobuf, RefusesToWriteValuesWithoutAProtobufForm) {
   const auto result = encode_protobuf(kinds(), yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: 3}]}}"));
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::kInvalid);

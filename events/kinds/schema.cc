@@ -5,19 +5,19 @@
 #include <utility>
 
 #include "events/base/time.h"
-#include "events/kinds/place.h"
+#include "events/kinds/field_path.h"
 
 namespace shiplog {
 namespace {
 
-// Both walks answer with nothing where nothing changes, so that an object that is as it should be is never copied.
+// Both walks return nothing where nothing changes, so that an object that needs no change is never copied.
 using Changed = std::optional<Value>;
 
-/// The members of an object, gone through once in their order. A Value that loses member by member moves those behind
-/// each time, which for a hundred thousand of them takes minutes.
-class Rewriting {
+/// The members of an object, visited once in their order. Erasing members of a Value one at a time moves the members
+/// after each, which takes minutes for a hundred thousand of them.
+class ObjectRewriter {
  public:
-  explicit Rewriting(std::span<const Value::Member> all) : all_{all} {}
+  explicit ObjectRewriter(std::span<const Value::Member> all) : all_{all} {}
   void keep() {
     if (changed_) result_.push_back(all_[at_]);
     ++at_;
@@ -46,15 +46,16 @@ class Rewriting {
   Value::Object result_;
 };
 
-Changed pruned(const Schema& schema, const Value& value, const Place& place, std::vector<std::string>* dropped);
+Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, std::vector<std::string>* dropped);
 
 bool is_type_meta(std::string_view name) { return name == "apiVersion" || name == "kind" || name == "metadata"; }
 
-Changed pruned_object(const Schema& schema, const Value& value, const Place& place, std::vector<std::string>* dropped) {
-  // What has another type than the schema says is for validate() to report, whole.
+Changed pruned_object(const Schema& schema, const Value& value, const FieldPath& place,
+                      std::vector<std::string>* dropped) {
+  // A value of a type that the schema does not allow is kept, and validate() reports it.
   if (schema.type != Schema::Type::kObject && schema.type != Schema::Type::kAny) return {};
   const bool is_resource = place.is_root() || schema.embedded_resource;
-  Rewriting result{value.members()};
+  ObjectRewriter result{value.members()};
   for (const auto& member : value.members()) {
     const std::string_view name = member.key();
     if (is_resource && is_type_meta(name)) {
@@ -64,7 +65,7 @@ Changed pruned_object(const Schema& schema, const Value& value, const Place& pla
     const auto known = schema.properties.find(name);
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
     if (below != nullptr) {
-      if (Changed inner = pruned(*below, member.value, Place{place, name}, dropped)) {
+      if (Changed inner = pruned(*below, member.value, FieldPath{place, name}, dropped)) {
         result.replace(*std::move(inner));
       } else {
         result.keep();
@@ -72,7 +73,7 @@ Changed pruned_object(const Schema& schema, const Value& value, const Place& pla
     } else if (schema.preserve_unknown) {
       result.keep();
     } else {
-      if (dropped != nullptr) dropped->push_back(Place{place, name}.text());
+      if (dropped != nullptr) dropped->push_back(FieldPath{place, name}.text());
       result.drop();
     }
   }
@@ -91,11 +92,11 @@ Changed walk_items(const Value& value, const Walk& walk) {
   return result;
 }
 
-Changed pruned(const Schema& schema, const Value& value, const Place& place, std::vector<std::string>* dropped) {
+Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, std::vector<std::string>* dropped) {
   if (value.is_object()) return pruned_object(schema, value, place, dropped);
   if (!value.is_array() || schema.items == nullptr) return {};
   return walk_items(value, [&](const Value& item, size_t i) {
-    return pruned(*schema.items, item, Place{place, i}, dropped);
+    return pruned(*schema.items, item, FieldPath{place, i}, dropped);
   });
 }
 
@@ -111,11 +112,11 @@ Changed defaulted_object(const Schema& schema, const Value& value) {
     result->set(name, *property->fallback);
   }
   const Value filled = result ? *result : value;
-  Rewriting below_it{filled.members()};
+  ObjectRewriter below_it{filled.members()};
   for (const auto& member : filled.members()) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-    // A null where none may stand is no value: it goes, as if the field had not been written.
+    // A null in a field that is not nullable is removed, as if the field were missing.
     const bool no_value = member.value.is_null() && known != schema.properties.end() && !below->nullable &&
                           below->type != Schema::Type::kAny;
     Changed inner = below == nullptr || no_value ? Changed{} : defaulted(*below, member.value);
@@ -159,14 +160,14 @@ bool is_zero(const Schema& schema, const Value& value) {
   return false;
 }
 
-/// The time as Kubernetes writes it; nothing when it is written so, or is none.
+/// The time as Kubernetes writes it; nothing if it already has this form, or is not a time.
 Changed canonical_time(const Schema& schema, const Value& value) {
   const bool micro = schema.format == "micro-time";
   if (!value.is_string() || (!micro && schema.format != "date-time")) return {};
   const std::string_view text = value.as_string();
   const auto parsed = parse_rfc3339(text);
   if (!parsed) return {};
-  std::string digits;  // behind the point: all of them, though a UtcMillis holds but three
+  std::string digits;  // fractional digits: all of them, although a UtcMillis has only three
   if (const size_t point = text.find('.'); point != std::string_view::npos) {
     const std::string_view behind = text.substr(point + 1);
     digits = behind.substr(0, behind.find_first_not_of("0123456789"));
@@ -183,7 +184,7 @@ Changed rewritten(const Schema& schema, const Value& value) {
     return walk_items(value, [&](const Value& item, size_t) { return rewritten(*schema.items, item); });
   }
   if (!value.is_object()) return {};
-  Rewriting result{value.members()};
+  ObjectRewriter result{value.members()};
   for (const auto& member : value.members()) {
     const auto known = schema.properties.find(member.key());
     const bool is_field = known != schema.properties.end();
@@ -203,7 +204,7 @@ Changed rewritten(const Schema& schema, const Value& value) {
 }  // namespace
 
 Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped) {
-  Changed changed = pruned(schema, value, Place{}, dropped);
+  Changed changed = pruned(schema, value, FieldPath{}, dropped);
   return changed ? *std::move(changed) : value;
 }
 

@@ -13,12 +13,12 @@
 
 namespace shiplog {
 
-/// What one field may hold: the structural part of OpenAPI v3 as Kubernetes uses it, with the list and patch semantics
-/// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, become
-/// this. Shared and immutable once built; recursive types (JSONSchemaProps) share nodes, so a walk must follow a value.
-/// `format` of the built-in kinds tells a codec how a value looks on the wire: int32, int64, double, byte (base64 of
-/// bytes), date-time, micro-time, duration, quantity, int-or-string, fields-v1, raw-extension, json, schema-or-array,
-/// schema-or-bool, schema-or-strings, strings; of a CustomResourceDefinition it is what the author wrote.
+/// The schema of one field: the structural part of OpenAPI v3 as Kubernetes uses it, with the list and patch semantics
+/// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, are
+/// converted to this. Shared and immutable once built; recursive types (JSONSchemaProps) share nodes, so a walk must
+/// follow a value. `format` of the built-in kinds determines the wire form of a value: int32, int64, double, byte
+/// (base64 of bytes), date-time, micro-time, duration, quantity, int-or-string, fields-v1, raw-extension, json,
+/// schema-or-array, schema-or-bool, schema-or-strings, strings; for a CustomResourceDefinition it is the author's text.
 struct Schema {
   enum class Type : uint8_t { kAny, kObject, kArray, kString, kInteger, kNumber, kBoolean, kIntOrString };
   enum class ListType : uint8_t { kAtomic, kSet, kMap };
@@ -50,23 +50,23 @@ struct Schema {
   bool patch_retain_keys = false;  ///< strategic merge: retainKeys
   std::string patch_key;           ///< merge key of a patch_merge list of objects; empty: list of scalars
   int32_t proto_number = 0;        ///< field number of the built-in kinds' protobuf form; 0: none
-  int32_t proto_wrapper = 0;   ///< protobuf nests this field in a message with this number, JSON does not; 0: neither
+  int32_t proto_wrapper = 0;   ///< number of the message that contains this field in protobuf but not in JSON; 0: none
   bool proto_pointer = false;  ///< a zero on the wire means zero; without it, it means that the field is missing
   bool always = false;         ///< built-in kinds: Kubernetes writes the field even when it is empty
 };
 
-/// Removes the fields that the schema does not know (unless preserve_unknown), and appends the path of each to
-/// `dropped` when given ("spec.replicaz"). metadata of the root and of embedded resources is left alone.
+/// Removes the fields that the schema does not define (unless preserve_unknown), and appends the path of each to
+/// `dropped` if given ("spec.replicaz"). metadata of the root and of embedded resources is not changed.
 Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped = nullptr);
 
 /// Fills in missing fields that have a default, top down, as structural schemas do: a default inside an object applies
 /// only where that object is present.
 Value with_defaults(const Schema& schema, Value value);
 
-/// A built-in kind's object as Kubernetes' own types would write it again. Fields go that hold the zero of their type
-/// where these make no difference between that and no field at all: no items, no members of a map, "", 0, false. What
-/// is a pointer there, or is always written, stays; so do the values of maps and lists. Times are in UTC, of whole
-/// seconds or (micro-time) with six digits behind; what is no time stays as it is.
+/// The object of a built-in kind as Kubernetes' own types would write it. Fields with the zero value of their type are
+/// removed if the type does not distinguish zero from a missing field: no items, no members of a map, "", 0, false.
+/// Fields that are pointers or always written are kept, and so are the values of maps and lists. Times are in UTC, in
+/// whole seconds or (micro-time) with six fractional digits; values that are not times are kept.
 Value canonical(const Schema& schema, Value value);
 
 /// Every violation with its path ("spec.placement.clusterTolerations[0].operator"); empty when valid.

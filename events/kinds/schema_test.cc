@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/base/yaml.h"
 #include "events/kinds/structural_schema.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
@@ -48,7 +48,7 @@ properties:
       maybe: {type: string, nullable: true}
 )";
 
-TEST(SchemaPrune, DropsUnknownFieldsAndTellsTheirPaths) {
+TEST(SchemaPrune, DropsUnknownFieldsAndReturnsTheirPaths) {
   std::vector<std::string> dropped;
   const Value pruned = prune(*schema_of(kNested), yaml(R"(
 spec: {size: 1, sise: 2, items: [{live: true, of: false}], labels: {any: thing}}
@@ -94,7 +94,7 @@ TEST(SchemaDefaults, NullCountsAsMissingUnlessNullable) {
             yaml("spec: {size: 3, maybe: null, mode: slow}"));
 }
 
-TEST(SchemaDefaults, KeepContentThatNeedsNothing) {
+TEST(SchemaDefaults, KeepCompleteContent) {
   const Value whole = yaml("spec: {size: 1, mode: slow}");
   EXPECT_EQ(with_defaults(*schema_of(kNested), whole), whole);
 }
@@ -105,13 +105,13 @@ std::vector<std::string> texts_of(const std::vector<FieldCause>& causes) {
   return texts;
 }
 
-struct Case {
+struct ValidationCase {
   const char* value;
   FieldCause cause;
 };
 
-TEST(SchemaValidate, SaysWhatIsWrongAsKubernetesDoes) {  // CRD-8, ERR-5
-  const std::vector<Case> cases = {
+TEST(SchemaValidate, ReportsErrorsAsKubernetesDoes) {  // CRD-8, ERR-5
+  const std::vector<ValidationCase> cases = {
       {"spec: {}", {"spec.size", "FieldValueRequired", "Required value"}},
       {"spec: {size: big}",
        {"spec.size", "FieldValueTypeInvalid",
@@ -143,12 +143,12 @@ TEST(SchemaValidate, SaysWhatIsWrongAsKubernetesDoes) {  // CRD-8, ERR-5
       {"spec: {size: 1, template: {kind: K}}",
        {"spec.template.apiVersion", "FieldValueRequired", "Required value: must not be empty"}},
   };
-  for (const Case& each : cases) {
+  for (const ValidationCase& each : cases) {
     EXPECT_EQ(texts_of(violations(kNested, each.value)), texts_of({each.cause})) << each.value;
   }
 }
 
-TEST(SchemaValidate, AcceptsWhatIsRight) {
+TEST(SchemaValidate, AcceptsValidValues) {
   EXPECT_TRUE(violations(kNested, R"(
 spec: {size: 9, mode: slow, name: abc, items: [{amount: 5}, {amount: 50%}], labels: {}, maybe: null, free: {x: [1]}}
 )")
@@ -169,7 +169,7 @@ properties:
   EXPECT_EQ(causes[0].message, R"(Invalid value: "yesterday": at in body must be of type date-time: "yesterday")");
 }
 
-TEST(SchemaValidate, FindsTwinsInMapListsAndSets) {
+TEST(SchemaValidate, FindsDuplicatesInMapListsAndSets) {
   constexpr const char* kLists = R"(
 type: object
 properties:
@@ -205,7 +205,7 @@ TEST(SchemaValidate, LongTextAgainstAPatternDoesNotOverflowTheStack) {
   EXPECT_LE(validate(*schema, long_text).size(), 1U);
 }
 
-TEST(SchemaOpenApi, WritesWhatWasRead) {
+TEST(SchemaOpenApi, RoundTrips) {
   const Value document = yaml(R"(
 description: A thing.
 type: object
@@ -227,7 +227,7 @@ properties:
   EXPECT_EQ(to_pretty_json(written), to_pretty_json(document));
 }
 
-TEST(StructuralSchema, RefusesWhatIsNotStructural) {
+TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"{type: object, properties: {a: {}}}", "s.properties[a].type"},
       {"{type: object, properties: {a: {type: strange}}}", "s.properties[a].type"},

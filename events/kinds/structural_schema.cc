@@ -15,15 +15,15 @@ constexpr const char* kInvalid = "FieldValueInvalid";
 constexpr const char* kRequired = "FieldValueRequired";
 constexpr const char* kNotSupported = "FieldValueNotSupported";
 
-// A structural schema has two parts: the structure says which fields there are; below allOf, anyOf, oneOf and not,
-// values are only looked at, so nothing there may say what is kept or filled in.
+// A structural schema has two parts: the structure defines the fields; below allOf, anyOf, oneOf and not, values are
+// only validated, so these must not define pruning or defaults.
 enum class Part { kRoot, kStructure, kValues };
 
-class Reader {
+class StructuralSchemaReader {
  public:
-  explicit Reader(std::vector<FieldCause>& causes) : causes_{causes} {}
+  explicit StructuralSchemaReader(std::vector<FieldCause>& causes) : causes_{causes} {}
 
-  // A part of the document: what is wrong there gets its place put in front, so that no path is made where all is well.
+  // Part of the document. Errors are prefixed with its path afterwards, so that no path is built for valid documents.
   std::shared_ptr<Schema> read_at(const Value& document, const std::string& place, Part part) {
     const size_t before = causes_.size();
     auto schema = read(document, part);
@@ -166,7 +166,7 @@ class Reader {
   }
 
   void read_junctors(const Value& document, Schema& schema) {
-    // The one form that an int-or-string may have, and whose meaning its type already is.
+    // The only form that is allowed for an int-or-string; it is equivalent to the type.
     const bool spelled_out = schema.type == Type::kIntOrString;
     const auto all = [&](const char* key, std::vector<std::shared_ptr<const Schema>>& into) {
       size_t index = 0;
@@ -236,7 +236,7 @@ class Reader {
     schema.fallback = *fallback;
   }
 
-  // metadata is known everywhere, whatever the document says of it; only the name may be bounded further.
+  // metadata is defined everywhere, regardless of the document; only the name may be restricted further.
   static void become_object(const Value& document, Schema& schema) {
     auto text = std::make_shared<Schema>();
     text->type = Type::kString;
@@ -264,7 +264,7 @@ class Reader {
 
 std::shared_ptr<const Schema> read_structural_schema(const Value& document, const std::string& path,
                                                      std::vector<FieldCause>& causes) {
-  return Reader{causes}.read_at(document, path, Part::kRoot);
+  return StructuralSchemaReader{causes}.read_at(document, path, Part::kRoot);
 }
 
 }  // namespace shiplog

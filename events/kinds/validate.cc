@@ -5,8 +5,8 @@
 
 #include "events/base/json.h"
 #include "events/base/time.h"
+#include "events/kinds/field_path.h"
 #include "events/kinds/pattern.h"
-#include "events/kinds/place.h"
 #include "events/kinds/schema.h"
 
 // Reasons and wording are those of Kubernetes' validation of custom resources, since clients print them.
@@ -168,12 +168,13 @@ bool is_mac(std::string_view text) {
 }
 
 bool is_mail_address(std::string_view text) {
-  const size_t at = text.find('@');
-  return at != std::string_view::npos && at > 0 && at + 1 < text.size() &&
-         text.find('@', at + 1) == std::string_view::npos && text.find_first_of(" \t\r\n") == std::string_view::npos;
+  const size_t position = text.find('@');
+  return position != std::string_view::npos && position > 0 && position + 1 < text.size() &&
+         text.find('@', position + 1) == std::string_view::npos &&
+         text.find_first_of(" \t\r\n") == std::string_view::npos;
 }
 
-// Formats that Kubernetes knows and that we meet; of others it takes no notice either.
+// Formats that Kubernetes validates and that occur here; it ignores others as well.
 bool has_format(const std::string& format, const Value& value) {
   if (format.empty()) return true;
   if (format == "int32" && value.is_number()) {
@@ -198,17 +199,17 @@ int64_t characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-// 3 and not 3.000000, as %v prints it.
+// 3 and not 3.000000, as Go's %v prints it.
 std::string number_text(double number) {
   return std::trunc(number) == number && std::abs(number) < 1e15 ? std::to_string(static_cast<int64_t>(number))
                                                                  : to_json(Value{number});
 }
 
-class Walk {
+class Validator {
  public:
   std::vector<FieldCause> causes;
 
-  void check(const Schema& schema, const Value& value, const Place& place) {
+  void check(const Schema& schema, const Value& value, const FieldPath& place) {
     if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
     if (!has_type(schema, value)) {
       wrong_type(place, type_name(schema.type), type_name(value));
@@ -230,7 +231,8 @@ class Walk {
   }
 
  private:
-  // Of very many violations the first are enough; a wrong type is looked for by callers, so these are counted apart.
+  // The first violations suffice if there are many. Wrong types are counted separately, because callers search for
+  // them.
   bool full(bool of_type) {
     constexpr size_t kMost = 1000;
     size_t& count = of_type ? wrong_types_ : others_;
@@ -239,16 +241,16 @@ class Walk {
     return false;
   }
 
-  void add(const Place& place, const char* reason, std::string message) {
+  void add(const FieldPath& place, const char* reason, std::string message) {
     if (!full(false)) causes.push_back({place.text(), reason, std::move(message)});
   }
 
-  // The value in front, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
-  void invalid(const Place& place, const std::string& value, const std::string& sentence) {
+  // The value, then the sentence: `Invalid value: 0: spec.weight in body should be ...`
+  void invalid(const FieldPath& place, const std::string& value, const std::string& sentence) {
     add(place, "FieldValueInvalid", "Invalid value: " + value + ": " + place.text() + " in body " + sentence);
   }
 
-  void wrong_type(const Place& place, const std::string& wanted, std::string_view given) {
+  void wrong_type(const FieldPath& place, const std::string& wanted, std::string_view given) {
     if (full(true)) return;
     std::string quoted;
     append_json_string(given, quoted);
@@ -257,7 +259,7 @@ class Walk {
          "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted});
   }
 
-  void not_supported(const Schema& schema, const Value& value, const Place& place) {
+  void not_supported(const Schema& schema, const Value& value, const FieldPath& place) {
     std::string message = "Unsupported value: " + to_json(value) + ": supported values: ";
     for (size_t i = 0; i < schema.allowed.size(); ++i) {
       message += (i == 0 ? "" : ", ") + to_json(schema.allowed[i]);
@@ -265,7 +267,7 @@ class Walk {
     add(place, "FieldValueNotSupported", std::move(message));
   }
 
-  void check_number(const Schema& schema, const Value& value, const Place& place) {
+  void check_number(const Schema& schema, const Value& value, const FieldPath& place) {
     const double number = value.as_double();
     if (schema.minimum && (number < *schema.minimum || (schema.exclusive_minimum && number == *schema.minimum))) {
       invalid(place, to_json(value),
@@ -282,7 +284,7 @@ class Walk {
     }
   }
 
-  void check_string(const Schema& schema, const Value& value, const Place& place) {
+  void check_string(const Schema& schema, const Value& value, const FieldPath& place) {
     const int64_t length = schema.max_length || schema.min_length ? characters(value.as_string()) : 0;
     if (schema.max_length && length > *schema.max_length) {
       add(place, "FieldValueTooLong",
@@ -296,7 +298,7 @@ class Walk {
     }
   }
 
-  void check_count(const Place& place, size_t size, const std::optional<int64_t>& least,
+  void check_count(const FieldPath& place, size_t size, const std::optional<int64_t>& least,
                    const std::optional<int64_t>& most, const std::string& what) {
     const auto count = static_cast<int64_t>(size);
     if (most && count > *most) {
@@ -308,17 +310,17 @@ class Walk {
     }
   }
 
-  void check_array(const Schema& schema, const Value& value, const Place& place) {
+  void check_array(const Schema& schema, const Value& value, const FieldPath& place) {
     check_count(place, value.size(), schema.min_items, schema.max_items, "items");
     std::set<std::string> seen;
     for (size_t i = 0; i < value.size(); ++i) {
-      const Place at{place, i};
-      if (schema.items != nullptr) check(*schema.items, value[i], at);
+      const FieldPath item_path{place, i};
+      if (schema.items != nullptr) check(*schema.items, value[i], item_path);
       if (schema.list_type == Schema::ListType::kAtomic) continue;
       const std::string key = to_json(list_key(schema, value[i]));
-      // Lists that the built-in kinds call maps are not checked for twins by Kubernetes' decoder, so neither here.
+      // Kubernetes' decoder does not check the map lists of built-in kinds for duplicates, so neither does this.
       if (!seen.insert(key).second && schema.proto_number == 0)
-        add(at, "FieldValueDuplicate", "Duplicate value: " + key);
+        add(item_path, "FieldValueDuplicate", "Duplicate value: " + key);
     }
   }
 
@@ -329,23 +331,23 @@ class Walk {
     return key;
   }
 
-  void check_object(const Schema& schema, const Value& value, const Place& place) {
+  void check_object(const Schema& schema, const Value& value, const FieldPath& place) {
     check_count(place, value.size(), schema.min_properties, schema.max_properties, "properties");
     for (const std::string& name : schema.required) {
       const Value* given = value.find(name);
       if (given == nullptr || (given->is_null() && schema.properties.contains(name) && is_builtin(schema, name))) {
-        add(Place{place, name}, "FieldValueRequired", "Required value");
+        add(FieldPath{place, name}, "FieldValueRequired", "Required value");
       }
     }
     for (const auto& member : value.members()) {
       const auto known = schema.properties.find(member.key());
       const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-      if (below != nullptr) check(*below, member.value, Place{place, member.key()});
+      if (below != nullptr) check(*below, member.value, FieldPath{place, member.key()});
     }
     if (schema.embedded_resource) {
       for (const char* name : {"apiVersion", "kind"}) {
         if (value[name].as_string().empty())
-          add(Place{place, name}, "FieldValueRequired", "Required value: must not be empty");
+          add(FieldPath{place, name}, "FieldValueRequired", "Required value: must not be empty");
       }
     }
   }
@@ -355,12 +357,12 @@ class Walk {
   }
 
   static bool holds(const Schema& schema, const Value& value) {
-    Walk walk;
-    walk.check(schema, value, Place{});
+    Validator walk;
+    walk.check(schema, value, FieldPath{});
     return walk.causes.empty();
   }
 
-  void check_junctors(const Schema& schema, const Value& value, const Place& place) {
+  void check_junctors(const Schema& schema, const Value& value, const FieldPath& place) {
     const auto matching = [&](const std::vector<std::shared_ptr<const Schema>>& all) {
       return std::count_if(all.begin(), all.end(), [&](const auto& each) { return holds(*each, value); });
     };
@@ -383,8 +385,8 @@ class Walk {
 }  // namespace
 
 std::vector<FieldCause> validate(const Schema& schema, const Value& value) {
-  Walk walk;
-  walk.check(schema, value, Place{});
+  Validator walk;
+  walk.check(schema, value, FieldPath{});
   return std::move(walk.causes);
 }
 

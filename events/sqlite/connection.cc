@@ -193,7 +193,7 @@ Connection::Connection(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const Settings& settings) {
-  // A reader too needs to write: the shared memory file of the WAL, and recovery when it comes first after a crash.
+  // A reader too needs to write: the shared memory file of the WAL, and recovery when it is the first after a crash.
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (settings.create ? SQLITE_OPEN_CREATE : 0);
   std::unique_ptr<Connection> connection{new Connection{std::make_unique<Impl>(path, settings)}};
@@ -220,9 +220,9 @@ Result<void> Connection::repeat(std::string_view sql) {
 }
 
 Result<Statement> Connection::prepare(std::string_view sql) {
-  if (const auto at = impl_->idle.find(sql); at != impl_->idle.end() && !at->second.empty()) {
-    sqlite3_stmt* statement = at->second.back();
-    at->second.pop_back();
+  if (const auto found = impl_->idle.find(sql); found != impl_->idle.end() && !found->second.empty()) {
+    sqlite3_stmt* statement = found->second.back();
+    found->second.pop_back();
     return Statement{std::make_unique<Prepared>(Prepared{impl_, statement})};
   }
   sqlite3_stmt* statement = nullptr;
@@ -250,7 +250,7 @@ void Connection::tend_wal(int64_t bytes) {
   if (static_cast<int64_t>(size) < impl_->wal_tried_at + bytes / 4) return;
   impl_->wal_tried_at = static_cast<int64_t>(size);
   const milliseconds timeout = std::exchange(impl_->busy_timeout, kShortenTimeout);
-  // TRUNCATE, as the file's size is what tells whether it is needed. Failing is no error: the WAL is only long.
+  // TRUNCATE, as the file's size shows whether it is needed. Failing is no error: the WAL is only long.
   sqlite3_wal_checkpoint_v2(impl_->database, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   impl_->busy_timeout = timeout;
 }

@@ -33,7 +33,7 @@ class Statement {
   void bind(const char* name, int64_t value);
   void bind(const char* name, std::string_view text);
 
-  /// Executes to the end and is ready to be bound and run again. Rows are not looked at.
+  /// Executes to the end and is ready to be bound and run again. Rows are ignored.
   Result<void> run();
   /// Binds all, in order, and runs.
   template <class... Args>
@@ -105,7 +105,7 @@ class Connection {
   /// into the file by another thread when it has grown to `move_wal_frames`.
   void committed();
   /// The same, and starts the WAL over when it has grown to `bytes`, waiting a little for readers. SQLite by itself
-  /// does so only at a moment without readers, which under a steady load of overlapping readers may never come.
+  /// does so only at a moment without readers, which under a steady load of overlapping readers may never occur.
   void tend_wal(int64_t bytes);
 
   const std::string& path() const;

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_directory.h"
 #include "tests/support/must.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::sqlite {
 namespace {
@@ -82,7 +82,7 @@ TEST_F(ConnectionTest, TransactionThatIsNotCommittedLeavesNothing) {
   EXPECT_EQ(count(*connection), 1);
 }
 
-TEST_F(ConnectionTest, ErrorsNameTheFileAndSayWhatIsWrong) {
+TEST_F(ConnectionTest, ErrorsNameTheFileAndTheCause) {
   const auto wrong = connection->prepare("SELECT absent FROM t");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, ErrorCode::kInternal);
@@ -125,7 +125,7 @@ TEST_F(ConnectionTest, ReadTransactionSeesOneMoment) {
   EXPECT_EQ(count(*reader), 1);
 }
 
-TEST_F(ConnectionTest, WalStaysShortThoughSomebodyAlwaysReads) {
+TEST_F(ConnectionTest, WalStaysShortUnderConstantReads) {
   constexpr int64_t kLong = 1 << 20;
   constexpr int kRows = 150;
   // Two who read in turns, each until the other has begun: there is never a moment without a reader.

@@ -28,7 +28,7 @@ struct WalMover::Impl {
   std::mutex mutex;  // guards what follows
   std::condition_variable wake;
   bool due = false;
-  bool copied = false;  // all but what came meanwhile
+  bool copied = false;  // all but frames added meanwhile
   bool closing = false;
 
   std::thread thread;
@@ -86,7 +86,7 @@ void WalMover::committed() {
     }
     impl_->copied = false;
   }
-  // The rest. Readers that still look at older frames keep the log from starting over: then it is copied on from here.
+  // The rest. Readers that still use older frames keep the log from starting over: then it is copied on from here.
   sqlite3_wal_checkpoint_v2(impl_->writer, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 

@@ -9,7 +9,7 @@ namespace shiplog {
 
 /// Moves a SQLite file's write-ahead log into the file on a thread of its own, with a connection of its own, so that
 /// commits do not stand still for the writing and syncing of megabytes. While it copies, commits go on behind it, so
-/// the log would never be found empty and start over: what came in meanwhile, a few frames, is left to the writer. The
+/// the log would never be found empty and start over: what is added meanwhile, a few frames, is left to the writer. The
 /// writer needs a busy timeout: a reader that meets half a header takes the writer's lock for a moment. Threads:
 /// committed() is the writer's, between two transactions.
 class WalMover {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "events/base/test_directory.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {

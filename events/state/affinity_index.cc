@@ -25,9 +25,9 @@ void AffinityGroup::set(const ObjectKey& member, const std::vector<std::string>*
   if (const auto known = members.find(member); known != members.end()) {
     if (!known->second.empty()) --placed;
     for (const std::string& cluster : known->second) {
-      const auto at = clusters.find(cluster);
-      SHIPLOG_CHECK(at != clusters.end(), "each target of a member is counted");
-      if (--at->second == 0) clusters.erase(at);
+      const auto found = clusters.find(cluster);
+      SHIPLOG_CHECK(found != clusters.end(), "each target of a member is counted");
+      if (--found->second == 0) clusters.erase(found);
     }
     members.erase(known);
   }
@@ -40,11 +40,11 @@ void AffinityGroup::set(const ObjectKey& member, const std::vector<std::string>*
 }
 
 int64_t AffinityGroup::others_on(std::string_view cluster, const ObjectKey& except) const {
-  const auto at = clusters.find(cluster);
-  if (at == clusters.end()) return 0;
+  const auto found = clusters.find(cluster);
+  if (found == clusters.end()) return 0;
   const auto self = members.find(except);
   const bool counted = self != members.end() && std::ranges::binary_search(self->second, cluster);
-  return at->second - (counted ? 1 : 0);
+  return found->second - (counted ? 1 : 0);
 }
 
 int64_t AffinityGroup::others_placed(const ObjectKey& except) const {
@@ -59,10 +59,10 @@ void AffinityIndex::update(Groups& groups, const char* field, const ObjectKey& b
   if (was.is_empty() && is.is_empty()) return;
   if (was == is && before["spec"]["clusters"] == after["spec"]["clusters"]) return;
   if (was != is && !was.is_empty()) {
-    const auto at = groups.find({binding.ns, was.str()});
-    SHIPLOG_CHECK(at != groups.end(), "the group of a binding exists");
-    at->second.set(binding, nullptr);
-    if (at->second.members.empty()) groups.erase(at);
+    const auto found = groups.find({binding.ns, was.str()});
+    SHIPLOG_CHECK(found != groups.end(), "the group of a binding exists");
+    found->second.set(binding, nullptr);
+    if (found->second.members.empty()) groups.erase(found);
   }
   if (is.is_empty()) return;
   const std::vector<std::string> targets = targets_of(after);
@@ -76,13 +76,13 @@ void AffinityIndex::update(const ObjectKey& binding, const Value& before, const 
 }
 
 const AffinityGroup* AffinityIndex::together(std::string_view ns, std::string_view group) const {
-  const auto at = together_.find({std::string{ns}, std::string{group}});
-  return at == together_.end() ? nullptr : &at->second;
+  const auto found = together_.find({std::string{ns}, std::string{group}});
+  return found == together_.end() ? nullptr : &found->second;
 }
 
 const AffinityGroup* AffinityIndex::apart(std::string_view ns, std::string_view group) const {
-  const auto at = apart_.find({std::string{ns}, std::string{group}});
-  return at == apart_.end() ? nullptr : &at->second;
+  const auto found = apart_.find({std::string{ns}, std::string{group}});
+  return found == apart_.end() ? nullptr : &found->second;
 }
 
 }  // namespace shiplog

@@ -13,23 +13,23 @@ std::optional<Recorded> recorded_answer(const State& state, const ObjectKey& obj
                                         std::string_view basis, std::string_view qualifier) {
   const Value& kept = state.value_of(answers_key(object, operation));
   if (kept["basis"].as_string() != basis) return std::nullopt;
-  const Value* one = kept["answers"].find(qualifier);
-  if (one == nullptr) return std::nullopt;
+  const Value* entry = kept["answers"].find(qualifier);
+  if (entry == nullptr) return std::nullopt;
   Recorded recorded;
-  recorded.answer = (*one)["answer"];
-  recorded.failure = (*one)["failure"].str();
-  recorded.at = UtcMillis{(*one)["at"].as_int()};
+  recorded.answer = (*entry)["answer"];
+  recorded.failure = (*entry)["failure"].str();
+  recorded.at = UtcMillis{(*entry)["at"].as_int()};
   return recorded;
 }
 
-bool of_no_webhook(const State& state, const Value& answers) {
-  if (answers["metadata"]["ownerReferences"].size() == 0) return true;  // what they are about has gone, and left them
-  const auto asked = answers["asked"].as_string();
-  const size_t slash = asked.find('/');
+bool answers_obsolete(const State& state, const Value& answers) {
+  if (answers["metadata"]["ownerReferences"].size() == 0) return true;  // their subject was deleted without them
+  const auto source = answers["asked"].as_string();
+  const size_t slash = source.find('/');
   if (slash == std::string_view::npos) return false;
-  const Value& configuration = state.value_of({kInterpreterWebhookType, "", std::string{asked.substr(0, slash)}});
+  const Value& configuration = state.value_of({kInterpreterWebhookType, "", std::string{source.substr(0, slash)}});
   for (const Value& webhook : configuration["webhooks"].items()) {
-    if (webhook["name"].as_string() == asked.substr(slash + 1)) return false;
+    if (webhook["name"].as_string() == source.substr(slash + 1)) return false;
   }
   return true;
 }

@@ -16,27 +16,27 @@ namespace shiplog {
 
 class State;
 
-/// Something that has to be asked outside of the journal before a decision can be made: a value that a decide function
-/// answers with (NeedsAnswers in events/decision.h), and that the runtime puts to whom it is for. The answer comes back
+/// A request to an external service that a decision needs first: a value that a decide function
+/// returns (NeedsAnswers in events/decision.h), and that the runtime sends. The answer is recorded
 /// as a QuestionAnswered; from then on it is read from the state.
 struct Question {
-  ObjectKey object;        ///< what it is about: its answers go with it
+  ObjectKey object;        ///< its subject: the answers are deleted with it
   std::string operation;   ///< "InterpretReplica"
-  std::string asked;       ///< who is asked: "<configuration>/<webhook>"
+  std::string source;      ///< whom it is sent to: "<configuration>/<webhook>"
   std::string basis;       ///< digest of all that the answer follows from, but for `qualifier`
-  std::string qualifier;   ///< tells questions of one basis apart
-  Value request;           ///< what is sent, without what differs from call to call
+  std::string qualifier;   ///< unique among the questions of one basis
+  Value request;           ///< what is sent, except for what differs from call to call
   Value address;           ///< where it is sent
   Millis timeout{10'000};  ///< of one call
-  std::string failure;     ///< what the last attempt came to; empty: there was none
-  /// No external service is asked, but a script is to be run (services/interpreter/scripts.h). Its result is not
-  /// recorded: whoever decides again computes it again.
+  std::string failure;     ///< cause of the last failed attempt; empty: there was none
+  /// No request is sent, but a script is run (services/interpreter/scripts.h). Its result is not
+  /// recorded: the next decision computes it again.
   bool script = false;
 };
 using QuestionPtr = std::shared_ptr<const Question>;
 
 /// The answers kept for one operation of one object are an object of their own, in its namespace: history, snapshots
-/// and the state's hash know them as any other. It is owned by what it is about, and goes with that.
+/// and the state hash treat them like any other. It is owned by its subject, and deleted with that.
 ///   {asked, basis, answers: {QUALIFIER: {answer | failure, at}}}
 inline constexpr const char* kAnswersType = "answers.control.shiplog.io";
 inline constexpr const char* kAnswersApiVersion = "control.shiplog.io/v1";
@@ -59,9 +59,9 @@ std::optional<Recorded> recorded_answer(const State& state, const ObjectKey& obj
 /// The type that State keeps ResourceInterpreterWebhookConfigurations under.
 inline constexpr const char* kInterpreterWebhookType = "resourceinterpreterwebhookconfigurations.config.karmada.io";
 
-/// Whether these answers are of a webhook that is not configured any more, or about nothing that is left: nobody will
-/// ask for them.
-bool of_no_webhook(const State& state, const Value& answers);
+/// Whether these answers are of a webhook that is no longer configured, or their subject is deleted: no decision will
+/// read them.
+bool answers_obsolete(const State& state, const Value& answers);
 
 /// The qualifier of a question that needs none.
 inline constexpr const char* kNoQualifier = "-";

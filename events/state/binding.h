@@ -61,7 +61,7 @@ struct Binding {
   std::string scheduled_status, scheduled_reason, scheduled_message;  ///< condition Scheduled
 
   bool cluster_scoped() const { return key.ns.empty(); }
-  /// It has replicas that clusters can share: with several components it goes whole (S-43).
+  /// It has replicas that clusters can share: with several components it is placed whole (S-43).
   bool divisible() const { return (replicas > 0 || requires_room) && components.size() <= 1; }
 };
 
@@ -77,7 +77,7 @@ inline constexpr const char* kAppliedPlacementAnnotation = "policy.karmada.io/ap
 
 /// Annotation of a binding with propagateDeps: what its template refers to, as JSON (B-29).
 inline constexpr const char* kDependenciesAnnotation = "resourcebinding.karmada.io/dependencies";
-/// On such a binding: what it refers to is released before it goes.
+/// On such a binding: its dependencies are released before it is removed.
 inline constexpr const char* kDistributorFinalizer = "karmada.io/binding-dependencies-distributor";
 
 }  // namespace shiplog

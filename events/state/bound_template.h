@@ -4,7 +4,7 @@
 #include <string>
 
 #include "events/base/result.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 
 namespace shiplog {

@@ -5,7 +5,7 @@
 
 namespace shiplog {
 
-/// What a PKCS#10 request asks to be called.
+/// The names that a PKCS#10 request contains.
 struct CertificateRequest {
   std::string common_name;
   std::vector<std::string> organizations;

@@ -15,7 +15,7 @@ inline constexpr const char* kPolicyName = "propagationpolicy.karmada.io/name";
 inline constexpr const char* kClusterPolicyName = "clusterpropagationpolicy.karmada.io/name";
 }  // namespace annotation
 
-/// The policy that an object says it is claimed by (D-18: every part must be there; a PropagationPolicy comes first).
+/// The policy in the claim marks of an object (D-18: every mark must exist; a PropagationPolicy has precedence).
 struct Claim {
   State::Name policy;
   std::string permanent_id;

@@ -67,21 +67,6 @@ bool Cluster::ready() const {
   return found != nullptr && found->status == "True";
 }
 
-bool Cluster::enables(std::string_view api_version, std::string_view kind) const {
-  // Asked of every cluster for every placement, so it compares in place instead of putting the text together.
-  const auto order = [&](std::string_view entry) {
-    int comes = entry.substr(0, api_version.size()).compare(api_version);
-    if (comes != 0) return comes;
-    entry.remove_prefix(api_version.size());
-    comes = entry.substr(0, kInfix.size()).compare(kInfix);
-    if (comes != 0) return comes;
-    return entry.substr(kInfix.size()).compare(kind);
-  };
-  const auto at = std::partition_point(api_enablements.begin(), api_enablements.end(),
-                                       [&](const std::string& entry) { return order(entry) < 0; });
-  return at != api_enablements.end() && order(*at) == 0;
-}
-
 Cluster cluster_from(const Value& object) {
   const Value& spec = object["spec"];
   const Value& status = object["status"];

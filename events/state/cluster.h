@@ -34,9 +34,9 @@ struct Cluster {
   std::vector<Taint> taints;
   std::vector<Condition> conditions;
   /// status.apiEnablements as "group/version, Kind=kind"; core as "v1, Kind=Pod". Sorted. The clusters of a fleet that
-  /// have the same share it: every placement asks every cluster.
+  /// have the same list share it: every placement reads it of every cluster.
   SharedList<std::string> api_enablements;
-  /// What is left of each resource, by status.resourceSummary, in the units that estimates count in: they ask for it of
+  /// What is left of each resource, by status.resourceSummary, in the units that estimates count in: they read it of
   /// every cluster for every placement.
   struct Room {
     int64_t units = 0;  ///< rounded up
@@ -47,7 +47,7 @@ struct Cluster {
   };
   std::map<std::string, Room> room;
   /// Nodes of about the same free room, by spec.resourceModels and status.resourceSummary.allocatableModelings: how
-  /// many there are, and what each has at the least. Empty: rooms are not told by node.
+  /// many there are, and what each has at the least. Empty: no grades are reported.
   struct Grade {
     int64_t nodes = 0;
     std::map<std::string, Room> least;
@@ -58,7 +58,6 @@ struct Cluster {
 
   const Condition* condition(std::string_view type) const;
   bool ready() const;
-  bool enables(std::string_view api_version, std::string_view kind) const;
   bool operator==(const Cluster&) const = default;
 };
 

@@ -19,11 +19,12 @@ struct Named {
 Named named_by(const ObjectKey& binding, const Value& object) {
   Named named;
   const Value recorded = recorded_dependencies(object);
-  for (const Value& one : recorded.items()) {
-    if (one["name"].is_empty()) {
+  for (const Value& dependency : recorded.items()) {
+    if (dependency["name"].is_empty()) {
       named.selects = true;
     } else {
-      named.attached.push_back(attached_binding(binding, one["kind"].as_string(), one["name"].as_string()));
+      named.attached.push_back(
+          attached_binding(binding, dependency["kind"].as_string(), dependency["name"].as_string()));
     }
   }
   std::ranges::sort(named.attached);
@@ -32,8 +33,8 @@ Named named_by(const ObjectKey& binding, const Value& object) {
 
 std::vector<ObjectKey> required_by(const Value& object) {
   std::vector<ObjectKey> referrers;
-  for (const Value& one : object["spec"]["requiredBy"].items()) {
-    referrers.push_back({type::kResourceBinding, one["namespace"].str(), one["name"].str()});
+  for (const Value& requirer : object["spec"]["requiredBy"].items()) {
+    referrers.push_back({type::kResourceBinding, requirer["namespace"].str(), requirer["name"].str()});
   }
   std::ranges::sort(referrers);
   return referrers;
@@ -44,10 +45,10 @@ std::vector<ObjectKey> required_by(const Value& object) {
 void DependencyIndex::move(Sets& sets, const ObjectKey& binding, const std::vector<ObjectKey>& before,
                            const std::vector<ObjectKey>& after) {
   for (const ObjectKey& key : before) {
-    const auto at = sets.find(key);
-    if (at == sets.end() || std::ranges::binary_search(after, key)) continue;
-    at->second.erase(binding);
-    if (at->second.empty()) sets.erase(at);
+    const auto found = sets.find(key);
+    if (found == sets.end() || std::ranges::binary_search(after, key)) continue;
+    found->second.erase(binding);
+    if (found->second.empty()) sets.erase(found);
   }
   for (const ObjectKey& key : after) sets[key].insert(binding);
 }
@@ -59,9 +60,9 @@ void DependencyIndex::update(const ObjectKey& binding, const Value& before, cons
     move(referrers_, binding, old.attached, now.attached);
     if (now.selects) {
       selecting_[binding.ns].insert(binding);
-    } else if (const auto at = selecting_.find(binding.ns); old.selects && at != selecting_.end()) {
-      at->second.erase(binding);
-      if (at->second.empty()) selecting_.erase(at);
+    } else if (const auto found = selecting_.find(binding.ns); old.selects && found != selecting_.end()) {
+      found->second.erase(binding);
+      if (found->second.empty()) selecting_.erase(found);
     }
   }
   const Value& old_list = before["spec"]["requiredBy"];
@@ -70,18 +71,18 @@ void DependencyIndex::update(const ObjectKey& binding, const Value& before, cons
 }
 
 const std::set<ObjectKey>& DependencyIndex::referrers(const ObjectKey& attached) const {
-  const auto at = referrers_.find(attached);
-  return at == referrers_.end() ? kNone : at->second;
+  const auto found = referrers_.find(attached);
+  return found == referrers_.end() ? kNone : found->second;
 }
 
 const std::set<ObjectKey>& DependencyIndex::selecting(std::string_view ns) const {
-  const auto at = selecting_.find(ns);
-  return at == selecting_.end() ? kNone : at->second;
+  const auto found = selecting_.find(ns);
+  return found == selecting_.end() ? kNone : found->second;
 }
 
 const std::set<ObjectKey>& DependencyIndex::attached_to(const ObjectKey& referrer) const {
-  const auto at = attached_.find(referrer);
-  return at == attached_.end() ? kNone : at->second;
+  const auto found = attached_.find(referrer);
+  return found == attached_.end() ? kNone : found->second;
 }
 
 Value recorded_dependencies(const Value& binding) {
@@ -90,8 +91,8 @@ Value recorded_dependencies(const Value& binding) {
   auto list = parse_stored_json(text);  // what a user has made of it may be no JSON
   if (!list || !list.value().is_array()) return {};
   const Value& ns = binding["metadata"]["namespace"];
-  if (std::ranges::any_of(list.value().items(), [&](const Value& one) { return one["namespace"] != ns; })) {
-    std::erase_if(list.value().edit_items(), [&](const Value& one) { return one["namespace"] != ns; });
+  if (std::ranges::any_of(list.value().items(), [&](const Value& entry) { return entry["namespace"] != ns; })) {
+    std::erase_if(list.value().edit_items(), [&](const Value& entry) { return entry["namespace"] != ns; });
   }
   return std::move(list).value();
 }

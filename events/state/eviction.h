@@ -23,7 +23,7 @@ using WorkOfCluster = std::function<const Value&(const std::string& cluster)>;
 
 /// Why the evictions of a binding cannot end yet, other than by their grace period: each present target must have the
 /// object as it is placed now, and be healthy with that. Health that was observed of an earlier placement does not
-/// count: the scheduler has seen the binding's generation, the dispatcher has rendered it (condition WorksSynced), the
+/// count: the scheduler observed the binding's generation, the dispatcher has rendered it (condition WorksSynced), the
 /// member has applied the Work (condition Applied), and its status was read from what that generation applied
 /// (condition StatusCollected). Empty: they can end. Deterministic; used by the taint role and by `why`.
 std::vector<EvictionBlocker> eviction_blockers(const Value& binding, const WorkOfCluster& work_of);

@@ -8,17 +8,18 @@
 namespace shiplog {
 namespace {
 
-struct Gate {
+struct NamedGate {
   std::string_view name;
   bool FeatureGates::*on;
 };
 
 // Sorted by name.
-constexpr std::array<Gate, 2> kGates = {{{"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
-                                         {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection}}};
+constexpr std::array<NamedGate, 2> kGates = {
+    {{"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
+     {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection}}};
 
-const Gate* gate_named(std::string_view name) {
-  const auto* const at = std::ranges::find(kGates, name, &Gate::name);
+const NamedGate* gate_named(std::string_view name) {
+  const auto* const at = std::ranges::find(kGates, name, &NamedGate::name);
   return at == kGates.end() ? nullptr : at;
 }
 
@@ -29,7 +30,7 @@ ObjectKey feature_gates_key() { return {kFeatureGatesType, "", "fleet"}; }
 const std::vector<std::string>& feature_gate_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    for (const Gate& gate : kGates) names.emplace_back(gate.name);
+    for (const NamedGate& gate : kGates) names.emplace_back(gate.name);
     return names;
   }();
   return kNames;
@@ -47,14 +48,14 @@ FeatureGates feature_gates_from(const Value& object) {
 
 std::vector<std::string> names_of(const FeatureGates& gates) {
   std::vector<std::string> names;
-  for (const Gate& gate : kGates) {
+  for (const NamedGate& gate : kGates) {
     if (gates.*gate.on) names.emplace_back(gate.name);
   }
   return names;
 }
 
 void set_feature_gate(FeatureGates& gates, std::string_view name, bool on) {
-  const Gate* gate = gate_named(name);
+  const NamedGate* gate = gate_named(name);
   SHIPLOG_CHECK(gate != nullptr, "a feature gate has been looked for by name");
   gates.*(gate->on) = on;
 }

@@ -10,14 +10,14 @@
 namespace shiplog {
 
 /// Behaviour that changes what users see, and is off unless they turn it on (KIND-21). Recorded in the
-/// journal (FeatureGatesSet), so that whoever decides, now or in a replay, decides with the gates of that revision.
+/// journal (FeatureGatesSet), so that every decision, now or in a replay, uses the gates of its revision.
 struct FeatureGates {
   bool multiple_pod_templates = false;  ///< MultiplePodTemplatesScheduling: M-1 to M-7
   bool overcommit_protection = false;   ///< SchedulingOvercommitProtection: M-8, M-9
   bool operator==(const FeatureGates&) const = default;
 };
 
-/// Where the gates in force are kept: the control plane's own, served to nobody.
+/// Where the gates in force are kept: the control plane's own, not served.
 inline constexpr const char* kFeatureGatesType = "featuregates.control.shiplog.io";
 ObjectKey feature_gates_key();
 

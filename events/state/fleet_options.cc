@@ -56,15 +56,6 @@ bool FleetOptions::checks_policy_authors() const {
 
 ObjectKey fleet_options_key() { return {kFleetOptionsType, "", "fleet"}; }
 
-const Words& fleet_option_names() {
-  static const Words kNames = [] {
-    Words names;
-    for (const Option& option : kOptions) names.emplace_back(option.name);
-    return names;
-  }();
-  return kNames;
-}
-
 const Words& scheduler_plugin_names() {
   static const Words kNames = {"APIEnablement",    "ClusterAffinity", "ClusterEviction",  "ClusterLocality",
                                "SpreadConstraint", "TaintToleration", "WorkloadAffinity", "WorkloadAntiAffinity"};
@@ -78,9 +69,9 @@ const Words& optional_controller_names() {
 
 FleetOptions fleet_options_from(const Value& object) {
   FleetOptions options;
-  for (const auto& said : object["spec"].members()) {
-    OptionSetting setting{std::string{said.key()}, {}};
-    for (const Value& word : said.value.items()) setting.values.push_back(word.str());
+  for (const auto& entry : object["spec"].members()) {
+    OptionSetting setting{std::string{entry.key()}, {}};
+    for (const Value& word : entry.value.items()) setting.values.push_back(word.str());
     set_fleet_option(options, setting);
   }
   return options;

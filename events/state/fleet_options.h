@@ -11,8 +11,8 @@
 
 namespace shiplog {
 
-/// What options of the control plane say that decisions read; recorded in the journal (OptionsSet), so that whoever
-/// decides, now or in a replay, decides by what was said as of that revision. The values are the options' own words.
+/// The options of the control plane that decisions read; recorded in the journal (OptionsSet), so that every
+/// decision, now or in a replay, uses the options of its revision. The values are as given on the command line.
 struct FleetOptions {
   std::vector<std::string> controllers = {"*"};
   std::vector<std::string> empty_workloads = {"false"};          ///< --enable-empty-workload-propagation (S-46)
@@ -22,7 +22,7 @@ struct FleetOptions {
   std::vector<std::string> skipped_apis;                          ///< --skipped-propagating-apis (D-3)
   std::vector<std::string> skipped_namespaces = {"kube-.*"};      ///< regular expressions, of whole names (D-4)
   std::vector<std::string> policy_author_check = {"false"};       ///< --enable-policy-author-check (decision 0028)
-  std::vector<std::string> namespaced_policy_apis;                ///< words of api_words.h; none: no restriction
+  std::vector<std::string> namespaced_policy_apis;                ///< see api_selector.h; none: no restriction
   bool operator==(const FleetOptions&) const = default;
 
   /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
@@ -35,12 +35,10 @@ struct FleetOptions {
   bool checks_policy_authors() const;
 };
 
-/// Where the options in force are kept: the control plane's own, served to nobody.
+/// Where the options in force are kept: the control plane's own, not served.
 inline constexpr const char* kFleetOptionsType = "options.control.shiplog.io";
 ObjectKey fleet_options_key();
 
-/// Options that can be set, without the dashes in front, sorted.
-const std::vector<std::string>& fleet_option_names();
 /// The scheduler's plugins, sorted.
 const std::vector<std::string>& scheduler_plugin_names();
 /// The controllers that are off by default, sorted.

@@ -50,7 +50,7 @@ void prune_service_account(Value& account) {
   if (!account["secrets"].is_array()) return;
   const std::string token_prefix = account["metadata"]["name"].str() + "-token-";
   std::erase_if(account.edit("secrets").edit_items(),
-                [&](const Value& one) { return one["name"].as_string().starts_with(token_prefix); });
+                [&](const Value& volume) { return volume["name"].as_string().starts_with(token_prefix); });
   if (account["secrets"].size() == 0) account.erase("secrets");
 }
 

@@ -4,7 +4,7 @@
 
 namespace shiplog {
 
-/// B-14: what a server has put into an object and no other server should be told.
+/// B-14: without the fields that a server sets and that another server must not receive.
 Value pruned(Value manifest);
 
 /// Records which labels and annotations are ours to take back one day (B-13): those that the manifest has now.

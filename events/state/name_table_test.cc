@@ -10,18 +10,18 @@
 namespace shiplog {
 namespace {
 
-struct Name {
+struct TableName {
   std::string ns, name;
-  auto operator<=>(const Name&) const = default;
+  auto operator<=>(const TableName&) const = default;
 };
-using Map = std::map<Name, int>;
+using Map = std::map<TableName, int>;
 
 TEST(NameTable, FindsNothingWhereNothingIs) {
   NameTable<Map::value_type> table;
   EXPECT_EQ(table.find("a", "b"), nullptr);
 }
 
-TEST(NameTable, TellsApartWhatANamespaceAndANameAreMadeOf) {
+TEST(NameTable, DistinguishesTheBoundaryOfNamespaceAndName) {
   Map map{{{"ab", "c"}, 1}, {{"a", "bc"}, 2}, {{"", "abc"}, 3}};
   NameTable<Map::value_type> table;
   for (auto& node : map) table.insert(&node);
@@ -31,13 +31,13 @@ TEST(NameTable, TellsApartWhatANamespaceAndANameAreMadeOf) {
   EXPECT_EQ(table.find("abc", ""), nullptr);
 }
 
-TEST(NameTable, AgreesWithTheMapWhateverComesAndGoes) {
+TEST(NameTable, AgreesWithTheMapAfterInsertsAndRemovals) {
   SeededRandom random{7};
   Map map;
   NameTable<Map::value_type> table;
   for (int step = 0; step < 200'000; ++step) {
-    // Few names, so that each comes and goes many times and slots are fought for.
-    const Name name{"n" + std::to_string(random_below(random, 5)), std::to_string(random_below(random, 300))};
+    // Few names, so that each is inserted and removed many times and slots collide.
+    const TableName name{"n" + std::to_string(random_below(random, 5)), std::to_string(random_below(random, 300))};
     const auto at = map.find(name);
     auto* found = table.find(name.ns, name.name);
     ASSERT_EQ(found, at == map.end() ? nullptr : &*at) << "step " << step;

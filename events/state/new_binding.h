@@ -8,10 +8,10 @@
 
 namespace shiplog {
 
-// What bindings are made of, whoever makes them: the binder for what a policy selects, the distributor for what that
+// Parts of bindings that two roles create: the binder for what a policy selects, the distributor for what that
 // refers to.
 
-/// Annotation of a binding: digest of the template it was last made from, without status and bookkeeping. It tells a
+/// Annotation of a binding: digest of its template when last made, without status and bookkeeping. It distinguishes a
 /// template that has really changed, and must give the binding a new generation (D-22), from one whose status moved.
 inline constexpr const char* kTemplateDigestAnnotation = "binding.shiplog.io/template-digest";
 

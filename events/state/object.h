@@ -27,7 +27,7 @@ struct Change {
   ObjectKey object;
   Revision revision;
   Value before;  ///< null: it was not there
-  Value after;   ///< null: it is gone
+  Value after;   ///< null: it was removed
   /// Canonical JSON of `after`; of a removed object its last state with resourceVersion = `revision`, as watchers get
   /// it.
   std::shared_ptr<const std::string> json;
@@ -66,7 +66,6 @@ inline constexpr const char* kPolicyId = "propagationpolicy.karmada.io/permanent
 inline constexpr const char* kClusterPolicyId = "clusterpropagationpolicy.karmada.io/permanent-id";
 inline constexpr const char* kBindingId = "resourcebinding.karmada.io/permanent-id";
 inline constexpr const char* kClusterBindingId = "clusterresourcebinding.karmada.io/permanent-id";
-inline constexpr const char* kWorkBindingId = "resourcebinding.karmada.io/permanent-id";
 }  // namespace label
 
 /// metadata.deletionTimestamp is set.

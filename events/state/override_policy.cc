@@ -11,7 +11,7 @@ OverrideRule rule_from(const Value& target, const Value& overriders) {
 
 }  // namespace
 
-bool OverridePolicy::asks_about_clusters() const {
+bool OverridePolicy::selects_by_cluster_fields() const {
   return std::ranges::any_of(rules, [](const OverrideRule& rule) {
     return rule.clusters && (rule.clusters->labels || !rule.clusters->fields.empty());
   });
@@ -35,11 +35,6 @@ SelectorMatch match(const OverridePolicy& policy, const Value& object) {
   if (!policy.cluster_scoped() && object["metadata"]["namespace"].as_string() != policy.ns) return SelectorMatch::kNone;
   if (policy.selectors.empty()) return SelectorMatch::kAll;
   return strongest_match(policy.selectors, object);
-}
-
-std::string to_string(const OverridePolicy& policy) {
-  return policy.cluster_scoped() ? "cluster override policy " + policy.name
-                                 : "override policy " + policy.ns + "/" + policy.name;
 }
 
 }  // namespace shiplog

@@ -25,8 +25,8 @@ struct OverridePolicy {
   std::vector<OverrideRule> rules;
 
   bool cluster_scoped() const { return ns.empty(); }
-  /// Some rule asks for labels or fields of clusters, so that a change of these changes what applies.
-  bool asks_about_clusters() const;
+  /// Some rule selects by labels or fields of clusters, so that a change of these changes what applies.
+  bool selects_by_cluster_fields() const;
   bool operator==(const OverridePolicy&) const = default;
 };
 
@@ -34,8 +34,5 @@ OverridePolicy override_policy_from(const Value& object);
 
 /// B-17: how specific the policy is for the object; without selectors it selects all.
 SelectorMatch match(const OverridePolicy& policy, const Value& object);
-
-/// "cluster override policy NAME" or "override policy NAMESPACE/NAME".
-std::string to_string(const OverridePolicy& policy);
 
 }  // namespace shiplog

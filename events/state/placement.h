@@ -17,7 +17,7 @@ struct ClusterAffinity {
   std::optional<LabelSelector> labels;
   std::vector<LabelSelector::Requirement> fields;  ///< on provider, region and zone
   std::vector<std::string> cluster_names;          ///< empty: all
-  std::vector<std::string> exclude;                ///< looked at first, always wins (S-16)
+  std::vector<std::string> exclude;                ///< evaluated first, always wins (S-16)
 
   bool matches(const Cluster& cluster) const;
   bool operator==(const ClusterAffinity&) const = default;
@@ -43,7 +43,7 @@ struct SpreadConstraint {
   std::string field;  ///< cluster, region, zone, provider; empty: by label
   std::string label;
   int64_t min_groups = 0;
-  int64_t max_groups = 0;  ///< 0 is taken literally (S-42)
+  int64_t max_groups = 0;  ///< 0 is meant literally (S-42)
   bool operator==(const SpreadConstraint&) const = default;
 };
 

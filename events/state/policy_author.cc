@@ -4,7 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
-#include "events/state/api_words.h"
+#include "events/state/api_selector.h"
 #include "events/state/object.h"
 
 namespace shiplog {
@@ -18,7 +18,8 @@ bool means(const rbac::Subject& subject, const rbac::User& user) {
 bool grants(const State& state, const State::Name& name, const Value& binding, const rbac::User& user,
             const rbac::Attributes& wanted) {
   const auto subjects = binding["subjects"].items();
-  if (std::ranges::none_of(subjects, [&](const Value& one) { return means(rbac::subject_from(one, name.ns), user); })) {
+  if (std::ranges::none_of(subjects,
+                           [&](const Value& subject) { return means(rbac::subject_from(subject, name.ns), user); })) {
     return false;
   }
   const bool own = binding["roleRef"]["kind"].as_string() == "Role";
@@ -59,8 +60,9 @@ std::string author_text(const rbac::User& user) {
 bool permits(const State& state, const rbac::User& user, const rbac::Attributes& wanted) {
   if (rbac::in_group(user, rbac::kMastersGroup)) return true;
   const auto granted = [&](const auto& bindings) {
-    return std::ranges::any_of(
-        bindings, [&](const auto& one) { return grants(state, one.first, one.second.value, user, wanted); });
+    return std::ranges::any_of(bindings, [&](const auto& binding) {
+      return grants(state, binding.first, binding.second.value, user, wanted);
+    });
   };
   if (granted(state.objects(rbac::kClusterRoleBinding))) return true;
   return !wanted.ns.empty() && granted(state.objects(rbac::kRoleBinding, wanted.ns));
@@ -70,7 +72,7 @@ std::string policy_objection(const FleetOptions& options, const Permits& permitt
                              const ObjectKey& key, const Value& object) {
   const bool namespaced = !policy["metadata"]["namespace"].is_empty();
   if (namespaced && !options.namespaced_policy_apis.empty() &&
-      !names_api(options.namespaced_policy_apis, object["apiVersion"].as_string(), object["kind"].as_string())) {
+      !selects_api(options.namespaced_policy_apis, object["apiVersion"].as_string(), object["kind"].as_string())) {
     return "policies of namespaces may not select " + object["kind"].str() +
            ": it is not among --namespaced-policy-apis";
   }

@@ -32,7 +32,7 @@ std::string policy_objection(const FleetOptions& options, const Permits& permitt
 /// The same by the state's options and roles.
 std::string policy_objection(const State& state, const ObjectKey& policy, const ObjectKey& key, const Value& object);
 
-/// Cheaper than to ask for each object.
+/// Cheaper than a check of each object.
 inline bool restricts_policies(const FleetOptions& options) {
   return options.checks_policy_authors() || !options.namespaced_policy_apis.empty();
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "tests/support/given.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
@@ -43,7 +43,7 @@ class PolicyAuthor : public ::testing::Test {
   History history;
 };
 
-TEST_F(PolicyAuthor, IsNotAskedForByDefault) {
+TEST_F(PolicyAuthor, IsNotCheckedByDefault) {
   EXPECT_EQ(objection(), "");
   policy_by({});
   EXPECT_EQ(objection(), "");
@@ -87,7 +87,7 @@ TEST_F(PolicyAuthor, MustBeRecorded) {
   EXPECT_TRUE(objection().starts_with("it has no recorded author")) << objection();
 }
 
-TEST_F(PolicyAuthor, IsNotAskedForKindsThatNamespacesMayNotPropagate) {
+TEST_F(PolicyAuthor, IsNotCheckedForKindsThatNamespacesMayNotPropagate) {
   options({{"namespaced-policy-apis", {"v1/ConfigMap,Service", "apps"}}});
   EXPECT_EQ(objection(), "policies of namespaces may not select Secret: it is not among --namespaced-policy-apis");
   EXPECT_EQ(policy_objection(history.state(), kPolicy, {"configmaps", "team-a", "c"},

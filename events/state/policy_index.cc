@@ -18,18 +18,18 @@ void PolicyIndex::remove(const std::string& ns, const std::string& name,
 }
 
 void PolicyIndex::erase(const Key<std::string_view>& key, const std::string& name) {
-  const auto at = policies_.find(key);
-  if (at == policies_.end()) return;  // the policy asks for the same twice
-  at->second.erase(name);
-  if (at->second.empty()) policies_.erase(at);
+  const auto found = policies_.find(key);
+  if (found == policies_.end()) return;  // the policy has the same selector twice
+  found->second.erase(name);
+  if (found->second.empty()) policies_.erase(found);
 }
 
 std::vector<std::string_view> PolicyIndex::candidates(std::string_view policy_ns, std::string_view kind,
                                                       std::string_view ns, std::string_view name) const {
   std::vector<std::string_view> names;
   const auto collect = [&](std::string_view asked_ns, std::string_view asked_name) {
-    const auto at = policies_.find(Key<std::string_view>{policy_ns, kind, asked_ns, asked_name});
-    if (at != policies_.end()) names.insert(names.end(), at->second.begin(), at->second.end());
+    const auto found = policies_.find(Key<std::string_view>{policy_ns, kind, asked_ns, asked_name});
+    if (found != policies_.end()) names.insert(names.end(), found->second.begin(), found->second.end());
   };
   collect("", "");
   if (!name.empty()) collect("", name);

@@ -11,7 +11,7 @@
 
 namespace shiplog {
 
-/// Which policies may select an object, by what their selectors ask for, so that an object is compared with a handful
+/// Which policies may select an object, by what their selectors require, so that an object is compared with a handful
 /// of policies and not with all of them.
 class PolicyIndex {
  public:
@@ -22,8 +22,8 @@ class PolicyIndex {
   bool operator==(const PolicyIndex&) const = default;
 
   /// Names of the policies of `policy_ns` (empty: cluster-scoped ones) with a selector for this kind, and for this
-  /// namespace and name or any; sorted. Whether they do select the object is match()'s to say: neither the API version
-  /// nor labels are looked at here.
+  /// namespace and name or any; sorted. Whether they do select the object is up to match(): neither the API version
+  /// nor labels are compared here.
   std::vector<std::string_view> candidates(std::string_view policy_ns, std::string_view kind, std::string_view ns,
                                            std::string_view name) const;
 

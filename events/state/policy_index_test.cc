@@ -42,7 +42,7 @@ TEST(PolicyIndex, FindsByKindNamespaceAndNameEachPolicyOnceInOrder) {
   EXPECT_EQ(index.candidates("", "Service", "b", "api"), Names{});
 }
 
-// Whatever comes and goes, what a scan of all policies would match is among the candidates, and what is gone is not.
+// After any inserts and removals, what a scan of all policies would match is a candidate, and removed ones are not.
 TEST(PolicyIndex, MissesNothingThatAScanWouldFind) {
   SeededRandom random{1};
   const auto one_of = [&](const std::vector<std::string>& choices) {

@@ -9,10 +9,10 @@ namespace label {
 inline constexpr const char* kDeletionProtected = "resourcetemplate.karmada.io/deletion-protected";
 }  // namespace label
 
-/// Nobody may delete it before the label is gone (D-41).
+/// It cannot be deleted before the label is removed (D-41).
 inline bool deletion_protected(const Value& object) { return label_of(object, label::kDeletionProtected) == "Always"; }
 
-/// What whoever tries is told.
+/// The denial of such a deletion.
 inline constexpr const char* kDeletionProtectedWords =
     "admission webhook \"resourcedeletionprotection.karmada.io\" denied the request: This resource is protected, "
     "please "

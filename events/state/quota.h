@@ -34,7 +34,7 @@ Quota quota_from(const Value& object);
 
 /// What a ResourceBinding's placement uses: the sum over spec.clusters of replicas times
 /// spec.replicaRequirements.resourceRequest; of a binding with components, where
-/// `components` says that these are known of, one whole set on each cluster. Empty for non-workloads.
+/// `components` permits counting these, one whole set on each cluster. Empty for non-workloads.
 ResourceList usage_of(const Value& binding, bool components);
 
 }  // namespace shiplog

@@ -1,5 +1,7 @@
 #include "events/state/quota_view.h"
 
+#include "events/base/check.h"
+
 namespace shiplog {
 namespace {
 
@@ -52,7 +54,10 @@ ResourceList QuotaView::sum(const ObjectStore& objects, std::string_view ns) con
 
 const ResourceList& QuotaView::usage(std::string_view ns) const {
   const auto found = usage_.find(ns);
-  return found == usage_.end() ? kNoUsage : found->second;
+  if (found != usage_.end()) return found->second;
+  const auto quota = quotas_.lower_bound({std::string{ns}, ""});
+  SHIPLOG_CHECK(quota == quotas_.end() || quota->first.ns != ns, "usage is counted in each namespace with a quota");
+  return kNoUsage;
 }
 
 }  // namespace shiplog

@@ -19,7 +19,7 @@ inline constexpr const char* kClusterRoleBinding = "clusterrolebindings.rbac.aut
 /// One of the four above.
 bool is_rbac(std::string_view type);
 
-/// Who sent a request, once authenticated (or, impersonated, who it is to be treated as).
+/// The requester, once authenticated (or the impersonated user).
 struct User {
   std::string name;
   std::vector<std::string> groups;

@@ -5,11 +5,11 @@ namespace {
 
 template <class Held, class Addresses>
 void drop(Held& held, const Addresses& addresses, const ObjectKey& key) {
-  for (const auto& one : addresses) {
-    const auto at = held.find(one);
-    if (at == held.end()) continue;
-    at->second.erase(key);
-    if (at->second.empty()) held.erase(at);
+  for (const auto& address : addresses) {
+    const auto found = held.find(address);
+    if (found == held.end()) continue;
+    found->second.erase(key);
+    if (found->second.empty()) held.erase(found);
   }
 }
 

@@ -40,9 +40,9 @@ class ServiceIndex {
 
  private:
   template <class Key>
-  static bool taken(const std::map<Key, std::set<ObjectKey>>& held, const Key& what, const ObjectKey& but) {
-    const auto at = held.find(what);
-    return at != held.end() && at->second.size() > at->second.count(but);
+  static bool taken(const std::map<Key, std::set<ObjectKey>>& held, const Key& key, const ObjectKey& but) {
+    const auto found = held.find(key);
+    return found != held.end() && found->second.size() > found->second.count(but);
   }
 
   std::map<std::string, std::set<ObjectKey>> ips_;

@@ -21,8 +21,9 @@ std::optional<int64_t> port_from(std::string_view text) {
 }  // namespace
 
 const IpRange* ServiceRanges::network(const std::string& family) const {
-  const auto at = std::ranges::find_if(networks, [&](const IpRange& one) { return family_of(one) == family; });
-  return at == networks.end() ? nullptr : &*at;
+  const auto found =
+      std::ranges::find_if(networks, [&](const IpRange& network) { return family_of(network) == family; });
+  return found == networks.end() ? nullptr : &*found;
 }
 
 std::string family_of(const IpRange& range) { return range.size == 4 ? "IPv4" : "IPv6"; }

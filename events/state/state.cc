@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kRememberedHashes = 8192;
 
 const Lease kNoLease;
+const SettledOffsets kNothingSettled;
 
 }  // namespace
 
@@ -38,6 +39,11 @@ const Lease& State::lease(std::string_view role) const {
   return found == meta_.leases.end() ? kNoLease : found->second;
 }
 
+const SettledOffsets& State::settled(const std::string& topic, int32_t partition) const {
+  const auto found = meta_.settled.find({topic, partition});
+  return found == meta_.settled.end() ? kNothingSettled : found->second;
+}
+
 void State::put(const ObjectKey& key, Object object) {
   const Value after = object.value;
   meta_.hash += object.hash;
@@ -60,12 +66,13 @@ void State::remember_hash() {
 }
 
 bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Object>> objects, std::vector<EntryId> seen,
-                    State& into) {
+                    State& into, const std::vector<EntryId>& requests) {
   State made;
   for (auto& [key, object] : objects) made.put(key, std::move(object));
   const bool same = made.meta_.hash == meta.hash;
   made.meta_ = meta;
   for (const EntryId& id : seen) made.seen_.insert(id);
+  for (const EntryId& request : requests) made.requests_.insert(request);
   into = std::move(made);
   return same;
 }

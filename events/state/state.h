@@ -17,6 +17,7 @@
 #include "events/base/time.h"
 #include "events/state/object.h"
 #include "events/state/object_store.h"
+#include "events/state/settled_offsets.h"
 #include "events/state/views.h"
 
 namespace shiplog {
@@ -28,12 +29,13 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
-/// The part of a state that is not objects, nor the window of seen entry ids: with these it can be restored.
+/// The part of a state that is not objects, nor the windows of entry ids and requests: with these it can be restored.
 struct StateMeta {
   Revision revision;
   UtcMillis time;  ///< of the last folded entry
   uint32_t fold_version = 1;
   std::map<std::string, Lease> leases;
+  SettledPartitions settled;  ///< of the topics of produced requests
   Hash128 hash;
   bool operator==(const StateMeta&) const = default;
 };
@@ -43,8 +45,10 @@ struct StateMeta {
 /// Threads: one thread folds and decides; others get copies of Values, never the State.
 class State : public ObjectStore {
  public:
-  /// Entry ids are remembered for this many entries: a retry later than that is not recognised as a twin.
+  /// Entry ids are remembered for this many entries: a retry later than that is not recognised as a duplicate.
   static constexpr size_t kSeenWindow = 65536;
+  /// The same for produced requests that were carried out, counted by themselves.
+  static constexpr size_t kRequestWindow = 65536;
 
   Revision revision() const { return meta_.revision; }
   /// When the last entry was written. Decisions that need "now" get it as an argument, they do not take it from here.
@@ -89,14 +93,18 @@ class State : public ObjectStore {
   const std::map<Name, Quota>& quotas() const { return view<QuotaView>().all(); }
   const ResourceList& quota_usage(std::string_view ns) const { return view<QuotaView>().usage(ns); }
 
-  /// The empty lease (epoch 0) when none was ever taken.
+  /// The empty lease (epoch 0) when the role never had one.
   const Lease& lease(std::string_view role) const;
   bool seen(const EntryId& id) const { return seen_.contains(id); }
+  /// Whether one of the newest produced requests that were carried out has this request_key().
+  bool carried_out(const EntryId& request) const { return requests_.contains(request); }
+  /// Which records of the partition are settled; empty when none ever was.
+  const SettledOffsets& settled(const std::string& topic, int32_t partition) const;
 
-  /// Rebuilds a state from what a projection kept: its objects in any order, the meta and the newest entry ids (oldest
-  /// first). False when the hashes of the objects do not add up to meta.hash.
+  /// Rebuilds a state from what a projection kept: its objects in any order, the meta, the newest entry ids and the
+  /// newest request keys (oldest first). False when the hashes of the objects do not add up to meta.hash.
   static bool restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Object>> objects,
-                      std::vector<EntryId> seen, State& into);
+                      std::vector<EntryId> seen, State& into, const std::vector<EntryId>& requests = {});
 
  private:
   friend class Staged;
@@ -109,6 +117,7 @@ class State : public ObjectStore {
   StateMeta meta_;  // hash covers objects only; hash() adds the rest
   Views views_;
   NewestIds seen_{kSeenWindow};
+  NewestIds requests_{kRequestWindow};
   std::deque<std::pair<Revision, Hash128>> recent_hashes_;
 };
 

@@ -71,8 +71,8 @@ void UnsettledIndex::update(const ObjectKey& key, const Value& before, const Val
 bool UnsettledIndex::operator==(const UnsettledIndex& other) const {
   const auto same_placed = [](const Placed& left, const Placed& right) {
     return std::ranges::equal(left, right, [](const auto& a, const auto& b) {
-      return a.first == b.first && std::ranges::equal(a.second, b.second, [](const auto& one, const auto& two) {
-               return one.first == two.first && *one.second == *two.second;
+      return a.first == b.first && std::ranges::equal(a.second, b.second, [](const auto& c, const auto& d) {
+               return c.first == d.first && *c.second == *d.second;
              });
     });
   };
@@ -100,8 +100,8 @@ void UnsettledIndex::move(const ObjectKey& binding, const Value& before, const V
 
 const UnsettledIndex::Placed& UnsettledIndex::on(std::string_view cluster) const {
   static const Placed kNone;
-  const auto at = clusters_.find(cluster);
-  return at == clusters_.end() ? kNone : at->second;
+  const auto found = clusters_.find(cluster);
+  return found == clusters_.end() ? kNone : found->second;
 }
 
 }  // namespace shiplog

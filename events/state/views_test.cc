@@ -80,9 +80,8 @@ TEST(ClusterView, ReadsWhatServicesDecideOn) {
                "resourceSummary": {"allocatable": {"cpu": "2", "pods": 110, "storage": "2Ki"}, "allocated": {"cpu": "1500m"},
                                    "allocating": {"cpu": "100m", "memory": "1Gi"}}}})"));
   EXPECT_TRUE(cluster.ready());
-  EXPECT_TRUE(cluster.enables("apps/v1", "Deployment"));
-  EXPECT_TRUE(cluster.enables("v1", "Pod"));
-  EXPECT_FALSE(cluster.enables("apps/v1", "Pod"));
+  EXPECT_EQ(cluster.api_enablements,
+            (SharedList<std::string>{std::vector<std::string>{"apps/v1, Kind=Deployment", "v1, Kind=Pod"}}));
   EXPECT_EQ(cluster.zones, std::vector<std::string>{"z1"});
   EXPECT_EQ(cluster.taints, (std::vector<Taint>{{"k", "", "NoSchedule"}}));
   EXPECT_EQ(cluster.room, (std::map<std::string, Cluster::Room>{{"cpu", {1, 400, 400}},  // units are rounded up

@@ -96,14 +96,14 @@ inline ObjectKey binding_key(const ObjectKey& template_key, std::string_view kin
           binding_name(kind, template_key.name)};
 }
 
-/// The member has taken the present generation of the Work.
+/// The member has applied the present generation of the Work.
 inline bool applied(const Value& work) {
   const Value& condition = condition_of(work, "Applied");
   return condition["status"].as_string() == "True" &&
          condition["observedGeneration"].as_int() == work["metadata"]["generation"].as_int();
 }
 
-/// Everything that `wanted` says holds in `observed`: what only the member has (defaults, allocated fields) does not
+/// Everything in `wanted` holds in `observed`: what only the member has (defaults, allocated fields) does not
 /// count, nor what is wanted empty and absent there. Lists are compared item by item.
 inline bool holds(const Value& observed, const Value& wanted) {
   if (wanted.is_empty() && observed.is_null()) return true;

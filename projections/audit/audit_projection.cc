@@ -13,7 +13,7 @@ std::string_view bytes_of(const EntryId& id) {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }
 
-// Written straight as text: there is one for every entry, and a Value in between would cost more than the row.
+// Written directly as text: there is one per entry, and an intermediate Value would cost more than the row.
 void append_items(std::initializer_list<std::string_view> items, std::string& out) {
   out += out.empty() ? "[[" : ",[";
   for (bool first = true; const std::string_view item : items) {
@@ -34,11 +34,72 @@ std::string groups_json(const Actor& actor) {
   return out + "]";
 }
 
+int64_t families_of(const Entry& entry) {
+  int64_t families = 0;
+  for (const Event& event : entry.events) families |= int64_t{1} << static_cast<unsigned>(family_of(event));
+  return families;
+}
+
+std::string events_json(const FoldedEntry& folded) {
+  std::string events;
+  for (size_t index = 0; index < folded.entry.events.size(); ++index) {
+    const Event& event = folded.entry.events[index];
+    const ObjectKey& subject = folded.subjects[index];
+    const Family family = family_of(event);
+    // A deletion that another one caused has the type, namespace and name of that object after its own.
+    const auto* deletion = std::get_if<DeletionRequested>(&event);
+    if (deletion != nullptr && !deletion->because.empty()) {
+      const ObjectKey& because = deletion->because;
+      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event),
+                    because.type, because.ns, because.name},
+                   events);
+    } else {
+      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event)},
+                   events);
+    }
+  }
+  return closed(std::move(events));
+}
+
+/// The changed objects that no event of the entry is about.
+std::string also_changed_json(const FoldedEntry& folded) {
+  std::string also;
+  for (const Change& change : folded.folded.changes) {
+    const ObjectKey& key = change.object;
+    if (std::find(folded.subjects.begin(), folded.subjects.end(), key) != folded.subjects.end()) continue;
+    append_items({key.type, key.ns, key.name}, also);
+  }
+  return closed(std::move(also));
+}
+
+/// What is stored of an entry that settles a produced request; all empty for another one.
+struct SettledColumns {
+  EntryId request;
+  std::string record, answer;
+};
+
+SettledColumns settled_columns(const FoldedEntry& folded) {
+  SettledColumns columns;
+  const RequestSource& source = folded.entry.source;
+  if (source.id.empty() || folded.folded.refusal) return columns;
+  const RequestDenied* denied = nullptr;
+  for (const Event& event : folded.entry.events) {
+    if (const auto* found = std::get_if<RequestDenied>(&event)) denied = found;
+  }
+  if (denied == nullptr) columns.request = request_key(folded.entry.actor.user, source.id);
+  if (!source.topic.empty()) columns.record = record_of(source);
+  columns.answer =
+      to_json(denied == nullptr ? Value::array({source.id, 0, "", ""})
+                                : Value::array({source.id, int64_t{denied->status}, denied->reason, denied->message}));
+  return columns;
+}
+
 }  // namespace
 
 Result<AuditProjection> AuditProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert,
-              connection.prepare("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(
+      auto insert,
+      connection.prepare("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SHIPLOG_TRY(auto subject, connection.prepare("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?)"));
   SHIPLOG_TRY(auto add_actor, connection.prepare("INSERT OR IGNORE INTO actor (user, groups, service, source_ip, "
                                                  "user_agent) VALUES (?, ?, ?, ?, ?)"));
@@ -54,7 +115,7 @@ Result<int64_t> AuditProjection::actor_id(const Actor& actor) {
     key += '\n';
     key += *part;
   }
-  if (const auto at = actors_.find(key); at != actors_.end()) return at->second;
+  if (const auto known = actors_.find(key); known != actors_.end()) return known->second;
   SHIPLOG_TRY(add_actor_.run(actor.user, groups, actor.service, actor.source_ip, actor.user_agent));
   find_actor_.bind_all(actor.user, groups, actor.service, actor.source_ip, actor.user_agent);
   SHIPLOG_TRY(find_actor_.next());
@@ -65,48 +126,27 @@ Result<int64_t> AuditProjection::actor_id(const Actor& actor) {
   return id;
 }
 
-Result<void> AuditProjection::apply(const FoldedEntry& folded) {
-  const Entry& entry = folded.entry;
+Result<void> AuditProjection::add_subjects_without_change(const FoldedEntry& folded) {
   const auto& changes = folded.folded.changes;
-  const auto changed = [&](const ObjectKey& key) {
-    return std::any_of(changes.begin(), changes.end(), [&](const Change& change) { return change.object == key; });
-  };
-  std::string events, also;
-  int64_t families = 0;
-  for (size_t index = 0; index < entry.events.size(); ++index) {
-    const Event& event = entry.events[index];
-    const ObjectKey& subject = folded.subjects[index];
-    const Family family = family_of(event);
-    families |= int64_t{1} << static_cast<unsigned>(family);
-    // A deletion that follows from another has the type, namespace and name of what that was of behind the others.
-    const auto* deletion = std::get_if<DeletionRequested>(&event);
-    if (deletion != nullptr && !deletion->because.empty()) {
-      const ObjectKey& because = deletion->because;
-      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event),
-                    because.type, because.ns, because.name},
-                   events);
-    } else {
-      append_items({name_of(event), name_of(family), subject.type, subject.ns, subject.name, summary_of(event)},
-                   events);
-    }
-    if (subject.empty() || changed(subject)) continue;
+  for (const ObjectKey& subject : folded.subjects) {
+    if (subject.empty() || std::ranges::find(changes, subject, &Change::object) != changes.end()) continue;
     SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
     SHIPLOG_TRY(subject_.run(type, subject.ns, subject.name, folded.offset.value));
   }
-  for (const Change& change : changes) {
-    const ObjectKey& key = change.object;
-    if (std::find(folded.subjects.begin(), folded.subjects.end(), key) != folded.subjects.end()) continue;
-    append_items({key.type, key.ns, key.name}, also);
-  }
-  events = closed(std::move(events));
-  also = closed(std::move(also));
+  return ok();
+}
 
+Result<void> AuditProjection::apply(const FoldedEntry& folded) {
+  SHIPLOG_TRY(add_subjects_without_change(folded));
+  const Entry& entry = folded.entry;
   if (last_actor_id_ == 0 || last_actor_ != entry.actor) {
     SHIPLOG_TRY(const int64_t id, actor_id(entry.actor));
     last_actor_ = entry.actor;
     last_actor_id_ = id;
   }
-  int column = 0;
+  const std::string events = events_json(folded);
+  const std::string also = also_changed_json(folded);
+  int column = 0;  // what is bound is not copied
   insert_.bind(++column, folded.offset.value);
   insert_.bind_blob(++column, bytes_of(entry.id));
   insert_.bind(++column, entry.time.value);
@@ -118,7 +158,7 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
   insert_.bind(++column, entry.cause.trace_id);
   insert_.bind(++column, static_cast<int64_t>(entry.as_of.value));
   insert_.bind(++column, static_cast<int64_t>(folded.folded.revision.value));
-  insert_.bind(++column, families);
+  insert_.bind(++column, families_of(entry));
   insert_.bind(++column, events);
   insert_.bind(++column, also);
   const auto& refusal = folded.folded.refusal;
@@ -129,7 +169,46 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
     insert_.bind(column, refusal->reason);
   }
   insert_.bind(++column, int64_t{folded.folded.duplicate});
+  // What is bound as text outlives the statement's run.
+  const SettledColumns settled = settled_columns(folded);
+  insert_.bind_null(++column);
+  insert_.bind_null(++column);
+  insert_.bind_null(++column);
+  if (!settled.request.empty()) insert_.bind_blob(column - 2, bytes_of(settled.request));
+  if (!settled.record.empty()) insert_.bind(column - 1, settled.record);
+  if (!settled.answer.empty()) insert_.bind(column, settled.answer);
   return insert_.run();
+}
+
+Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset& from, uint64_t& deleted) {
+  constexpr int64_t kEntriesAtOnce = 2000;
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+  // Revisions never fall from one entry to the next, so that the versions of these entries are those in between.
+  SHIPLOG_TRY(auto span,
+              connection.prepare("SELECT max(offset), max(revision), (SELECT coalesce(max(revision), 0) FROM "
+                                 "entry WHERE offset = (SELECT max(offset) FROM entry WHERE offset < ?1)) "
+                                 "FROM (SELECT offset, revision FROM entry WHERE offset >= ?1 AND "
+                                 "offset < ?2 ORDER BY offset LIMIT ?3)"));
+  span.bind_all(from.value, before.value, kEntriesAtOnce);
+  SHIPLOG_TRY([[maybe_unused]] const bool found, span.next());
+  const bool more = !span.is_null(0);
+  const int64_t last = span.integer(0), newest = span.integer(1), older = span.integer(2);
+  span.reset();
+  if (more) {
+    SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM entry WHERE offset >= ?1 AND offset <= ?2 AND offset NOT "
+                                                "IN (SELECT offset FROM version WHERE revision > ?3 AND "
+                                                "revision <= ?4)"));
+    SHIPLOG_TRY(forget.run(from.value, last, older, newest));
+  } else {
+    // At the end what named them: without an index of its own, this reads the table.
+    SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM subject WHERE offset < ?1 AND offset NOT IN "
+                                                "(SELECT offset FROM entry WHERE offset < ?1)"));
+    SHIPLOG_TRY(forget.run(before.value));
+  }
+  if (more) deleted += static_cast<uint64_t>(connection.changed());
+  SHIPLOG_TRY(transaction.commit());
+  if (more) from = Offset{last + 1};
+  return more;
 }
 
 }  // namespace shiplog

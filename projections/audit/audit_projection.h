@@ -15,7 +15,7 @@ class AuditProjection {
  public:
   static Result<AuditProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
-  /// After a rollback: the actors numbered in that transaction are void.
+  /// After a rollback: discards the numbers assigned to actors in that transaction.
   void forget() {
     actors_.clear();
     last_actor_id_ = 0;
@@ -30,12 +30,18 @@ class AuditProjection {
         add_actor_{std::move(add_actor)},
         find_actor_{std::move(find_actor)} {}
   Result<int64_t> actor_id(const Actor& actor);
+  /// Subjects of events that did not change them: those that did are found by their versions.
+  Result<void> add_subjects_without_change(const FoldedEntry& folded);
 
   store::TypeIds& types_;
   sqlite::Statement insert_, subject_, add_actor_, find_actor_;
   std::map<std::string, int64_t> actors_;
-  Actor last_actor_;  // mostly the next one too
+  Actor last_actor_;  // usually the actor of the next entry too
   int64_t last_actor_id_ = 0;
 };
+
+/// Deletes rows of entries before an offset, in one short transaction; `from` moves on behind what was looked at, and
+/// begins at 0. Entries that a version refers to stay. True: more remain, call again.
+Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset& from, uint64_t& deleted);
 
 }  // namespace shiplog

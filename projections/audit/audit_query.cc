@@ -9,6 +9,9 @@
 namespace shiplog {
 namespace {
 
+// What the journal keeps of a trace: its id, and "-01" if it is sampled.
+constexpr size_t kTraceIdDigits = 32;
+
 constexpr const char* kColumns =
     "SELECT e.offset, e.id, e.time, a.user, a.groups, a.service, a.source_ip, a.user_agent, e.verb, e.path, "
     "e.cause_revision, e.cause_id, e.trace_id, e.as_of, e.revision, e.events, e.also, e.refusal, e.reason, e.duplicate "
@@ -16,7 +19,7 @@ constexpr const char* kColumns =
 
 EntryId id_in(std::string_view bytes) {
   EntryId id;
-  std::copy_n(bytes.begin(), std::min(bytes.size(), id.bytes.size()), id.bytes.begin());  // none: an empty id
+  std::copy_n(bytes.begin(), std::min(bytes.size(), id.bytes.size()), id.bytes.begin());  // no bytes: an empty id
   return id;
 }
 
@@ -39,7 +42,8 @@ Result<AuditRow> row_from(const sqlite::Statement& row) {
   read.actor.source_ip = row.text(6);
   read.actor.user_agent = row.text(7);
   read.request = {std::string{row.text(8)}, std::string{row.text(9)}};
-  read.cause = {Revision{static_cast<uint64_t>(row.integer(10))}, id_in(row.blob(11)), std::string{row.text(12)}};
+  read.cause = {Revision{static_cast<uint64_t>(row.integer(10))}, id_in(row.blob(11)),
+                std::string{row.text(12).substr(0, kTraceIdDigits)}};
   read.as_of = Revision{static_cast<uint64_t>(row.integer(13))};
   read.revision = Revision{static_cast<uint64_t>(row.integer(14))};
   SHIPLOG_TRY(const Value events, parse_json(row.text(15)));
@@ -72,7 +76,7 @@ bool wants(const AuditFilter& filter, const ObjectKey& key) {
          (filter.name.empty() || key.name == filter.name) && !key.empty();
 }
 
-// What SQL did not decide: conditions on the events, which it sees as one text.
+// Conditions on the events, which SQL only sees as text.
 bool wants(const AuditFilter& filter, const AuditRow& row) {
   const auto of_kind = [&](const AuditEvent& event) { return event.kind == filter.event_kind; };
   if (!filter.event_kind.empty() && std::none_of(row.events.begin(), row.events.end(), of_kind)) return false;
@@ -83,7 +87,7 @@ bool wants(const AuditFilter& filter, const AuditRow& row) {
                      [&](const ObjectKey& key) { return wants(filter, key); });
 }
 
-// Rarer than the others, a name is worth its own way in: through the two tables that know who touched what.
+// A name is selective, so the query starts from the two tables that relate objects to entries.
 void append_objects(const AuditFilter& filter, std::string& sql) {
   std::string wanted = " WHERE k.type IN (SELECT id FROM type";
   if (!filter.type.empty()) wanted += " WHERE name = :type";
@@ -107,8 +111,9 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
   if (!filter.service.empty()) sql += " AND a.service = :service";
   if (!filter.verb.empty()) sql += " AND e.verb = :verb";
   if (!filter.family.empty()) sql += " AND e.families & :family != 0";
-  // Cheaper than reading the JSON, and never too strict: quotes inside a JSON string are escaped.
+  // Cheaper than parsing the JSON, and never too strict: quotes inside a JSON string are escaped.
   if (!filter.event_kind.empty()) sql += " AND instr(e.events, '[\"' || :kind || '\",') > 0";
+  if (!filter.trace.empty()) sql += " AND e.trace_id IN (:trace, :trace || '-01')";
   if (!filter.name.empty()) append_objects(filter, sql);
   if (filter.since) sql += " AND e.time >= :since";
   if (filter.until) sql += " AND e.time < :until";
@@ -129,6 +134,7 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
     row.bind(":family", bit);
   }
   row.bind(":kind", filter.event_kind);
+  row.bind(":trace", filter.trace);
   row.bind(":type", filter.type);
   if (filter.ns) row.bind(":ns", *filter.ns);
   row.bind(":name", filter.name);
@@ -155,16 +161,48 @@ Result<std::optional<AuditRow>> AuditQuery::at(Offset offset) const {
   return std::optional{std::move(read)};
 }
 
+Result<std::optional<SettledRequest>> AuditQuery::settled_by(sqlite::Statement row) const {
+  SHIPLOG_TRY(const bool found, row.next());
+  if (!found) return std::nullopt;
+  SHIPLOG_TRY(const auto entry, at(Offset{row.integer(0)}));
+  if (!entry) return std::nullopt;
+  SettledRequest request{*entry, "", std::string{row.text(1)}, 0, "", ""};
+  SHIPLOG_TRY(const Value answer, parse_json(row.text(2)));
+  request.id = answer[0].str();
+  request.status = static_cast<int32_t>(answer[1].as_int());
+  request.reason = answer[2].str();
+  request.message = answer[3].str();
+  return std::optional{std::move(request)};
+}
+
+Result<std::optional<SettledRequest>> AuditQuery::settled(const std::string& record) const {
+  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, ifnull(record, ''), answer FROM entry "
+                                                   "WHERE record = ? ORDER BY offset LIMIT 1"));
+  row.bind(1, record);
+  return settled_by(std::move(row));
+}
+
+Result<std::optional<SettledRequest>> AuditQuery::carried_out(const std::string& user, const std::string& id) const {
+  const EntryId key = request_key(user, id);
+  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, ifnull(record, ''), answer FROM entry "
+                                                   "WHERE request = ? ORDER BY offset LIMIT 1"));
+  row.bind_blob(1, {reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()});
+  SHIPLOG_TRY(auto found, settled_by(std::move(row)));
+  // The key is a hash: the answer is given to no other user, and for no other id.
+  if (found && (found->id != id || found->entry.actor.user != user)) return std::nullopt;
+  return found;
+}
+
 Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
   if (cause.entry_id.empty()) return std::nullopt;
-  // No index of entry ids: random keys would make every insert touch a page of its own. Revisions never fall from one
-  // entry to the next, so halving the offsets finds the first entry that reached the cause's revision, and the entry
-  // is that one or, where it changed nothing, one of the next at the same revision.
+  // No index of entry ids: random keys would make every insert modify a separate page. Revisions never decrease from
+  // one entry to the next, so a binary search over the offsets finds the first entry that reached the cause's revision.
+  // The entry is that one or, if it changed nothing, one of the following at the same revision.
   const auto wanted = static_cast<int64_t>(cause.revision.value);
   SHIPLOG_TRY(auto probe, view_.connection().prepare("SELECT offset, revision FROM entry WHERE offset >= ? "
                                                      "ORDER BY offset LIMIT 1"));
   int64_t low = 0;
-  int64_t high = view_.next().value;  // the answer is in [low, high]
+  int64_t high = view_.next().value;  // the result is in [low, high]
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     probe.reset();
@@ -184,7 +222,7 @@ Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) return std::nullopt;
     if (id_in(row.blob(1)) == cause.entry_id) return at(Offset{row.integer(0)});
-    // An entry with several changes wakes keys at revisions before its last, so one further step is not too far.
+    // An entry with several changes enqueues keys at revisions before its last, so one further step is allowed.
     if (row.integer(2) > wanted) return std::nullopt;
   }
 }

@@ -14,13 +14,17 @@
 
 namespace shiplog {
 
-/// One event of an entry, in short.
+namespace sqlite {
+class Statement;
+}
+
+/// Summary of one event of an entry.
 struct AuditEvent {
   std::string kind;        ///< "PlacementDecided"
   std::string family;      ///< "scheduling"
   ObjectKey subject;       ///< empty for control events
-  std::string summary;     ///< one line for people
-  ObjectKey because = {};  ///< of a deletion: what it follows from; empty: somebody asked for it
+  std::string summary;     ///< one line of display text
+  ObjectKey because = {};  ///< of a deletion: the object whose deletion caused it; empty: requested
 };
 
 /// One entry, accepted or refused, in the order of the journal.
@@ -33,23 +37,24 @@ struct AuditRow {
   Cause cause;
   Revision as_of;
   std::vector<AuditEvent> events;
-  std::vector<ObjectKey> also_changed;  ///< objects that no event is about
+  std::vector<ObjectKey> also_changed;  ///< changed objects that are not the subject of an event
   std::optional<Refusal> refusal;       ///< nullopt: accepted
-  bool duplicate = false;               ///< the twin of an earlier entry
+  bool duplicate = false;               ///< a duplicate of an earlier entry
   Revision revision;                    ///< of the state afterwards
 
-  /// The request was denied by an API server: the entry is here for the audit trail alone.
+  /// The request was denied by an API server: the entry exists only for the audit trail.
   bool denied() const;
 };
 
-/// Which entries: all conditions hold together; an empty one does not count.
+/// A selection of entries. All conditions must hold; empty ones are ignored.
 struct AuditFilter {
   std::string user = {};
   std::string service = {};  ///< role of shiplogd
   std::string verb = {};
-  std::string family = {};      ///< some event is of it
-  std::string event_kind = {};  ///< some event is of it: "PlacementDecided"
-  // Some event is about, or has changed, an object with all of these.
+  std::string family = {};      ///< of at least one event
+  std::string event_kind = {};  ///< of at least one event: "PlacementDecided"
+  std::string trace = {};       ///< its id
+  // At least one event has as its subject, or has changed, an object with all of these.
   std::string type = {};  ///< "deployments.apps"
   std::optional<std::string> ns = {};
   std::string name = {};
@@ -57,12 +62,21 @@ struct AuditFilter {
   std::optional<UtcMillis> until = {};  ///< exclusive
   bool only_refused = false;            ///< by the fold, or denied by an API server
   bool newest_first = true;
-  /// Only entries behind this one in the order asked for: with newest_first, older ones.
+  /// Only entries after this one in the requested order: with newest_first, older ones.
   std::optional<Offset> after = {};
   size_t limit = 100;  ///< 0: all
 };
 
-/// Who did or asked what, when, and what came of it.
+/// The entry that settled a produced request, and what was answered.
+struct SettledRequest {
+  AuditRow entry;
+  std::string id;      ///< the idempotency id
+  std::string record;  ///< record_of() its source; empty: over HTTP
+  int32_t status = 0;  ///< HTTP, of a request that was not carried out; 0: it was
+  std::string reason, message;
+};
+
+/// The audit trail: requests and decisions with their actors, times and results.
 class AuditQuery {
  public:
   explicit AuditQuery(const View& view) : view_{view} {}
@@ -73,10 +87,17 @@ class AuditQuery {
   /// nullopt: no entry at this offset.
   Result<std::optional<AuditRow>> at(Offset offset) const;
 
-  /// The entry a cause points to; nullopt: not held, or the cause is empty.
+  /// The entry that settled the request of a record ("TOPIC/PARTITION/OFFSET"); nullopt: none did.
+  Result<std::optional<SettledRequest>> settled(const std::string& record) const;
+  /// The first entry that carried out a user's request with this idempotency id; nullopt: none did.
+  Result<std::optional<SettledRequest>> carried_out(const std::string& user, const std::string& id) const;
+
+  /// The entry that a cause refers to; nullopt: not stored, or the cause is empty.
   Result<std::optional<AuditRow>> cause(const Cause& cause) const;
 
  private:
+  Result<std::optional<SettledRequest>> settled_by(sqlite::Statement row) const;
+
   const View& view_;
 };
 

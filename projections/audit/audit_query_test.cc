@@ -7,7 +7,7 @@
 namespace shiplog {
 namespace {
 
-// Eight entries over two namespaces: what each filter is asked to tell apart.
+// Eight entries over two namespaces, which the filters distinguish.
 class AuditQueryTest : public testing::Test {
  protected:
   AuditQueryTest() {
@@ -34,7 +34,7 @@ class AuditQueryTest : public testing::Test {
     fleet.write(std::move(entry));
   }
 
-  // Which of the entries above, by position, in the order found.
+  // The positions of the entries found, in the order in which they are returned.
   std::vector<int> find(AuditFilter filter) {
     Reader reader = fleet.reader();
     const View view = must(reader.view());
@@ -58,19 +58,34 @@ TEST_F(AuditQueryTest, FindsEveryEntryAcceptedOrNot) {
   EXPECT_EQ(find({.newest_first = false}), (Found{0, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(AuditQueryTest, FiltersByWhoAndHow) {
+TEST_F(AuditQueryTest, FiltersByActorAndVerb) {
   EXPECT_EQ(find({.user = "bob"}), (Found{2, 1}));
   EXPECT_EQ(find({.service = "scheduler"}), (Found{5}));
   EXPECT_EQ(find({.verb = "delete"}), (Found{6, 3}));
   EXPECT_EQ(find({.user = "nobody"}), (Found{}));
 }
 
-TEST_F(AuditQueryTest, FiltersByWhatHappened) {
+TEST_F(AuditQueryTest, FiltersByEvent) {
   EXPECT_EQ(find({.family = "control"}), (Found{5}));
   EXPECT_EQ(find({.event_kind = "ObjectCreated"}), (Found{4, 2, 1, 0}));
   EXPECT_EQ(find({.event_kind = "Object"}), (Found{}));
   EXPECT_EQ(find({.only_refused = true}), (Found{6, 3, 2})) << "refused by the fold, or denied by an API server";
   EXPECT_EQ(find({.verb = "create", .only_refused = true}), (Found{2}));
+}
+
+TEST_F(AuditQueryTest, FiltersByTraceSampledOrNot) {
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  for (const std::string& trace : {id, id + "-01", std::string(32, 'a')}) {
+    Entry entry;
+    entry.cause.trace_id = trace;
+    entry.events = {StateHashed{}};
+    fleet.write(entry);
+  }
+  EXPECT_EQ(find({.trace = id}), (Found{8, 7}));
+  EXPECT_EQ(find({.trace = "4bf9"}), (Found{}));
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  for (const AuditRow& row : must(AuditQuery{view}.find({.trace = id}))) EXPECT_EQ(row.cause.trace_id, id);
 }
 
 TEST_F(AuditQueryTest, FiltersByObject) {
@@ -82,7 +97,7 @@ TEST_F(AuditQueryTest, FiltersByObject) {
   EXPECT_EQ(find({.type = "configmaps", .ns = ""}), (Found{})) << "cluster-scoped";
 }
 
-TEST_F(AuditQueryTest, FiltersByTimeAndGoesOnFromAnOffset) {
+TEST_F(AuditQueryTest, FiltersByTimeAndContinuesFromAnOffset) {
   EXPECT_EQ(find({.since = time(2), .until = time(5)}), (Found{4, 3, 2}));
   EXPECT_EQ(find({.after = offset(4), .limit = 2}), (Found{3, 2}));
   EXPECT_EQ(find({.newest_first = false, .after = offset(4)}), (Found{5, 6}));
@@ -98,7 +113,7 @@ TEST_F(AuditQueryTest, UnknownFamilyIsAnError) {
   EXPECT_EQ(found.error().code, ErrorCode::kBadRequest);
 }
 
-TEST_F(AuditQueryTest, RowHasAllThatTheEntryAndItsFoldSaid) {
+TEST_F(AuditQueryTest, RowContainsTheEntryAndTheResultOfItsFold) {
   Entry entry;
   entry.actor = {"carol", {"g1"}, "binder", "10.9.8.7", "agent \xC3\xBC"};
   entry.request = {"patch", "/apis/x?y=\"z\""};
@@ -133,7 +148,7 @@ TEST_F(AuditQueryTest, RowHasAllThatTheEntryAndItsFoldSaid) {
   EXPECT_FALSE(must(audit.at(Offset{offset.value + 1})));
 }
 
-TEST_F(AuditQueryTest, TwinOfAnEntryIsKeptAsSuch) {
+TEST_F(AuditQueryTest, DuplicateOfAnEntryIsMarkedAsSuch) {
   const Entry twin = fleet.journal()[2].second;
   fleet.write(twin);
   Reader reader = fleet.reader();
@@ -143,7 +158,7 @@ TEST_F(AuditQueryTest, TwinOfAnEntryIsKeptAsSuch) {
   EXPECT_TRUE(row.duplicate);
   ASSERT_TRUE(row.refusal);
   EXPECT_EQ(row.refusal->code, ErrorCode::kAlreadyExists);
-  // A cause means the one that counted.
+  // A cause refers to the entry that was applied.
   const Cause cause{Revision{3}, twin.id, ""};
   EXPECT_EQ(must(AuditQuery{view}.cause(cause))->offset, fleet.journal()[2].first);
 }
@@ -158,7 +173,7 @@ TEST_F(AuditQueryTest, FindsTheEntryOfACauseByRevisionAndId) {
     ASSERT_TRUE(found) << "offset " << offset.value;
     EXPECT_EQ(found->offset, offset);
   }
-  // Entry 4 made two changes; one who was woken by the first of them knows an earlier revision.
+  // Entry 4 made two changes; a key that the first one enqueued has an earlier revision.
   const Revision last = must(audit.at(offset(4)))->revision;
   EXPECT_EQ(must(audit.cause({Revision{last.value - 1}, fleet.journal()[6].second.id, ""}))->offset, offset(4));
   EXPECT_FALSE(must(audit.cause({})));

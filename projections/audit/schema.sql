@@ -27,8 +27,13 @@ CREATE TABLE entry (
   also           TEXT NOT NULL,        -- JSON array of [type, ns, name]: changed, though no event is about them
   refusal        TEXT,                 -- the error code; NULL: accepted
   reason         TEXT,
-  duplicate      INTEGER NOT NULL
+  duplicate      INTEGER NOT NULL,
+  request        BLOB,                 -- request_key() of the produced request that this entry carries out
+  record         TEXT,                 -- "TOPIC/PARTITION/OFFSET" of the produced request that this entry settles
+  answer         TEXT                  -- JSON [id, status, reason, message] of that request; status 0: carried out
 );
+CREATE INDEX entry_by_request ON entry (request) WHERE request IS NOT NULL;
+CREATE INDEX entry_by_record ON entry (record) WHERE record IS NOT NULL;
 CREATE INDEX entry_by_time ON entry (time);
 
 -- The objects that an entry is about without having a version to show for it (refused, denied, nothing changed, or the

@@ -10,7 +10,7 @@
 namespace shiplog {
 namespace {
 
-// nullopt: this kind is no decision. A new kind of event does not compile before it has been put on one of the sides.
+// nullopt: this kind is not a decision. A new kind of event does not compile until it is listed as one or the other.
 template <class E>
 std::optional<Value> explanation_of(const E& event) {
   if constexpr (requires { event.why; }) {
@@ -31,7 +31,7 @@ std::optional<Value> explanation_of(const E& event) {
                      RequestsDenied, QuestionAnswered, WorkApplied, WorkApplyFailed, WorkStatusObserved,
                      QuotaUsageChanged, ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
                      LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
-    static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "a decision, or a fact that is none?");
+    static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "is this event a decision or not?");
     return std::nullopt;
   }
 }
@@ -46,7 +46,7 @@ Result<DecisionProjection> DecisionProjection::create(sqlite::Connection& connec
 Result<void> DecisionProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.entry.events.size(); ++index) {
     const Event& event = folded.entry.events[index];
-    const auto explanation = std::visit([](const auto& one) { return explanation_of(one); }, event);
+    const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
     if (!explanation) continue;
     const ObjectKey& subject = folded.subjects[index];
     SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
@@ -54,6 +54,19 @@ Result<void> DecisionProjection::apply(const FoldedEntry& folded) {
                             name_of(event), summary_of(event), to_json(*explanation)));
   }
   return ok();
+}
+
+Result<bool> trim_decisions(sqlite::Connection& connection, Offset before, uint64_t& deleted) {
+  constexpr int64_t kAtOnce = 2000;
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+  // Rows are in the order of their offsets.
+  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM decision WHERE offset < ?1 AND rowid < "
+                                              "(SELECT min(rowid) FROM decision) + ?2"));
+  SHIPLOG_TRY(forget.run(before.value, kAtOnce));
+  const int64_t gone = connection.changed();
+  SHIPLOG_TRY(transaction.commit());
+  deleted += static_cast<uint64_t>(gone);
+  return gone == kAtOnce;
 }
 
 }  // namespace shiplog

@@ -7,7 +7,7 @@
 
 namespace shiplog {
 
-/// Writes what services decided, with the explanation.
+/// Writes the decisions of roles, with their explanations.
 class DecisionProjection {
  public:
   static Result<DecisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);
@@ -19,5 +19,8 @@ class DecisionProjection {
   store::TypeIds& types_;
   sqlite::Statement insert_;
 };
+
+/// Deletes decisions of entries before an offset, in one short transaction. True: more remain, call again.
+Result<bool> trim_decisions(sqlite::Connection& connection, Offset before, uint64_t& deleted);
 
 }  // namespace shiplog

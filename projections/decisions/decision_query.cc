@@ -2,7 +2,6 @@
 
 #include "events/base/check.h"
 #include "events/sqlite/connection.h"
-#include "projections/history/history_query.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -38,20 +37,6 @@ Result<std::vector<DecisionRow>> DecisionQuery::of(const ObjectKey& subject, siz
     decisions.push_back(std::move(decision));
   }
   return decisions;
-}
-
-Result<std::vector<AuditRow>> DecisionQuery::causes(const ObjectKey& key, std::optional<Revision> at) const {
-  std::vector<AuditRow> chain;
-  SHIPLOG_TRY(auto versions, HistoryQuery{view_}.versions(key, true, 1, at));
-  if (versions.empty()) return chain;
-  chain.push_back(std::move(versions.front().entry));
-  const AuditQuery audit{view_};
-  while (true) {
-    SHIPLOG_TRY(auto cause, audit.cause(chain.back().cause));
-    // A cause is older than what it caused; anything else would be a forged entry, and could go round in circles.
-    if (!cause || cause->offset >= chain.back().offset) return chain;
-    chain.push_back(std::move(*cause));
-  }
 }
 
 }  // namespace shiplog

@@ -11,7 +11,7 @@
 
 namespace shiplog {
 
-/// One thing a service decided, whether or not the fold accepted it.
+/// One decision of a role, whether or not the fold accepted it.
 struct DecisionRow {
   ObjectKey subject;
   std::string kind;  ///< "PlacementDecided"
@@ -25,23 +25,18 @@ struct DecisionRow {
   Cause cause;
   std::optional<Refusal> refusal;
   std::string summary;
-  /// JSON, as events/explain/json.h has it, with reason and message where the event has them. For events without an
+  /// JSON, as in events/explain/json.h, with reason and message where the event has them. For events without an
   /// explanation of their own: {reason, message} as far as they have them.
   std::string explanation;
 };
 
-/// Why things are as they are.
+/// The decisions about an object.
 class DecisionQuery {
  public:
   explicit DecisionQuery(const View& view) : view_{view} {}
 
   /// Decisions about one object, newest first. `limit` 0: all.
   Result<std::vector<DecisionRow>> of(const ObjectKey& subject, size_t limit = 0) const;
-
-  /// How an object came to its version (the newest at or before `at`; nullopt: the newest): the entry that made the
-  /// version first, then its cause, and so on back to somebody's request. Ends early where an entry is not held.
-  /// Empty: no such object.
-  Result<std::vector<AuditRow>> causes(const ObjectKey& key, std::optional<Revision> at = {}) const;
 
  private:
   const View& view_;

@@ -42,7 +42,7 @@ class DecisionQueryTest : public testing::Test {
     fleet.write(decision("scheduler", newest(1), {placed}));
   }
 
-  // A cause as a service sees it: the entry so many places from the end, and the revision now.
+  // A cause as a role records it: the entry at a distance from the end, and the present revision.
   Cause newest(size_t from_end) const {
     const size_t at = from_end == 3 ? 2 : fleet.journal().size() - from_end;
     return {fleet.revision(), fleet.journal()[at].second.id, ""};
@@ -51,7 +51,7 @@ class DecisionQueryTest : public testing::Test {
   TestFleet fleet;
 };
 
-TEST_F(DecisionQueryTest, TellsWhatWasDecidedAboutAnObjectNewestFirst) {
+TEST_F(DecisionQueryTest, ReturnsDecisionsAboutAnObjectNewestFirst) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   const DecisionQuery decisions{view};
@@ -98,7 +98,7 @@ TEST_F(DecisionQueryTest, KeepsDecisionsThatTheFoldRefused) {
   EXPECT_EQ(must(parse_json(found[0].explanation))["reason"].str(), "NoClusterFit");
 }
 
-TEST_F(DecisionQueryTest, EveryKindOfDecisionIsKeptAndFactsAreNot) {
+TEST_F(DecisionQueryTest, OnlyDecisionsAreStored) {
   const ObjectKey cluster{type::kCluster, "", "m1"};
   const ObjectKey work{type::kWork, "karmada-es-m1", "w"};
   const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
@@ -129,32 +129,6 @@ TEST_F(DecisionQueryTest, EveryKindOfDecisionIsKeptAndFactsAreNot) {
   EXPECT_EQ(kinds, (std::vector<std::string>{"TaintRemoved", "TaintAdded", "WorkRemoved", "WorkRendered",
                                              "ReschedulingTriggered", "StatusAggregated", "QuotaRefused",
                                              "EvictionFinished", "EvictionStarted"}));
-}
-
-TEST_F(DecisionQueryTest, FollowsCausesBackToTheUsersRequest) {
-  Reader reader = fleet.reader();
-  const View view = must(reader.view());
-  const DecisionQuery decisions{view};
-  const auto chain = must(decisions.causes(kBinding));
-  ASSERT_EQ(chain.size(), 3U);
-  EXPECT_EQ(chain[0].events[0].kind, "PlacementDecided");
-  EXPECT_EQ(chain[1].events[0].kind, "BindingPut");
-  EXPECT_EQ(chain[2].events[0].kind, "ObjectCreated");
-  EXPECT_EQ(chain[2].actor.user, "alice");
-  const auto earlier = must(decisions.causes(kBinding, Revision{fleet.revision().value - 1}));
-  ASSERT_EQ(earlier.size(), 2U);
-  EXPECT_EQ(earlier[0].events[0].kind, "BindingPut");
-  EXPECT_TRUE(must(decisions.causes({"deployments.apps", "default", "none"})).empty());
-}
-
-TEST_F(DecisionQueryTest, ForgedCauseEndsTheChain) {
-  Entry entry = decision("binder", {}, {ObjectUpdated{kTemplate, object_value(kTemplate, "x")}});
-  entry.id = new_entry_id(fleet.random());
-  entry.cause = {Revision{fleet.revision().value + 1}, entry.id, ""};  // itself
-  fleet.write(entry);
-  Reader reader = fleet.reader();
-  const View view = must(reader.view());
-  EXPECT_EQ(must(DecisionQuery{view}.causes(kTemplate)).size(), 1U);
 }
 
 }  // namespace

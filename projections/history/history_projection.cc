@@ -9,7 +9,7 @@
 namespace shiplog {
 namespace {
 
-// Of objects as the fold leaves them; 0 when there is none.
+// The revision of an object as the fold stores it; 0 if it has none.
 int64_t revision_in(const Value& object) {
   const std::string_view text = object["metadata"]["resourceVersion"].as_string();
   int64_t revision = 0;
@@ -19,84 +19,102 @@ int64_t revision_in(const Value& object) {
 
 // The last event about the object, as an object changes once in an entry, by all its events together.
 int64_t event_index_of(const std::vector<ObjectKey>& subjects, const ObjectKey& object) {
-  const auto at = std::find(subjects.rbegin(), subjects.rend(), object);
-  return at == subjects.rend() ? -1 : subjects.rend() - at - 1;
+  const auto found = std::find(subjects.rbegin(), subjects.rend(), object);
+  return found == subjects.rend() ? -1 : subjects.rend() - found - 1;
 }
 
-Operation operation_of(const Change& change) {
-  if (change.removed()) return Operation::kRemoved;
-  return change.created() ? Operation::kCreated : Operation::kUpdated;
+VersionOperation operation_of(const Change& change) {
+  if (change.removed()) return VersionOperation::kRemoved;
+  return change.created() ? VersionOperation::kCreated : VersionOperation::kUpdated;
+}
+
+constexpr const char* kInsert = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+Result<void> run(sqlite::Statement& insert, const StoredVersion& version) {
+  return insert.run(version.revision, version.object, version.type, version.ns, version.name, version.operation,
+                    version.offset, version.event_index, version.previous, version.json, int64_t{checksum_of(version)});
 }
 
 }  // namespace
 
+StoredVersion version_of(const FoldedEntry& folded, size_t index, int64_t type, int64_t object) {
+  const Change& change = folded.folded.changes[index];
+  SHIPLOG_CHECK(change.json, "a change carries its JSON");
+  return {.revision = static_cast<int64_t>(change.revision.value),
+          .object = object,
+          .type = type,
+          .ns = change.object.ns,
+          .name = change.object.name,
+          .operation = static_cast<int64_t>(operation_of(change)),
+          .offset = folded.offset.value,
+          .event_index = event_index_of(folded.subjects, change.object),
+          .previous = revision_in(change.before),
+          .json = *change.json};
+}
+
 Result<HistoryProjection> HistoryProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
   return HistoryProjection{types, std::move(insert)};
 }
 
 Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.folded.changes.size(); ++index) {
-    const Change& change = folded.folded.changes[index];
-    SHIPLOG_CHECK(change.json, "a change carries its JSON");
-    const ObjectKey& key = change.object;
-    SHIPLOG_TRY(const int64_t type, types_.id(key.type));
-    SHIPLOG_TRY(insert_.run(static_cast<int64_t>(change.revision.value), folded.object_ids[index], type, key.ns,
-                            key.name, static_cast<int64_t>(operation_of(change)), folded.offset.value,
-                            event_index_of(folded.subjects, key), revision_in(change.before), *change.json));
+    SHIPLOG_TRY(const int64_t type, types_.id(folded.folded.changes[index].object.type));
+    SHIPLOG_TRY(run(insert_, version_of(folded, index, type, folded.object_ids[index])));
   }
   return ok();
 }
 
-Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest) {
+Result<void> replace_version(sqlite::Connection& connection, const StoredVersion& version) {
+  SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM version WHERE revision = ?"));
+  SHIPLOG_TRY(remove.run(version.revision));
+  if (connection.changed() == 0) return ok();  // trimmed since it was found to be damaged
+  SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
+  return run(insert, version);
+}
+
+Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest) {
+  constexpr int64_t kRevisionsAtOnce = 2000;
   const auto limit = static_cast<int64_t>(oldest.value);
-  {
-    // First the promise, then the deed: a reader must never be told of a revision that is half gone.
-    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
-    SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = max(oldest, ?)"));
-    SHIPLOG_TRY(raise.run(limit));
-    SHIPLOG_TRY(transaction.commit());
-  }
-  // A version goes when a newer one of the same object is old enough too, or when it is a removal. Its entry stays
-  // to be found by the object's name.
-  SHIPLOG_TRY(auto next, connection.prepare("SELECT revision FROM version WHERE revision >= ? LIMIT 1"));
   SHIPLOG_TRY(auto mark, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed (revision INTEGER PRIMARY KEY)"));
   SHIPLOG_TRY(mark.run());
-  SHIPLOG_TRY(auto choose,
-              connection.prepare("INSERT INTO doomed SELECT revision FROM version v WHERE revision BETWEEN ?1 AND ?2 "
-                                 "AND (operation = ?4 OR EXISTS (SELECT 1 FROM version n INDEXED BY version_by_object "
-                                 "WHERE n.object = v.object "
-                                 "AND n.revision > v.revision AND n.revision <= ?3))"));
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+  SHIPLOG_TRY(auto held,
+              connection.prepare("SELECT oldest, (SELECT min(revision) FROM version WHERE revision > oldest) "
+                                 "FROM retention"));
+  SHIPLOG_TRY([[maybe_unused]] const bool found, held.next());
+  const int64_t from = held.integer(0);
+  const int64_t first = held.is_null(1) ? limit : held.integer(1);
+  held.reset();
+  if (from >= limit) return TrimStep{};
+  // The bound rises with what is deleted, so that a reader never finds a partly deleted revision.
+  const int64_t to = std::min(std::max(from, first) + kRevisionsAtOnce, limit);
+  SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = ?"));
+  SHIPLOG_TRY(raise.run(to));
+  // A version goes when a newer one of its object is old enough too, or if it is a removal. What came before was
+  // looked at when the bound was raised to `from`.
+  SHIPLOG_TRY(auto choose, connection.prepare("INSERT OR IGNORE INTO doomed SELECT previous FROM version "
+                                              "WHERE revision > ?1 AND revision <= ?2 AND previous > 0 UNION "
+                                              "SELECT revision FROM version WHERE revision > ?1 AND revision <= ?2 "
+                                              "AND operation = ?3"));
+  SHIPLOG_TRY(choose.run(from, to, static_cast<int64_t>(VersionOperation::kRemoved)));
+  // Its entry can still be found by the object's name.
   SHIPLOG_TRY(auto keep_name, connection.prepare("INSERT OR IGNORE INTO subject SELECT type, ns, name, offset "
                                                  "FROM version WHERE revision IN doomed"));
-  // A removed object goes with its last version.
+  SHIPLOG_TRY(keep_name.run());
+  // A removed object is deleted with its last version.
   SHIPLOG_TRY(auto forget_object,
               connection.prepare("DELETE FROM object WHERE NOT live AND (type, ns, name) IN "
                                  "(SELECT type, ns, name FROM version WHERE revision IN doomed) AND NOT EXISTS "
                                  "(SELECT 1 FROM version v WHERE v.object = id AND v.revision NOT IN doomed)"));
+  SHIPLOG_TRY(forget_object.run());
   SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM version WHERE revision IN doomed"));
+  SHIPLOG_TRY(forget.run());
+  TrimStep step{static_cast<uint64_t>(connection.changed()), to < limit};
   SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed"));
-  constexpr int64_t kAtOnce = 5000;
-  uint64_t gone = 0;
-  // Upwards: what makes a version superfluous is newer, so it is still there when the version is looked at.
-  for (int64_t from = 0; from <= limit; from += kAtOnce) {
-    next.reset();
-    next.bind(1, from);
-    SHIPLOG_TRY(const bool more, next.next());
-    if (!more) break;
-    from = std::max(from, next.integer(0));
-    next.reset();
-    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
-    SHIPLOG_TRY(
-        choose.run(from, std::min(from + kAtOnce - 1, limit), limit, static_cast<int64_t>(Operation::kRemoved)));
-    SHIPLOG_TRY(keep_name.run());
-    SHIPLOG_TRY(forget_object.run());
-    SHIPLOG_TRY(forget.run());
-    gone += static_cast<uint64_t>(connection.changed());
-    SHIPLOG_TRY(clear.run());
-    SHIPLOG_TRY(transaction.commit());
-  }
-  return gone;
+  SHIPLOG_TRY(clear.run());
+  SHIPLOG_TRY(transaction.commit());
+  return step;
 }
 
 }  // namespace shiplog

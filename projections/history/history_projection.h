@@ -1,11 +1,20 @@
 #pragma once
 
+#include <cstdint>
+
+#include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "projections/history/stored_version.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
+
+/// The row of a change: of the folded entry, whose subjects must be set, the one with this index.
+StoredVersion version_of(const FoldedEntry& folded, size_t index, int64_t type, int64_t object);
+/// Writes a row in the place of the one with its revision, unless that was trimmed.
+Result<void> replace_version(sqlite::Connection& connection, const StoredVersion& version);
 
 /// Writes every version of every object.
 class HistoryProjection {
@@ -20,8 +29,14 @@ class HistoryProjection {
   sqlite::Statement insert_;
 };
 
-/// Forgets versions that no revision from `oldest` on needs; returns how many went. Not to be called in a transaction:
-/// it makes several, so that the writer's lock is never held for long.
-Result<uint64_t> trim_versions(sqlite::Connection& connection, Revision oldest);
+/// What one step of trimming has done.
+struct TrimStep {
+  uint64_t deleted = 0;
+  bool more = false;  ///< call again
+};
+
+/// Deletes versions that no revision from `oldest` on needs, in one short transaction: those of some thousand revisions
+/// at most. Interrupted between two steps, it is as if a smaller `oldest` had been asked for.
+Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest);
 
 }  // namespace shiplog

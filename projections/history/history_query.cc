@@ -4,6 +4,7 @@
 
 #include "events/base/check.h"
 #include "events/sqlite/connection.h"
+#include "projections/history/stored_version.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -13,17 +14,17 @@ Revision revision_in(const sqlite::Statement& row, int column) {
   return Revision{static_cast<uint64_t>(row.integer(column))};
 }
 
-// Everything but the object's key. Columns: revision, operation, json, offset, event_index.
-Result<VersionRow> version_from(const View& view, const sqlite::Statement& row) {
+// Everything but the object's key.
+Result<VersionRow> version_of(const View& view, const StoredVersion& stored) {
   VersionRow version;
-  version.revision = revision_in(row, 0);
-  version.operation = static_cast<Operation>(row.integer(1));
-  version.json = row.text(2);
-  version.event_index = static_cast<int>(row.integer(4));
-  SHIPLOG_TRY(auto entry, AuditQuery{view}.at(Offset{row.integer(3)}));
+  version.revision = Revision{static_cast<uint64_t>(stored.revision)};
+  version.operation = static_cast<VersionOperation>(stored.operation);
+  version.json = stored.json;
+  version.event_index = static_cast<int>(stored.event_index);
+  SHIPLOG_TRY(auto entry, AuditQuery{view}.at(Offset{stored.offset}));
   if (!entry) {
     return Error{ErrorCode::kCorrupt, "projection " + view.connection().path() + ": the entry at offset " +
-                                          std::to_string(row.integer(3)) + " is missing"};
+                                          std::to_string(stored.offset) + " is missing"};
   }
   version.entry = std::move(*entry);
   return version;
@@ -40,13 +41,13 @@ Result<std::optional<int64_t>> find_object(sqlite::Connection& connection, const
 
 }  // namespace
 
-const char* name_of(Operation operation) {
+const char* name_of(VersionOperation operation) {
   switch (operation) {
-    case Operation::kCreated:
+    case VersionOperation::kCreated:
       return "created";
-    case Operation::kUpdated:
+    case VersionOperation::kUpdated:
       return "updated";
-    case Operation::kRemoved:
+    case VersionOperation::kRemoved:
       return "removed";
   }
   SHIPLOG_CHECK(false, "an operation is one of the three");
@@ -57,17 +58,17 @@ Result<std::vector<VersionRow>> HistoryQuery::versions(const ObjectKey& key, boo
   std::vector<VersionRow> versions;
   SHIPLOG_TRY(const auto object, find_object(view_.connection(), key));
   if (!object) return versions;
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            newest_first ? "SELECT revision, operation, json, offset, event_index FROM version "
-                                           "WHERE object = ? AND revision <= ? ORDER BY revision DESC"
-                                         : "SELECT revision, operation, json, offset, event_index FROM version "
-                                           "WHERE object = ? AND revision >= ? ORDER BY revision"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare(
+                  "SELECT " + version_columns("v") + " FROM version v WHERE v.object = ? AND " +
+                  (newest_first ? "v.revision <= ? ORDER BY v.revision DESC" : "v.revision >= ? ORDER BY v.revision")));
   const int64_t end = newest_first ? std::numeric_limits<int64_t>::max() : 0;
   row.bind_all(*object, from ? static_cast<int64_t>(from->value) : end);
   while (limit == 0 || versions.size() < limit) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
-    SHIPLOG_TRY(auto version, version_from(view_, row));
+    SHIPLOG_TRY(const StoredVersion stored, stored_version(view_.connection(), row));
+    SHIPLOG_TRY(auto version, version_of(view_, stored));
     version.object = key;
     versions.push_back(std::move(version));
   }
@@ -75,14 +76,15 @@ Result<std::vector<VersionRow>> HistoryQuery::versions(const ObjectKey& key, boo
 }
 
 Result<std::optional<VersionRow>> HistoryQuery::version(Revision revision) const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            "SELECT v.revision, v.operation, v.json, v.offset, v.event_index, t.name, v.ns, v.name "
-                            "FROM version v JOIN type t ON t.id = v.type WHERE v.revision = ?"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT " + version_columns("v") +
+                                         ", t.name FROM version v JOIN type t ON t.id = v.type WHERE v.revision = ?"));
   row.bind(1, static_cast<int64_t>(revision.value));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
-  SHIPLOG_TRY(auto version, version_from(view_, row));
-  version.object = {std::string{row.text(5)}, std::string{row.text(6)}, std::string{row.text(7)}};
+  SHIPLOG_TRY(const StoredVersion stored, stored_version(view_.connection(), row));
+  SHIPLOG_TRY(auto version, version_of(view_, stored));
+  version.object = {std::string{row.text(kVersionColumns)}, std::string{stored.ns}, std::string{stored.name}};
   return std::optional{std::move(version)};
 }
 
@@ -94,11 +96,11 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
                                        std::to_string(oldest_held.value)};
   }
   std::vector<ChangeRow> changes;
-  std::string sql = "SELECT v.revision, t.name, v.ns, v.name, v.operation, v.json";
-  sql += which.with_previous ? ", p.json" : ", ''";
+  std::string sql = "SELECT " + version_columns("v") + ", t.name";
+  if (which.with_previous) sql += ", " + version_columns("p");
   sql += " FROM version v";
   sql += which.type.empty() ? " NOT INDEXED" : " INDEXED BY version_by_type";
-  sql += " CROSS JOIN type t ON t.id = v.type";
+  sql += " LEFT JOIN type t ON t.id = v.type";
   if (which.with_previous) sql += " LEFT JOIN version p ON p.revision = v.previous";
   sql += " WHERE v.revision > ?1";
   if (!which.type.empty()) sql += " AND v.type = ?2";
@@ -115,11 +117,17 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
   while (changes.size() < which.limit) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
-    changes.push_back({{std::string{row.text(1)}, std::string{row.text(2)}, std::string{row.text(3)}},
-                       revision_in(row, 0),
-                       static_cast<Operation>(row.integer(4)),
-                       std::string{row.text(5)},
-                       std::string{row.text(6)}});
+    SHIPLOG_TRY(const StoredVersion stored, stored_version(view_.connection(), row));
+    std::string previous;
+    if (constexpr int kPrevious = kVersionColumns + 1; which.with_previous && !row.is_null(kPrevious)) {
+      SHIPLOG_TRY(const StoredVersion before, stored_version(view_.connection(), row, kPrevious));
+      previous = before.json;
+    }
+    changes.push_back({{std::string{row.text(kVersionColumns)}, std::string{stored.ns}, std::string{stored.name}},
+                       Revision{static_cast<uint64_t>(stored.revision)},
+                       static_cast<VersionOperation>(stored.operation),
+                       std::string{stored.json},
+                       std::move(previous)});
   }
   return changes;
 }
@@ -127,7 +135,7 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
 Result<Revision> HistoryQuery::oldest() const {
   SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT oldest FROM retention"));
   SHIPLOG_TRY(const bool found, row.next());
-  SHIPLOG_CHECK(found, "the schema puts the one row in");
+  SHIPLOG_CHECK(found, "the schema inserts this row");
   return revision_in(row, 0);
 }
 

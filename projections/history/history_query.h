@@ -13,19 +13,19 @@
 
 namespace shiplog {
 
-enum class Operation { kCreated, kUpdated, kRemoved };
+enum class VersionOperation { kCreated, kUpdated, kRemoved };
 /// "created", "updated", "removed".
-const char* name_of(Operation operation);
+const char* name_of(VersionOperation operation);
 
 /// One version of one object.
 struct VersionRow {
   ObjectKey object;
   Revision revision;
-  Operation operation = Operation::kCreated;
+  VersionOperation operation = VersionOperation::kCreated;
   std::string json;  ///< of a removal: the last state, with resourceVersion = `revision`
-  /// The entry that made it: who, when, why. Its events say what it was in the domain's words.
+  /// The entry that created the version, with actor, time and cause. Its events describe the change.
   AuditRow entry;
-  /// Which of entry.events was about this object; -1: it changed because of an event about another one.
+  /// The index in entry.events of the event about this object; -1: it changed because of an event about another object.
   int event_index = -1;
 };
 
@@ -33,12 +33,12 @@ struct VersionRow {
 struct ChangeRow {
   ObjectKey object;
   Revision revision;
-  Operation operation = Operation::kCreated;
+  VersionOperation operation = VersionOperation::kCreated;
   std::string json;      ///< as VersionRow::json
-  std::string previous;  ///< the version before; empty when created, or when not asked for
+  std::string previous;  ///< the previous version; empty if created, or not requested
 };
 
-/// Which changes: of one type (empty: all types) and namespace (nullopt: all), after a revision.
+/// A selection of changes: of one type (empty: all types) and namespace (nullopt: all), after a revision.
 struct ChangeList {
   std::string type = {};
   std::optional<std::string> ns = {};
@@ -52,22 +52,22 @@ class HistoryQuery {
  public:
   explicit HistoryQuery(const View& view) : view_{view} {}
 
-  /// Versions of one object, also of a removed one and across removals. `limit` 0: all. With `from`: only that
-  /// revision and newer (oldest first) or older (newest first).
+  /// Versions of one object, including removed objects and versions before a removal. `limit` 0: all. With `from`: only
+  /// that revision and newer (oldest first) or older (newest first).
   Result<std::vector<VersionRow>> versions(const ObjectKey& key, bool newest_first = true, size_t limit = 0,
                                            std::optional<Revision> from = {}) const;
 
-  /// What made one revision; nullopt: not held (any more).
+  /// The version with this revision; nullopt: not stored, or no longer stored.
   Result<std::optional<VersionRow>> version(Revision revision) const;
 
-  /// In revision order, without gaps or repeats: go on with `after` = the last row's revision. Fewer than `limit`
-  /// rows: nothing more up to the view's revision. Error: kGone, `after` is before oldest().
+  /// In revision order, without gaps or repeats: continue with `after` = the last row's revision. Fewer than `limit`
+  /// rows: there are no more up to the view's revision. Error: kGone, `after` is before oldest().
   Result<std::vector<ChangeRow>> changes(const ChangeList& which) const;
 
-  /// Objects can be asked for as of this revision and later, and changes after it are complete.
+  /// Objects can be read as of this revision and later, and the changes after it are complete.
   Result<Revision> oldest() const;
 
-  /// What the newest revision was at a time: after the entry with the newest time not after `at`. 0: before the
+  /// The newest revision at a time: after the entry with the newest time not after `at`. 0: before the
   /// first entry.
   Result<Revision> revision_at(UtcMillis at) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 std::string text_in(const std::string& json) { return must(parse_json(json))["data"]["text"].str(); }
 
-TEST(HistoryQuery, TellsEveryVersionOfAnObjectWithWhoAndWhen) {
+TEST(HistoryQuery, ReturnsEveryVersionOfAnObjectWithActorAndTime) {
   TestFleet fleet;
   const ObjectKey key = config_map("default", "a");
   fleet.create(key, "one");
@@ -32,20 +32,20 @@ TEST(HistoryQuery, TellsEveryVersionOfAnObjectWithWhoAndWhen) {
   const HistoryQuery history{view};
   const auto versions = must(history.versions(key, false));
   ASSERT_EQ(versions.size(), 4U);
-  EXPECT_EQ(versions[0].operation, Operation::kCreated);
+  EXPECT_EQ(versions[0].operation, VersionOperation::kCreated);
   EXPECT_EQ(text_in(versions[0].json), "one");
-  EXPECT_EQ(versions[1].operation, Operation::kUpdated);
+  EXPECT_EQ(versions[1].operation, VersionOperation::kUpdated);
   EXPECT_EQ(text_in(versions[1].json), "two");
   EXPECT_EQ(versions[1].entry.actor.user, "bob");
   EXPECT_EQ(versions[1].entry.time, time_of_update);
   EXPECT_EQ(versions[1].entry.request.verb, "update");
   EXPECT_EQ(versions[1].event_index, 1);
   EXPECT_EQ(versions[1].entry.events[1].kind, "ObjectUpdated");
-  EXPECT_EQ(versions[2].operation, Operation::kRemoved);
+  EXPECT_EQ(versions[2].operation, VersionOperation::kRemoved);
   EXPECT_EQ(text_in(versions[2].json), "two") << "the last state";
   EXPECT_EQ(must(parse_json(versions[2].json))["metadata"]["resourceVersion"].str(),
             std::to_string(versions[2].revision.value));
-  EXPECT_EQ(versions[3].operation, Operation::kCreated);
+  EXPECT_EQ(versions[3].operation, VersionOperation::kCreated);
 
   const auto newest = must(history.versions(key, true, 2));
   ASSERT_EQ(newest.size(), 2U);
@@ -57,10 +57,10 @@ TEST(HistoryQuery, TellsEveryVersionOfAnObjectWithWhoAndWhen) {
   EXPECT_EQ(must(history.versions(key, false, 0, versions[1].revision)).size(), 3U);
   EXPECT_TRUE(must(history.versions(config_map("default", "none"))).empty());
 
-  const auto one = must(history.version(versions[1].revision));
-  ASSERT_TRUE(one);
-  EXPECT_EQ(one->object, key);
-  EXPECT_EQ(one->json, versions[1].json);
+  const auto version = must(history.version(versions[1].revision));
+  ASSERT_TRUE(version);
+  EXPECT_EQ(version->object, key);
+  EXPECT_EQ(version->json, versions[1].json);
   EXPECT_FALSE(must(history.version(Revision{9999})));
 }
 
@@ -89,7 +89,7 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
     for (const Revision start : {Revision{0}, Revision{1}, Revision{40}, fleet.revision()}) {
       const auto ns = one_namespace ? std::optional<std::string>{"default"} : std::nullopt;
       ChangeList which{.type = "configmaps", .ns = ns, .after = start, .limit = 3, .with_previous = true};
-      // A watcher's picture: the list at the start, and then every change put on top of it.
+      // The state of a watcher: the list at the start, with every later change applied.
       std::map<ObjectKey, std::string> picture;
       for (const ObjectRow& row : must(objects.list({.type = "configmaps", .ns = which.ns, .at = start}))) {
         picture[row.key] = row.json;
@@ -100,9 +100,9 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
         for (const ChangeRow& change : page) {
           EXPECT_GT(change.revision, last);
           last = change.revision;
-          EXPECT_EQ(change.previous, picture[change.object]) << "what a selector's transition is judged by";
-          EXPECT_EQ(change.previous.empty(), change.operation == Operation::kCreated);
-          if (change.operation == Operation::kRemoved) {
+          EXPECT_EQ(change.previous, picture[change.object]) << "needed to detect transitions of a selector";
+          EXPECT_EQ(change.previous.empty(), change.operation == VersionOperation::kCreated);
+          if (change.operation == VersionOperation::kRemoved) {
             picture.erase(change.object);
           } else {
             picture[change.object] = change.json;
@@ -123,7 +123,7 @@ TEST(HistoryQuery, ChangesServeAWatchFromAnyRevisionWithoutGapsOrRepeats) {
   for (const ChangeRow& change : other) EXPECT_EQ(change.object.ns, "other");
 }
 
-TEST(HistoryQuery, KnowsTheRevisionOfATime) {
+TEST(HistoryQuery, ReturnsTheRevisionAtATime) {
   TestFleet fleet;
   const UtcMillis start = fleet.now();
   fleet.create(config_map("default", "a"));
@@ -185,7 +185,7 @@ TEST(HistoryQuery, TrimmingKeepsWhatListsAndWatchesFromTheOldestRevisionNeed) {
   const View view = must(reader.view());
   EXPECT_EQ(must(HistoryQuery{view}.oldest()), oldest);
   EXPECT_EQ(HistoryQuery{view}.changes({.after = Revision{49}}).error().code, ErrorCode::kGone);
-  // Who did it stays, though what it was like is gone.
+  // The entry is kept although the version is deleted.
   size_t entries = 0;
   for (const auto& [offset, entry] : fleet.journal()) {
     if (subject_of(entry.events[0]) == config_map("default", "c1")) ++entries;
@@ -194,6 +194,56 @@ TEST(HistoryQuery, TrimmingKeepsWhatListsAndWatchesFromTheOldestRevisionNeed) {
   const Restored restored = fleet.reopen();
   State state;
   EXPECT_TRUE(State::restore(restored.meta, restored.objects, restored.seen, state));
+}
+
+// A disk may return other bytes than were written: no version is served that differs from the one that was stored.
+TEST(HistoryQuery, AChangedColumnOfAVersionIsAnErrorInEveryReading) {
+  const char* const changes[] = {
+      "type = type + 1", "ns = 'defaulu'",  "name = 'b'",   "operation = 0",
+      "offset = 0",      "event_index = 1", "previous = 2", "json = replace(json, 'two', 'twp')",
+      "crc = crc + 1"};
+  for (const char* change : changes) {
+    TestFleet fleet;
+    const ObjectKey key = config_map("default", "a");
+    fleet.create(key, "one");
+    const Revision updated = fleet.update(key, "two").changes.at(0).revision;
+    const std::string sql = std::string{"UPDATE version SET "} + change;
+    must(must(store::open_writer(fleet.path()))->execute(sql + " WHERE revision = " + std::to_string(updated.value)));
+
+    Reader reader = fleet.reader();
+    const View view = must(reader.view());
+    const HistoryQuery history{view};
+    const ObjectQuery objects{view};
+    const auto expect_damage = [&](const auto& result, const char* reading) {
+      ASSERT_FALSE(result.has_value()) << reading << " after " << change;
+      EXPECT_EQ(result.error().code, ErrorCode::kCorrupt);
+      EXPECT_NE(result.error().message.find("at revision " + std::to_string(updated.value)), std::string::npos)
+          << result.error().message;
+      EXPECT_NE(result.error().message.find(fleet.path()), std::string::npos);
+    };
+    expect_damage(history.versions(key), "versions");
+    expect_damage(history.changes({}), "changes");
+    expect_damage(objects.get(key), "get");
+    expect_damage(objects.list({.type = key.type}), "list");
+    EXPECT_TRUE(objects.get(key, Revision{updated.value - 1}).has_value()) << "the version before is intact";
+  }
+}
+
+TEST(HistoryQuery, ADamagedPreviousVersionIsAnErrorOfTheChangeThatShowsIt) {
+  TestFleet fleet;
+  const ObjectKey key = config_map("default", "a");
+  const Revision created = fleet.create(key, "one").changes.at(0).revision;
+  fleet.update(key, "two");
+  must(must(store::open_writer(fleet.path()))
+           ->execute("UPDATE version SET json = replace(json, 'one', 'eno') WHERE revision = " +
+                     std::to_string(created.value)));
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  const HistoryQuery history{view};
+  EXPECT_TRUE(history.changes({.after = created}).has_value());
+  const auto with_previous = history.changes({.after = created, .with_previous = true});
+  ASSERT_FALSE(with_previous.has_value());
+  EXPECT_EQ(with_previous.error().code, ErrorCode::kCorrupt);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ CREATE TABLE version (
   offset      INTEGER NOT NULL,  -- offset of the entry that made it
   event_index INTEGER NOT NULL,  -- which of its events; -1: a side effect of one about another object
   previous    INTEGER NOT NULL,  -- revision of the version before; 0: created
-  json        TEXT NOT NULL      -- of a removal: the last state
+  json        TEXT NOT NULL,     -- of a removal: the last state
+  crc         INTEGER NOT NULL   -- CRC-32C of the other columns (stored_version.h)
 );
 
 -- Both are ordered by revision behind their column, as SQLite ends every index with the table's own key.

@@ -29,7 +29,7 @@ Result<int64_t> ObjectProjection::id_of(const Change& change) {
     SHIPLOG_TRY(insert_.run(type, key.ns, key.name, id));
     if (connection_.changed() == 1) return id;
   }
-  // Back again after a removal it keeps its number, so that its history is one.
+  // An object that is created again after a removal keeps its number, so that its history is continuous.
   if (change.created() || change.removed()) {
     SHIPLOG_TRY(set_live_.run(type, key.ns, key.name, static_cast<int64_t>(change.created())));
   }

@@ -7,7 +7,7 @@
 
 namespace shiplog {
 
-/// Writes which objects there are.
+/// Writes the existing objects.
 class ObjectProjection {
  public:
   static Result<ObjectProjection> create(sqlite::Connection& connection, store::TypeIds& types);

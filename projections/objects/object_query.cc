@@ -2,19 +2,16 @@
 
 #include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
+#include "projections/history/stored_version.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
 namespace {
 
-constexpr int64_t kRemoved = static_cast<int64_t>(Operation::kRemoved);
+constexpr int64_t kRemoved = static_cast<int64_t>(VersionOperation::kRemoved);
 
-Revision revision_in(const sqlite::Statement& row, int column) {
-  return Revision{static_cast<uint64_t>(row.integer(column))};
-}
-
-// Names are never empty, so every object is behind the position ("", ""). Behind a position in an earlier namespace,
-// the namespace asked for begins at its start.
+// Names are never empty, so every object follows the position ("", ""). After a position in an earlier namespace,
+// the requested namespace is read from its start.
 ObjectList::Position start_of(const ObjectList& which) {
   ObjectList::Position start = which.after.value_or(ObjectList::Position{});
   if (which.ns && start.ns < *which.ns) start = {*which.ns, ""};
@@ -28,20 +25,30 @@ Result<void> check_held(const View& view, Revision at) {
   }
   SHIPLOG_TRY(const Revision oldest, HistoryQuery{view}.oldest());
   if (at >= oldest) return ok();
-  return Error{ErrorCode::kGone, "revision " + std::to_string(at.value) + " is no longer held, the oldest is " +
-                                     std::to_string(oldest.value)};
+  return Error{ErrorCode::kGone, "The resourceVersion for the provided list is too old. (Revision " +
+                                     std::to_string(at.value) + " is no longer held, the oldest is " +
+                                     std::to_string(oldest.value) + ")"};
 }
 
-// True: there is a version (revision, json) of the object as of `at`, and it is no removal. Leaves the statement on it.
-Result<bool> seek_version(sqlite::Statement& version, int64_t object, Revision at) {
+// The version of an object as of `at`, which belongs to the statement's row; nullopt: it has none, or a removal.
+Result<std::optional<StoredVersion>> seek_version(const sqlite::Connection& connection, sqlite::Statement& version,
+                                                  int64_t object, Revision at) {
   version.reset();
   version.bind_all(object, static_cast<int64_t>(at.value));
   SHIPLOG_TRY(const bool found, version.next());
-  return found && version.integer(2) != kRemoved;
+  if (!found) return std::nullopt;
+  SHIPLOG_TRY(const StoredVersion stored, stored_version(connection, version));
+  return stored.operation == kRemoved ? std::nullopt : std::optional{stored};
 }
-constexpr const char* kVersionAsOf =
-    "SELECT revision, json, operation FROM version INDEXED BY version_by_object "
-    "WHERE object = ? AND revision <= ? ORDER BY revision DESC LIMIT 1";
+
+Result<sqlite::Statement> version_as_of(sqlite::Connection& connection) {
+  static const std::string kSql = "SELECT " + version_columns("v") +
+                                  " FROM version v INDEXED BY version_by_object "
+                                  "WHERE v.object = ? AND v.revision <= ? ORDER BY v.revision DESC LIMIT 1";
+  return connection.prepare(kSql);
+}
+
+Revision revision_of(const StoredVersion& version) { return Revision{static_cast<uint64_t>(version.revision)}; }
 
 }  // namespace
 
@@ -53,10 +60,10 @@ Result<std::optional<ObjectRow>> ObjectQuery::get(const ObjectKey& key, std::opt
   object.bind_all(key.type, key.ns, key.name);
   SHIPLOG_TRY(const bool known, object.next());
   if (!known) return std::nullopt;
-  SHIPLOG_TRY(auto version, view_.connection().prepare(kVersionAsOf));
-  SHIPLOG_TRY(const bool found, seek_version(version, object.integer(0), as_of));
+  SHIPLOG_TRY(auto version, version_as_of(view_.connection()));
+  SHIPLOG_TRY(const auto found, seek_version(view_.connection(), version, object.integer(0), as_of));
   if (!found) return std::nullopt;
-  return ObjectRow{key, revision_in(version, 0), std::string{version.text(1)}};
+  return ObjectRow{key, revision_of(*found), std::string{found->json}};
 }
 
 Result<void> ObjectQuery::visit(const ObjectList& which, const std::function<bool(const ObjectRowView&)>& visit) const {
@@ -65,22 +72,22 @@ Result<void> ObjectQuery::visit(const ObjectList& which, const std::function<boo
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));
   if (!type) return ok();
   const ObjectList::Position start = start_of(which);
-  // In the past those that are removed now may have been there.
+  // Objects that are removed now may have existed at an earlier revision.
   SHIPLOG_TRY(auto object, view_.connection().prepare(
                                as_of == view_.revision()
                                    ? "SELECT id, ns, name FROM object WHERE type = ? AND (ns, name) > (?, ?) AND live "
                                      "ORDER BY ns, name"
                                    : "SELECT id, ns, name FROM object WHERE type = ? AND (ns, name) > (?, ?) "
                                      "ORDER BY ns, name"));
-  SHIPLOG_TRY(auto version, view_.connection().prepare(kVersionAsOf));
+  SHIPLOG_TRY(auto version, version_as_of(view_.connection()));
   object.bind_all(*type, start.ns, start.name);
   for (size_t visited = 0; which.limit == 0 || visited < which.limit;) {
     SHIPLOG_TRY(const bool more, object.next());
     if (!more || (which.ns && object.text(1) != *which.ns)) break;
-    SHIPLOG_TRY(const bool found, seek_version(version, object.integer(0), as_of));
+    SHIPLOG_TRY(const auto found, seek_version(view_.connection(), version, object.integer(0), as_of));
     if (!found) continue;
     ++visited;
-    if (!visit({object.text(1), object.text(2), revision_in(version, 0), version.text(1)})) break;
+    if (!visit({object.text(1), object.text(2), revision_of(*found), found->json})) break;
   }
   return ok();
 }
@@ -116,18 +123,6 @@ Result<uint64_t> ObjectQuery::count(const ObjectList& which) const {
   SHIPLOG_TRY(const bool found, row.next());
   if (found) counted = static_cast<uint64_t>(row.integer(0));
   return counted;
-}
-
-Result<std::vector<std::string>> ObjectQuery::types() const {
-  SHIPLOG_TRY(auto row,
-              view_.connection().prepare("SELECT name FROM type t WHERE EXISTS "
-                                         "(SELECT 1 FROM object o WHERE o.type = t.id AND o.live) ORDER BY name"));
-  std::vector<std::string> names;
-  while (true) {
-    SHIPLOG_TRY(const bool found, row.next());
-    if (!found) return names;
-    names.emplace_back(row.text(0));
-  }
 }
 
 }  // namespace shiplog

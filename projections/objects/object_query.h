@@ -17,7 +17,7 @@ namespace shiplog {
 struct ObjectRow {
   ObjectKey key;
   Revision revision;  ///< of its newest change
-  std::string json;   ///< canonical; as it is served
+  std::string json;   ///< canonical, as served
 };
 
 /// The same without copies: valid during the visit only.
@@ -34,14 +34,14 @@ struct ObjectList {
   struct Position {
     std::string ns, name;
   };
-  std::optional<Position> after = {};  ///< go on behind this object
+  std::optional<Position> after = {};  ///< continue after this object
   size_t limit = 0;                    ///< 0: all
   /// As of this revision, exactly; nullopt: as of the view's.
   std::optional<Revision> at = {};
 };
 
-/// Objects as of the view's revision, or of any earlier one that history still holds.
-/// Errors of all functions with `at`: kGone, before the oldest kept revision; kBadRequest, newer than the view.
+/// Objects as of the view's revision, or of any earlier revision that history still contains. Errors of all functions
+/// with `at`: kGone, before the oldest stored revision; kBadRequest, newer than the view.
 class ObjectQuery {
  public:
   explicit ObjectQuery(const View& view) : view_{view} {}
@@ -52,15 +52,12 @@ class ObjectQuery {
   /// Sorted by namespace and name (bytewise).
   Result<std::vector<ObjectRow>> list(const ObjectList& which) const;
 
-  /// The same, one at a time, until `visit` returns false: for lists that are filtered or written out as they come.
-  /// `limit` counts visits. `visit` may ask other questions of the view.
+  /// The same, one object at a time, until `visit` returns false: for lists that are filtered or written while they are
+  /// read. `limit` counts visits. `visit` may run other queries on the view.
   Result<void> visit(const ObjectList& which, const std::function<bool(const ObjectRowView&)>& visit) const;
 
-  /// How many `list` would return without its limit: with `after`, those that remain.
+  /// The number of objects that `list` would return without its limit; with `after`, the remaining ones.
   Result<uint64_t> count(const ObjectList& which) const;
-
-  /// Types with an object now, sorted.
-  Result<std::vector<std::string>> types() const;
 
  private:
   const View& view_;

@@ -12,12 +12,12 @@ namespace {
 
 constexpr const char* kOfWorkload = " WHERE type = ?1 AND ns = ?2 AND name = ?3";
 
-/// What `kubectl rollout undo` puts back on the workload. Not the control plane's own annotations, which are about the
-/// workload as it is now, nor those that kubectl leaves alone.
+/// The annotations that `kubectl rollout undo` restores on the workload: without the control plane's own, which
+/// describe the present state, and without those that kubectl skips.
 std::string kept_annotations(const Value& workload) {
   Value kept = Value::object();
-  for (const auto& one : workload["metadata"]["annotations"].members()) {
-    if (!is_own_annotation(one.key())) kept.set(one.key(), one.value);
+  for (const auto& annotation : workload["metadata"]["annotations"].members()) {
+    if (!is_own_annotation(annotation.key())) kept.set(annotation.key(), annotation.value);
   }
   return to_json(kept);
 }
@@ -45,7 +45,7 @@ Result<void> RevisionProjection::follow(int64_t type, const Change& change, UtcM
   }
   const Value& before = change.before["spec"];
   const Value& after = change.after["spec"];
-  if (after["paused"].as_bool()) return ok();  // its changes make one revision together, once it is resumed
+  if (after["paused"].as_bool()) return ok();  // its changes become one revision when it is resumed
   if (change.created() || before["paused"].as_bool() || before["template"] != after["template"]) {
     SHIPLOG_TRY(number(type, change, time));
     return trim(type, change);
@@ -81,7 +81,7 @@ Result<void> RevisionProjection::number(int64_t type, const Change& change, UtcM
   const int64_t generation = change.after["metadata"]["generation"].as_int();
   const std::string annotations = kept_annotations(change.after);
   if (same != 0) {
-    // Resumed with the template it had: the number stays. A template that comes back is the newest again.
+    // Resumed with an unchanged template: the number stays. A template that is used again becomes the newest.
     const int64_t next = same == newest ? same : newest + 1;
     SHIPLOG_TRY(
         auto renumber,

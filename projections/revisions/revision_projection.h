@@ -9,7 +9,7 @@
 
 namespace shiplog {
 
-/// Writes which pod templates the workloads with a rollout history have had.
+/// Writes the pod templates of workloads with a rollout history.
 class RevisionProjection {
  public:
   static Result<RevisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);

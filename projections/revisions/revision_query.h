@@ -14,11 +14,11 @@ namespace shiplog {
 
 /// Deployments, StatefulSets and DaemonSets.
 bool has_rollout_history(std::string_view type);
-/// An annotation of a workload that is about its present state and not about the revision: the control plane's own, the
-/// Deployment controller's and that of `kubectl apply`.
+/// Whether an annotation of a workload describes its present state and not the revision: annotations of the control
+/// plane, the Deployment controller and `kubectl apply`.
 bool is_own_annotation(std::string_view key);
 
-/// One pod template that a workload has had.
+/// One past or present pod template of a workload.
 struct TemplateRevision {
   ObjectKey workload;
   int64_t number = 0;        ///< from 1; the highest is the present template
@@ -30,7 +30,7 @@ struct TemplateRevision {
   std::string annotations;   ///< the user's annotations of the workload when it last had the template; JSON object
 };
 
-/// Which revisions: of the workloads of a type, in one namespace (nullopt: all), with one name (nullopt: all).
+/// A selection of revisions: of the workloads of a type, in one namespace (nullopt: all), with one name (nullopt: all).
 struct RevisionList {
   std::string type;
   std::optional<std::string> ns = {};
@@ -42,8 +42,8 @@ class RevisionQuery {
  public:
   explicit RevisionQuery(const View& view) : view_{view} {}
 
-  /// Sorted by namespace, name and number, newest first, until `visit` returns false. `visit` may ask other questions
-  /// of the view.
+  /// Sorted by namespace, name and number, newest first, until `visit` returns false. `visit` may run other queries on
+  /// the view.
   Result<void> visit(const RevisionList& which, const std::function<bool(const TemplateRevision&)>& visit) const;
 
  private:

@@ -62,7 +62,8 @@ TEST_F(Revisions, EveryTemplateGetsANumber) {
   create({"a"});
   update({.image = "a", .cause = "why"});
   EXPECT_EQ(history(), "1:a");
-  EXPECT_EQ(last_.annotations, R"({"kubernetes.io/change-cause":"why"})") << "neither kubectl's nor Karmada's";
+  EXPECT_EQ(last_.annotations, R"({"kubernetes.io/change-cause":"why"})")
+      << "without annotations of kubectl and Karmada";
   EXPECT_EQ(last_.hash, template_hash(pod_template("a")));
   update({"b"});
   update({"c"});
@@ -72,7 +73,7 @@ TEST_F(Revisions, EveryTemplateGetsANumber) {
   EXPECT_EQ(history({.type = "statefulsets.apps"}), "");
 }
 
-TEST_F(Revisions, ATemplateThatComesBackIsTheNewestAgain) {
+TEST_F(Revisions, ATemplateThatIsUsedAgainBecomesTheNewest) {
   create({"a"});
   const std::string created = (history(), last_.created);
   update({"b"});
@@ -95,7 +96,7 @@ TEST_F(Revisions, ChangesOfAPausedDeploymentMakeOneRevision) {
   EXPECT_EQ(history(), "2:c 1:a");
 }
 
-TEST_F(Revisions, OldOnesGoByTheHistoryLimit) {
+TEST_F(Revisions, OldRevisionsAreDeletedByTheHistoryLimit) {
   create({.image = "a", .limit = 2});
   for (const char* image : {"b", "c", "d"}) update({.image = image, .limit = 2});
   EXPECT_EQ(history(), "4:d 3:c 2:b");

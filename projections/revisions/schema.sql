@@ -1,5 +1,5 @@
 -- The pod templates that each Deployment, StatefulSet and DaemonSet has had, numbered as `kubectl rollout history` shows
--- them: the highest number is the present template. As many are kept as spec.revisionHistoryLimit says, and that one.
+-- them: the highest number is the present template. spec.revisionHistoryLimit of them are kept, besides that one.
 CREATE TABLE template_revision (
   type        INTEGER NOT NULL,
   ns          TEXT NOT NULL,

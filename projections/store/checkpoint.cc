@@ -15,6 +15,27 @@ std::string leases_json(const std::map<std::string, Lease>& leases) {
   return to_json(all);
 }
 
+std::string settled_json(const SettledPartitions& partitions) {
+  Value all = Value::array();
+  for (const auto& [partition, settled] : partitions) {
+    Value ranges = Value::array();
+    for (const auto& [first, last] : settled.ranges()) ranges.push_back(Value::array({first, last}));
+    all.push_back(Value::array({partition.first, int64_t{partition.second}, settled.done_before(), std::move(ranges)}));
+  }
+  return to_json(all);
+}
+
+SettledPartitions settled_from(const Value& all) {
+  SettledPartitions partitions;
+  for (const Value& partition : all.items()) {
+    std::vector<SettledOffsets::Range> ranges;
+    for (const Value& range : partition[3].items()) ranges.emplace_back(range[0].as_int(), range[1].as_int());
+    partitions[{partition[0].str(), static_cast<int32_t>(partition[1].as_int())}] =
+        SettledOffsets{partition[2].as_int(), ranges};
+  }
+  return partitions;
+}
+
 Result<Hash128> parse_hash(std::string_view hex) {
   Hash128 hash;
   const bool long_enough = hex.size() == 32;
@@ -32,8 +53,9 @@ Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection
   SHIPLOG_TRY(auto exists, connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'"));
   SHIPLOG_TRY(const bool table, exists.next());
   if (!table) return std::nullopt;
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT fingerprint, next, revision, time, fold_version, leases, hash "
-                                           "FROM checkpoint"));
+  SHIPLOG_TRY(auto row,
+              connection.prepare("SELECT fingerprint, next, revision, time, fold_version, leases, settled, hash "
+                                 "FROM checkpoint"));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
   Checkpoint read;
@@ -48,30 +70,34 @@ Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection
     read.meta.leases[std::string{lease.key()}] = {lease.value["holder"].str(),
                                                   static_cast<uint64_t>(lease.value["epoch"].as_int())};
   }
-  SHIPLOG_TRY(read.meta.hash, parse_hash(row.text(6)));
+  const auto settled = parse_json(row.text(6));
+  if (!settled) return Error{ErrorCode::kCorrupt, "the settled offsets in the checkpoint: " + settled.error().message};
+  read.meta.settled = settled_from(settled.value());
+  SHIPLOG_TRY(read.meta.hash, parse_hash(row.text(7)));
   return read;
 }
 
 Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   return insert.run(checkpoint.fingerprint, checkpoint.next.value, static_cast<int64_t>(checkpoint.meta.revision.value),
                     checkpoint.meta.time.value, static_cast<int64_t>(checkpoint.meta.fold_version),
-                    leases_json(checkpoint.meta.leases), to_string(checkpoint.meta.hash));
+                    leases_json(checkpoint.meta.leases), settled_json(checkpoint.meta.settled),
+                    to_string(checkpoint.meta.hash));
 }
 
 Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta) {
   SHIPLOG_TRY(auto update, connection.prepare("UPDATE checkpoint SET next = ?, revision = ?, time = ?, "
-                                              "fold_version = ?, leases = ?, hash = ? WHERE next = ?"));
+                                              "fold_version = ?, leases = ?, settled = ?, hash = ? WHERE next = ?"));
   SHIPLOG_TRY(update.run(next.value, static_cast<int64_t>(meta.revision.value), meta.time.value,
-                         static_cast<int64_t>(meta.fold_version), leases_json(meta.leases), to_string(meta.hash),
-                         from.value));
+                         static_cast<int64_t>(meta.fold_version), leases_json(meta.leases), settled_json(meta.settled),
+                         to_string(meta.hash), from.value));
   if (connection.changed() == 1) return ok();
-  return Error{ErrorCode::kConflict, "projection " + connection.path() + ": it no longer stands at offset " +
+  return Error{ErrorCode::kConflict, "projection " + connection.path() + ": it is no longer at offset " +
                                          std::to_string(from.value) + "; another process writes this file"};
 }
 
 Result<int64_t> TypeIds::id(std::string_view name) {
-  if (const auto at = ids_.find(name); at != ids_.end()) return at->second;
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
   SHIPLOG_TRY(auto insert, connection_.prepare("INSERT OR IGNORE INTO type (name) VALUES (?)"));
   SHIPLOG_TRY(insert.run(name));
   SHIPLOG_TRY(const auto found, find_type(connection_, name));

@@ -18,19 +18,19 @@ struct Checkpoint {
   StateMeta meta;
 };
 
-/// nullopt: the file has none (it is new, or was never finished). Error: kCorrupt, it cannot be read.
+/// nullopt: the file has none (it is new or incomplete). Error: kCorrupt, it cannot be read.
 Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection);
 /// Writes the first one.
 Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint);
-/// Moves it on. Error: kConflict, it does not stand at `from`: somebody else has moved it.
+/// Advances it. Error: kConflict, it is not at `from`: another process has advanced it.
 Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta);
 
-/// Numbers for type names, given out as they are met. Threads: the writer's.
+/// Numbers of type names, assigned on first use. Threads: the writer's.
 class TypeIds {
  public:
   explicit TypeIds(sqlite::Connection& connection) : connection_{connection} {}
   Result<int64_t> id(std::string_view name);
-  /// After a rollback: numbers given out in that transaction are void.
+  /// After a rollback: discards the numbers assigned in that transaction.
   void forget() { ids_.clear(); }
 
  private:
@@ -38,7 +38,7 @@ class TypeIds {
   std::map<std::string, int64_t, std::less<>> ids_;
 };
 
-/// A reader's number for a type; nullopt: nothing of that type was ever written.
+/// The number of a type, for readers; nullopt: no object of that type was ever written.
 Result<std::optional<int64_t>> find_type(sqlite::Connection& connection, std::string_view name);
 
 }  // namespace shiplog::store

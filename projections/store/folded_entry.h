@@ -9,12 +9,12 @@
 
 namespace shiplog {
 
-/// One folded entry, accepted or refused, as the projections take it in.
+/// One folded entry, accepted or refused: the input of the projections.
 struct FoldedEntry {
   Offset offset;
   const Entry& entry;
   const Folded& folded;
-  // Filled in by Projections::apply, so that each projection need not find out again:
+  // Set by Projections::apply, so that the projections need not compute them again:
   std::vector<ObjectKey> subjects = {};  ///< of each event
   std::vector<int64_t> object_ids = {};  ///< object.id of each change
 };

@@ -14,7 +14,7 @@ View::View(sqlite::Connection* connection, Revision revision, Offset next)
 View::View(View&& other) noexcept
     : connection_{std::exchange(other.connection_, nullptr)}, revision_{other.revision_}, next_{other.next_} {}
 View::~View() {
-  // A read transaction has nothing to lose: whatever COMMIT says, it is over.
+  // A read transaction has no changes: it ends regardless of the result of COMMIT.
   if (connection_ != nullptr) static_cast<void>(connection_->repeat("COMMIT"));
 }
 

@@ -12,9 +12,9 @@ namespace sqlite {
 class Connection;
 }
 
-/// What one reader sees at one moment: a read transaction, so every query asked through it answers as of the same
-/// revision whatever is written meanwhile. Short-lived: while one is held the file cannot give back the space of newer
-/// writes. Destroy it before its Reader. Threads: the reader's.
+/// A read transaction: every query through it sees the same revision, regardless of concurrent writes. Short-lived:
+/// while it is open the file cannot reclaim the space of newer writes. Must be destroyed before its Reader. Threads:
+/// the reader's.
 class View {
  public:
   View(View&& other) noexcept;
@@ -38,12 +38,12 @@ class View {
   Offset next_;
 };
 
-/// A connection that only reads. Any number may be open, also while Projections applies and in other processes; neither
-/// side waits for the other. Threads: one at a time.
+/// A read-only connection. Any number may be open, also while Projections applies entries and in other processes;
+/// readers and writer do not wait for each other. Threads: one at a time.
 class Reader {
  public:
-  /// The file must have been made by Projections::open of this build. Errors: kUnavailable, made by another build
-  /// (or not made yet); kIo; kCorrupt.
+  /// The file must have been created by Projections::open of this build. Errors: kUnavailable, created by another build
+  /// (or not created yet); kIo; kCorrupt.
   static Result<Reader> open(const std::string& path);
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;

@@ -6,6 +6,7 @@ CREATE TABLE checkpoint (
   time         INTEGER NOT NULL,  -- UTC milliseconds
   fold_version INTEGER NOT NULL,
   leases       TEXT NOT NULL,     -- JSON {service: {holder, epoch}}
+  settled      TEXT NOT NULL DEFAULT '[]',  -- JSON [[topic, partition, done_before, [[first, last], ...]], ...]: produced requests
   hash         TEXT NOT NULL      -- of the objects, 32 hexadecimal digits
 );
 

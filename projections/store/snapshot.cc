@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What SQLite keeps beside a database in WAL mode.
+// The files that SQLite maintains for a database in WAL mode.
 constexpr const char* kCompanions[] = {"-wal", "-shm", "-journal"};
 
 Error io_error(const std::string& doing, const std::string& path, const std::string& why) {
@@ -60,8 +60,40 @@ Result<Checkpoint> checkpoint_of(sqlite::Connection& connection) {
   return *std::move(checkpoint);
 }
 
-// Looks at every page: a snapshot is installed once and then trusted for years.
-Result<Checkpoint> verify(const std::string& path) {
+}  // namespace
+
+Result<void> remove_database(const std::string& path) {
+  // The WAL first: if it remained alone, it would be replayed into the next file of that name.
+  for (const char* companion : kCompanions) {
+    SHIPLOG_TRY(remove_file(path + companion));
+  }
+  return remove_file(path);
+}
+
+Result<Checkpoint> write_snapshot(const std::string& path, const std::string& target) {
+  const std::string unfinished = target + ".unfinished";
+  SHIPLOG_TRY(remove_database(unfinished));
+  SHIPLOG_TRY(auto connection, store::open_reader(path));
+  // VACUUM INTO reads in one transaction, so its output is a consistent and compact copy of the source.
+  SHIPLOG_TRY(connection->execute("PRAGMA query_only = OFF"));
+  SHIPLOG_TRY(auto copy, connection->prepare("VACUUM INTO ?"));
+  copy.bind(1, unfinished);
+  if (auto copied = copy.run(); !copied) {
+    static_cast<void>(remove_database(unfinished));  // the disk is probably full: free the space of the incomplete copy
+    return copied.error().context("writing snapshot " + target);
+  }
+  Checkpoint checkpoint;
+  {
+    SHIPLOG_TRY(auto written, store::open_reader(unfinished));
+    SHIPLOG_TRY(checkpoint, checkpoint_of(*written));
+  }
+  SHIPLOG_TRY(rename_synced(unfinished, target));
+  return checkpoint;
+}
+
+Result<Checkpoint> check_snapshot(const std::string& path) {
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
   SHIPLOG_TRY(auto connection, store::open_reader(path));
   SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
   SHIPLOG_TRY(const bool answered, check.next());
@@ -75,37 +107,6 @@ Result<Checkpoint> verify(const std::string& path) {
   return checkpoint;
 }
 
-}  // namespace
-
-Result<void> remove_database(const std::string& path) {
-  // The WAL first: left behind alone, it would be replayed into the next file of that name.
-  for (const char* companion : kCompanions) {
-    SHIPLOG_TRY(remove_file(path + companion));
-  }
-  return remove_file(path);
-}
-
-Result<Checkpoint> write_snapshot(const std::string& path, const std::string& target) {
-  const std::string unfinished = target + ".unfinished";
-  SHIPLOG_TRY(remove_database(unfinished));
-  SHIPLOG_TRY(auto connection, store::open_reader(path));
-  // VACUUM INTO reads in one transaction, so what it writes is one moment of the source, and densely packed.
-  SHIPLOG_TRY(connection->execute("PRAGMA query_only = OFF"));
-  SHIPLOG_TRY(auto copy, connection->prepare("VACUUM INTO ?"));
-  copy.bind(1, unfinished);
-  if (auto copied = copy.run(); !copied) {
-    static_cast<void>(remove_database(unfinished));  // most likely the disk is full: do not make it worse
-    return copied.error().context("writing snapshot " + target);
-  }
-  Checkpoint checkpoint;
-  {
-    SHIPLOG_TRY(auto written, store::open_reader(unfinished));
-    SHIPLOG_TRY(checkpoint, checkpoint_of(*written));
-  }
-  SHIPLOG_TRY(rename_synced(unfinished, target));
-  return checkpoint;
-}
-
 Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::string& path) {
   std::error_code failed;
   if (!fs::exists(snapshot, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + snapshot};
@@ -113,7 +114,7 @@ Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::stri
   SHIPLOG_TRY(remove_database(unfinished));
   fs::copy_file(snapshot, unfinished, failed);
   if (failed) return io_error("copying snapshot " + snapshot + " to", unfinished, failed.message());
-  auto verified = verify(unfinished);
+  auto verified = check_snapshot(unfinished);
   if (!verified) {
     static_cast<void>(remove_database(unfinished));
     return std::move(verified).error();

@@ -1,4 +1,4 @@
-// Build-time program: writes the .cc that holds the documents of schemas/kinds.
+// Build-time program: writes the .cc that contains the documents of schemas/kinds.
 // Usage: shiplog_embed OUT.cc BASE_DIR FILE... (files relative to BASE_DIR)
 
 #include <algorithm>
@@ -84,7 +84,7 @@ std::string content_of(const std::string& path) {
   return json;
 }
 
-// As adjacent literals: one literal must not be longer than 64 KiB.
+// As adjacent literals: a single literal must not exceed 64 KiB.
 std::string literal(const std::string& bytes) {
   static constexpr size_t kPiece = 8000;
   std::string out;

@@ -10,23 +10,21 @@
 #include "events/base/utf8.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/discovery.h"
+#include "services/api/feeds/feeds.h"
 #include "services/api/insight/insight.h"
 #include "services/api/openapi_documents.h"
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/async.h"
 #include "services/api/pipeline/pipeline.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
 #include "services/api/reads.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 #include "services/runtime/workers.h"
 
 namespace shiplog::api {
 namespace {
-
-HttpResponse plain(int status, std::string body) {
-  return {
-      status, {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
-}
 
 HttpResponse json(int status, const Value& value) {
   return {
@@ -47,11 +45,6 @@ std::string without_trailing_slash(std::string path) {
   return path;
 }
 
-/// No more requests are sent to a server that has not answered for so long; one that has not for much longer is
-/// restarted. Restoring a large state is one piece of work.
-constexpr Millis kStuck{5'000};
-constexpr Millis kStuckForGood{60'000};
-
 }  // namespace
 
 struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
@@ -61,7 +54,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::shared_ptr<Workers> workers;
   std::unique_ptr<Pipeline> pipeline;
   OpenApiDocuments documents;
-  Metrics* metrics = nullptr;
+  std::unique_ptr<metrics::ScrapeHook> scrape_hook;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
@@ -69,46 +62,29 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
-  HttpResponse health(const std::string& path, const HttpRequest& request);
+  void copy_metrics() const;
 };
 
-HttpResponse ApiServer::Impl::health(const std::string& path, const HttpRequest& request) {
-  std::vector<std::pair<std::string, std::string>> checks = {{"ping", ""}};
-  const auto behind = [](Store& store) { return store.replica().caught_up() ? "" : "catching up with the journal"; };
-  if (server->options.stuck) {
-    checks.emplace_back("fold-thread", server->options.stuck(path == "/livez" ? kStuckForGood : kStuck));
-  }
-  if (path != "/livez") {
-    checks.emplace_back("journal", behind(*server->options.record));
-    checks.emplace_back("ephemera", behind(*server->options.ephemera));
-    if (server->options.not_ready) checks.emplace_back("services", server->options.not_ready());
-  }
-  std::vector<std::string> excluded;
-  for (const auto& [key, value] : request.query) {
-    if (key == "exclude") excluded.push_back(value);
-  }
-  const auto spared = [&](const std::string& name) { return std::ranges::find(excluded, name) != excluded.end(); };
-  for (auto& [name, trouble] : checks) {
-    if (spared(name)) trouble.clear();
-  }
-  const bool failed = std::ranges::any_of(checks, [](const auto& check) { return !check.second.empty(); });
-  if (!failed && request.query_value("verbose") == nullptr) return plain(200, "ok");
-  std::string text;
-  for (const auto& [name, trouble] : checks) {
-    text += spared(name)      ? "[+]" + name + " excluded: ok\n"
-            : trouble.empty() ? "[+]" + name + " ok\n"
-                              : "[-]" + name + " failed: " + trouble + "\n";
-  }
-  text += path.substr(1) + (failed ? " check failed\n" : " check passed\n");
-  return plain(failed ? 500 : 200, text);
+void ApiServer::Impl::copy_metrics() const {
+  static const metrics::GaugeFamily connections{"shiplog_http_connections", "Open connections."};
+  static const metrics::CounterFamily requests{"shiplog_http_requests_total", "HTTP requests handled."};
+  static const metrics::CounterFamily refused{"shiplog_http_requests_refused_total",
+                                              "HTTP requests and connections refused because of a limit."};
+  static const metrics::CounterFamily denied{"shiplog_requests_denied_counted_total",
+                                             "Denied requests that were recorded as a count, not one by one."};
+  static const metrics::GaugeFamily running_watches{"shiplog_watches", "Running watches."};
+  const HttpServer::Stats stats = http->stats();
+  connections.with({}).set(static_cast<double>(stats.connections));
+  requests.with({}).set_total(stats.requests);
+  refused.with({}).set_total(stats.refused);
+  denied.with({}).set_total(server->denials->counted());
+  running_watches.with({}).set(static_cast<double>(watches->count()));
 }
 
 bool ApiServer::Impl::open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
-  const std::string& path = request.path;
-  const bool checks = path == "/healthz" || path == "/livez" || path == "/readyz";
-  if (!checks && path != "/livez/ping" && path != "/readyz/ping" && path != "/healthz/ping") return false;
+  if (!is_health_path(request.path)) return false;
   const auto out = stamped(writer, request, audit_id_of(request, *server->options.random));
-  out->send(checks ? health(path, request) : plain(200, "ok"));
+  out->send(health_response(request, server->options.health));
   return true;
 }
 
@@ -144,11 +120,6 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
                                                {"response_types_supported", Value::array({"id_token"})},
                                                {"subject_types_supported", Value::array({"public"})},
                                                {"id_token_signing_alg_values_supported", Value::array({"ES256"})}})));
-    return true;
-  }
-  if (path == "/metrics") {
-    if (metrics == nullptr) return false;
-    writer.send(plain(200, metrics->text()));
     return true;
   }
   if (path == "/api" || path == "/apis") {
@@ -195,18 +166,18 @@ void ApiServer::Impl::openapi(const RequestContextPtr& context) {
       return fail(*context, accept.error());
     }
   }
-  const bool one = request.path.starts_with(std::string{kThree} + "/");
-  const std::string key = one ? request.path.substr(kThree.size() + 1) : "";
-  const OpenApiDocuments::Ptr document = v2    ? documents.version2(kinds, protobuf)
-                                         : one ? documents.version3(kinds, key)
-                                               : documents.index(kinds);
+  const bool single = request.path.starts_with(std::string{kThree} + "/");
+  const std::string key = single ? request.path.substr(kThree.size() + 1) : "";
+  const OpenApiDocuments::Ptr document = v2       ? documents.version2(kinds, protobuf)
+                                         : single ? documents.version3(kinds, key)
+                                                  : documents.index(kinds);
   if (document == nullptr) {
     return fail(*context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
   const std::string etag = '"' + document->hash + '"';
   HttpHeaders headers{{"ETag", etag}, {"Vary", "Accept"}};
-  if (const std::string* asked = request.query_value("hash"); one && asked != nullptr) {  // OA-10
-    if (*asked != document->hash) {
+  if (const std::string* hash = request.query_value("hash"); single && hash != nullptr) {  // OA-10
+    if (*hash != document->hash) {
       return context->writer->send({301, {{"Location", request.path + "?hash=" + document->hash}}, ""});
     }
     headers.add("Cache-Control", "public, immutable");
@@ -231,12 +202,26 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
     server->post_blocking([self = shared_from_this(), context] { self->openapi(context); });
     return true;
   }
+  if (reading && path == "/metrics") {
+    server->post_blocking([context] { context->writer->send(metrics_response()); });
+    return true;
+  }
   if (discovery(context->request, path, *context->writer)) return true;
+  if (path.starts_with("/feeds/")) {
+    when_current(server, context, [self = shared_from_this(), context] {
+      serve_feeds(*self->server->options.record, context->request, context->writer);
+    });
+    return true;
+  }
   if (!path.starts_with("/shiplog/v1/")) return false;
+  const auto& requests = server->options.requests;
+  if (requests && (path == "/shiplog/v1/requests" || path.starts_with("/shiplog/v1/requests/"))) {
+    return requests(context);
+  }
   when_current(server, context, [self = shared_from_this(), context] {
     const ServerOptions& options = self->server->options;
-    if (serve_insight(*options.record, *options.clock, options.kinds->current(), {options.remedies, options.roles},
-                      context->request, context->writer)) {
+    if (serve_insight(*options.record, *options.clock, options.kinds->current(),
+                      {options.remedies, options.roles, options.process}, context->request, context->writer)) {
       return;
     }
     fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
@@ -251,7 +236,6 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->server->options = std::move(options);
   Options& own = impl->server->options;
   if (own.ephemera == nullptr) own.ephemera = own.record;
-  impl->metrics = own.metrics;
   impl->server->denials = std::make_shared<Denials>(own.record->replica());
   impl->server->deadlines = std::make_shared<Deadlines>(own.record->replica().executor());
   impl->server->objects = StoredObjects{*own.record, *own.ephemera, own.vault};
@@ -290,28 +274,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
                 if (intercept && intercept(request, writer)) return;
                 self->handle(std::move(request), std::move(writer));
               }));
-  if (own.metrics != nullptr) {
-    own.metrics->gauge("shiplog_http_connections", "Open connections.", [weak] {
-      const auto self = weak.lock();
-      return self ? static_cast<double>(self->http->stats().connections) : 0;
-    });
-    own.metrics->gauge("shiplog_http_requests_served", "Requests handled since the start.", [weak] {
-      const auto self = weak.lock();
-      return self ? static_cast<double>(self->http->stats().requests) : 0;
-    });
-    own.metrics->gauge("shiplog_http_requests_refused", "Requests and connections turned down since the start.",
-                       [weak] {
-                         const auto self = weak.lock();
-                         return self ? static_cast<double>(self->http->stats().refused) : 0;
-                       });
-    own.metrics->gauge("shiplog_requests_denied_counted",
-                       "Refused requests that were summed up instead of recorded one by one, since the start.",
-                       [denials = impl->server->denials] { return static_cast<double>(denials->counted()); });
-    own.metrics->gauge("shiplog_watches", "Running watches.", [weak] {
-      const auto self = weak.lock();
-      return self ? static_cast<double>(self->watches->count()) : 0;
-    });
-  }
+  impl->scrape_hook = std::make_unique<metrics::ScrapeHook>([raw = impl.get()] { raw->copy_metrics(); });
   return std::unique_ptr<ApiServer>{new ApiServer{std::move(impl)}};
 }
 
@@ -321,10 +284,19 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writ
   impl_->handle(std::move(request), std::move(writer));
 }
 
+void ApiServer::submit(HttpRequest request, std::shared_ptr<ResponseWriter> writer, Submission submission) {
+  impl_->pipeline->submit(std::move(request), std::move(writer), std::move(submission));
+}
+
+void ApiServer::settle(Entry entry, std::function<void(Result<Outcome>)> done) {
+  append_settlement(*impl_->server, std::move(entry), std::move(done));
+}
+
 std::string ApiServer::url() const { return impl_->http->url(); }
 uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 
 void ApiServer::stop(Millis deadline) {
+  impl_->scrape_hook.reset();
   impl_->watches->stop();
   impl_->http->stop(deadline);
   impl_->server->large->stop();

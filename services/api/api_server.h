@@ -17,8 +17,13 @@ class ApiServer {
   static Result<std::unique_ptr<ApiServer>> start(Options options);
   ~ApiServer();
 
-  /// Handles a request that `intercept` took over, as if it had just come in.
+  /// Handles a request that `intercept` took over, as if it had just arrived.
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+
+  /// Handles the request that a produced request stands for.
+  void submit(HttpRequest request, std::shared_ptr<ResponseWriter> writer, Submission submission);
+  /// Appends the entry that settles a produced request which was not carried out; `done` is called on the fold thread.
+  void settle(Entry entry, std::function<void(Result<Outcome>)> done);
 
   std::string url() const;
   uint16_t port() const;

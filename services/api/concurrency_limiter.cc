@@ -20,7 +20,7 @@ class SlotWriter final : public ResponseWriter {
   void send(HttpResponse response) override {
     if (auto slot = std::exchange(slot_, nullptr)) {
       slot->owe(response.body.size());
-      // The connection forgets this when the answer is written, and calls it when the client has gone before.
+      // The connection forgets this when the answer is written, and calls it when the client has disconnected before.
       writer_->on_close([held = std::move(slot)] {});
     }
     writer_->send(std::move(response));

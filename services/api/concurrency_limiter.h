@@ -9,7 +9,7 @@
 
 namespace shiplog::api {
 
-/// Limits the requests that are served at once. A request occupies a slot until its client has taken the whole answer
+/// Limits the requests served at once. A request occupies a slot until its client has received the whole answer
 /// or has disconnected; a watch occupies one as long as it runs. Of each use one user gets at most half, so that a
 /// client that floods the server, or never reads its answers, is refused while others are served. Threads: any.
 class ConcurrencyLimiter {
@@ -20,7 +20,7 @@ class ConcurrencyLimiter {
     size_t reads = 400;   ///< kube-apiserver's --max-requests-inflight
     size_t writes = 200;  ///< kube-apiserver's --max-mutating-requests-inflight
     size_t watches = 10'000;
-    /// Bytes of answers that one user has asked for and not taken yet; beyond it, further requests are refused.
+    /// Bytes of answers that one user has requested and not received yet; beyond it, further requests are refused.
     size_t untaken_bytes = 64U << 20U;
   };
 

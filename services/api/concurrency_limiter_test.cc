@@ -31,7 +31,7 @@ TEST(ConcurrencyLimiter, OneUserGetsHalfAndOthersFindRoom) {
   EXPECT_NE(slots.take("bob", Use::kWrite), nullptr);
 }
 
-TEST(ConcurrencyLimiter, ASeatComesBackWhenItIsLetGo) {
+TEST(ConcurrencyLimiter, ASlotIsFreeWhenItIsReleased) {
   ConcurrencyLimiter slots{{.reads = 2, .writes = 0, .watches = 0}};
   Held held;
   EXPECT_EQ(taken_by(slots, "alice", Use::kRead, held), 1U);
@@ -39,7 +39,7 @@ TEST(ConcurrencyLimiter, ASeatComesBackWhenItIsLetGo) {
   EXPECT_EQ(taken_by(slots, "alice", Use::kRead, held), 1U);
 }
 
-TEST(ConcurrencyLimiter, AUserWhoDoesNotTakeAnswersGetsNoFurtherOnes) {
+TEST(ConcurrencyLimiter, AUserWhoDoesNotReadAnswersGetsNoFurtherOnes) {
   ConcurrencyLimiter slots{{.reads = 100, .writes = 100, .watches = 100, .untaken_bytes = 1000}};
   auto large = slots.take("sloth", Use::kRead);
   large->owe(1500);
@@ -62,7 +62,7 @@ struct HeldWriter final : ResponseWriter {
   bool closed() const override { return false; }
 };
 
-TEST(ConcurrencyLimiter, AnAnswerKeepsItsSeatUntilTheClientHasTakenIt) {
+TEST(ConcurrencyLimiter, AnAnswerKeepsItsSlotUntilTheClientHasReadIt) {
   ConcurrencyLimiter slots{{.reads = 1, .writes = 0, .watches = 0}};
   const auto connection = std::make_shared<HeldWriter>();
   auto writer = with_slot(connection, slots.take("alice", Use::kRead), Use::kRead);
@@ -73,7 +73,7 @@ TEST(ConcurrencyLimiter, AnAnswerKeepsItsSeatUntilTheClientHasTakenIt) {
   EXPECT_NE(slots.take("alice", Use::kRead), nullptr);
 }
 
-TEST(ConcurrencyLimiter, AStreamGivesAReadersSeatBackAndKeepsAWatchers) {
+TEST(ConcurrencyLimiter, AStreamReleasesTheSlotOfAReadAndKeepsThatOfAWatch) {
   ConcurrencyLimiter slots{{.reads = 1, .writes = 0, .watches = 1}};
   const auto connection = std::make_shared<HeldWriter>();
   const auto follower = with_slot(connection, slots.take("alice", Use::kRead), Use::kRead);

@@ -21,9 +21,10 @@ struct Group {
 std::vector<Group> groups_of(const Kinds& kinds) {
   std::vector<Group> groups;
   for (const KindPtr& kind : kinds.all()) {
-    auto at = std::ranges::find(groups, kind->group, &Group::name);
-    if (at == groups.end()) at = groups.insert(groups.end(), Group{kind->group, kind->builtin, {}});
-    if (std::ranges::find(at->versions, kind->version) == at->versions.end()) at->versions.push_back(kind->version);
+    auto found = std::ranges::find(groups, kind->group, &Group::name);
+    if (found == groups.end()) found = groups.insert(groups.end(), Group{kind->group, kind->builtin, {}});
+    if (std::ranges::find(found->versions, kind->version) == found->versions.end())
+      found->versions.push_back(kind->version);
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     if (a.name.empty() != b.name.empty()) return a.name.empty();
@@ -101,6 +102,7 @@ Value root_paths(const Kinds& kinds) {
                                     "/api",
                                     "/api/v1",
                                     "/apis",
+                                    "/feeds",
                                     "/healthz",
                                     "/livez",
                                     "/metrics",
@@ -110,10 +112,10 @@ Value root_paths(const Kinds& kinds) {
                                     "/readyz",
                                     "/shiplog/v1",
                                     "/version"};
-  for (const Group& one : groups_of(kinds)) {
-    if (one.name.empty()) continue;
-    paths.push_back("/apis/" + one.name);
-    for (const std::string& version : one.versions) paths.push_back("/apis/" + group_version(one.name, version));
+  for (const Group& group : groups_of(kinds)) {
+    if (group.name.empty()) continue;
+    paths.push_back("/apis/" + group.name);
+    for (const std::string& version : group.versions) paths.push_back("/apis/" + group_version(group.name, version));
   }
   std::ranges::sort(paths);
   return Value::object({{"paths", text_array(paths)}});
@@ -121,16 +123,16 @@ Value root_paths(const Kinds& kinds) {
 
 Value group_list(const Kinds& kinds) {
   Value::Array groups;
-  for (const Group& one : groups_of(kinds)) {
-    if (!one.name.empty()) groups.push_back(group_element(one));
+  for (const Group& group : groups_of(kinds)) {
+    if (!group.name.empty()) groups.push_back(group_element(group));
   }
   return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Value::array(std::move(groups))}});
 }
 
 Value group(const Kinds& kinds, std::string_view name) {
-  for (const Group& one : groups_of(kinds)) {
-    if (one.name != name || name.empty()) continue;
-    Value element = group_element(one);
+  for (const Group& group : groups_of(kinds)) {
+    if (group.name != name || name.empty()) continue;
+    Value element = group_element(group);
     element.set("kind", "APIGroup");
     element.set("apiVersion", "v1");
     return element;
@@ -179,13 +181,13 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
 
 Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
   Value::Array items;
-  for (const Group& one : groups_of(kinds)) {
-    if (one.name.empty() != core) continue;
+  for (const Group& api_group : groups_of(kinds)) {
+    if (api_group.name.empty() != core) continue;
     Value::Array versions;
-    for (const std::string& served : one.versions) {
+    for (const std::string& served : api_group.versions) {
       Value::Array resources;
       for (const KindPtr& kind : kinds.all()) {
-        if (kind->group != one.name || kind->version != served) continue;
+        if (kind->group != api_group.name || kind->version != served) continue;
         const auto response_kind = [](const std::string& group, const std::string& of, const std::string& name) {
           return Value::object({{"group", group}, {"version", of}, {"kind", name}});
         };
@@ -217,7 +219,7 @@ Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
           {{"version", served}, {"freshness", "Current"}, {"resources", Value::array(std::move(resources))}}));
     }
     Value item = Value::object({{"versions", Value::array(std::move(versions))}});
-    item.set("metadata", core ? Value::object() : Value::object({{"name", one.name}}));
+    item.set("metadata", core ? Value::object() : Value::object({{"name", api_group.name}}));
     items.push_back(std::move(item));
   }
   return Value::object({{"kind", "APIGroupDiscoveryList"},
@@ -235,9 +237,9 @@ std::optional<std::string> aggregated_version(std::string_view accept) {
     if (clause.find("as=") == std::string_view::npos) return std::nullopt;
     if (clause.find("as=APIGroupDiscoveryList") == std::string_view::npos) continue;
     for (const char* version : {"v2beta1", "v2"}) {
-      const size_t at = clause.find(std::string{"v="} + version);
-      if (at == std::string_view::npos) continue;
-      const size_t behind = at + 2 + std::string_view{version}.size();
+      const size_t position = clause.find(std::string{"v="} + version);
+      if (position == std::string_view::npos) continue;
+      const size_t behind = position + 2 + std::string_view{version}.size();
       if (behind == clause.size() || clause[behind] == ';' || clause[behind] == ' ') return version;
     }
   }

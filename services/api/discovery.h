@@ -24,7 +24,7 @@ Value group(const Kinds& kinds, std::string_view name);
 Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version);
 /// The aggregated form (DISC-7, DISC-8) of /api (`core`) or /apis; `version` is "v2" or "v2beta1".
 Value aggregated(const Kinds& kinds, bool core, std::string_view version);
-/// Which aggregated version an Accept header asks for before the plain form; nullopt: none that is served.
+/// Which aggregated version an Accept header requests before the plain form; nullopt: none that is served.
 std::optional<std::string> aggregated_version(std::string_view accept);
 
 /// GET /version (DISC-14).

@@ -38,7 +38,7 @@ TEST(Discovery, NamesSubresourcesWithTheirOwnKind) {  // DISC-4
   EXPECT_TRUE(resource_list(Kinds::compiled(), "apps", "v9").is_null());
 }
 
-TEST(Discovery, AggregatedFormIsGivenOnlyInTheVersionAskedFor) {  // DISC-7, DISC-9
+TEST(Discovery, AggregatedFormIsServedOnlyInTheRequestedVersion) {  // DISC-7, DISC-9
   EXPECT_EQ(aggregated_version("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"),
             "v2");
   EXPECT_EQ(aggregated_version("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"), "v2beta1");

@@ -12,11 +12,6 @@ std::shared_ptr<const Kinds> KindRegistry::current() const {
   return current_;
 }
 
-uint64_t KindRegistry::version() const {
-  const std::lock_guard lock{mutex_};
-  return version_;
-}
-
 bool KindRegistry::terminating(const std::string& type) const {
   const std::lock_guard lock{mutex_};
   return terminating_.contains(type);
@@ -46,7 +41,7 @@ void KindRegistry::take(const Value& crd) {
     terminating_.insert(name);
   }
   const bool refused = condition_of(crd, "Established")["status"].as_string() == "False";
-  if (refused) return publish(current()->without(name));  // CRD-3: its names are taken
+  if (refused) return publish(current()->without(name));  // CRD-3: its names are in use
   auto kinds = current()->with(crd);
   if (kinds) return publish(std::move(kinds).value());
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
@@ -57,7 +52,6 @@ void KindRegistry::take(const Value& crd) {
 void KindRegistry::publish(Kinds kinds) {
   const std::lock_guard lock{mutex_};
   current_ = std::make_shared<const Kinds>(std::move(kinds));
-  ++version_;
 }
 
 }  // namespace shiplog::api

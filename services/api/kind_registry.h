@@ -10,7 +10,7 @@
 
 namespace shiplog::api {
 
-/// Kinds that are asked and answered, not stored: only create is served.
+/// Kinds that are evaluated, not stored: only create is served.
 inline bool is_review(const Kind& kind) {
   return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
 }
@@ -22,10 +22,8 @@ class KindRegistry final : public Observer {
   explicit KindRegistry(const Kinds& compiled);
 
   std::shared_ptr<const Kinds> current() const;
-  /// Its definition is being deleted: what there is may be read and deleted, nothing new is taken (CRD-13).
+  /// Its definition is being deleted: existing objects may be read and deleted, none may be created (CRD-13).
   bool terminating(const std::string& type) const;
-  /// Grows with every change: part of ETags.
-  uint64_t version() const;
 
   /// Takes in the definitions a restored state holds.
   void load(const State& state);
@@ -37,7 +35,6 @@ class KindRegistry final : public Observer {
 
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> current_;
-  uint64_t version_ = 1;
   std::set<std::string> terminating_;
 };
 

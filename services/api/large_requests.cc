@@ -20,7 +20,7 @@ struct LargeRequests::State {
   size_t taken = 0;
   std::map<std::string, size_t, std::less<>> users;  // those that hold a place
   bool appending = false;
-  std::deque<std::function<void(Place)>> appends;  // waiting for their turn
+  std::deque<std::function<void(Permit)>> appends;  // waiting for their turn
 };
 
 // Places may outlive everything: they hold no more than a weak reference.
@@ -50,7 +50,7 @@ class LargeRequests::Turn {
   ~Turn() {
     const auto state = state_.lock();
     if (!state) return;
-    std::function<void(Place)> next;
+    std::function<void(Permit)> next;
     {
       const std::lock_guard lock{state->mutex};
       if (state->appends.empty()) {
@@ -74,7 +74,7 @@ LargeRequests::LargeRequests() : state_{std::make_shared<State>()} {}
 
 LargeRequests::~LargeRequests() { stop(); }
 
-LargeRequests::Place LargeRequests::take(const std::string& user) {
+LargeRequests::Permit LargeRequests::take(const std::string& user) {
   {
     const std::lock_guard lock{state_->mutex};
     if (state_->taken >= kMost) return nullptr;
@@ -88,7 +88,7 @@ LargeRequests::Place LargeRequests::take(const std::string& user) {
 
 void LargeRequests::post(std::function<void()> work) { state_->thread.post(std::move(work)); }
 
-void LargeRequests::append(std::function<void(Place)> append) {
+void LargeRequests::append(std::function<void(Permit)> append) {
   {
     const std::lock_guard lock{state_->mutex};
     if (state_->appending) return state_->appends.push_back(std::move(append));

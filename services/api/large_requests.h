@@ -17,8 +17,8 @@ class LargeRequests {
   /// Under way or waiting at once; of one user at most half.
   static constexpr size_t kMost = 32;
 
-  /// Kept until the last copy is gone.
-  using Place = std::shared_ptr<void>;
+  /// Kept until the last copy is destroyed.
+  using Permit = std::shared_ptr<void>;
 
   LargeRequests();
   ~LargeRequests();
@@ -26,12 +26,12 @@ class LargeRequests {
   LargeRequests& operator=(const LargeRequests&) = delete;
 
   /// nullptr: there is none, or none for this user.
-  Place take(const std::string& user);
+  Permit take(const std::string& user);
   /// Runs `work` on the thread.
   void post(std::function<void()> work);
   /// Runs `append` on the thread once no other large entry is in the journal's hands, and until the place that it is
-  /// given is gone, no other one.
-  void append(std::function<void(Place)> append);
+  /// given is destroyed, no other one.
+  void append(std::function<void(Permit)> append);
   /// Finishes what is running, forgets what waits.
   void stop();
 

@@ -11,7 +11,7 @@ namespace {
 
 TEST(LargeRequests, AUserGetsHalfOfThePlaces) {
   LargeRequests large;
-  std::vector<LargeRequests::Place> places;
+  std::vector<LargeRequests::Permit> places;
   for (size_t i = 0; i < LargeRequests::kMost / 2; ++i) places.push_back(large.take("flood"));
   EXPECT_NE(places.back(), nullptr);
   EXPECT_EQ(large.take("flood"), nullptr);
@@ -24,12 +24,12 @@ TEST(LargeRequests, AUserGetsHalfOfThePlaces) {
 
 TEST(LargeRequests, EntriesGoThroughTheJournalOneAtATime) {
   LargeRequests large;
-  std::promise<LargeRequests::Place> first;
+  std::promise<LargeRequests::Permit> first;
   std::promise<void> second;
   auto done = second.get_future();
-  large.append([&](LargeRequests::Place turn) { first.set_value(std::move(turn)); });
-  large.append([&](const LargeRequests::Place&) { second.set_value(); });
-  LargeRequests::Place turn = first.get_future().get();
+  large.append([&](LargeRequests::Permit turn) { first.set_value(std::move(turn)); });
+  large.append([&](const LargeRequests::Permit&) { second.set_value(); });
+  LargeRequests::Permit turn = first.get_future().get();
   std::promise<void> idle;
   large.post([&] { idle.set_value(); });
   idle.get_future().get();  // the thread is free, and yet the second one waits
@@ -40,11 +40,11 @@ TEST(LargeRequests, EntriesGoThroughTheJournalOneAtATime) {
 
 TEST(LargeRequests, PlacesMayOutliveThem) {
   auto large = std::make_unique<LargeRequests>();
-  std::promise<LargeRequests::Place> turn;
-  large->append([&](LargeRequests::Place given) { turn.set_value(std::move(given)); });
+  std::promise<LargeRequests::Permit> turn;
+  large->append([&](LargeRequests::Permit given) { turn.set_value(std::move(given)); });
   const auto held = turn.get_future().get();
   const auto place = large->take("user");
-  large->append([](const LargeRequests::Place&) { ADD_FAILURE() << "its turn never comes"; });
+  large->append([](const LargeRequests::Permit&) { ADD_FAILURE() << "its turn never comes"; });
   large.reset();
 }
 

@@ -95,19 +95,19 @@ void add_paths(Value& paths, const Kind& kind) {
 
   Value one_path = in_path;
   one_path.push_back(path_parameter("name"));
-  Value one = Value::object({{"parameters", one_path}});
-  one.set("get", operation(kind, "get", Value::array(), {}));
-  one.set("put", operation(kind, "put", write, body_of({"application/json", "application/yaml"}, reference)));
+  Value path_item = Value::object({{"parameters", one_path}});
+  path_item.set("get", operation(kind, "get", Value::array(), {}));
+  path_item.set("put", operation(kind, "put", write, body_of({"application/json", "application/yaml"}, reference)));
   // A client sends a strategic merge patch wherever it is named here: never for custom resources (OA-11).
   std::vector<std::string> patches = {"application/apply-patch+yaml", "application/json-patch+json",
                                       "application/merge-patch+json"};
   if (kind.builtin) patches.emplace_back("application/strategic-merge-patch+json");
-  one.set("patch", operation(kind, "patch", patch, body_of(patches, Value::object({{"type", "object"}}))));
-  one.set("delete", operation(kind, "delete", Value::array({query("dryRun", "string")}), {}));
-  paths.set(collection + "/{name}", one);
+  path_item.set("patch", operation(kind, "patch", patch, body_of(patches, Value::object({{"type", "object"}}))));
+  path_item.set("delete", operation(kind, "delete", Value::array({query("dryRun", "string")}), {}));
+  paths.set(collection + "/{name}", path_item);
 }
 
-/// Custom resources' schemas say nothing of what every object has; who validates must know it all (OA-7).
+/// Custom resources' schemas omit the fields of every object; a client that validates must know them all (OA-7).
 Value whole_schema(const Kind& kind) {
   Value schema = kind.schema == nullptr ? Value::object({{"type", "object"}}) : to_openapi(*kind.schema);
   if (kind.builtin) return schema;

@@ -81,11 +81,11 @@ OpenApiDocuments::Ptr OpenApiDocuments::version2(const std::shared_ptr<const Kin
   }
   if (json_ != nullptr) return json_;
   Value whole = Value::object({{"swagger", "2.0"}, {"info", Value::object({{"title", "shiplog"}, {"version", "v1"}})}});
-  for (const char* what : {"definitions", "paths"}) whole.set(what, Value::object());
+  for (const char* section : {"definitions", "paths"}) whole.set(section, Value::object());
   for (const auto& [key, part] : parts_) {
     const Value swagger = to_swagger(openapi_document(*kinds, part.group, part.version));
-    for (const char* what : {"definitions", "paths"}) {
-      for (const auto& member : swagger[what].members()) whole.edit(what).set(member.key(), member.value);
+    for (const char* section : {"definitions", "paths"}) {
+      for (const auto& member : swagger[section].members()) whole.edit(section).set(member.key(), member.value);
     }
   }
   return json_ = document_of(to_json(whole) + "\n");

@@ -11,7 +11,7 @@
 
 namespace shiplog::api {
 
-/// A document as it goes out.
+/// A document as it is sent.
 struct ApiDocument {
   std::string body;
   std::string hash;  ///< of the body: changes exactly when it does
@@ -19,7 +19,7 @@ struct ApiDocument {
 
 /// OpenAPI in all its forms. What is written once is kept until one of the kinds it is about changes: the whole takes a
 /// processor a few hundred milliseconds, one group a few.
-/// Threads: any; who asks first after a change writes while others wait.
+/// Threads: any; the first call after a change writes while others wait.
 class OpenApiDocuments {
  public:
   using Ptr = std::shared_ptr<const ApiDocument>;

@@ -29,7 +29,7 @@ Value schema_v2(const Value& from) {
     to.set("format", "int-or-string");
     return to;
   }
-  // Version 2 knows neither null nor fields beside the named ones: anything goes then.
+  // Version 2 knows neither null nor fields beside the named ones: any value is valid then.
   if (from["nullable"].as_bool() || from["x-kubernetes-preserve-unknown-fields"].as_bool()) return to;
   for (const char* key : {"type", "format", "required"}) {
     if (const Value* value = from.find(key)) to.set(key, *value);
@@ -46,11 +46,11 @@ Value schema_v2(const Value& from) {
 Value parameters_v2(const Value& from) {
   Value to = Value::array();
   for (const Value& parameter : from.items()) {
-    Value one = Value::object({{"name", parameter["name"]}, {"in", parameter["in"]}});
-    one.set("type", parameter["schema"]["type"]);
-    one.set("uniqueItems", true);
-    if (parameter["required"].as_bool()) one.set("required", true);
-    to.push_back(std::move(one));
+    Value converted = Value::object({{"name", parameter["name"]}, {"in", parameter["in"]}});
+    converted.set("type", parameter["schema"]["type"]);
+    converted.set("uniqueItems", true);
+    if (parameter["required"].as_bool()) converted.set("required", true);
+    to.push_back(std::move(converted));
   }
   return to;
 }

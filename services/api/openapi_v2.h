@@ -6,8 +6,8 @@
 
 namespace shiplog::api {
 
-/// The Swagger 2.0 form of an OpenAPI 3 document of ours: {definitions, paths}. What version 2 cannot say is left out
-/// so that nothing valid is refused by who validates with it (OA-4, OA-6, OA-13).
+/// The Swagger 2.0 form of an OpenAPI 3 document of ours: {definitions, paths}. What version 2 lacks is left out
+/// so that a client that validates with it refuses nothing valid (OA-4, OA-6, OA-13).
 Value to_swagger(const Value& document);
 
 /// The parts of the protobuf form (openapi.v2.Document of gnostic) of what to_swagger() made, to be joined with those

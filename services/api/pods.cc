@@ -5,7 +5,7 @@
 
 #include "events/base/json.h"
 #include "projections/objects/object_query.h"
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/selector/selector.h"
 
 namespace shiplog::api {
@@ -40,7 +40,7 @@ bool answer_wait_for_pods(const ServerPtr& server, const RequestContextPtr& cont
                           std::function<void()> serve) {
   // Where views stand in for what controllers make, no controller makes pods either.
   if (!server->options.revision_views || context->kind->type() != "pods") return false;
-  // Informers ask for bookmarks, `kubectl get -w` for a Table.
+  // Informers request bookmarks, `kubectl get -w` for a Table.
   const bool waits = !context->path.ns.empty() && context->path.name.empty() && !watch.label_selector.empty() &&
                      watch.field_selector.empty() && !watch.bookmarks && !watch.send_initial_events &&
                      context->accept.form == Accept::Form::kObject;

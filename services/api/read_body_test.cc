@@ -42,7 +42,7 @@ TEST(ReadBody, TakesProtobufForBuiltInKindsOnly) {  // PB-4
   EXPECT_EQ(read("configmaps", kProtobuf, "{}").error().code, ErrorCode::kBadRequest);
 }
 
-TEST(ReadBody, SaysWhatItTakes) {
+TEST(ReadBody, ReportsTheAcceptedTypes) {
   const auto refused = read("configmaps", "text/xml", "<a/>");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupportedMediaType);

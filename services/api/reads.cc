@@ -5,8 +5,8 @@
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
-#include "services/api/pipeline/answers.h"
 #include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/pods.h"
 #include "services/api/selector/selector.h"
 #include "services/api/views/views.h"
@@ -22,7 +22,7 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
     auto listed = list_collection(server->objects, *context->kind, context->path.ns, options);
     if (!listed) return fail(*context, listed.error());
-    // Of a list in pages they come with the last one.
+    // Of a list in pages they are part of the last one.
     if (server->options.revision_views && lists_views(*context->kind, options) &&
         listed.value().metadata["continue"].is_null()) {
       if (auto added = add_views(server->objects, *context->kind, context->path.ns, options, listed.value().items);
@@ -44,7 +44,7 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
       return fail(*context, too_large(wanted, newest));
     }
     const ObjectKey key = context->key();
-    // resourceVersion with match Exact reads the past here too: the one thing a get can ask that Kubernetes' cannot.
+    // resourceVersion with match Exact reads the past here too: the only extension of Kubernetes' get.
     const std::optional<Revision> at =
         options.match == "Exact" && options.revision ? options.revision : std::optional<Revision>{};
     auto row = server->store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key, at); });
@@ -76,7 +76,7 @@ void get_scale(const ServerPtr& server, const RequestContextPtr& context) {
   });
 }
 
-/// The watch that a request asks for: of one object by its name too (PATH-5).
+/// The watch that is requested: of one object by its name too (PATH-5).
 Result<ReadOptions> watch_options(const RequestContext& context) {
   SHIPLOG_TRY(auto options, read_options(context.request));
   if (context.path.name.empty()) return options;

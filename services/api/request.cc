@@ -74,25 +74,26 @@ Clause parse_clause(std::string_view text) {
 std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   const auto parts = split(path, '/');
   ResourcePath found;
-  size_t at = 0;
+  size_t position = 0;
   if (parts.size() >= 3 && parts[0] == "api") {
     found.version = parts[1];
-    at = 2;
+    position = 2;
   } else if (parts.size() >= 4 && parts[0] == "apis") {
     found.group = parts[1];
     found.version = parts[2];
-    at = 3;
+    position = 3;
   } else {
     return std::nullopt;
   }
   // namespaces/NS/status and namespaces/NS/finalize are about the namespace itself.
-  if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") {
-    found.ns = parts[at + 1];
-    at += 2;
+  if (parts[position] == "namespaces" && parts.size() > position + 2 && parts[position + 2] != "status" &&
+      parts[position + 2] != "finalize") {
+    found.ns = parts[position + 1];
+    position += 2;
   }
-  found.resource = parts[at];
-  if (parts.size() > at + 1) found.name = parts[at + 1];
-  for (size_t rest = at + 2; rest < parts.size(); ++rest) {
+  found.resource = parts[position];
+  if (parts.size() > position + 1) found.name = parts[position + 1];
+  for (size_t rest = position + 2; rest < parts.size(); ++rest) {
     if (!found.subresource.empty()) found.subresource += '/';
     found.subresource += parts[rest];
   }

@@ -7,9 +7,11 @@
 #include "events/kinds/kinds.h"
 #include "services/api/auth/rbac/rule.h"
 #include "services/api/large_requests.h"
+#include "services/api/produced.h"
 #include "services/api/request.h"
 #include "services/api/status.h"
 #include "services/http/server.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog::api {
 
@@ -22,8 +24,8 @@ struct RequestTarget {
   Accept accept;
 
   ObjectKey key() const { return {kind->type(), path.ns, path.name}; }
-  Subject subject() const { return subject(path.name); }
-  Subject subject(const std::string& name) const { return {kind->group, kind->kind, kind->plural, name}; }
+  StatusDetails subject() const { return subject(path.name); }
+  StatusDetails subject(const std::string& name) const { return {kind->group, kind->kind, kind->plural, name}; }
 };
 
 /// Who sends a request, what it is about and how it is answered. Stages fill it in one after the other; once it is
@@ -32,9 +34,12 @@ struct RequestContext : RequestTarget {  // the target: of requests for a resour
   HttpRequest request;                   ///< without its body, its bearer token and its Impersonate headers
   std::shared_ptr<ResponseWriter> writer;
   std::string audit_id;  ///< also the Audit-Id header of the response
+  TraceContext trace;    ///< of the client, else a new one
   Millis timeout;        ///< of the append
   User user;
-  LargeRequests::Place large;  ///< of a request with a large body; else nullptr
+  LargeRequests::Permit large;                    ///< of a request with a large body; else nullptr
+  std::string body;                               ///< of a request whose path names no resource
+  std::shared_ptr<ProducedRequestLife> produced;  ///< of a produced request; else nullptr
 };
 using RequestContextPtr = std::shared_ptr<const RequestContext>;
 

@@ -12,25 +12,25 @@
 namespace shiplog::api {
 namespace {
 
-std::string group_resource(const Subject& subject) {
+std::string group_resource(const StatusDetails& subject) {
   return subject.group.empty() ? subject.resource : subject.resource + "." + subject.group;
 }
 
-std::string group_kind(const Subject& subject) {
+std::string group_kind(const StatusDetails& subject) {
   return subject.group.empty() ? subject.kind : subject.kind + "." + subject.group;
 }
 
 // Names may be up to 253 characters long.
-std::string quoted_name(const Subject& subject) { return '"' + printable(subject.name, 253) + '"'; }
+std::string quoted_name(const StatusDetails& subject) { return '"' + printable(subject.name, 253) + '"'; }
 
-struct Row {
+struct StatusRow {
   ErrorCode code;
   int http;
   const char* reason;
 };
 
-// One row a code. What a caller cannot tell apart (a disk error, a bug) is InternalError to it; logs have the code.
-constexpr Row kRows[] = {
+// One row a code. What a caller cannot distinguish (a disk error, a bug) is InternalError to it; logs have the code.
+constexpr StatusRow kRows[] = {
     {ErrorCode::kBadRequest, 400, "BadRequest"},
     {ErrorCode::kUnauthorized, 401, "Unauthorized"},
     {ErrorCode::kForbidden, 403, "Forbidden"},
@@ -52,10 +52,10 @@ constexpr Row kRows[] = {
     {ErrorCode::kTimeout, 504, "Timeout"},
 };
 
-const Row& row_of(ErrorCode code) {
+const StatusRow& row_of(ErrorCode code) {
   const auto* row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.code == code; });
-  static constexpr Row kUnknown{ErrorCode::kInternal, 500, "InternalError"};
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const StatusRow& each) { return each.code == code; });
+  static constexpr StatusRow kUnknown{ErrorCode::kInternal, 500, "InternalError"};
   return row == std::end(kRows) ? kUnknown : *row;
 }
 
@@ -67,8 +67,8 @@ void set_if(Value& object, std::string_view key, const std::string& text) {
   if (!text.empty()) object.set(key, text);
 }
 
-/// ERR-3: 422 tells the Kind, everything else the resource.
-Value details_of(const Subject& subject, bool by_kind) {
+/// ERR-3: 422 names the Kind, everything else the resource.
+Value details_of(const StatusDetails& subject, bool by_kind) {
   Value details = Value::object();
   set_if(details, "name", subject.name);
   set_if(details, "group", subject.group);
@@ -110,8 +110,8 @@ std::string without_markup(const std::string& text) {
 int http_status(ErrorCode code) { return row_of(code).http; }
 const char* reason_of(ErrorCode code) { return row_of(code).reason; }
 
-Value failure_status(const Error& error, const Subject& subject) {
-  const Row& row = row_of(error.code);
+Value failure_status(const Error& error, const StatusDetails& subject) {
+  const StatusRow& row = row_of(error.code);
   std::string message = error.message;
   // Client libraries recognise a version from the future by this beginning (LIST-11).
   if (error.code == ErrorCode::kTimeout && !message.starts_with("Timeout: ")) message = "Timeout: " + message;
@@ -134,7 +134,7 @@ Value failure_status(int http, const std::string& message) {
   Value status = status_object("Failure");
   status.set("message", message);
   const auto* row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.http == http; });
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const StatusRow& each) { return each.http == http; });
   // 409 alone stands for two reasons; of a refused upgrade or the like we know nothing better than the code.
   status.set("reason", row != std::end(kRows) ? (http == 409 ? "Conflict" : row->reason)
                        : http >= 500          ? "InternalError"
@@ -143,7 +143,7 @@ Value failure_status(int http, const std::string& message) {
   return status;
 }
 
-Value success_status(const Subject& subject, const std::string& uid) {
+Value success_status(const StatusDetails& subject, const std::string& uid) {
   Value status = status_object("Success");
   Value details = details_of(subject, false);
   set_if(details, "uid", uid);
@@ -151,50 +151,52 @@ Value success_status(const Subject& subject, const std::string& uid) {
   return status;
 }
 
-Error not_found(const Subject& subject) {
+Error not_found(const StatusDetails& subject) {
   if (subject.resource.empty()) return {ErrorCode::kNotFound, "the server could not find the requested resource"};
   return {ErrorCode::kNotFound, group_resource(subject) + " " + quoted_name(subject) + " not found"};
 }
 
-Error already_exists(const Subject& subject) {
+Error already_exists(const StatusDetails& subject) {
   return {ErrorCode::kAlreadyExists, group_resource(subject) + " " + quoted_name(subject) + " already exists"};
 }
 
-Error conflict(const Subject& subject) {
+Error conflict(const StatusDetails& subject) {
   return conflict(subject,
                   "the object has been modified; please apply your changes to the latest version and try again");
 }
 
-Error conflict(const Subject& subject, const std::string& why) {
+Error conflict(const StatusDetails& subject, const std::string& why) {
   return {ErrorCode::kConflict,
           "Operation cannot be fulfilled on " + group_resource(subject) + " " + quoted_name(subject) + ": " + why};
 }
 
-Error invalid(const Subject& subject, std::vector<FieldCause> causes) {
+std::string text_of(const std::vector<FieldCause>& causes) {
   std::vector<std::string> sentences;
   std::set<std::string> known;
   for (const FieldCause& cause : causes) {
     std::string sentence = cause.field.empty() ? cause.message : cause.field + ": " + cause.message;
     if (known.insert(sentence).second) sentences.push_back(std::move(sentence));
   }
+  if (sentences.size() == 1) return sentences.front();
+  std::string text;
+  for (const std::string& sentence : sentences) text += (text.empty() ? "[" : ", ") + sentence;
+  return text.empty() ? text : text + "]";
+}
+
+Error invalid(const StatusDetails& subject, std::vector<FieldCause> causes) {
   std::string message = group_kind(subject) + " " + quoted_name(subject) + " is invalid";
-  if (sentences.size() == 1) message += ": " + sentences.front();
-  if (sentences.size() > 1) {
-    message += ": [";
-    for (size_t i = 0; i < sentences.size(); ++i) message += (i == 0 ? "" : ", ") + sentences[i];
-    message += "]";
-  }
+  if (!causes.empty()) message += ": " + text_of(causes);
   return {ErrorCode::kInvalid, std::move(message), std::move(causes)};
 }
 
-Error forbidden(const Subject& subject, const std::string& why) {
+Error forbidden(const StatusDetails& subject, const std::string& why) {
   std::string message = group_resource(subject);
   if (!message.empty() && !subject.name.empty()) message += " " + quoted_name(subject);
   message += message.empty() ? "forbidden: " : " is forbidden: ";
   return {ErrorCode::kForbidden, without_markup(message + why)};
 }
 
-Error method_not_allowed(const Subject& subject, const std::string& verb) {
+Error method_not_allowed(const StatusDetails& subject, const std::string& verb) {
   if (subject.resource.empty()) {
     return {ErrorCode::kMethodNotAllowed, "the server does not allow this method on the requested resource"};
   }

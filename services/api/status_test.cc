@@ -7,8 +7,8 @@
 namespace shiplog::api {
 namespace {
 
-const Subject kDeployment{"apps", "Deployment", "deployments", "web"};
-const Subject kConfigMap{"", "ConfigMap", "configmaps", "c"};
+const StatusDetails kDeployment{"apps", "Deployment", "deployments", "web"};
+const StatusDetails kConfigMap{"", "ConfigMap", "configmaps", "c"};
 
 TEST(ApiStatus, FailureHasTheShapeThatClientsRead) {  // ERR-1
   EXPECT_EQ(to_json(failure_status(not_found(kDeployment), kDeployment)),

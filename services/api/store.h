@@ -21,6 +21,12 @@ class Store {
       : journal_{journal}, replica_{replica}, path_{std::move(projection_path)} {}
 
   Replica& replica() { return replica_; }
+  /// For those who read entries as they were appended.
+  Journal& journal() { return journal_; }
+  /// The offset after the newest entry of the journal. Error: kIo, kUnavailable.
+  Result<Offset> head() const { return journal_.head(); }
+  /// The projection with its write-ahead log.
+  uint64_t projection_bytes() const;
   Feed& feed() { return replica_.feed(); }
 
   /// Calls back, here or on the executor, once everything that was acknowledged by any API server before this call is

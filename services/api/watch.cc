@@ -11,10 +11,11 @@
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog::api {
 namespace {
@@ -25,6 +26,12 @@ constexpr size_t kPullChanges = 512;
 constexpr auto kBookmarkEvery = std::chrono::seconds{60};
 constexpr auto kVersionPatience = std::chrono::seconds{3};  // for a version that does not exist yet
 constexpr auto kTick = std::chrono::milliseconds{500};
+
+metrics::Counter event_counter(const Kind& kind) {
+  static const metrics::CounterFamily family{
+      "apiserver_watch_events_total", "Events sent to watches.", {"group", "version", "resource"}};
+  return family.with({kind.group, kind.version, kind.plural});
+}
 
 }  // namespace
 
@@ -48,9 +55,10 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         options_{std::move(options)},
         labels_{std::move(labels)},
         fields_{std::move(fields)},
-        type_{context_->kind->type()} {
+        type_{context_->kind->type()},
+        events_{event_counter(*context_->kind)} {
     int64_t seconds = options_.timeout_seconds.value_or(0);
-    // W-11: without a wish, between 30 and 60 minutes, so that clients do not all come back at once.
+    // W-11: by default between 30 and 60 minutes, so that clients do not all reconnect at once.
     if (seconds <= 0) seconds = 1800 + static_cast<int64_t>(random_below(*server_.options.random, 1800));
     ends_ = Steady::now() + std::chrono::seconds{seconds};
     next_bookmark_ = Steady::now() + kBookmarkEvery;
@@ -58,7 +66,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   bool over() const { return over_.load(); }
 
-  /// The first bytes; then the session pulls by itself whenever the client has taken the last ones.
+  /// The first bytes; then the session pulls by itself whenever the client has received the last ones.
   void begin() {
     context_->writer->start(
         200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
@@ -73,7 +81,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       return fail(too_large(wanted, newest), out);
     }
     if (wanted == Revision{} || options_.send_initial_events) return initial();
-    // A version from the future: what comes up to it is passed over (W-10).
+    // A version from the future: changes up to it are skipped (W-10).
     skipped_ = wanted;
     at_ = std::min(wanted, newest);
   }
@@ -85,7 +93,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     std::string out;
     const bool unserved = no_longer_served();
     if (!behind(out)) return;  // ended with an error event
-    // W-17. What was deleted with the kind has been told by now: the definition went in the same entry, and a tick has
+    // W-17. What was deleted with the kind has been sent by now: the definition went in the same entry, and a tick has
     // passed since.
     if (unserved && out.empty()) return finish();
     const auto now = Steady::now();
@@ -172,10 +180,10 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (!batch.complete) return from_history(out);
     for (const Feed::ChangePtr& change : batch.changes) {
       if (!context_->path.ns.empty() && change->object.ns != context_->path.ns) continue;
-      const auto told =
+      const auto sent =
           step(change->revision, change->before, change->after, change->json ? *change->json : std::string_view{}, out);
-      if (!told) {
-        fail(told.error(), out);
+      if (!sent) {
+        fail(sent.error(), out);
         return false;
       }
     }
@@ -184,7 +192,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
   bool from_history(std::string& out) {
+    Revision oldest;
     auto read = store_.read([&](const View& view) -> Result<void> {
+      SHIPLOG_TRY(oldest, HistoryQuery{view}.oldest());
       ChangeList which{.type = type_, .ns = {}, .after = at_, .limit = kPullChanges, .with_previous = true};
       if (!context_->path.ns.empty()) which.ns = context_->path.ns;
       SHIPLOG_TRY(const auto rows, HistoryQuery{view}.changes(which));
@@ -194,7 +204,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         if (!row.previous.empty()) {
           SHIPLOG_TRY(before, parse_stored_json(row.previous));
         }
-        if (row.operation != Operation::kRemoved) {
+        if (row.operation != VersionOperation::kRemoved) {
           SHIPLOG_TRY(after, parse_stored_json(row.json));
         }
         SHIPLOG_TRY(step(row.revision, before, after, row.json, out));
@@ -208,7 +218,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       return true;
     }
     if (read.error().code == ErrorCode::kGone) {
-      fail(Error{ErrorCode::kGone, "too old resource version: " + std::to_string(at_.value)}, out);
+      fail(Error{ErrorCode::kGone,
+                 "too old resource version: " + std::to_string(at_.value) + " (" + std::to_string(oldest.value) + ")"},
+           out);
     } else {
       fail(read.error(), out);
     }
@@ -246,6 +258,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// `json`: the object's, where it is known: a thousand watches of one change do not write it out a thousand times.
   void event(const char* name, const Value& object, std::string_view json, std::string& out) {
+    events_.add();
     const Accept& accept = context_->accept;
     out += "{\"type\":\"";
     out += name;
@@ -303,7 +316,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
                             [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
-  std::mutex mutex_;  // what follows; pulling and ending may come from two threads
+  std::mutex mutex_;  // what follows; pulling and ending may happen on two threads
   Watches& watches_;
   Server& server_;
   Store& store_;
@@ -312,9 +325,10 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   ParsedLabelSelector labels_;
   FieldSelector fields_;
   std::string type_;
+  metrics::Counter events_;
   Revision at_;          // everything up to here has been sent
-  Revision skipped_;     // nothing up to here is told
-  Revision bookmarked_;  // the last bookmark said this
+  Revision skipped_;     // nothing up to here is sent
+  Revision bookmarked_;  // of the last bookmark
   std::optional<Steady::time_point> unserved_since_;
   bool columns_sent_ = false;
   Steady::time_point ends_, next_bookmark_;
@@ -387,7 +401,7 @@ void Watches::stop() {
     ending.swap(sessions_);
     waiting.swap(waiting_);
   }
-  for (Waiting& one : waiting) server_->post_blocking(std::move(one.then));
+  for (Waiting& watcher : waiting) server_->post_blocking(std::move(watcher.then));
   for (const auto& session : ending) session->end();
 }
 
@@ -399,13 +413,13 @@ void Watches::run() {
     published_ = false;
     std::erase_if(sessions_, [](const auto& session) { return session->over(); });
     const auto pulling = sessions_;
-    const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [](const Waiting& one) {
-      return one.store->feed().revision() < one.revision && Steady::now() < one.until;
+    const auto ready = std::stable_partition(waiting_.begin(), waiting_.end(), [](const Waiting& watcher) {
+      return watcher.store->feed().revision() < watcher.revision && Steady::now() < watcher.until;
     });
     std::vector<Waiting> over{std::make_move_iterator(ready), std::make_move_iterator(waiting_.end())};
     waiting_.erase(ready, waiting_.end());
     lock.unlock();
-    for (Waiting& one : over) server_->post_blocking(std::move(one.then));
+    for (Waiting& watcher : over) server_->post_blocking(std::move(watcher.then));
     for (const auto& session : pulling) session->pull();
     lock.lock();
   }

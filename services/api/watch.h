@@ -17,8 +17,8 @@ namespace shiplog::api {
 void when_reached(const ServerPtr& server, const RequestContextPtr& context, Revision wanted,
                   std::function<void()> then);
 
-/// All running watches of a server. A watch holds no queue: it stands at a revision and pulls what comes after it, from
-/// the feed or, when it is further behind, from history. A client that does not read is simply not asked to pull, so it
+/// All running watches of a server. A watch holds no queue: it has a revision and pulls the changes after it, from
+/// the feed or, when it is further behind, from history. For a client that does not read nothing is pulled, so it
 /// costs nothing and loses nothing; it ends with 410 only when it falls behind what history still holds.
 /// Threads: any; pulling happens on a thread of its own.
 class Watches {
@@ -26,7 +26,7 @@ class Watches {
   explicit Watches(ServerPtr server);
   ~Watches();
 
-  /// Answers the request with a stream, from the revision it asks for.
+  /// Answers the request with a stream, from the requested revision.
   void start(const RequestContextPtr& context, const ReadOptions& options);
   /// Calls back on a worker when the store has reached this revision, or has had the time to.
   void wait_for(Store& store, Revision revision, std::function<void()> then);

@@ -14,7 +14,7 @@ class ByteBudget {
   explicit ByteBudget(size_t limit, std::shared_ptr<ByteBudget> total = nullptr)
       : limit_{limit}, total_{std::move(total)} {}
 
-  /// False: there is no room for so many more, and nothing is taken.
+  /// False: there is no room for so many more, and none are reserved.
   bool take(size_t bytes) {
     if (used_.fetch_add(bytes) + bytes > limit_ || (total_ != nullptr && !total_->take(bytes))) {
       used_.fetch_sub(bytes);
@@ -34,7 +34,7 @@ class ByteBudget {
   std::atomic<size_t> used_{0};
 };
 
-/// What one holder has taken of a budget; given back at the end. Threads: one at a time.
+/// What one holder has reserved of a budget; given back at the end. Threads: one at a time.
 class ByteLease {
  public:
   explicit ByteLease(std::shared_ptr<ByteBudget> budget) : budget_{std::move(budget)} {}

@@ -9,7 +9,7 @@
 namespace shiplog {
 
 /// A connection that has left HTTP by "101 Switching Protocols" (SPDY, WebSocket): bytes in both directions. Dropping
-/// the last reference closes it. Threads: all functions from any thread; callbacks come on an I/O thread and must not
+/// the last reference closes it. Threads: all functions from any thread; callbacks run on an I/O thread and must not
 /// block.
 class ByteStream {
  public:
@@ -17,11 +17,11 @@ class ByteStream {
   using Done = std::function<void(Result<void>)>;
 
   virtual ~ByteStream() = default;
-  /// The bytes that come next, once there are some; "" when the peer has finished sending. One read at a time: nothing
-  /// is received before it is asked for, so a slow reader slows down the peer. Error: kUnavailable, it is closed.
+  /// The next bytes, once there are some; "" when the peer has finished sending. One read at a time: nothing
+  /// is received before it is requested, so a slow reader slows down the peer. Error: kUnavailable, it is closed.
   virtual void read(Received received) = 0;
-  /// `done` comes when the kernel has taken the bytes. Writes go out in the order of their calls. Errors: kUnavailable,
-  /// it is closed; kTimeout, the peer does not take them.
+  /// `done` is called when the kernel has accepted them. Writes keep the order of their calls. Errors: kUnavailable,
+  /// it is closed; kTimeout, the peer does not read them.
   virtual void write(std::string bytes, Done done) = 0;
   /// Closes once what was written before is sent. Reads under way end with an error.
   virtual void close() = 0;

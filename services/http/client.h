@@ -21,7 +21,7 @@ namespace shiplog {
 /// trusted or for another name, cut off), kTimeout, kTooLarge (the answer), kBadRequest (a request that cannot be
 /// written), kForbidden (a denied network). After kUnavailable or kTimeout a change may or may not have happened. Only
 /// GET and HEAD are sent again, once, when a kept connection turns out to be dead. Threads: all functions from any
-/// thread. Callbacks come on an I/O thread, must not block, and come exactly once.
+/// thread. Callbacks run on an I/O thread, must not block, and run exactly once.
 class HttpClient {
  public:
   struct Options {
@@ -41,16 +41,16 @@ class HttpClient {
   class Stream {
    public:
     virtual ~Stream() = default;
-    /// Ends it soon: on_end comes with kUnavailable, unless it came already.
+    /// Ends it soon: on_end is called with kUnavailable, unless it was already.
     virtual void cancel() = 0;
   };
 
   using OnResponse = std::function<void(Result<HttpResponse>)>;
   using OnHead = std::function<void(const HttpResponse&)>;  ///< status and headers; the body is empty
-  using OnData = std::function<void(std::string_view)>;     ///< the bytes as they come; cut anywhere
+  using OnData = std::function<void(std::string_view)>;     ///< the bytes as they arrive; cut anywhere
   using OnEnd = std::function<void(Result<void>)>;          ///< ok: the answer ended as it should
 
-  /// What came of upgrade(). `stream` nullptr: the server stays with HTTP, and `response` is its whole answer.
+  /// The result of upgrade(). `stream` nullptr: the server stays with HTTP, and `response` is its whole answer.
   struct Upgraded {
     HttpResponse response;
     std::shared_ptr<ByteStream> stream;
@@ -67,14 +67,14 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// The target's path prefix, Host, Authorization, User-Agent and Content-Length are added.
-  /// What one answer may come to.
+  /// Limits of one answer.
   struct Expected {
     size_t max_response_bytes = 0;               ///< 0: the option's
     std::shared_ptr<ByteLease> lease = nullptr;  ///< grows with the body, beyond its budget kTooLarge; nullptr: none
   };
   void request(HttpRequest request, Millis timeout, OnResponse done);
   void request(HttpRequest request, Millis timeout, OnResponse done, Expected expected);
-  /// Sends a request that asks for another protocol (its headers Connection and Upgrade name it), on a connection of
+  /// Sends a request for another protocol (its headers Connection and Upgrade name it), on a connection of
   /// its own, which counts as a stream until it is closed.
   void upgrade(HttpRequest request, Millis timeout, OnUpgraded done);
   std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);

@@ -144,7 +144,7 @@ void ClientConnection::receive() {
   const size_t space = input_.reserve(std::max(kInputBytes, unread * 2));
   const auto count = transport_->try_read(input_.space(), space);
   if (count && !count.value()) return read();
-  if (!call_) return close(nullptr);  // resting: the server hung up, or sends something that was not asked for
+  if (!call_) return close(nullptr);  // idle: the server closed, or sends something that was not requested
   if (!count) return lost(count.error());
   if (*count.value() > 0) {
     input_.received(*count.value());
@@ -196,7 +196,7 @@ bool ClientConnection::within_budget() {
   return true;
 }
 
-/// A stream's head and bytes go to its owner as they come.
+/// A stream's head and bytes go to its owner as they arrive.
 void ClientConnection::deliver() {
   if (!call_->streaming) return;
   const auto call = call_;
@@ -232,7 +232,8 @@ void ClientConnection::answered() {
 
 /// The server speaks another protocol from here on.
 void ClientConnection::hand_over() {
-  if (!call_->on_upgraded) return lost(Error{ErrorCode::kUnavailable, "the server upgraded without being asked to"});
+  if (!call_->on_upgraded)
+    return lost(Error{ErrorCode::kUnavailable, "the server upgraded without a request to do so"});
   const auto self = shared_from_this();
   const auto call = std::exchange(call_, nullptr);
   closed_ = true;

@@ -27,14 +27,14 @@ struct ClientEndpoint {
   std::shared_ptr<const Networks> denied_networks;
 };
 
-/// One request on its way, from the call to its one answer.
+/// One request, from the call to its one answer.
 struct ClientCall {
   explicit ClientCall(const net::Strand& strand) : timer{strand} {}
 
-  std::string bytes;  ///< the request as it goes over the wire
+  std::string bytes;  ///< the request as it is sent
   bool head_request = false;
   bool repeatable = false;      ///< may be sent again after a kept connection turned out to be dead
-  bool streaming = false;       ///< what comes of the answer is handed on at once
+  bool streaming = false;       ///< parts of the answer are passed on at once
   bool own_connection = false;  ///< not one of the pool
   bool finished = false;
   size_t max_response_bytes = 0;       ///< of what gathers of a body

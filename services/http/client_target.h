@@ -4,10 +4,10 @@
 
 namespace shiplog {
 
-/// Where an API server is and how to talk to it: what a kubeconfig's context comes down to.
+/// Where an API server is and how to talk to it: what a kubeconfig's context specifies.
 struct ClientTarget {
   std::string url = {};              ///< "https://10.0.0.1:6443", with a path prefix if need be; "http://..." is plain
-  std::string ca_pem = {};           ///< who may have signed the server's certificate; empty: the system's authorities
+  std::string ca_pem = {};           ///< authorities of the server's certificate; empty: the system's authorities
   std::string certificate_pem = {};  ///< our client certificate (with its chain) and key; both or neither
   std::string key_pem = {};
   std::string bearer_token = {};

@@ -6,21 +6,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {
 
 using testing::ask;
 using testing::Awaited;
-using ::testing::ElementsAre;
 using testing::eventually;
 using ::testing::HasSubstr;
 using testing::TestCertificates;
 using testing::tls_options;
 using testing::tls_target;
 
-/// Says what it was asked, in headers, and gives the body back.
+/// Returns the request line in headers, and the body.
 void echo(HttpRequest request, const std::shared_ptr<ResponseWriter>& writer) {
   HttpResponse response;
   response.headers.add("X-Method", request.method);
@@ -119,7 +118,7 @@ TEST_F(HttpClientTest, ClientWithoutCertificateIsServedWithoutAName) {
   EXPECT_EQ(answer.value().headers.get("X-Authorization"), "Bearer sesame");
 }
 
-TEST_F(HttpClientTest, AClientCertificateOfAnotherAuthorityNamesNobody) {  // HTTP-14
+TEST_F(HttpClientTest, AClientCertificateOfAnotherAuthorityIdentifiesNoUser) {  // HTTP-14
   Awaited<HttpPeer> peer;
   const auto server = serve(
       [&](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
@@ -141,7 +140,7 @@ TEST_F(HttpClientTest, AClientCertificateOfAnotherAuthorityNamesNobody) {  // HT
   EXPECT_TRUE(peer.get()->organizations.empty());
 }
 
-TEST_F(HttpClientTest, SaysThatTheAuthorityIsNotTrusted) {
+TEST_F(HttpClientTest, ReportsThatTheAuthorityIsNotTrusted) {
   const auto server = serve(echo);
   ClientTarget target = tls_target(*server);
   target.ca_pem = make_authority("other-ca", valid_for_days(testing::test_now(), 1)).value().certificate_pem;
@@ -152,7 +151,7 @@ TEST_F(HttpClientTest, SaysThatTheAuthorityIsNotTrusted) {
   EXPECT_THAT(answer.error().message, HasSubstr("issued by CN=test-ca"));
 }
 
-TEST_F(HttpClientTest, SaysWhichNamesTheCertificateHasInstead) {
+TEST_F(HttpClientTest, ReportsTheNamesThatTheCertificateHas) {
   const auto server = serve(echo);
   ClientTarget target = tls_target(*server);
   target.server_name = "member1.example.org";
@@ -170,7 +169,7 @@ TEST_F(HttpClientTest, ServerNameReplacesTheUrlsHostInTheCheck) {
   EXPECT_TRUE(ask(*client_for(target), get("/")));
 }
 
-TEST_F(HttpClientTest, SaysThatTheCertificateHasExpired) {
+TEST_F(HttpClientTest, ReportsThatTheCertificateHasExpired) {
   const UtcMillis now = testing::test_now();
   const Validity past{{now.value - 7'200'000}, {now.value - 3'600'000}};
   HttpServer::Options options = tls_options();
@@ -207,7 +206,7 @@ TEST_F(HttpClientTest, NamesTheServerThatRefusesTheConnection) {
   EXPECT_EQ(answer.error().message, url + ": connection refused");
 }
 
-TEST_F(HttpClientTest, SaysThatTheServerSpeaksNoTls) {
+TEST_F(HttpClientTest, ReportsThatTheServerSpeaksNoTls) {
   const auto server = serve(echo, HttpServer::Options{});
   ClientTarget target;
   target.url = "https://127.0.0.1:" + std::to_string(server->bound_port());
@@ -356,7 +355,7 @@ TEST_F(HttpClientTest, ServesTwoHundredClientsAtTheSameTime) {
   std::mutex mutex;
   HttpServer::Options server_options = tls_options();
   server_options.header_timeout = Millis{60'000};  // 200 handshakes at once take a slow machine a while
-  // Nobody is answered before all have asked: so all are connected at once.
+  // No request is answered before all have arrived: so all are connected at once.
   const auto server = serve(
       [&](const HttpRequest&, std::shared_ptr<ResponseWriter> writer) {
         const std::lock_guard lock{mutex};

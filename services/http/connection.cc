@@ -1,27 +1,20 @@
 #include "services/http/connection.h"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 
 #include "services/http/exchange.h"
-#include "services/http/response_head.h"
-#include "services/http/upgraded_stream.h"
 
 namespace shiplog {
 namespace {
 
 constexpr size_t kInputBytes = 8 * 1024;
 constexpr size_t kBodyInputBytes = 64 * 1024;
-constexpr size_t kProgressBytes = 64 * 1024;  // within a write timeout
-constexpr size_t kGatherBytes = 32 * 1024;    // small pieces are written together up to this size
-
-bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
-                       std::unique_ptr<net::Transport> transport)
+HttpConnection::HttpConnection(std::shared_ptr<ServerState> server, net::Strand strand,
+                               std::unique_ptr<net::Transport> transport)
     : server_{std::move(server)},
       strand_{std::move(strand)},
       transport_{std::move(transport)},
@@ -33,7 +26,7 @@ Connection::Connection(std::shared_ptr<ServerState> server, net::Strand strand,
   peer_ = transport_->peer();
 }
 
-void Connection::start() {
+void HttpConnection::start() {
   read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
   tick();
   if (!server_->tls) return next_request();
@@ -45,7 +38,7 @@ void Connection::start() {
   });
 }
 
-void Connection::handshake() {
+void HttpConnection::handshake() {
   transport_->handshake_as_server(server_->tls, [self = shared_from_this()](const Result<void>& done) {
     if (self->phase_ == Phase::kClosed) return;
     if (!done) return self->lose(done.error().context("TLS handshake failed"));
@@ -56,7 +49,7 @@ void Connection::handshake() {
 
 // --- receiving ---------------------------------------------------------------------------------------------------
 
-void Connection::next_request() {
+void HttpConnection::next_request() {
   if (stopping_) return finish_gently();
   phase_ = Phase::kIdle;
   parser_.reset();
@@ -67,7 +60,7 @@ void Connection::next_request() {
   parse();
 }
 
-void Connection::read() {
+void HttpConnection::read() {
   if (reading_ || phase_ == Phase::kClosed) return;
   if (input_.empty()) input_.release();  // a connection that waits holds no buffer
   // While handling, a full buffer is enough of what a client sends ahead of its answer.
@@ -81,7 +74,7 @@ void Connection::read() {
   });
 }
 
-void Connection::receive() {
+void HttpConnection::receive() {
   const size_t most = server_->options.max_header_bytes + kInputBytes;
   const size_t wanted = phase_ == Phase::kBody && input_.empty() && input_full_ ? kBodyInputBytes
                         : input_.unread().size() < kInputBytes                  ? kInputBytes
@@ -95,14 +88,14 @@ void Connection::receive() {
   received(*count.value());
 }
 
-void Connection::received(size_t count) {
+void HttpConnection::received(size_t count) {
   input_.received(count);
   if (phase_ == Phase::kHandling) return read();
   if (phase_ == Phase::kRefusing) return;
   parse();
 }
 
-void Connection::parse() {
+void HttpConnection::parse() {
   const auto& options = server_->options;
   if (phase_ == Phase::kIdle) {
     if (input_.empty()) return read();
@@ -131,7 +124,7 @@ void Connection::parse() {
   }
 }
 
-bool Connection::header_received() {
+bool HttpConnection::header_received() {
   phase_ = Phase::kBody;
   read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.body_timeout.value};
   const HttpHeaders& headers = parser_->request().headers;
@@ -155,7 +148,7 @@ bool Connection::header_received() {
   return true;
 }
 
-void Connection::handle() {
+void HttpConnection::handle() {
   HttpRequest request = std::move(parser_->request());
   ++exchange_;
   http11_ = parser_->http11();
@@ -190,12 +183,12 @@ void Connection::handle() {
   read();
 }
 
-HttpResponse Connection::refusal(const HttpRequest& request, int status, const std::string& message) {
+HttpResponse HttpConnection::refusal(const HttpRequest& request, int status, const std::string& message) {
   if (server_->options.refusal) return server_->options.refusal(request, status, message);
   return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, message + "\n"};
 }
 
-void Connection::refuse(int status, const std::string& message) {
+void HttpConnection::refuse(int status, const std::string& message) {
   ++server_->refused;
   server_->trouble(peer_, Error{ErrorCode::kBadRequest, "refused with " + std::to_string(status) + ": " + message});
   HttpRequest request = std::move(parser_->request());
@@ -214,189 +207,11 @@ void Connection::refuse(int status, const std::string& message) {
   });
 }
 
-// --- answering ---------------------------------------------------------------------------------------------------
-
-std::string Connection::head(int status, const HttpHeaders& headers, const std::string& framing) const {
-  // A stop reaches one connection after the other; no answer after its beginning says that there will be more.
-  const bool closes = !keep_alive_ || server_->stopping.load();
-  const char* connection = closes ? "close" : http11_ ? "" : "keep-alive";
-  return response_head(status, headers, framing, connection);
-}
-
-void Connection::send(uint64_t exchange, HttpResponse response) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
-  complete_ = true;
-  answer_deadline_.reset();
-  const bool bodyless = has_no_body(response.status);
-  std::string bytes =
-      head(response.status, response.headers,
-           bodyless ? std::string{} : "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
-  const auto finish = [this](const Result<void>& written) {
-    if (written) answered();
-  };
-  if (bodyless || head_request_) return enqueue(std::move(bytes), finish);
-  if (response.body.size() > kGatherBytes) {  // not worth a copy
-    enqueue(std::move(bytes), nullptr);
-    return enqueue(std::move(response.body), finish);
-  }
-  enqueue(bytes.append(response.body), finish);
-}
-
-void Connection::start_stream(uint64_t exchange, int status, HttpHeaders headers) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_) return;
-  streaming_ = true;
-  answer_deadline_.reset();
-  ++server_->streams;
-  if (counted_) server_->in_flight.fetch_sub(1);
-  counted_ = false;
-  // An HTTP/1.0 client knows no chunks: its stream ends with the connection.
-  chunked_ = http11_ && !has_no_body(status) && !head_request_;
-  if (!http11_) keep_alive_ = false;
-  enqueue(head(status, headers, chunked_ ? "Transfer-Encoding: chunked\r\n" : ""), nullptr);
-}
-
-void Connection::write_chunk(uint64_t exchange, std::string chunk, ResponseWriter::Done done) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || !streaming_ || complete_) {
-    if (done) done(Error{ErrorCode::kUnavailable, "the answer has ended or the client is gone"});
-    return;
-  }
-  if (chunk.empty() || (http11_ && !chunked_)) {  // an empty chunk would end the stream; HEAD gets no body
-    if (done) strand_.post([done = std::move(done)] { done(ok()); });
-    return;
-  }
-  if (!chunked_) return enqueue(std::move(chunk), std::move(done));
-  char size[20];
-  const auto end = std::to_chars(size, size + sizeof size, chunk.size(), 16).ptr;
-  std::string bytes;
-  bytes.reserve(chunk.size() + 24);
-  bytes.append(size, end).append("\r\n").append(chunk).append("\r\n");
-  enqueue(std::move(bytes), std::move(done));
-}
-
-void Connection::end_stream(uint64_t exchange) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || !streaming_ || complete_) return;
-  complete_ = true;
-  enqueue(chunked_ ? "0\r\n\r\n" : "", [this](const Result<void>& written) {
-    if (written) answered();
-  });
-}
-
-void Connection::when_closed(uint64_t exchange, std::function<void()> callback) {
-  if (exchange == exchange_ && phase_ == Phase::kHandling && !over_->load()) {
-    on_close_ = std::move(callback);
-  } else {
-    strand_.post(std::move(callback));
-  }
-}
-
-void Connection::abandoned(uint64_t exchange) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || complete_) return;
-  if (streaming_) return lose(Error{ErrorCode::kInternal, "the handler dropped a stream without ending it"});
-  send(exchange, refusal({}, 500, "the handler gave no answer"));
-}
-
-void Connection::answered() {
-  release_counts();
-  over_->store(true);
-  on_close_ = nullptr;
-  if (!keep_alive_) return finish_gently();
-  next_request();
-}
-
-void Connection::upgrade(uint64_t exchange, HttpHeaders headers, ResponseWriter::Upgraded then) {
-  if (exchange != exchange_ || phase_ != Phase::kHandling || streaming_ || complete_ || !http11_ || stopping_) {
-    return then(Error{ErrorCode::kUnavailable, "the request cannot be upgraded, has been answered or is gone"});
-  }
-  streaming_ = true;
-  complete_ = true;
-  answer_deadline_.reset();
-  ++server_->streams;
-  if (counted_) server_->in_flight.fetch_sub(1);
-  counted_ = false;
-  enqueue(response_head(101, headers, "", "Upgrade"), [this, then = std::move(then)](const Result<void>& written) {
-    if (!written) return then(written.error());
-    hand_over(then);
-  });
-}
-
-void Connection::hand_over(const ResponseWriter::Upgraded& then) {
-  phase_ = Phase::kUpgraded;
-  timer_.cancel();
-  const auto stream = upgraded_stream(strand_, std::move(transport_), std::move(input_), server_->options.write_timeout,
-                                      [self = shared_from_this()] { self->upgrade_closed(); });
-  upgraded_ = stream;
-  then(stream);
-}
-
-void Connection::upgrade_closed() {
-  phase_ = Phase::kClosed;
-  release_counts();
-  tell_closed();
-  leave();
-}
-
-void Connection::enqueue(std::string bytes, ResponseWriter::Done done) {
-  output_.push_back({std::move(bytes), std::move(done)});
-  pump();
-}
-
-void Connection::pump() {
-  if (write_pending_ || output_.empty() || phase_ == Phase::kClosed || phase_ == Phase::kUpgraded) return;
-  writing_ = std::move(output_.front().bytes);
-  written_ = granted_ = 0;
-  writing_done_.clear();
-  writing_done_.push_back(std::move(output_.front().done));
-  output_.pop_front();
-  while (!output_.empty() && writing_.size() + output_.front().bytes.size() <= kGatherBytes) {
-    writing_ += output_.front().bytes;
-    writing_done_.push_back(std::move(output_.front().done));
-    output_.pop_front();
-  }
-  write_pending_ = true;
-  write_on();
-}
-
-void Connection::write_on() {
-  while (written_ < writing_.size()) {
-    // A byte now and then is no progress: a client that takes an answer that way would hold its memory for hours.
-    if (!write_deadline_ || written_ - granted_ >= kProgressBytes) {
-      granted_ = written_;
-      write_deadline_ =
-          std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.write_timeout.value};
-    }
-    const auto count = transport_->try_write(writing_.data() + written_, writing_.size() - written_);
-    if (!count) return strand_.post([self = shared_from_this(), error = count.error()] { self->lose(error); });
-    if (!count.value()) {
-      return transport_->when_writable([self = shared_from_this()](const Result<void>& writable) {
-        if (self->phase_ == Phase::kClosed) return;
-        if (!writable) return self->lose(writable.error());
-        self->write_on();
-      });
-    }
-    written_ += *count.value();
-  }
-  write_deadline_.reset();
-  // Not at once: this may run inside of whatever has queued the bytes.
-  strand_.post([self = shared_from_this()] { self->written(); });
-}
-
-void Connection::written() {
-  if (phase_ == Phase::kClosed) return;
-  write_pending_ = false;
-  writing_ = {};
-  const auto finished = std::move(writing_done_);
-  writing_done_.clear();
-  for (const auto& done : finished) {
-    if (done) done(ok());
-  }
-  pump();
-}
-
 // --- time and the end --------------------------------------------------------------------------------------------
 
-/// Deadlines move with every request; the timer does not. It wakes at the earliest deadline, but at least once in the
+/// Deadlines move with every request; the timer does not. It expires at the earliest deadline, but at least once in the
 /// shortest timeout: a deadline set in between lies after the next waking, so none is met late.
-void Connection::tick() {
+void HttpConnection::tick() {
   Millis wait = tick_;
   const auto now = std::chrono::steady_clock::now();
   for (const auto& deadline : {read_deadline_, answer_deadline_, write_deadline_}) {
@@ -409,7 +224,7 @@ void Connection::tick() {
   });
 }
 
-void Connection::expired() {
+void HttpConnection::expired() {
   if (phase_ == Phase::kClosed) return;
   const auto now = std::chrono::steady_clock::now();
   if (write_deadline_ && *write_deadline_ <= now) {
@@ -428,7 +243,7 @@ void Connection::expired() {
   if (phase_ != Phase::kClosed) tick();
 }
 
-void Connection::stop() {
+void HttpConnection::stop() {
   strand_.dispatch([self = shared_from_this()] {
     self->stopping_ = true;
     switch (self->phase_) {
@@ -440,7 +255,7 @@ void Connection::stop() {
       case Phase::kHandling:
         self->keep_alive_ = false;
         if (self->streaming_ && !self->complete_) {
-          self->tell_closed();
+          self->notify_closed();
           self->end_stream(self->exchange_);
         }
         return;
@@ -455,26 +270,26 @@ void Connection::stop() {
   });
 }
 
-void Connection::kill() {
+void HttpConnection::kill() {
   strand_.dispatch([self = shared_from_this()] {
     self->lose(Error{ErrorCode::kUnavailable, "the server is stopping"});
   });
 }
 
-void Connection::release_counts() {
+void HttpConnection::release_counts() {
   if (counted_) server_->in_flight.fetch_sub(1);
   if (streaming_) server_->streams.fetch_sub(1);
   counted_ = streaming_ = false;
 }
 
-void Connection::tell_closed() {
+void HttpConnection::notify_closed() {
   if (over_) over_->store(true);
   const auto callback = std::move(on_close_);
   on_close_ = nullptr;
   if (callback) callback();
 }
 
-void Connection::finish_gently() {
+void HttpConnection::finish_gently() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
   timer_.cancel();
@@ -482,7 +297,7 @@ void Connection::finish_gently() {
   leave();
 }
 
-void Connection::lose(const Error& error) {
+void HttpConnection::lose(const Error& error) {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kUpgraded) {
     if (const auto stream = upgraded_.lock()) stream->close();
@@ -497,7 +312,7 @@ void Connection::lose(const Error& error) {
     ++server_->refused;
     server_->trouble(peer_, error);
   }
-  tell_closed();
+  notify_closed();
   auto pieces = std::move(output_);
   auto finished = std::move(writing_done_);
   output_.clear();
@@ -509,6 +324,6 @@ void Connection::lose(const Error& error) {
   leave();
 }
 
-void Connection::leave() { server_->leave(this); }
+void HttpConnection::leave() { server_->leave(this); }
 
 }  // namespace shiplog

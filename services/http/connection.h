@@ -19,7 +19,7 @@
 /// One client's connection to the server. Internal to services/http.
 namespace shiplog {
 
-class Connection;
+class HttpConnection;
 
 /// What all connections of a server share.
 struct ServerState {
@@ -35,17 +35,17 @@ struct ServerState {
 
   std::mutex mutex;
   std::condition_variable emptied;
-  std::map<Connection*, std::weak_ptr<Connection>> connections;
+  std::map<HttpConnection*, std::weak_ptr<HttpConnection>> connections;
   std::map<std::string, size_t> by_address;  // connections now
   std::atomic<bool> stopping{false};
 
   /// False: there are too many, in all or from its address, or the server is stopping.
-  bool enter(const std::shared_ptr<Connection>& connection);
-  void leave(Connection* connection);
+  bool enter(const std::shared_ptr<HttpConnection>& connection);
+  void leave(HttpConnection* connection);
   void trouble(const HttpPeer& peer, const Error& error) const;
 };
 
-/// Drawn once; every function below says in which phase it runs.
+/// Drawn once; every function below states in which phase it runs.
 ///
 ///   handshake ──▶ idle ──first byte──▶ header ──▶ body ──complete──▶ handling ──answer written──▶ idle
 ///       │          │                     │         │                    │              └─no keep-alive─▶ closed
@@ -54,11 +54,11 @@ struct ServerState {
 /// From handling, a 101 leads to upgraded: the transport is the ByteStream's until that is closed.
 ///
 /// A handshake begins with the client's first byte; the time for it runs from the start.
-/// One read is always under way (but for a full buffer): while handling it notices that the client went away, and keeps
-/// pipelined requests. Everything runs on the connection's strand.
-class Connection : public std::enable_shared_from_this<Connection> {
+/// One read is always under way (but for a full buffer): while handling it notices that the client has closed, and
+/// keeps pipelined requests. Everything runs on the connection's strand.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  Connection(std::shared_ptr<ServerState> server, net::Strand strand, std::unique_ptr<net::Transport> transport);
+  HttpConnection(std::shared_ptr<ServerState> server, net::Strand strand, std::unique_ptr<net::Transport> transport);
 
   void start();
   /// From any thread: finish what is being handled, then close.
@@ -69,7 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const net::Strand& strand() const { return strand_; }
   const std::string& address() const { return address_; }
 
-  // What the ResponseWriter of exchange number `exchange` asks for. Late calls, for an older exchange, do nothing.
+  // Calls of the ResponseWriter of exchange number `exchange`. Late calls, for an older exchange, do nothing.
   void send(uint64_t exchange, HttpResponse response);
   void start_stream(uint64_t exchange, int status, HttpHeaders headers);
   void write_chunk(uint64_t exchange, std::string chunk, ResponseWriter::Done done);
@@ -109,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void tick();
   void expired();
   void release_counts();
-  void tell_closed();
+  void notify_closed();
   void finish_gently();
   void lose(const Error& error);
   void leave();

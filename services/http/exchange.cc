@@ -9,7 +9,7 @@ namespace {
 /// itself: an end() there must not overtake a write() that another thread made before.
 class Exchange final : public ResponseWriter {
  public:
-  Exchange(std::shared_ptr<Connection> connection, uint64_t number, std::shared_ptr<std::atomic<bool>> over)
+  Exchange(std::shared_ptr<HttpConnection> connection, uint64_t number, std::shared_ptr<std::atomic<bool>> over)
       : connection_{std::move(connection)}, number_{number}, over_{std::move(over)} {}
   ~Exchange() override {
     // The reference goes along, so that a connection always ends on its own strand.
@@ -52,14 +52,14 @@ class Exchange final : public ResponseWriter {
   bool closed() const override { return over_->load(); }
 
  private:
-  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<HttpConnection> connection_;
   uint64_t number_;
   std::shared_ptr<std::atomic<bool>> over_;
 };
 
 }  // namespace
 
-std::shared_ptr<ResponseWriter> response_writer(std::shared_ptr<Connection> connection, uint64_t exchange,
+std::shared_ptr<ResponseWriter> response_writer(std::shared_ptr<HttpConnection> connection, uint64_t exchange,
                                                 std::shared_ptr<std::atomic<bool>> over) {
   return std::make_shared<Exchange>(std::move(connection), exchange, std::move(over));
 }

@@ -53,7 +53,7 @@ std::string gzip(std::string_view bytes) {
   }
   packed.resize(stream.total_out);
   deflateEnd(&stream);
-  SHIPLOG_CHECK(result == Z_STREAM_END, "deflateBound says how much room is enough");
+  SHIPLOG_CHECK(result == Z_STREAM_END, "deflateBound returns a sufficient buffer size");
   return packed;
 }
 

@@ -21,7 +21,7 @@ std::string unpacked(const std::string& packed, size_t size) {
   return bytes;
 }
 
-TEST(Gzip, WhatIsPackedComesBack) {
+TEST(Gzip, IsTheSameAfterPackingAndUnpacking) {
   std::string noise;
   uint32_t seed = 1;
   for (int at = 0; at < 300'000; ++at) noise += static_cast<char>((seed = seed * 1664525U + 1013904223U) >> 24U);
@@ -31,7 +31,7 @@ TEST(Gzip, WhatIsPackedComesBack) {
   EXPECT_LT(gzip(std::string(1'000'000, 'x')).size(), 10'000U);
 }
 
-TEST(Gzip, IsTakenByThoseWhoSaySo) {
+TEST(Gzip, IsAcceptedAccordingToTheHeader) {
   for (const char* yes : {"gzip", "GZIP", "deflate, gzip", "gzip;q=0.5", " gzip ; q=1", "br,gzip,*"}) {
     EXPECT_TRUE(takes_gzip(yes)) << yes;
   }

@@ -1,6 +1,7 @@
 #include "services/http/http.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "events/base/ascii.h"
 
@@ -129,70 +130,38 @@ std::string encode_target(std::string_view path, const HttpRequest::Query& query
 }
 
 const char* reason_phrase(int status) {
-  switch (status) {
-    case 100:
-      return "Continue";
-    case 101:
-      return "Switching Protocols";
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 301:
-      return "Moved Permanently";
-    case 302:
-      return "Found";
-    case 304:
-      return "Not Modified";
-    case 307:
-      return "Temporary Redirect";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 413:
-      return "Request Entity Too Large";
-    case 414:
-      return "Request URI Too Long";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 422:
-      return "Unprocessable Entity";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Status";
-  }
+  static constexpr std::pair<int, const char*> kPhrases[] = {{100, "Continue"},
+                                                             {101, "Switching Protocols"},
+                                                             {200, "OK"},
+                                                             {201, "Created"},
+                                                             {202, "Accepted"},
+                                                             {204, "No Content"},
+                                                             {301, "Moved Permanently"},
+                                                             {302, "Found"},
+                                                             {304, "Not Modified"},
+                                                             {307, "Temporary Redirect"},
+                                                             {400, "Bad Request"},
+                                                             {401, "Unauthorized"},
+                                                             {403, "Forbidden"},
+                                                             {404, "Not Found"},
+                                                             {405, "Method Not Allowed"},
+                                                             {406, "Not Acceptable"},
+                                                             {408, "Request Timeout"},
+                                                             {409, "Conflict"},
+                                                             {410, "Gone"},
+                                                             {413, "Request Entity Too Large"},
+                                                             {414, "Request URI Too Long"},
+                                                             {415, "Unsupported Media Type"},
+                                                             {417, "Expectation Failed"},
+                                                             {422, "Unprocessable Entity"},
+                                                             {429, "Too Many Requests"},
+                                                             {431, "Request Header Fields Too Large"},
+                                                             {500, "Internal Server Error"},
+                                                             {501, "Not Implemented"},
+                                                             {503, "Service Unavailable"},
+                                                             {504, "Gateway Timeout"}};
+  const auto* const found = std::ranges::find(kPhrases, status, &std::pair<int, const char*>::first);
+  return found == std::end(kPhrases) ? "Status" : found->second;
 }
 
 }  // namespace shiplog

@@ -10,7 +10,7 @@
 
 namespace shiplog {
 
-/// Header fields in the order they came. Names compare without regard to case; a name may stand several times.
+/// Header fields in the order of arrival. Names compare without regard to case; a name may stand several times.
 class HttpHeaders {
  public:
   using Field = std::pair<std::string, std::string>;
@@ -75,7 +75,7 @@ std::string encode_target(std::string_view path, const HttpRequest::Query& query
 /// Escapes everything but letters, digits and "-._~" (and "/" when `keep_slash`).
 std::string percent_encode(std::string_view text, bool keep_slash = false);
 
-/// "Not Found" for 404; "Status" for a number nobody registered.
+/// "Not Found" for 404; "Status" for a number that is not registered.
 const char* reason_phrase(int status);
 
 /// ASCII only, as HTTP compares names.

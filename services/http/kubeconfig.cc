@@ -122,12 +122,6 @@ std::vector<std::string> kubeconfig_paths(const std::string& flag, const char* k
   return paths;
 }
 
-Result<Kubeconfig> parse_kubeconfig(const std::string& text, const std::string& folder) {
-  Kubeconfig kubeconfig;
-  SHIPLOG_TRY(merge(kubeconfig, text, folder));
-  return kubeconfig;
-}
-
 Result<Kubeconfig> read_kubeconfig(const std::vector<std::string>& paths) {
   Kubeconfig kubeconfig;
   std::string missing;
@@ -166,9 +160,9 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
   if (cluster->second.server.empty()) {
     return Error{ErrorCode::kInvalid, "cluster \"" + cluster->first + "\" in " + where + " names no server"};
   }
-  const auto refuse = [&](const std::string& what, const std::string& field) {
+  const auto refuse = [&](const std::string& problem, const std::string& field) {
     return Error{ErrorCode::kInvalid,
-                 what + " in " + where + " uses " + field +
+                 problem + " in " + where + " uses " + field +
                      ", which is not supported: use a client certificate or a token, and no proxy"};
   };
   if (!cluster->second.unsupported.empty())

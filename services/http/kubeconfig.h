@@ -9,14 +9,14 @@
 
 namespace shiplog {
 
-/// What kubeconfig files say, merged; file references are already read in. Ready to be asked for a context's target.
+/// Merged kubeconfig files; file references are already read in. The source of a context's target.
 struct Kubeconfig {
   struct Cluster {
     std::string server;
     std::string ca_pem;
     std::string tls_server_name;
     bool insecure = false;
-    std::string unsupported;  ///< what it asks for and we cannot do ("proxy-url"); empty: nothing
+    std::string unsupported;  ///< what it requires and is not supported ("proxy-url"); empty: nothing
   };
   struct User {
     std::string certificate_pem;
@@ -52,10 +52,7 @@ std::vector<std::string> kubeconfig_paths(const std::string& flag, const char* k
 /// tokenFile is read now. Errors: kNotFound, no file exists; kIo; kBadRequest; all name the file.
 Result<Kubeconfig> read_kubeconfig(const std::vector<std::string>& paths);
 
-/// The same from text, for a kubeconfig that did not come in a file. `folder` is where relative references start.
-Result<Kubeconfig> parse_kubeconfig(const std::string& text, const std::string& folder);
-
-/// `context` empty: the current one. Errors: kNotFound, no such context, cluster or user; kInvalid, it asks for
+/// `context` empty: the current one. Errors: kNotFound, no such context, cluster or user; kInvalid, it requires
 /// something unsupported (exec, auth-provider, username and password, impersonation, proxy-url) or names no server.
 Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::string& context = "");
 

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "events/base/test_directory.h"
 #include "services/http/private_file.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -83,7 +83,7 @@ TEST_F(KubeconfigTest, ResolvesANamedContextWithTokenAndWithoutVerification) {
   EXPECT_TRUE(found.target.insecure);
 }
 
-TEST_F(KubeconfigTest, RefusesWhatItCannotHonourAndSaysWhat) {
+TEST_F(KubeconfigTest, RefusesWhatItCannotHonourAndNamesIt) {
   const std::string path = file("config", kPlain);
   const auto kubeconfig = read_kubeconfig({path}).value();
   const auto why = [&](const char* context) { return context_of(kubeconfig, context).error(); };
@@ -133,7 +133,7 @@ TEST_F(KubeconfigTest, NamesTheFileThatIsMissingOrBroken) {
   }
 }
 
-TEST_F(KubeconfigTest, LooksWhereKubectlLooks) {
+TEST_F(KubeconfigTest, ReadsTheFilesThatKubectlReads) {
   EXPECT_THAT(kubeconfig_paths("/flag", "/a:/b", "/home/x"), ElementsAre("/flag"));
   EXPECT_THAT(kubeconfig_paths("", "/a::/b:", "/home/x"), ElementsAre("/a", "/b"));
   EXPECT_THAT(kubeconfig_paths("", "", "/home/x"), ElementsAre("/home/x/.kube/config"));
@@ -159,7 +159,7 @@ TEST_F(KubeconfigTest, ReadsBackWhatItWritesWithMode0600) {
   }
 }
 
-TEST_F(KubeconfigTest, SaysWhereItCannotWrite) {
+TEST_F(KubeconfigTest, ReportsWhereItCannotWrite) {
   const auto written = write_kubeconfig(folder + "/no/such/folder", "x", {});
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, ErrorCode::kIo);

@@ -55,14 +55,10 @@ Result<std::unique_ptr<Listener>> Listener::open(IoThreads& io, const std::strin
   const tcp::endpoint endpoint = found.begin()->endpoint();
 
   auto impl = std::make_shared<Impl>(io.impl());
-  impl->acceptor.open(endpoint.protocol(), ec);
-  if (ec) return failed(ec);
-  impl->acceptor.set_option(tcp::acceptor::reuse_address{true}, ec);
-  if (ec) return failed(ec);
-  impl->acceptor.bind(endpoint, ec);
-  if (ec) return failed(ec);
-  impl->acceptor.listen(tcp::acceptor::max_listen_connections, ec);
-  if (ec) return failed(ec);
+  if (impl->acceptor.open(endpoint.protocol(), ec)) return failed(ec);
+  if (impl->acceptor.set_option(tcp::acceptor::reuse_address{true}, ec)) return failed(ec);
+  if (impl->acceptor.bind(endpoint, ec)) return failed(ec);
+  if (impl->acceptor.listen(tcp::acceptor::max_listen_connections, ec)) return failed(ec);
   impl->port = impl->acceptor.local_endpoint(ec).port();
   if (ec) return failed(ec);
   return std::unique_ptr<Listener>{new Listener{std::move(impl)}};
@@ -80,7 +76,7 @@ void Listener::start(Accepted accepted) {
 void Listener::close() {
   asio::post(impl_->acceptor.get_executor(), [impl = impl_] {
     error_code ignored;
-    impl->acceptor.close(ignored);
+    static_cast<void>(impl->acceptor.close(ignored));
     impl->pause.cancel();
   });
 }

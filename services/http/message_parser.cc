@@ -31,8 +31,8 @@ class Sink : public beast_http::basic_parser<IsRequest> {
       if (failed_status != 0) return ParseStep::kFailed;
       if (this->is_done()) return ParseStep::kDone;
       if (used == bytes.size()) return ParseStep::kNeedMore;
-      // Beast ends the process when the last chunk comes first and in pieces: it asserts that what it has begun to look
-      // at has five bytes. No first chunk that begins so is shorter, so nothing waits for bytes that do not come.
+      // Beast ends the process when the last chunk is first and in pieces: it asserts that what it has begun to parse
+      // has five bytes. No first chunk that begins so is shorter, so nothing waits for bytes that never arrive.
       const bool perhaps_last = header_done && this->chunked() && !chunk_begun && bytes[used] == kLastChunk.front();
       if (perhaps_last && bytes.size() - used < kLastChunk.size()) return ParseStep::kNeedMore;
       const bool had_header = header_done;
@@ -51,7 +51,7 @@ class Sink : public beast_http::basic_parser<IsRequest> {
   }
 
   void fail(const error_code& ec) {
-    if (failed_status != 0) return;  // a callback below has said more already
+    if (failed_status != 0) return;  // a callback below has set a more specific one already
     problem = "malformed HTTP message: " + ec.message();
     failed_status = 400;
     if (ec == beast_http::error::header_limit) {

@@ -15,7 +15,7 @@ enum class ParseStep {
   kNeedMore,  ///< give the unused bytes again, with more behind them
   kHeader,    ///< the header is complete; go on with the unused bytes
   kDone,      ///< the message is complete; unused bytes belong to the next one
-  kFailed,    ///< problem() and status() say why
+  kFailed,    ///< problem() and status() have the cause
 };
 
 struct ParseLimits {
@@ -29,7 +29,7 @@ class RequestParser {
  public:
   explicit RequestParser(const ParseLimits& limits);
   ~RequestParser();
-  /// `used` becomes the number of bytes taken from the front of `bytes`.
+  /// `used` becomes the number of bytes consumed from the front of `bytes`.
   ParseStep feed(std::string_view bytes, size_t& used);
   /// What is known so far: the target once the request line is read, then the headers, then the body.
   HttpRequest& request();
@@ -53,7 +53,7 @@ class ResponseParser {
   /// The connection has ended: kDone when the message ends that way, else kFailed.
   ParseStep feed_end();
   HttpResponse& response();
-  bool started() const;          ///< at least one byte came
+  bool started() const;          ///< at least one byte arrived
   bool header_complete() const;  ///< status and headers are there
   bool keep_alive() const;
   bool too_large() const;  ///< the kFailed was the body limit

@@ -22,8 +22,8 @@ ParseStep feed_in_pieces(Parser& parser, std::string_view bytes, size_t piece) {
   }
 }
 
-// Beast's own assertion ended the process here, on three bytes of anybody who could connect.
-TEST(MessageParser, TakesAChunkedBodyWithNothingInItHoweverItComes) {
+// Beast's own assertion ended the process here, on three bytes of any client.
+TEST(MessageParser, ParsesAnEmptyChunkedBodyInAnyPieces) {
   for (size_t piece = 1; piece < 8; ++piece) {
     RequestParser request{ParseLimits{}};
     EXPECT_EQ(

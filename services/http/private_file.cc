@@ -51,8 +51,7 @@ Result<void> write_private_file(const std::string& path, std::string_view bytes)
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_fd >= 0) {
-    ::fsync(
-        folder_fd);  // the name too; a file system that cannot sync folders says so by failing, and that is all right
+    ::fsync(folder_fd);  // the name too; a file system that cannot sync folders fails here, which is accepted
     ::close(folder_fd);
   }
   return ok();

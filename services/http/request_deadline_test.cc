@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {

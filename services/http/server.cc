@@ -12,8 +12,8 @@ namespace shiplog {
 struct HttpServer::Impl {
   explicit Impl(size_t threads) : io{threads}, state{std::make_shared<ServerState>()} {}
 
-  std::vector<std::shared_ptr<Connection>> connections() const {
-    std::vector<std::shared_ptr<Connection>> all;
+  std::vector<std::shared_ptr<HttpConnection>> connections() const {
+    std::vector<std::shared_ptr<HttpConnection>> all;
     const std::lock_guard lock{state->mutex};
     for (const auto& [key, weak] : state->connections) {
       if (auto connection = weak.lock()) all.push_back(std::move(connection));
@@ -48,7 +48,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Handler h
   SHIPLOG_TRY(impl->listener, net::Listener::open(impl->io, state.options.host, state.options.port));
   impl->listener->start([shared = impl->state](const net::Strand& strand, std::unique_ptr<net::Transport> transport) {
     ++shared->accepted;
-    const auto connection = std::make_shared<Connection>(shared, strand, std::move(transport));
+    const auto connection = std::make_shared<HttpConnection>(shared, strand, std::move(transport));
     if (shared->enter(connection)) return connection->start();
     ++shared->refused;
     shared->trouble({}, Error{ErrorCode::kTooManyRequests, "a connection was refused: the limit is reached"});

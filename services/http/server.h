@@ -12,10 +12,10 @@
 
 namespace shiplog {
 
-/// The answer to one request: either send(), or start(), write() as often as need be, end(). What comes out of that
+/// The answer to one request: either send(), or start(), write() as often as need be, end(). A call out of that
 /// order, or after closed(), does nothing (write's `done` gets an error). A writer that is destroyed without an answer
 /// sends 500; one destroyed in the middle of a stream breaks the connection, so that the client sees the cut. Threads:
-/// all functions from any thread. Callbacks come on an I/O thread and must not block.
+/// all functions from any thread. Callbacks run on an I/O thread and must not block.
 class ResponseWriter {
  public:
   using Done = std::function<void(Result<void>)>;
@@ -25,15 +25,15 @@ class ResponseWriter {
   virtual void send(HttpResponse response) = 0;
   /// Begins a streamed answer (chunked).
   virtual void start(int status, HttpHeaders headers) = 0;
-  /// `done` comes when the kernel has taken the bytes: write the next chunk then, and a slow client holds up nobody
-  /// and fills no memory. Error: kUnavailable, the client is gone. Chunks written meanwhile go out together.
+  /// `done` is called when the kernel accepts the bytes: write the next chunk then, and a slow client delays no other
+  /// and fills no memory. Error: kUnavailable, the client has disconnected. Chunks written meanwhile go out together.
   virtual void write(std::string chunk, Done done) = 0;
   virtual void end() = 0;
   /// Answers 101 Switching Protocols with `headers`, which name the new protocol; then the connection is the stream's.
-  /// Error: kUnavailable, the client is gone, has been answered, or cannot upgrade (HTTP/1.0).
+  /// Error: kUnavailable, the client has disconnected, has been answered, or cannot upgrade (HTTP/1.0).
   using Upgraded = std::function<void(Result<std::shared_ptr<ByteStream>>)>;
   virtual void upgrade(HttpHeaders headers, Upgraded then) = 0;
-  /// Called once if the client goes away, or the server stops, before the answer is complete; at once if it already
+  /// Called once if the client disconnects, or the server stops, before the answer is complete; at once if it already
   /// has.
   virtual void on_close(std::function<void()> callback) = 0;
   virtual bool closed() const = 0;
@@ -43,7 +43,7 @@ class ResponseWriter {
 /// Threads: all functions from any thread but an I/O thread of its own.
 class HttpServer {
  public:
-  /// Called on an I/O thread; must not block. Requests of one connection come one after the other.
+  /// Called on an I/O thread; must not block. Requests of one connection are handled one after the other.
   using Handler = std::function<void(HttpRequest, std::shared_ptr<ResponseWriter>)>;
   /// Makes the answer to a request that the server itself refuses (400, 408, 413, 414, 417, 429, 431, 500, 501, 504).
   /// `request` has what was read of it: maybe no target yet.
@@ -56,7 +56,7 @@ class HttpServer {
 
     std::string certificate_pem;  ///< with its chain; empty: plain HTTP
     std::string key_pem;
-    std::string client_ca_pem;  ///< empty: clients are not asked for a certificate
+    std::string client_ca_pem;  ///< empty: no certificate is requested from clients
 
     size_t max_connections = 10000;  ///< more are closed at once
     size_t max_connections_per_address = 5000;
@@ -82,8 +82,8 @@ class HttpServer {
     size_t in_flight = 0;    ///< now, streams not counted
     size_t streams = 0;      ///< now
     uint64_t accepted = 0;   ///< connections since the start
-    uint64_t requests = 0;   ///< handed to the handler since the start
-    uint64_t refused = 0;    ///< requests and connections turned down since the start
+    uint64_t requests = 0;   ///< passed to the handler since the start
+    uint64_t refused = 0;    ///< requests and connections refused since the start
   };
 
   /// Listens and serves. Errors: kIo, cannot listen, naming the address; kBadRequest, certificates that cannot be read.

@@ -2,7 +2,7 @@
 
 namespace shiplog {
 
-bool ServerState::enter(const std::shared_ptr<Connection>& connection) {
+bool ServerState::enter(const std::shared_ptr<HttpConnection>& connection) {
   const std::lock_guard lock{mutex};
   if (stopping || connections.size() >= options.max_connections) return false;
   // One host must not take the places of all others.
@@ -13,7 +13,7 @@ bool ServerState::enter(const std::shared_ptr<Connection>& connection) {
   return true;
 }
 
-void ServerState::leave(Connection* connection) {
+void ServerState::leave(HttpConnection* connection) {
   const std::lock_guard lock{mutex};
   if (connections.erase(connection) > 0) {
     const auto here = by_address.find(connection->address());

@@ -29,12 +29,12 @@ Result<KeyPair> to_key_pair(X509* certificate, EVP_PKEY* key) {
   return pair;
 }
 
-struct Subject {
+struct CertificateSubject {
   std::string common_name;
   std::vector<std::string> organizations;
 };
 
-Result<void> set_subject(X509* certificate, const Subject& subject) {
+Result<void> set_subject(X509* certificate, const CertificateSubject& subject) {
   X509_NAME* name = ::X509_get_subject_name(certificate);
   const auto add = [&](const char* field, const std::string& value) -> Result<void> {
     const auto* bytes = reinterpret_cast<const unsigned char*>(value.data());
@@ -75,7 +75,8 @@ Result<void> add_names(X509* certificate, const ServerNames& names) {
 }
 
 /// What all certificates have: a random serial, the times, the subject, a new key.
-Result<std::pair<x509::Certificate, x509::PrivateKey>> begin(const Subject& subject, const Validity& validity) {
+Result<std::pair<x509::Certificate, x509::PrivateKey>> begin(const CertificateSubject& subject,
+                                                             const Validity& validity) {
   ::ERR_clear_error();
   x509::PrivateKey key{EVP_EC_gen("P-256")};
   x509::Certificate certificate{::X509_new()};
@@ -88,8 +89,8 @@ Result<std::pair<x509::Certificate, x509::PrivateKey>> begin(const Subject& subj
   return std::pair{std::move(certificate), std::move(key)};
 }
 
-Result<KeyPair> issue(const KeyPair& authority, const Subject& subject, const ServerNames& names, const char* usage,
-                      const Validity& validity) {
+Result<KeyPair> issue(const KeyPair& authority, const CertificateSubject& subject, const ServerNames& names,
+                      const char* usage, const Validity& validity) {
   const x509::Certificate issuer = x509::read_certificate(authority.certificate_pem);
   const x509::PrivateKey issuer_key = x509::read_private_key(authority.key_pem);
   if (!issuer || !issuer_key) return Error{ErrorCode::kBadRequest, "the authority's certificate or key is not PEM"};

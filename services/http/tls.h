@@ -60,9 +60,9 @@ Result<CertificateInfo> inspect_certificate(const std::string& certificate_pem);
 /// True when `key_pair`'s key belongs to its certificate and `authority` has signed it.
 bool issued_by(const KeyPair& key_pair, const KeyPair& authority);
 
-/// Reads `<path>.crt` and `<path>.key`; when either is missing, or `usable` says no to what they hold, makes new ones
+/// Reads `<path>.crt` and `<path>.key`; when either is missing, or `usable` rejects their content, makes new ones
 /// and writes them (the key with mode 0600, each file whole or not at all). Safe with several processes at once: all
-/// get the same pair. Errors: kIo, naming the file; kBadRequest, a file that is no PEM; what `make` says.
+/// get the same pair. Errors: kIo, naming the file; kBadRequest, a file that is no PEM; those of `make`.
 Result<KeyPair> load_or_create(const std::string& path, const std::function<bool(const KeyPair&)>& usable,
                                const std::function<Result<KeyPair>()>& make);
 

@@ -72,14 +72,14 @@ Result<void> trust(SSL_CTX* context, const std::string& pem, bool announce) {
 int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned int in_size,
                 void*) {
   const std::string_view offered{reinterpret_cast<const char*>(in), in_size};
-  for (size_t at = 0; at < offered.size();) {
-    const auto size = static_cast<unsigned char>(offered[at]);
-    if (offered.substr(at + 1, size) == "http/1.1") {
-      *out = in + at + 1;
+  for (size_t position = 0; position < offered.size();) {
+    const auto size = static_cast<unsigned char>(offered[position]);
+    if (offered.substr(position + 1, size) == "http/1.1") {
+      *out = in + position + 1;
       *out_size = size;
       return SSL_TLSEXT_ERR_OK;
     }
-    at += size_t{1} + size;
+    position += size_t{1} + size;
   }
   return SSL_TLSEXT_ERR_NOACK;
 }
@@ -93,7 +93,7 @@ Result<net::TlsContext> server_tls(const std::string& certificate_pem, const std
   ::SSL_CTX_set_alpn_select_cb(context.get(), &select_alpn, nullptr);
   if (!client_ca_pem.empty()) {
     SHIPLOG_TRY(trust(context.get(), client_ca_pem, true));
-    // A stranger's certificate does not end the handshake: whoever shows it is somebody without a certificate, and may
+    // An unknown certificate does not end the handshake: its client counts as one without a certificate, and may
     // have a token. Who counts as certified is decided by SSL_get_verify_result, which keeps what went wrong.
     ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
   }

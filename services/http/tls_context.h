@@ -9,7 +9,7 @@
 /// OpenSSL contexts: TLS 1.2 and newer, forward-secret AEAD ciphers. Internal to services/http.
 namespace shiplog {
 
-/// `client_ca_pem` empty: clients are not asked for a certificate. Else they are asked, may have none, and a
+/// `client_ca_pem` empty: no client certificate is requested. Else one is requested, may be missing, and a
 /// certificate that the CA did not sign ends the handshake. Error: kBadRequest, naming what cannot be read.
 Result<net::TlsContext> server_tls(const std::string& certificate_pem, const std::string& key_pem,
                                    const std::string& client_ca_pem);

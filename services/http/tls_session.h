@@ -38,7 +38,7 @@ class TlsSession {
   Result<Step> handshake();
   Result<Step> read(char* into, size_t size);
   Result<Step> write(const char* from, size_t size);
-  /// Sends the notice that nothing more comes.
+  /// Sends the notice that nothing more follows.
   Result<Step> shutdown();
   /// read() may return something without the socket being readable.
   bool holds_input() const;

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "events/base/test_directory.h"
 #include "services/http/private_file.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -98,7 +98,7 @@ TEST_F(TlsFiles, AuthorityThatDoesNotBelongToItsKeyIsNotReplaced) {
               HasSubstr("holds no PEM certificate"));
 }
 
-TEST_F(TlsFiles, ServerCertificateIsMadeAnewWhenNamesAuthorityOrTimeAskForIt) {
+TEST_F(TlsFiles, ServerCertificateIsRenewedWhenNamesAuthorityOrTimeRequireIt) {
   const KeyPair authority = make_authority("ca", valid_for_days(kNow, 1000)).value();
   const auto load = [&](const KeyPair& by, const ServerNames& names, UtcMillis now) {
     const KeyPair pair = load_or_create_server_certificate(folder + "/server", by, "s", names, now).value();

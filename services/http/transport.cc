@@ -29,8 +29,8 @@ namespace {
 /// on a watch without events.
 void configure(Socket& socket) {
   error_code ignored;
-  socket.native_non_blocking(true, ignored);
-  socket.set_option(tcp::no_delay{true}, ignored);
+  static_cast<void>(socket.native_non_blocking(true, ignored));
+  static_cast<void>(socket.set_option(tcp::no_delay{true}, ignored));
   const int on = 1;
   const int idle_seconds = 15;
   const int interval_seconds = 5;
@@ -56,7 +56,7 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
     resolver.cancel();
     linger.cancel();
     if (tls) tls->close();
-    socket.close(ignored);
+    static_cast<void>(socket.close(ignored));
   }
 
   void wait(Wait what, Done done) {
@@ -103,7 +103,7 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
       });
     }
     error_code ignored;
-    socket.shutdown(Socket::shutdown_send, ignored);
+    static_cast<void>(socket.shutdown(Socket::shutdown_send, ignored));
     drain();
   }
 

@@ -21,7 +21,7 @@ using TlsContext = std::shared_ptr<ssl_ctx_st>;
 /// could be done. So a connection that waits holds no buffer, and what can be done at once takes no detour through a
 /// queue. Use on its strand only; callbacks run on it, never inside the call that started them. One wait for reading
 /// and one for writing may be under way at the same time.
-/// Errors: kUnavailable; the message says what the peer or the network did.
+/// Errors: kUnavailable; the message states what the peer or the network did.
 class Transport {
  public:
   using Done = std::function<void(Result<void>)>;
@@ -50,7 +50,7 @@ class Transport {
 
   /// At once; what is under way calls back with an error.
   void close();
-  /// Notifies the peer that nothing more comes, then reads and drops what it still sends, until it closes too or
+  /// Notifies the peer that nothing more follows, then reads and drops what it still sends, until it closes too or
   /// `linger` is over. Closing with unread bytes would reset the connection, and the peer could lose our last answer.
   void close_gently(Millis linger);
 

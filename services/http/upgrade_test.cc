@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "services/http/http_test_support.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {
@@ -70,7 +70,7 @@ TEST(Upgrade, TheConnectionCarriesAnotherProtocolAfterwards) {
   EXPECT_EQ(server->stats().streams, 0U);
 }
 
-TEST(Upgrade, BytesThatCameWithTheRequestAreNotLost) {
+TEST(Upgrade, BytesBehindTheRequestAreNotLost) {
   const auto server = start({}, upgrading(&echo));
   RawClient client{server->bound_port()};
   ASSERT_TRUE(client.send(std::string{kRequest} + "early"));

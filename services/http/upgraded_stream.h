@@ -11,7 +11,7 @@
 /// Internal to services/http.
 namespace shiplog {
 
-/// Takes over a connection after its upgrade. `received` is what came behind the upgrade's messages. A write may make
+/// Takes over a connection after its upgrade. `received` are the bytes behind the upgrade's messages. A write may make
 /// no progress for `write_timeout`. `closed` is called on the strand, once. Call on the strand.
 std::shared_ptr<ByteStream> upgraded_stream(const net::Strand& strand, std::unique_ptr<net::Transport> transport,
                                             InputBuffer received, Millis write_timeout, std::function<void()> closed);

@@ -29,7 +29,7 @@ Error error();
 /// Reads from the text, which must stay.
 Bio reader_of(const std::string& pem);
 std::string text_of(BIO* bio);
-/// The callback for encrypted PEM: OpenSSL would ask for the pass phrase on the terminal.
+/// The callback for encrypted PEM: OpenSSL would prompt for the pass phrase on the terminal.
 int no_password(char*, int, int, void*);
 
 /// The next one of a chain, with its extensions read: OpenSSL does that at the first use, which would be in the

@@ -9,19 +9,19 @@
 namespace shiplog::interpreter {
 namespace {
 
-struct Kind {
+struct BuiltinKind {
   Value text;
   std::array<bool, kOperations.size()> offers{};
 };
 
-using Kinds = std::map<std::string, Kind, std::less<>>;
+using Kinds = std::map<std::string, BuiltinKind, std::less<>>;
 
-/// A file offers the operations whose functions it defines at the beginning of a line.
+/// A script offers the operations whose functions it defines at the beginning of a line.
 const Kinds& kinds() {
   static const Kinds all = [] {
     Kinds found;
     for (const EmbeddedScript& script : embedded_scripts()) {
-      Kind kind;
+      BuiltinKind kind;
       kind.text = script.text;
       const std::string text = "\n" + std::string{script.text};
       for (size_t index = 0; index < kOperations.size(); ++index) {
@@ -37,11 +37,11 @@ const Kinds& kinds() {
 
 }  // namespace
 
-std::optional<Script> built_in(const Value& object, Operation operation) {
+std::optional<InterpreterScript> built_in(const Value& object, InterpreterOperation operation) {
   const std::string name = native::kind_of(object);
   const auto kind = kinds().find(name);
   if (kind == kinds().end() || !kind->second.offers[static_cast<size_t>(operation)]) return std::nullopt;
-  return Script{"built-in " + name + ", " + names_of(operation).field, kind->second.text, {}};
+  return InterpreterScript{"built-in " + name + ", " + names_of(operation).field, kind->second.text, {}};
 }
 
 std::vector<std::string> built_in_kinds() {

@@ -21,20 +21,22 @@ bool targets(const Value& customization, std::string_view api_version, std::stri
 }  // namespace
 
 const std::array<OperationNames, 8> kOperations = {{
-    {Operation::kReplicas, "InterpretReplica", "replicaResource", "GetReplicas"},
-    {Operation::kComponents, "InterpretComponent", "componentResource", "GetComponents"},
-    {Operation::kRevise, "ReviseReplica", "replicaRevision", "ReviseReplica"},
-    {Operation::kRetain, "Retain", "retention", "Retain"},
-    {Operation::kAggregate, "AggregateStatus", "statusAggregation", "AggregateStatus"},
-    {Operation::kStatus, "InterpretStatus", "statusReflection", "ReflectStatus"},
-    {Operation::kHealth, "InterpretHealth", "healthInterpretation", "InterpretHealth"},
-    {Operation::kDependencies, "InterpretDependency", "dependencyInterpretation", "GetDependencies"},
+    {InterpreterOperation::kReplicas, "InterpretReplica", "replicaResource", "GetReplicas"},
+    {InterpreterOperation::kComponents, "InterpretComponent", "componentResource", "GetComponents"},
+    {InterpreterOperation::kRevise, "ReviseReplica", "replicaRevision", "ReviseReplica"},
+    {InterpreterOperation::kRetain, "Retain", "retention", "Retain"},
+    {InterpreterOperation::kAggregate, "AggregateStatus", "statusAggregation", "AggregateStatus"},
+    {InterpreterOperation::kStatus, "InterpretStatus", "statusReflection", "ReflectStatus"},
+    {InterpreterOperation::kHealth, "InterpretHealth", "healthInterpretation", "InterpretHealth"},
+    {InterpreterOperation::kDependencies, "InterpretDependency", "dependencyInterpretation", "GetDependencies"},
 }};
 
-const OperationNames& names_of(Operation operation) { return kOperations.at(static_cast<size_t>(operation)); }
+const OperationNames& names_of(InterpreterOperation operation) {
+  return kOperations.at(static_cast<size_t>(operation));
+}
 
-std::vector<Script> customized(const State& state, const Value& object, Operation operation) {
-  std::vector<Script> found;
+std::vector<InterpreterScript> customized(const State& state, const Value& object, InterpreterOperation operation) {
+  std::vector<InterpreterScript> found;
   const auto& all = state.objects(kCustomizationType);
   if (all.empty()) return found;
   const auto api_version = object["apiVersion"].as_string();
@@ -46,7 +48,7 @@ std::vector<Script> customized(const State& state, const Value& object, Operatio
     if (text.is_empty()) continue;
     if (quarantined(customization.value, names.name, object["metadata"]["namespace"].as_string())) continue;
     found.push_back({"ResourceInterpreterCustomization " + name.name + ", " + names.field, text, customization.value});
-    if (operation != Operation::kDependencies) break;
+    if (operation != InterpreterOperation::kDependencies) break;
   }
   return found;
 }
@@ -69,7 +71,7 @@ std::optional<std::string> conflict(const Value& customization, const std::vecto
     if (other["metadata"]["name"] == customization["metadata"]["name"]) continue;
     if (!targets(other, target["apiVersion"].as_string(), target["kind"].as_string())) continue;
     for (const OperationNames& names : kOperations) {
-      if (names.operation == Operation::kDependencies) continue;
+      if (names.operation == InterpreterOperation::kDependencies) continue;
       if (script_of(customization, names).is_empty() || script_of(other, names).is_empty()) continue;
       return std::string{"conflicting with InterpreterOperation("} + names.name +
              ") of existing ResourceInterpreterCustomization(" + other["metadata"]["name"].str() + ")";
@@ -80,15 +82,15 @@ std::optional<std::string> conflict(const Value& customization, const std::vecto
 
 bool interprets(std::string_view type) { return type == kCustomizationType || type == kWebhookType; }
 
-std::vector<Target> concerned(const State& state, const Change& change) {
-  std::vector<Target> found;
+std::vector<InterpretedKind> concerned(const State& state, const Change& change) {
+  std::vector<InterpretedKind> found;
   if (change.object.type == kWebhookType && change.before["webhooks"] != change.after["webhooks"]) {
     for (const std::string& type : state.types()) {
       const auto& objects = state.objects(type);
       if (objects.empty()) continue;
-      const Value& one = objects.begin()->second.value;
-      if (has_rule_for(change.before, one) || has_rule_for(change.after, one)) {
-        found.push_back({one["apiVersion"].str(), one["kind"].str()});
+      const Value& object = objects.begin()->second.value;
+      if (has_rule_for(change.before, object) || has_rule_for(change.after, object)) {
+        found.push_back({object["apiVersion"].str(), object["kind"].str()});
       }
     }
   }
@@ -98,8 +100,8 @@ std::vector<Target> concerned(const State& state, const Change& change) {
   if (same) return found;
   for (const Value* customization : {&change.before, &change.after}) {
     const Value& target = (*customization)["spec"]["target"];
-    Target one{target["apiVersion"].str(), target["kind"].str()};
-    if (!one.kind.empty() && std::ranges::find(found, one) == found.end()) found.push_back(std::move(one));
+    InterpretedKind kind{target["apiVersion"].str(), target["kind"].str()};
+    if (!kind.kind.empty() && std::ranges::find(found, kind) == found.end()) found.push_back(std::move(kind));
   }
   return found;
 }

@@ -10,32 +10,41 @@
 
 namespace shiplog::interpreter {
 
-/// The type that State keeps ResourceInterpreterCustomizations under.
+/// The type under which State stores ResourceInterpreterCustomizations.
 inline constexpr const char* kCustomizationType = "resourceinterpretercustomizations.config.karmada.io";
 
-/// What can be asked of a kind (L-1).
-enum class Operation { kReplicas, kComponents, kRevise, kRetain, kAggregate, kStatus, kHealth, kDependencies };
+/// The operations of the resource interpreter (L-1), as Karmada's InterpreterOperation.
+enum class InterpreterOperation {
+  kReplicas,
+  kComponents,
+  kRevise,
+  kRetain,
+  kAggregate,
+  kStatus,
+  kHealth,
+  kDependencies
+};
 
-/// How an operation is called where.
+/// The names of an operation.
 struct OperationNames {
-  Operation operation;
+  InterpreterOperation operation;
   const char* name;      ///< "InterpretHealth"
   const char* field;     ///< under spec.customizations
   const char* function;  ///< the Lua function
 };
 extern const std::array<OperationNames, 8> kOperations;
-const OperationNames& names_of(Operation operation);
+const OperationNames& names_of(InterpreterOperation operation);
 
-/// One script for an operation, and where people find it.
-struct Script {
+/// One script for an operation, and where it is defined.
+struct InterpreterScript {
   std::string where;  ///< "ResourceInterpreterCustomization flux, healthInterpretation"
   Value text;
-  Value customization;  ///< whose it is; null for a built-in one
+  Value customization;  ///< the customization that contains it; null for a built-in script
 };
 
-/// The state's scripts for this operation and kind, by the customizations' names: the first counts, of dependencies all
-/// (L-17). Without those that are quarantined for objects like this one.
-std::vector<Script> customized(const State& state, const Value& object, Operation operation);
+/// The state's scripts for this operation and kind, in order of the customizations' names: the first one applies, for
+/// dependencies all of them (L-17). Scripts that are quarantined for objects of this namespace are omitted.
+std::vector<InterpreterScript> customized(const State& state, const Value& object, InterpreterOperation operation);
 
 /// A script of a customization that does not parse (L-17).
 struct BadScript {
@@ -44,19 +53,19 @@ struct BadScript {
 };
 std::vector<BadScript> bad_scripts(const Value& customization);
 
-/// Why a customization may not stand beside the others: one of the same kind has a script for an operation that it has
-/// one for, dependencies excepted (L-17). nullopt: it may.
+/// Why a customization conflicts with the others: another one for the same kind has a script for the same operation,
+/// dependencies excepted (L-17). nullopt: no conflict.
 std::optional<std::string> conflict(const Value& customization, const std::vector<Value>& others);
 
-/// Whether objects of this type say how kinds are interpreted: customizations and configurations of webhooks.
+/// Whether objects of this type define how kinds are interpreted: customizations and webhook configurations.
 bool interprets(std::string_view type);
 
-/// The kinds whose objects have to be looked at again after this change: what the customization, or the configuration
-/// of webhooks, was for, and what it is for now; of what is for many kinds those that there are objects of.
-struct Target {
+/// The kinds whose objects must be interpreted again after this change: those that the customization or webhook
+/// configuration applied to before the change or applies to after it. For wildcards, the kinds of existing objects.
+struct InterpretedKind {
   std::string api_version, kind;
-  bool operator==(const Target&) const = default;
+  bool operator==(const InterpretedKind&) const = default;
 };
-std::vector<Target> concerned(const State& state, const Change& change);
+std::vector<InterpretedKind> concerned(const State& state, const Change& change);
 
 }  // namespace shiplog::interpreter

@@ -5,7 +5,7 @@
 
 namespace shiplog::interpreter {
 
-/// A file of thirdparty/, as the build wrote it into the program.
+/// A file of thirdparty/ that the build has embedded in the program.
 struct EmbeddedScript {
   std::string_view kind;  ///< "apps.kruise.io/v1alpha1/CloneSet"
   std::string_view text;

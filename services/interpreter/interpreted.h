@@ -11,7 +11,7 @@
 namespace shiplog::interpreter {
 
 /// Why there is no result. With `questions` nothing has failed: these have to be answered first, `code` is kUnavailable
-/// and `message` tells what is being waited for. Not convertible to an Error, which would lose them.
+/// and `message` names what is being waited for. Not convertible to an Error, which would lose them.
 class Uninterpreted : private Error {
  public:
   Uninterpreted(Error why) : Error{std::move(why)} {}  // NOLINT(google-explicit-constructor): SHIPLOG_TRY converts

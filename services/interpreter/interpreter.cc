@@ -12,7 +12,7 @@
 #include "events/state/policy.h"
 #include "events/state/quota.h"
 #include "events/state/sealed.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "services/interpreter/builtin.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/lua/vm.h"
@@ -23,7 +23,7 @@
 namespace shiplog::interpreter {
 namespace {
 
-Error wrong(const Script& script, const std::string& why) {
+Error wrong(const InterpreterScript& script, const std::string& why) {
   return Error{ErrorCode::kInvalid, script.where + ": " + why};
 }
 
@@ -45,15 +45,16 @@ const char* type_of(const Value& value) {
   return "table";
 }
 
-/// L-2: the customizations' scripts, else a webhook, else the compiled-in script. Neither: native code decides.
-struct Level {
-  std::vector<Script> scripts;
+/// L-2: the customizations' scripts, else a webhook, else the compiled-in script. If there is none, native code
+/// applies.
+struct InterpreterLevel {
+  std::vector<InterpreterScript> scripts;
   std::optional<Webhook> webhook;
 };
 
-Level level_for(const State& state, const Value& object, Operation operation) {
-  Level level;
-  if (is_sealed(object)) return level;  // what a script or webhook makes of it would not be
+InterpreterLevel level_for(const State& state, const Value& object, InterpreterOperation operation) {
+  InterpreterLevel level;
+  if (is_sealed(object)) return level;  // the result of a script or webhook would not be sealed
   level.scripts = customized(state, object, operation);
   if (!level.scripts.empty()) return level;
   level.webhook = webhook_for(state, object, operation);
@@ -62,9 +63,9 @@ Level level_for(const State& state, const Value& object, Operation operation) {
   return level;
 }
 
-/// What the webhook answered about a template; the question while that is not known.
-Interpreted<Value> answer_to(const State& state, const Webhook& webhook, Operation operation, const Value& object,
-                             const Extra& extra = {}) {
+/// The webhook's answer about a template; the question until the answer is recorded.
+Interpreted<Value> answer_to(const State& state, const Webhook& webhook, InterpreterOperation operation,
+                             const Value& object, const Extra& extra = {}) {
   const auto served = served_kind(state, object["apiVersion"].as_string(), object["kind"].as_string());
   if (!served) {
     return Error{ErrorCode::kInvalid, webhook.where() + ": it is to be asked about " + object["kind"].str() +
@@ -75,8 +76,8 @@ Interpreted<Value> answer_to(const State& state, const Webhook& webhook, Operati
                    served->key(metadata["namespace"].as_string(), metadata["name"].as_string()), object, extra);
 }
 
-/// What a webhook says stands where a script's result would, and is read as that.
-Script as_script(const Webhook& webhook) { return {webhook.where(), Value{}, Value{}}; }
+/// A webhook's answer takes the place of a script's result and is read in the same way.
+InterpreterScript as_script(const Webhook& webhook) { return {webhook.where(), Value{}, Value{}}; }
 
 ScriptResults*& elsewhere() {
   thread_local ScriptResults* results = nullptr;
@@ -85,17 +86,19 @@ ScriptResults*& elsewhere() {
 
 Value list_of(std::vector<Value> values) { return Value::array(Value::Array(values.begin(), values.end())); }
 
-/// The results of a script are not asked for twice about the same template; of a member's object each version is new.
-bool is_kept(Operation operation) {
-  return operation != Operation::kRetain && operation != Operation::kStatus && operation != Operation::kHealth;
+/// Results about a template are kept for later decisions; those about a member's object are not, as each version is
+/// new.
+bool is_kept(InterpreterOperation operation) {
+  return operation != InterpreterOperation::kRetain && operation != InterpreterOperation::kStatus &&
+         operation != InterpreterOperation::kHealth;
 }
 
-Uninterpreted to_be_run(const Script& script, Operation operation, const Value& object, Value request,
-                        std::string basis) {
+Uninterpreted to_be_run(const InterpreterScript& script, InterpreterOperation operation, const Value& object,
+                        Value request, std::string basis) {
   auto question = std::make_shared<Question>();
   question->script = true;
   question->operation = names_of(operation).name;
-  question->asked = script.where;
+  question->source = script.where;
   question->basis = std::move(basis);
   question->qualifier = kNoQualifier;
   question->request = std::move(request);
@@ -109,9 +112,9 @@ Uninterpreted to_be_run(const Script& script, Operation operation, const Value& 
   return {Error{ErrorCode::kUnavailable, script.where + ": waiting for its result"}, {std::move(question)}};
 }
 
-/// What the script returns; `results` values, null what is missing.
-Interpreted<Value> run(const Script& script, Operation operation, std::vector<Value> arguments, UtcMillis now,
-                       std::vector<Value> shapes = {}, size_t results = 1) {
+/// The script's results: `results` values, null for missing ones.
+Interpreted<Value> run(const InterpreterScript& script, InterpreterOperation operation, std::vector<Value> arguments,
+                       UtcMillis now, std::vector<Value> shapes = {}, size_t results = 1) {
   const Value object = arguments.front();
   Value request = Value::object({{"script", script.text},
                                  {"function", names_of(operation).function},
@@ -132,42 +135,43 @@ Interpreted<Value> run(const Script& script, Operation operation, std::vector<Va
   return to_be_run(script, operation, object, std::move(request), std::move(basis));
 }
 
-/// A result that has to be an object. An empty list is an empty object (L-16).
-Result<Value> object_from(const Script& script, const Value& results) {
+/// A result that must be an object. An empty list counts as an empty object (L-16).
+Result<Value> object_from(const InterpreterScript& script, const Value& results) {
   if (!results[0].is_object()) {
     return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not an object");
   }
   return results[0];
 }
 
-Result<Value> bool_from(const Script& script, const Value& results) {
+Result<Value> bool_from(const InterpreterScript& script, const Value& results) {
   if (!results[0].is_bool()) {
     return wrong(script, std::string{"it returned a "} + type_of(results[0]) + ", not a boolean");
   }
   return results[0];
 }
 
-/// The one result of a script that has to be an object.
-Interpreted<Value> run_for_object(const Script& script, Operation operation, std::vector<Value> arguments,
-                                  UtcMillis now, std::vector<Value> shapes = {}) {
+/// The only result of a script, which must be an object.
+Interpreted<Value> run_for_object(const InterpreterScript& script, InterpreterOperation operation,
+                                  std::vector<Value> arguments, UtcMillis now, std::vector<Value> shapes = {}) {
   SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, std::move(shapes)));
   return interpreted(object_from(script, results));
 }
 
-/// The one result that has to be a list; empty, Lua does not know it from an object.
-Interpreted<Value> run_for_list(const Script& script, Operation operation, const Value& object, UtcMillis now) {
+/// The only result, which must be a list. Lua does not distinguish an empty list from an empty object.
+Interpreted<Value> run_for_list(const InterpreterScript& script, InterpreterOperation operation, const Value& object,
+                                UtcMillis now) {
   SHIPLOG_TRY(const Value results, run(script, operation, {object}, now));
   if (results[0].is_object() && results[0].size() == 0) return Value::array();
   return results[0];
 }
 
-/// A result that stands for the object it was made from: it must be that one (rule 11 of the design).
+/// A result that replaces the object must have the same identity (rule 11 of the design).
 Result<std::optional<Value>> still(const std::string& where, const Value& object, Value result) {
   if (const auto same = same_identity(object, result); !same) return same.error().context(where);
   return std::optional{std::move(result)};
 }
 
-Result<int64_t> count_from(const Script& script, const Value& value, const char* what) {
+Result<int64_t> count_from(const InterpreterScript& script, const Value& value, const char* what) {
   if (!value.is_number()) return wrong(script, std::string{what} + " is a " + type_of(value) + ", not a number");
   const double number = std::trunc(value.as_double(static_cast<double>(value.as_int())));
   if (std::abs(number) > std::numeric_limits<int32_t>::max()) {
@@ -176,8 +180,8 @@ Result<int64_t> count_from(const Script& script, const Value& value, const char*
   return static_cast<int64_t>(number);
 }
 
-/// Amounts as Kubernetes writes them, zero ones left out by nobody: a script may mean them.
-Result<Value> requirements_from(const Script& script, Value value) {
+/// Amounts as Kubernetes writes them. Zero amounts are kept: a script may specify them deliberately.
+Result<Value> requirements_from(const InterpreterScript& script, Value value) {
   if (value.is_null()) return value;
   if (!value.is_object())
     return wrong(script, std::string{"the requirements are a "} + type_of(value) + ", not a table");
@@ -194,30 +198,30 @@ Result<Value> requirements_from(const Script& script, Value value) {
   return value;
 }
 
-/// B-31: what cannot be looked for makes the whole list worthless.
+/// B-31: one invalid dependency makes the whole list invalid.
 Result<void> check(const std::vector<Dependency>& dependencies, const Value& object) {
-  for (size_t at = 0; at < dependencies.size(); ++at) {
-    const Dependency& one = dependencies[at];
+  for (size_t index = 0; index < dependencies.size(); ++index) {
+    const Dependency& dependency = dependencies[index];
     const char* problem = nullptr;
-    if (one.api_version.empty()) {
+    if (dependency.api_version.empty()) {
       problem = "apiVersion is missing";
-    } else if (one.kind.empty()) {
+    } else if (dependency.kind.empty()) {
       problem = "kind is missing";
-    } else if (one.name.empty() && one.label_selector.is_null()) {
+    } else if (dependency.name.empty() && dependency.label_selector.is_null()) {
       problem = "it has neither name nor labelSelector";
-    } else if (!one.label_selector.is_null() && !label_selector_from(one.label_selector).valid) {
+    } else if (!dependency.label_selector.is_null() && !label_selector_from(dependency.label_selector).valid) {
       problem = "labelSelector is not valid";
     }
     if (problem != nullptr) {
       return Error{ErrorCode::kInvalid, "dependencies of " + object["kind"].str() + " " +
-                                            object["metadata"]["name"].str() + ": dependencies[" + std::to_string(at) +
-                                            "]: " + problem};
+                                            object["metadata"]["name"].str() + ": dependencies[" +
+                                            std::to_string(index) + "]: " + problem};
     }
   }
   return ok();
 }
 
-Result<void> add_dependencies(const Script& script, const Value& list, std::vector<Dependency>& into) {
+Result<void> add_dependencies(const InterpreterScript& script, const Value& list, std::vector<Dependency>& into) {
   if (!list.is_array()) return wrong(script, std::string{"it returned a "} + type_of(list) + ", not a list");
   for (const Value& item : list.items()) {
     if (!item.is_object()) return wrong(script, std::string{"the list holds a "} + type_of(item) + ", not a table");
@@ -227,19 +231,20 @@ Result<void> add_dependencies(const Script& script, const Value& list, std::vect
   return ok();
 }
 
-Result<std::optional<Replicas>> replicas_from(const Script& script, const Value& count, Value requirements) {
+Result<std::optional<Replicas>> replicas_from(const InterpreterScript& script, const Value& count, Value requirements) {
   Replicas wanted;
   SHIPLOG_TRY(wanted.count, count_from(script, count, "the number of replicas"));
   SHIPLOG_TRY(wanted.requirements, requirements_from(script, std::move(requirements)));
   return std::optional{std::move(wanted)};
 }
 
-Result<std::optional<std::vector<Component>>> components_from(const Script& script, const Value& list) {
-  std::vector<Component> found;
+Result<std::optional<std::vector<WorkloadComponent>>> components_from(const InterpreterScript& script,
+                                                                      const Value& list) {
+  std::vector<WorkloadComponent> found;
   if (list.is_null()) return std::optional{std::move(found)};
   if (!list.is_array()) return wrong(script, std::string{"it returned a "} + type_of(list) + ", not a list");
   for (const Value& item : list.items()) {
-    Component component;
+    WorkloadComponent component;
     component.name = item["name"].str();
     if (!item["replicas"].is_null()) {
       SHIPLOG_TRY(component.replicas, count_from(script, item["replicas"], "a component's number of replicas"));
@@ -274,105 +279,113 @@ ScriptOutcome run_script(const Value& request, UtcMillis now) {
   call.now = now;
   bool asked_time = false;
   call.asked_time = &asked_time;
+  lua::Limit exceeded = lua::Limit::kNone;
+  call.exceeded = &exceeded;
   auto returned = lua::run(call);
-  if (!returned) return {returned.error(), asked_time};
+  if (!returned) {
+    const char* reason = exceeded == lua::Limit::kSteps ? "StepLimitExceeded" : "MemoryLimitExceeded";
+    return {returned.error(), asked_time, exceeded == lua::Limit::kNone ? "" : reason};
+  }
   return {list_of(std::move(returned).value()), asked_time};
 }
 
 Result<Value> read_results(const Question& question, const Value& results) {
-  const Script script{question.asked, {}, {}};
-  if (question.operation == names_of(Operation::kHealth).name) return bool_from(script, results);
+  const InterpreterScript script{question.source, {}, {}};
+  if (question.operation == names_of(InterpreterOperation::kHealth).name) return bool_from(script, results);
   return object_from(script, results);
 }
 
 Interpreted<std::optional<Replicas>> replicas(const State& state, const Value& object, UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kReplicas);
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kReplicas);
   if (level.webhook) {
-    SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, Operation::kReplicas, object));
+    SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, InterpreterOperation::kReplicas, object));
     return interpreted(replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]));
   }
   if (level.scripts.empty()) return interpreted(native::replicas(object));
-  SHIPLOG_TRY(const Value results, run(level.scripts.front(), Operation::kReplicas, {object}, now, {}, 2));
+  SHIPLOG_TRY(const Value results, run(level.scripts.front(), InterpreterOperation::kReplicas, {object}, now, {}, 2));
   return interpreted(replicas_from(level.scripts.front(), results[0], results[1]));
 }
 
-Interpreted<std::optional<std::vector<Component>>> components(const State& state, const Value& object, UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kComponents);
+Interpreted<std::optional<std::vector<WorkloadComponent>>> components(const State& state, const Value& object,
+                                                                      UtcMillis now) {
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kComponents);
   if (level.webhook) {
-    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kComponents, object));
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, InterpreterOperation::kComponents, object));
     return interpreted(components_from(as_script(*level.webhook), list));
   }
   if (level.scripts.empty()) return std::nullopt;
-  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), Operation::kComponents, object, now));
+  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), InterpreterOperation::kComponents, object, now));
   return interpreted(components_from(level.scripts.front(), list));
 }
 
 Interpreted<std::optional<Value>> revise_replica(const State& state, const Value& object, int64_t count,
                                                  UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kRevise);
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kRevise);
   if (level.webhook) {
     const Extra extra{std::to_string(count), Value::object({{"replicas", count}})};
-    SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, Operation::kRevise, object, extra));
+    SHIPLOG_TRY(const Value patch, answer_to(state, *level.webhook, InterpreterOperation::kRevise, object, extra));
     SHIPLOG_TRY(auto revised, patched(*level.webhook, object, patch));
     return interpreted(still(level.webhook->where(), object, std::move(revised)));
   }
   if (level.scripts.empty()) return native::revise_replica(object, count);
-  SHIPLOG_TRY(auto revised, run_for_object(level.scripts.front(), Operation::kRevise, {object, count}, now, {object}));
+  SHIPLOG_TRY(auto revised,
+              run_for_object(level.scripts.front(), InterpreterOperation::kRevise, {object, count}, now, {object}));
   return interpreted(still(level.scripts.front().where, object, std::move(revised)));
 }
 
 Interpreted<std::optional<Value>> retain(const State& state, const Value& desired, const Value& observed, UtcMillis now,
                                          const Value* answer) {
-  const Level level = level_for(state, desired, Operation::kRetain);
+  const InterpreterLevel level = level_for(state, desired, InterpreterOperation::kRetain);
   if (level.webhook) {
     const Extra extra{kNoQualifier, Value::object({{"observedObject", observed}})};
-    if (answer == nullptr) return ask_about_member(*level.webhook, Operation::kRetain, desired, extra);
+    if (answer == nullptr) return ask_about_member(*level.webhook, InterpreterOperation::kRetain, desired, extra);
     SHIPLOG_TRY(auto kept, patched(*level.webhook, desired, *answer));
     return interpreted(still(level.webhook->where(), desired, std::move(kept)));
   }
   if (level.scripts.empty()) return interpreted(native::retain(desired, observed));
   if (answer != nullptr) return interpreted(still(level.scripts.front().where, desired, *answer));
-  SHIPLOG_TRY(auto kept,
-              run_for_object(level.scripts.front(), Operation::kRetain, {desired, observed}, now, {desired, observed}));
+  SHIPLOG_TRY(auto kept, run_for_object(level.scripts.front(), InterpreterOperation::kRetain, {desired, observed}, now,
+                                        {desired, observed}));
   return interpreted(still(level.scripts.front().where, desired, std::move(kept)));
 }
 
 Interpreted<std::optional<Value>> aggregate_status(const State& state, const Value& object, const Value& items,
                                                    UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kAggregate);
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kAggregate);
   if (level.webhook) {
     const Extra extra{kNoQualifier, Value::object({{"aggregatedStatus", items}}), true};
-    SHIPLOG_TRY(auto status, answer_to(state, *level.webhook, Operation::kAggregate, object, extra));
-    if (status.is_null()) return std::nullopt;  // it leaves the status alone
+    SHIPLOG_TRY(auto status, answer_to(state, *level.webhook, InterpreterOperation::kAggregate, object, extra));
+    if (status.is_null()) return std::nullopt;  // it does not change the status
     return std::optional{std::move(status)};
   }
   if (level.scripts.empty()) {
-    // Decisions of older journals are verified with what their fleet aggregated.
+    // Decisions in older journals are verified with the statuses that their fleet aggregated.
     const bool conditions = state.fold_version() >= 4;
     return native::aggregate_status(object, items, now,
                                     conditions ? native::Conditions::kOfMembers : native::Conditions::kNone);
   }
-  // Without items upstream hands over nil, and scripts ask for that.
+  // Without items upstream passes nil, and scripts test for nil.
   const Value given = items.size() == 0 ? Value{} : items;
-  SHIPLOG_TRY(auto whole, run_for_object(level.scripts.front(), Operation::kAggregate, {object, given}, now));
-  if (whole["status"].is_null()) return std::nullopt;  // it leaves the status alone
+  SHIPLOG_TRY(auto whole,
+              run_for_object(level.scripts.front(), InterpreterOperation::kAggregate, {object, given}, now));
+  if (whole["status"].is_null()) return std::nullopt;  // it does not change the status
   return std::optional{whole["status"]};
 }
 
 Interpreted<Value> reflect_status(const State& state, const Value& object, UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kStatus);
-  if (level.webhook) return ask_about_member(*level.webhook, Operation::kStatus, object, {});
-  if (is_sealed(object)) return Value{};  // a member may have written anything there
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kStatus);
+  if (level.webhook) return ask_about_member(*level.webhook, InterpreterOperation::kStatus, object, {});
+  if (is_sealed(object)) return Value{};  // a member could have written anything into it
   if (level.scripts.empty()) return interpreted(native::reflect_status(object));
-  return run_for_object(level.scripts.front(), Operation::kStatus, {object}, now);
+  return run_for_object(level.scripts.front(), InterpreterOperation::kStatus, {object}, now);
 }
 
 Interpreted<std::optional<bool>> health(const State& state, const Value& object, UtcMillis now) {
-  const Level level = level_for(state, object, Operation::kHealth);
-  if (level.webhook) return ask_about_member(*level.webhook, Operation::kHealth, object, {});
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kHealth);
+  if (level.webhook) return ask_about_member(*level.webhook, InterpreterOperation::kHealth, object, {});
   if (level.scripts.empty()) return native::health(object);
-  const Script& script = level.scripts.front();
-  SHIPLOG_TRY(const Value results, run(script, Operation::kHealth, {object}, now));
+  const InterpreterScript& script = level.scripts.front();
+  SHIPLOG_TRY(const Value results, run(script, InterpreterOperation::kHealth, {object}, now));
   SHIPLOG_TRY(const Value healthy, bool_from(script, results));
   return std::optional{healthy.as_bool()};
 }
@@ -380,19 +393,21 @@ Interpreted<std::optional<bool>> health(const State& state, const Value& object,
 Interpreted<std::optional<std::vector<Dependency>>> dependencies(const State& state, const Value& object,
                                                                  UtcMillis now) {
   std::optional<std::vector<Dependency>> found;
-  const Level level = level_for(state, object, Operation::kDependencies);
+  const InterpreterLevel level = level_for(state, object, InterpreterOperation::kDependencies);
   if (level.webhook) {
-    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, Operation::kDependencies, object));
+    SHIPLOG_TRY(const Value list, answer_to(state, *level.webhook, InterpreterOperation::kDependencies, object));
     SHIPLOG_TRY(add_dependencies(as_script(*level.webhook), list, found.emplace()));
   } else if (level.scripts.empty()) {
     found = native::dependencies(object);
   } else {
     found.emplace();
-    for (const Script& script : level.scripts) {
-      SHIPLOG_TRY(const Value list, run_for_list(script, Operation::kDependencies, object, now));
+    for (const InterpreterScript& script : level.scripts) {
+      SHIPLOG_TRY(const Value list, run_for_list(script, InterpreterOperation::kDependencies, object, now));
       SHIPLOG_TRY(add_dependencies(script, list, *found));
     }
-    const auto order = [](const Dependency& one) { return std::tuple{one.api_version, one.kind, one.ns, one.name}; };
+    const auto order = [](const Dependency& dependency) {
+      return std::tuple{dependency.api_version, dependency.kind, dependency.ns, dependency.name};
+    };
     std::ranges::stable_sort(*found, {}, order);
     found->erase(std::ranges::unique(*found).begin(), found->end());
   }

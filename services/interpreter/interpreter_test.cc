@@ -1,8 +1,8 @@
 #include "services/interpreter/interpreter.h"
 
 #include "services/interpreter/customizations.h"
-#include "services/interpreter/test_support.h"
 #include "tests/support/given.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -32,7 +32,7 @@ class Interpreter : public ::testing::Test {
       yaml("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: ns}, spec: {size: 3, e: {}}}");
 };
 
-TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
+TEST_F(Interpreter, EveryOperationUsesTheCustomization_L_12) {
   add(customization(
       "all",
       {{"replicaResource", "function GetReplicas(o) return o.spec.size + 0.9, {resourceRequest = {cpu = '1500m'}} end"},
@@ -47,7 +47,7 @@ TEST_F(Interpreter, EveryOperationAsksTheCustomization_L_12) {
         "function GetDependencies(o) return {{apiVersion = 'v1', kind = 'Secret', namespace = 'ns', name = 'b'}, "
         "{apiVersion = 'v1', kind = 'ConfigMap', namespace = 'ns', name = 'a'}} end"}}));
   EXPECT_EQ(replicas(state(), thing_, kNoon).value(), (Replicas{3, yaml("{resourceRequest: {cpu: 1500m}}")}));
-  EXPECT_EQ(components(state(), thing_, kNoon).value(), (std::vector<Component>{{"a", 2, {}}, {"b", 0, {}}}));
+  EXPECT_EQ(components(state(), thing_, kNoon).value(), (std::vector<WorkloadComponent>{{"a", 2, {}}, {"b", 0, {}}}));
   EXPECT_EQ((*revise_replica(state(), thing_, 7, kNoon).value())["spec"], yaml("{size: 7, e: {}}"));
   EXPECT_EQ((*retain(state(), thing_, yaml("{spec: {kept: []}}"), kNoon).value())["spec"],
             yaml("{size: 3, e: {}, kept: []}"));
@@ -81,11 +81,11 @@ TEST_F(Interpreter, OperationsAreIndependent_L_2) {
                     "Deployment"));
   const Value web = yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2}}");
   EXPECT_EQ(health(state(), web, kNoon).value(), false) << "before native code";
-  EXPECT_EQ(replicas(state(), web, kNoon).value()->count, 2) << "native code still tells the rest";
+  EXPECT_EQ(replicas(state(), web, kNoon).value()->count, 2) << "native code still reports the replicas";
   EXPECT_FALSE(components(state(), web, kNoon).value());
 }
 
-TEST_F(Interpreter, CustomizationsBeatWhatIsBuiltIn_L_2) {
+TEST_F(Interpreter, CustomizationsTakePrecedenceOverBuiltInScripts_L_2) {
   const Value set = yaml(
       "{apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, metadata: {name: c}, spec: {replicas: 4, template: {spec: "
       "{}}}}");
@@ -159,7 +159,7 @@ TEST_F(Interpreter, AdmissionRefusesConflictsAndScriptsThatDoNotParse_L_17) {
   EXPECT_EQ(bad[0].why, "luaScript:1: <name> or '...' expected near '<eof>'");
 }
 
-TEST_F(Interpreter, AChangeConcernsTheKindsItWasAndIsFor) {
+TEST_F(Interpreter, AChangeConcernsTheKindsBeforeAndAfterIt) {
   const Value before = customization("c", {{"retention", "x = 1"}});
   const Value after = customization("c", {{"retention", "x = 1"}}, "example.com/v2");
   const auto of = [](const char* type, const Value& was, const Value& is) {
@@ -170,13 +170,13 @@ TEST_F(Interpreter, AChangeConcernsTheKindsItWasAndIsFor) {
     return concerned(State{}, change);
   };
   EXPECT_EQ(of(kCustomizationType, before, after),
-            (std::vector<Target>{{"example.com/v1", "Thing"}, {"example.com/v2", "Thing"}}));
-  EXPECT_EQ(of(kCustomizationType, {}, after), (std::vector<Target>{{"example.com/v2", "Thing"}}));
+            (std::vector<InterpretedKind>{{"example.com/v1", "Thing"}, {"example.com/v2", "Thing"}}));
+  EXPECT_EQ(of(kCustomizationType, {}, after), (std::vector<InterpretedKind>{{"example.com/v2", "Thing"}}));
   EXPECT_TRUE(of(kCustomizationType, after, after).empty());
   EXPECT_TRUE(of("configmaps", {}, after).empty());
 }
 
-TEST_F(Interpreter, KindsNobodyKnows_L_3) {
+TEST_F(Interpreter, UnknownKinds_L_3) {
   EXPECT_FALSE(replicas(state(), thing_, kNoon).value());
   EXPECT_FALSE(health(state(), thing_, kNoon).value());
   EXPECT_FALSE(retain(state(), thing_, thing_, kNoon).value());

@@ -7,9 +7,9 @@
 
 namespace shiplog::interpreter {
 
-/// Which level answers an operation about the object's kind, for people: "ResourceInterpreterCustomization NAME,
-/// healthInterpretation", "interpreter webhook CONFIGURATION/NAME", "the third-party rules compiled in" or "the native
-/// rules".
-std::string interpreted_by(const State& state, const Value& object, Operation operation);
+/// The level that implements an operation for the object's kind, as display text: "ResourceInterpreterCustomization
+/// NAME, healthInterpretation", "interpreter webhook CONFIGURATION/NAME", "the third-party rules compiled in" or "the
+/// native rules".
+std::string interpreted_by(const State& state, const Value& object, InterpreterOperation operation);
 
 }  // namespace shiplog::interpreter

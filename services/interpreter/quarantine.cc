@@ -10,15 +10,16 @@ namespace shiplog::interpreter {
 namespace {
 
 constexpr const char* kEverywhere = "*";
-constexpr size_t kMostNamespaces = 3;  // with more it is for all
+constexpr size_t kMostNamespaces = 3;  // with more it applies to all
 
 bool of_this_spec(const Value& customization) {
   return customization["status"]["observedGeneration"].as_int() == customization["metadata"]["generation"].as_int();
 }
 
 bool concerns(const Value& entry, std::string_view ns) {
-  return std::ranges::any_of(entry["namespaces"].items(),
-                             [&](const Value& one) { return one.as_string() == ns || one.as_string() == kEverywhere; });
+  return std::ranges::any_of(entry["namespaces"].items(), [&](const Value& item) {
+    return item.as_string() == ns || item.as_string() == kEverywhere;
+  });
 }
 
 const char* function_of(std::string_view operation) {
@@ -59,8 +60,8 @@ Value with_quarantine(Value customization, const Overrun& overrun, UtcMillis now
   Value entries = of_this_spec(customization) ? customization["status"]["quarantine"] : Value{};
   if (!entries.is_array()) entries = Value::array();
   Value::Array& all = entries.edit_items();
-  auto entry =
-      std::ranges::find_if(all, [&](const Value& one) { return one["operation"].as_string() == overrun.operation; });
+  auto entry = std::ranges::find_if(
+      all, [&](const Value& candidate) { return candidate["operation"].as_string() == overrun.operation; });
   if (entry == all.end()) {
     all.push_back(Value::object({{"operation", overrun.operation},
                                  {"function", function_of(overrun.operation)},
@@ -76,7 +77,7 @@ Value with_quarantine(Value customization, const Overrun& overrun, UtcMillis now
   entry->set("message", overrun.message);
 
   std::string functions;
-  for (const Value& one : all) functions += (functions.empty() ? "" : ", ") + one["function"].str();
+  for (const Value& stopped : all) functions += (functions.empty() ? "" : ", ") + stopped["function"].str();
   const std::string message = "Not run until the spec changes: " + functions + ". " +
                               std::string{function_of(overrun.operation)} + ": " + overrun.message;
   Value& status = customization.edit("status");

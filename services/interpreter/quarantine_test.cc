@@ -4,8 +4,8 @@
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/scripts.h"
-#include "services/interpreter/test_support.h"
 #include "tests/support/given.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -21,37 +21,37 @@ constexpr const char* kDeployments = R"({apiVersion: config.karmada.io/v1alpha1,
 Overrun overrun(const char* ns) { return {"InterpretReplica", ns, "StepLimitExceeded", "stopped"}; }
 
 TEST(Quarantine, ConcernsOneFunctionAndOneNamespace) {
-  Value one = yaml(kDeployments);
-  EXPECT_FALSE(quarantined(one, "InterpretReplica", "shop"));
-  one = with_quarantine(one, overrun("shop"), kNoon);
-  EXPECT_TRUE(quarantined(one, "InterpretReplica", "shop"));
-  EXPECT_FALSE(quarantined(one, "InterpretReplica", "bank"));
-  EXPECT_FALSE(quarantined(one, "InterpretHealth", "shop"));
-  const Value& condition = condition_of(one, kQuarantined);
+  Value customization = yaml(kDeployments);
+  EXPECT_FALSE(quarantined(customization, "InterpretReplica", "shop"));
+  customization = with_quarantine(customization, overrun("shop"), kNoon);
+  EXPECT_TRUE(quarantined(customization, "InterpretReplica", "shop"));
+  EXPECT_FALSE(quarantined(customization, "InterpretReplica", "bank"));
+  EXPECT_FALSE(quarantined(customization, "InterpretHealth", "shop"));
+  const Value& condition = condition_of(customization, kQuarantined);
   EXPECT_EQ(condition["status"].as_string(), "True");
   EXPECT_EQ(condition["reason"].as_string(), "StepLimitExceeded");
   EXPECT_EQ(condition["message"].as_string(), "Not run until the spec changes: GetReplicas. GetReplicas: stopped");
-  EXPECT_EQ(with_quarantine(one, overrun("shop"), kNoon + Millis{5}), one) << "recorded once";
+  EXPECT_EQ(with_quarantine(customization, overrun("shop"), kNoon + Millis{5}), customization) << "recorded once";
 }
 
 TEST(Quarantine, InManyNamespacesItIsForAll) {
-  Value one = yaml(kDeployments);
-  for (const char* ns : {"a", "b", "c"}) one = with_quarantine(one, overrun(ns), kNoon);
-  EXPECT_FALSE(quarantined(one, "InterpretReplica", "d"));
-  one = with_quarantine(one, overrun("e"), kNoon);
-  EXPECT_TRUE(quarantined(one, "InterpretReplica", "d"));
+  Value customization = yaml(kDeployments);
+  for (const char* ns : {"a", "b", "c"}) customization = with_quarantine(customization, overrun(ns), kNoon);
+  EXPECT_FALSE(quarantined(customization, "InterpretReplica", "d"));
+  customization = with_quarantine(customization, overrun("e"), kNoon);
+  EXPECT_TRUE(quarantined(customization, "InterpretReplica", "d"));
 }
 
 TEST(Quarantine, EndsWithTheNextSpec) {
-  Value one = with_quarantine(yaml(kDeployments), overrun("shop"), kNoon);
-  EXPECT_FALSE(quarantine_is_over(one));
-  one.edit("metadata").set("generation", 3);
-  EXPECT_FALSE(quarantined(one, "InterpretReplica", "shop"));
-  EXPECT_TRUE(quarantine_is_over(one));
-  EXPECT_FALSE(quarantined(with_quarantine(one, overrun("bank"), kNoon), "InterpretReplica", "shop"));
-  one = without_quarantine(one, kNoon);
-  EXPECT_FALSE(quarantine_is_over(one));
-  EXPECT_EQ(condition_of(one, kQuarantined)["status"].as_string(), "False");
+  Value customization = with_quarantine(yaml(kDeployments), overrun("shop"), kNoon);
+  EXPECT_FALSE(quarantine_is_over(customization));
+  customization.edit("metadata").set("generation", 3);
+  EXPECT_FALSE(quarantined(customization, "InterpretReplica", "shop"));
+  EXPECT_TRUE(quarantine_is_over(customization));
+  EXPECT_FALSE(quarantined(with_quarantine(customization, overrun("bank"), kNoon), "InterpretReplica", "shop"));
+  customization = without_quarantine(customization, kNoon);
+  EXPECT_FALSE(quarantine_is_over(customization));
+  EXPECT_EQ(condition_of(customization, kQuarantined)["status"].as_string(), "False");
 }
 
 TEST(Quarantine, TheNextLevelInterpretsInstead) {
@@ -63,20 +63,21 @@ TEST(Quarantine, TheNextLevelInterpretsInstead) {
   given::History later;
   later.put({kCustomizationType, "", "c"}, with_quarantine(yaml(kDeployments), overrun("shop"), kNoon));
   EXPECT_EQ(replicas(later.state(), web, kNoon).value()->count, 2) << "native";
-  EXPECT_EQ(health(later.state(), web, kNoon).value(), false) << "the other function goes on";
+  EXPECT_EQ(health(later.state(), web, kNoon).value(), false) << "the other function still runs";
 
   Change change;
   change.object = {kCustomizationType, "", "c"};
   change.before = yaml(kDeployments);
   change.after = with_quarantine(change.before, overrun("shop"), kNoon);
-  EXPECT_EQ(concerned(later.state(), change), (std::vector<Target>{{"apps/v1", "Deployment"}})) << "looked at again";
+  EXPECT_EQ(concerned(later.state(), change), (std::vector<InterpretedKind>{{"apps/v1", "Deployment"}}))
+      << "interpreted again";
 }
 
-/// Knows what it was told.
-class Results final : public ScriptResults {
+/// Returns the results that the test has stored.
+class StoredScriptResults final : public ScriptResults {
  public:
-  Results() { run_scripts_elsewhere(this); }
-  ~Results() override { run_scripts_elsewhere(nullptr); }
+  StoredScriptResults() { run_scripts_elsewhere(this); }
+  ~StoredScriptResults() override { run_scripts_elsewhere(nullptr); }
   std::optional<Result<Value>> find(const std::string& basis, UtcMillis) override {
     const auto known = known_.find(basis);
     return known == known_.end() ? std::nullopt : std::optional<Result<Value>>{known->second};
@@ -89,7 +90,7 @@ TEST(ScriptsElsewhere, AreQuestionsUntilTheirResultsAreKnown) {
   history.put({kCustomizationType, "", "c"}, yaml(kDeployments));
   const Value web =
       yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 2}}");
-  Results results;
+  StoredScriptResults results;
   const auto waiting = replicas(history.state(), web, kNoon);
   ASSERT_FALSE(waiting);
   ASSERT_EQ(waiting.error().questions.size(), 1U);
@@ -110,11 +111,11 @@ TEST(ScriptsElsewhere, AreQuestionsUntilTheirResultsAreKnown) {
   const auto unwell = health(history.state(), web, kNoon);
   ASSERT_EQ(unwell.error().questions.size(), 1U);
   EXPECT_TRUE(unwell.error().questions.front()->basis.empty()) << "of a member's object: not kept";
-  const auto told = run_script(unwell.error().questions.front()->request, kNoon);
-  EXPECT_EQ(read_results(*unwell.error().questions.front(), told.results.value()).value(), Value{false});
+  const auto outcome_of_health = run_script(unwell.error().questions.front()->request, kNoon);
+  EXPECT_EQ(read_results(*unwell.error().questions.front(), outcome_of_health.results.value()).value(), Value{false});
 }
 
-TEST(ScriptsElsewhere, TellWhetherTheyHaveAskedForTheTime) {
+TEST(ScriptsElsewhere, ReportWhetherTheyReadTheTime) {
   const auto asked = [](const char* script) {
     return run_script(Value::object({{"script", script}, {"function", "F"}, {"results", 1}}), kNoon).asked_time;
   };
@@ -122,7 +123,7 @@ TEST(ScriptsElsewhere, TellWhetherTheyHaveAskedForTheTime) {
   EXPECT_FALSE(asked("function F() return os.time({year = 2024, month = 1, day = 1}) end"));
 }
 
-TEST(SealedObjects, AreInterpretedByNobodyElse) {
+TEST(SealedObjects, AreInterpretedByNativeCodeOnly) {
   given::History history;
   Value thief = yaml(kDeployments);
   thief.edit("spec").set("target", yaml("{apiVersion: v1, kind: Secret}"));

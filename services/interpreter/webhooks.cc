@@ -16,8 +16,9 @@ constexpr const char* kContextVersion = "config.karmada.io/v1alpha1";
 constexpr const char* kContextKind = "ResourceInterpreterContext";
 
 bool holds(const Value& list, std::string_view wanted, bool or_star = true) {
-  return std::ranges::any_of(
-      list.items(), [&](const Value& one) { return one.as_string() == wanted || (or_star && one.as_string() == "*"); });
+  return std::ranges::any_of(list.items(), [&](const Value& item) {
+    return item.as_string() == wanted || (or_star && item.as_string() == "*");
+  });
 }
 
 bool rule_matches(const Value& rule, std::string_view api_version, std::string_view kind) {
@@ -27,7 +28,7 @@ bool rule_matches(const Value& rule, std::string_view api_version, std::string_v
 
 bool is_secret(std::string_view api_version, std::string_view kind) { return api_version == "v1" && kind == "Secret"; }
 
-/// What every write of anybody changes, and what the fleet itself writes because of the answer, says nothing new.
+/// The object without fields that every write changes or that the fleet itself sets because of the answer.
 std::string essence(Value object) {
   object.erase("status");
   Value& metadata = object.edit("metadata");
@@ -35,10 +36,11 @@ std::string essence(Value object) {
   return to_json(object);
 }
 
-Question question_about(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra) {
+Question question_about(const Webhook& webhook, InterpreterOperation operation, const Value& object,
+                        const Extra& extra) {
   Question question;
   question.operation = names_of(operation).name;
-  question.asked = webhook.id;
+  question.source = webhook.id;
   question.qualifier = extra.qualifier;
   const auto [group, version] = split_api_version(object["apiVersion"].as_string());
   const Value& metadata = object["metadata"];
@@ -91,11 +93,11 @@ Result<Value> list_in(const Value& response, const char* field) {
 }
 
 Result<Value> content_of(const Question& question, const Value& response) {
-  const auto is = [&](Operation operation) { return question.operation == names_of(operation).name; };
+  const auto is = [&](InterpreterOperation operation) { return question.operation == names_of(operation).name; };
   const auto needed = [](const char* field) {
     return unavailable(std::string{"response."} + field + " is missing or of the wrong type");
   };
-  if (is(Operation::kReplicas)) {
+  if (is(InterpreterOperation::kReplicas)) {
     if (!response["replicas"].is_int()) return needed("replicas");
     Value answer = Value::object({{"replicas", response["replicas"]}});
     const Value& requirements = response["replicaRequirements"];
@@ -103,19 +105,19 @@ Result<Value> content_of(const Question& question, const Value& response) {
     if (!requirements.is_null()) answer.set("replicaRequirements", requirements);
     return answer;
   }
-  if (is(Operation::kComponents)) return list_in(response, "components");
-  if (is(Operation::kDependencies)) return list_in(response, "dependencies");
-  if (is(Operation::kStatus)) {
+  if (is(InterpreterOperation::kComponents)) return list_in(response, "components");
+  if (is(InterpreterOperation::kDependencies)) return list_in(response, "dependencies");
+  if (is(InterpreterOperation::kStatus)) {
     if (response["rawStatus"].is_null()) return needed("rawStatus");
     return response["rawStatus"];
   }
-  if (is(Operation::kHealth)) {
+  if (is(InterpreterOperation::kHealth)) {
     if (!response["healthy"].is_bool()) return needed("healthy");
     return response["healthy"];
   }
   SHIPLOG_TRY(Value patch, patch_in(response));
   SHIPLOG_TRY(const Value whole, patched(question.request["object"], patch));
-  if (is(Operation::kAggregate)) return whole["status"];
+  if (is(InterpreterOperation::kAggregate)) return whole["status"];
   if (const auto same = same_identity(question.request["object"], whole); !same) {
     return unavailable("response.patch: " + same.error().message);
   }
@@ -124,7 +126,7 @@ Result<Value> content_of(const Question& question, const Value& response) {
 
 }  // namespace
 
-std::optional<Webhook> webhook_for(const State& state, const Value& object, Operation operation) {
+std::optional<Webhook> webhook_for(const State& state, const Value& object, InterpreterOperation operation) {
   const auto& all = state.objects(kWebhookType);
   if (all.empty()) return std::nullopt;
   const auto api_version = object["apiVersion"].as_string();
@@ -161,8 +163,8 @@ bool names_secrets(const Value& configuration) {
   return false;
 }
 
-Interpreted<Value> answer_of(const State& state, const Webhook& webhook, Operation operation, const ObjectKey& key,
-                             const Value& object, const Extra& extra) {
+Interpreted<Value> answer_of(const State& state, const Webhook& webhook, InterpreterOperation operation,
+                             const ObjectKey& key, const Value& object, const Extra& extra) {
   if (!holds(webhook.entry["interpreterContextVersions"], "v1alpha1", false)) {
     return Error{ErrorCode::kInvalid, webhook.where() + ": its interpreterContextVersions do not name v1alpha1"};
   }
@@ -181,7 +183,8 @@ Interpreted<Value> answer_of(const State& state, const Webhook& webhook, Operati
   return Uninterpreted{std::move(waiting), {std::make_shared<const Question>(std::move(question))}};
 }
 
-Uninterpreted ask_about_member(const Webhook& webhook, Operation operation, const Value& object, const Extra& extra) {
+Uninterpreted ask_about_member(const Webhook& webhook, InterpreterOperation operation, const Value& object,
+                               const Extra& extra) {
   return {unavailable(webhook.where() + ": is to be asked " + names_of(operation).name),
           {std::make_shared<const Question>(question_about(webhook, operation, object, extra))}};
 }
@@ -213,7 +216,7 @@ Result<Value> read_answer(const Question& question, const Value& context, const 
   };
   auto content = read();
   if (content) return content;
-  return content.error().context("interpreter webhook " + question.asked);
+  return content.error().context("interpreter webhook " + question.source);
 }
 
 }  // namespace shiplog::interpreter

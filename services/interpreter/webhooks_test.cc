@@ -2,8 +2,8 @@
 
 #include "events/base/base64.h"
 #include "services/interpreter/interpreter.h"
-#include "services/interpreter/test_support.h"
 #include "tests/support/given.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -23,9 +23,9 @@ Value configuration(const std::string& name, const std::string& rule, const std:
 
 const char* const kAllOfDeployments = "{operations: ['*'], apiGroups: [apps], apiVersions: [v1], kinds: [Deployment]}";
 
-class Webhooks : public ::testing::Test {
+class InterpreterWebhookAnswers : public ::testing::Test {
  protected:
-  Webhooks() {
+  InterpreterWebhookAnswers() {
     history_.put(kTemplate,
                  yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default, uid: u1}, "
                       "spec: {replicas: 2}}"));
@@ -34,7 +34,7 @@ class Webhooks : public ::testing::Test {
   const State& state() const { return history_.state(); }
   const Value& object() const { return state().value_of(kTemplate); }
 
-  /// What the webhook says, as a shell records it.
+  /// The webhook's answer as the shell records it.
   Result<Value> say(const Question& question, const Value& response) {
     Value whole = response;
     whole.set("uid", "1234");
@@ -54,11 +54,12 @@ class Webhooks : public ::testing::Test {
     return *result.error().questions.front();
   }
   void record(const Question& question, const Value& answer, const std::string& failure = "") {
-    const Value one = failure.empty() ? Value::object({{"answer", answer}}) : Value::object({{"failure", failure}});
-    history_.accept({QuestionAnswered{question.object, question.operation, question.asked, question.basis,
-                                      Value::object({{question.qualifier, one}})}});
+    const Value recorded =
+        failure.empty() ? Value::object({{"answer", answer}}) : Value::object({{"failure", failure}});
+    history_.accept({QuestionAnswered{question.object, question.operation, question.source, question.basis,
+                                      Value::object({{question.qualifier, recorded}})}});
   }
-  /// Asks what `result` waits for, is told `response`, and records what that comes to.
+  /// Answers the question that `result` waits for with `response`, and records the result.
   template <class T>
   void answered(const Interpreted<T>& result, const char* response) {
     const Question question = question_of(result);
@@ -73,11 +74,11 @@ class Webhooks : public ::testing::Test {
   given::History history_;
 };
 
-TEST_F(Webhooks, WhatOneSaidIsReadFromTheState_L_19_L_20) {
+TEST_F(InterpreterWebhookAnswers, RecordedAnswersAreReadFromTheState_L_19_L_20) {
   add(configuration("deployments", kAllOfDeployments));
   const Question question = question_of(replicas(state(), object(), kNoon));
   EXPECT_EQ(question.object, kTemplate);
-  EXPECT_EQ(question.asked, "deployments/a.example.com");
+  EXPECT_EQ(question.source, "deployments/a.example.com");
   EXPECT_EQ(question.timeout, Millis{3000});
   const Value context = context_of(question, "77");
   EXPECT_EQ(context["apiVersion"].as_string(), "config.karmada.io/v1alpha1");
@@ -94,7 +95,7 @@ TEST_F(Webhooks, WhatOneSaidIsReadFromTheState_L_19_L_20) {
   EXPECT_EQ(replicas(state(), object(), kNoon).value(), (Replicas{7, yaml("{resourceRequest: {cpu: 1500m}}")}));
 
   answered(components(state(), object(), kNoon), "{successful: true, components: [{name: a, replicas: 2}, {name: b}]}");
-  EXPECT_EQ(components(state(), object(), kNoon).value(), (std::vector<Component>{{"a", 2, {}}, {"b", 0, {}}}));
+  EXPECT_EQ(components(state(), object(), kNoon).value(), (std::vector<WorkloadComponent>{{"a", 2, {}}, {"b", 0, {}}}));
 
   answered(dependencies(state(), object(), kNoon),
            "{successful: true, dependencies: [{apiVersion: v1, kind: ConfigMap, namespace: default, name: c}]}");
@@ -106,7 +107,7 @@ TEST_F(Webhooks, WhatOneSaidIsReadFromTheState_L_19_L_20) {
   answered(five, patch(R"([{"op":"replace","path":"/spec/replicas","value":5}])").c_str());
   EXPECT_EQ((*revise_replica(state(), object(), 5, kNoon).value())["spec"]["replicas"].as_int(), 5);
   answered(revise_replica(state(), object(), 6, kNoon), "{successful: true}");
-  EXPECT_EQ(*revise_replica(state(), object(), 6, kNoon).value(), object()) << "neither patch nor type: as it was";
+  EXPECT_EQ(*revise_replica(state(), object(), 6, kNoon).value(), object()) << "neither patch nor type: unchanged";
   EXPECT_EQ((*revise_replica(state(), object(), 5, kNoon).value())["spec"]["replicas"].as_int(), 5) << "still known";
 
   const Value items = yaml("[{clusterName: m1, status: {x: 1}}]");
@@ -114,39 +115,40 @@ TEST_F(Webhooks, WhatOneSaidIsReadFromTheState_L_19_L_20) {
   EXPECT_EQ(question_of(aggregated).request["aggregatedStatus"], items);
   answered(aggregated, patch(R"([{"op":"add","path":"/status","value":{"sum":1}}])").c_str());
   EXPECT_EQ(aggregate_status(state(), object(), items, kNoon).value(), yaml("{sum: 1}"));
-  EXPECT_FALSE(aggregate_status(state(), object(), yaml("[]"), kNoon).has_value()) << "of other items it was not asked";
+  EXPECT_FALSE(aggregate_status(state(), object(), yaml("[]"), kNoon).has_value())
+      << "other items are another question";
 }
 
-TEST_F(Webhooks, WhatIsAskedAboutMembersObjectsIsNotKept_L_19) {
+TEST_F(InterpreterWebhookAnswers, AnswersAboutMembersObjectsAreNotKept_L_19) {
   add(configuration("deployments", kAllOfDeployments));
   EXPECT_EQ(question_of(reflect_status(state(), object(), kNoon)).operation, "InterpretStatus");
   EXPECT_EQ(question_of(health(state(), object(), kNoon)).operation, "InterpretHealth");
   const Value observed = yaml("{kept: 1}");
   const Question question = question_of(retain(state(), object(), observed, kNoon));
   EXPECT_EQ(question.request["observedObject"], observed);
-  const auto said = say(question, yaml(patch(R"([{"op":"add","path":"/spec/kept","value":1}])")));
-  ASSERT_TRUE(said);
-  EXPECT_EQ((*retain(state(), object(), observed, kNoon, &said.value()).value())["spec"],
+  const auto result = say(question, yaml(patch(R"([{"op":"add","path":"/spec/kept","value":1}])")));
+  ASSERT_TRUE(result);
+  EXPECT_EQ((*retain(state(), object(), observed, kNoon, &result.value()).value())["spec"],
             yaml("{replicas: 2, kept: 1}"));
 }
 
-TEST_F(Webhooks, TheSmallestNameOfThoseThatMatchIsAsked_L_18) {
+TEST_F(InterpreterWebhookAnswers, TheMatchingWebhookWithTheSmallestNameIsCalled_L_18) {
   EXPECT_TRUE(replicas(state(), object(), kNoon).value()) << "none: native";
   add(configuration("b", "{operations: [InterpretReplica], apiGroups: ['*'], apiVersions: ['*'], kinds: ['*']}"));
-  EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).asked, "b/a.example.com");
+  EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).source, "b/a.example.com");
   EXPECT_TRUE(revise_replica(state(), object(), 3, kNoon).value()) << "another operation: native";
   add(configuration("a", kAllOfDeployments, "z.example.com"));
-  EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).asked, "a/z.example.com");
+  EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).source, "a/z.example.com");
   for (const char* rule : {"{operations: ['*'], apiGroups: [''], apiVersions: [v1], kinds: [Deployment]}",
                            "{operations: ['*'], apiGroups: [apps], apiVersions: [v2], kinds: [Deployment]}",
                            "{operations: ['*'], apiGroups: [apps], apiVersions: [v1], kinds: [deployment]}",
                            "{operations: [Retain], apiGroups: [apps], apiVersions: [v1], kinds: [Deployment]}"}) {
     add(configuration("a", rule));
-    EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).asked, "b/a.example.com") << rule;
+    EXPECT_EQ(question_of(replicas(state(), object(), kNoon)).source, "b/a.example.com") << rule;
   }
 }
 
-TEST_F(Webhooks, ScriptsOfCustomizationsComeFirst_L_2) {
+TEST_F(InterpreterWebhookAnswers, ScriptsOfCustomizationsComeFirst_L_2) {
   add(configuration("a", kAllOfDeployments));
   history_.put(
       {kCustomizationType, "", "c"},
@@ -162,27 +164,27 @@ TEST_F(Webhooks, ScriptsOfCustomizationsComeFirst_L_2) {
   const auto by_script = health(state(), clone_set, kNoon);
   EXPECT_TRUE(by_script || by_script.error().questions.empty());
   add(configuration("k", "{operations: ['*'], apiGroups: [apps.kruise.io], apiVersions: ['*'], kinds: ['*']}"));
-  EXPECT_EQ(question_of(health(state(), clone_set, kNoon)).asked, "k/a.example.com");
+  EXPECT_EQ(question_of(health(state(), clone_set, kNoon)).source, "k/a.example.com");
 }
 
-TEST_F(Webhooks, AnAnswerCountsForWhatItWasGivenTo_L_19) {
+TEST_F(InterpreterWebhookAnswers, AnAnswerIsValidOnlyForItsQuestion_L_19) {
   add(configuration("a", kAllOfDeployments));
   answered(replicas(state(), object(), kNoon), "{successful: true, replicas: 7}");
   history_.edit(kTemplate, [](Value& value) { value.edit("status").set("replicas", 1); });
-  EXPECT_TRUE(replicas(state(), object(), kNoon)) << "D-5: a change of the status alone asks nobody";
+  EXPECT_TRUE(replicas(state(), object(), kNoon)) << "D-5: a change of the status alone calls no webhook";
   history_.edit(kTemplate, [](Value& value) { value.edit("spec").set("replicas", 3); });
   const Question changed = question_of(replicas(state(), object(), kNoon));
   record(changed, yaml("{replicas: 8}"));
   EXPECT_EQ(replicas(state(), object(), kNoon).value()->count, 8);
-  EXPECT_EQ(state().objects(kAnswersType).size(), 1u) << "what was said of the former is dropped";
+  EXPECT_EQ(state().objects(kAnswersType).size(), 1u) << "the answer about the former object is dropped";
   // Another configuration is another question.
   add(configuration("a", "{operations: ['*'], apiGroups: ['*'], apiVersions: [v1], kinds: [Deployment]}"));
   EXPECT_NE(question_of(replicas(state(), object(), kNoon)).basis, changed.basis);
   const Change gone{{kWebhookType, "", "a"}, {}, configuration("a", kAllOfDeployments), {}, {}};
-  EXPECT_EQ(concerned(state(), gone), (std::vector<Target>{{"apps/v1", "Deployment"}}));
+  EXPECT_EQ(concerned(state(), gone), (std::vector<InterpretedKind>{{"apps/v1", "Deployment"}}));
 }
 
-TEST_F(Webhooks, AFailureIsToldAndTheQuestionStays_L_21) {
+TEST_F(InterpreterWebhookAnswers, AFailureIsReportedAndTheQuestionRemains_L_21) {
   add(configuration("a", kAllOfDeployments));
   record(question_of(replicas(state(), object(), kNoon)), {}, "interpreter webhook a/a.example.com: refused");
   const auto again = replicas(state(), object(), kNoon);
@@ -192,7 +194,7 @@ TEST_F(Webhooks, AFailureIsToldAndTheQuestionStays_L_21) {
   EXPECT_EQ(replicas(state(), object(), kNoon).value()->count, 1);
 }
 
-TEST_F(Webhooks, AnswersThatAreNone_L_20) {
+TEST_F(InterpreterWebhookAnswers, InvalidAnswers_L_20) {
   add(configuration("a", kAllOfDeployments));
   Value changed = object();
   const auto why = [&](const auto& result, const std::string& response) {
@@ -240,7 +242,7 @@ TEST_F(Webhooks, AnswersThatAreNone_L_20) {
   EXPECT_EQ(read("{response: {uid: '1234', successful: true, replicas: 1}}"), "taken");
 }
 
-TEST_F(Webhooks, DependenciesThatAreNotWholeAreAnError_B_31_L_7) {
+TEST_F(InterpreterWebhookAnswers, IncompleteDependenciesAreAnError_B_31_L_7) {
   add(configuration("a", kAllOfDeployments));
   const Question question = question_of(dependencies(state(), object(), kNoon));
   const auto why = [&](const std::string& listed) {
@@ -260,7 +262,7 @@ TEST_F(Webhooks, DependenciesThatAreNotWholeAreAnError_B_31_L_7) {
   EXPECT_EQ(why("[{apiVersion: v1, kind: Secret, name: x}]"), "taken");
 }
 
-TEST_F(Webhooks, NobodyIsAskedAboutSecrets) {
+TEST_F(InterpreterWebhookAnswers, NoWebhookIsCalledForSecrets) {
   add(configuration("all", "{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], kinds: ['*']}"));
   const Value secret = yaml("{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}");
   EXPECT_TRUE(retain(state(), secret, secret, kNoon).has_value());
@@ -270,21 +272,21 @@ TEST_F(Webhooks, NobodyIsAskedAboutSecrets) {
       configuration("s", "{operations: ['*'], apiGroups: [''], apiVersions: ['*'], kinds: [Pod, Secret]}")));
 }
 
-TEST_F(Webhooks, AnswersGoWithWhatTheyAreAbout) {
+TEST_F(InterpreterWebhookAnswers, AnswersAreRemovedWithTheirObject) {
   add(configuration("a", kAllOfDeployments));
   answered(replicas(state(), object(), kNoon), "{successful: true, replicas: 7}");
   const Value& kept = state().value_of(answers_key(kTemplate, "InterpretReplica"));
   EXPECT_EQ(kept["metadata"]["ownerReferences"][0]["uid"].as_string(), uid_of(object()));
-  EXPECT_FALSE(of_no_webhook(state(), kept));
+  EXPECT_FALSE(answers_obsolete(state(), kept));
   const Question question = question_of(revise_replica(state(), object(), 3, kNoon));
   history_.remove({kWebhookType, "", "a"});
-  EXPECT_TRUE(of_no_webhook(state(), kept));
+  EXPECT_TRUE(answers_obsolete(state(), kept));
   history_.remove(kTemplate);
   EXPECT_TRUE(history_
-                  .fold({QuestionAnswered{question.object, question.operation, question.asked, question.basis,
+                  .fold({QuestionAnswered{question.object, question.operation, question.source, question.basis,
                                           yaml("{'3': {answer: null}}")}})
                   .refusal)
-      << "nothing is kept of what has gone";
+      << "no answer about a removed object is kept";
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "services/programs/journals.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <string_view>
+#include <thread>
 
 #include "events/codec/outline.h"
 #include "events/journal/embedded/sqlite_journal.h"
@@ -12,8 +15,11 @@ namespace {
 
 constexpr std::string_view kSqlite = "sqlite:";
 constexpr std::string_view kKafka = "kafka:";
-/// Beats tell who lives now: what is older than this tells nothing.
-constexpr Millis kKeepBeats{10 * 60 * 1000};
+/// Heartbeats show which processes are alive: older ones are worthless.
+constexpr Millis kKeepHeartbeats{10 * 60 * 1000};
+/// A new partition leader is usually known after this time.
+constexpr std::chrono::seconds kLeaderElection{2};
+constexpr Millis kKeepRequests{int64_t{7} * 24 * 3600 * 1000};
 
 /// Kafka's own rule for topic names, with room for ours behind the fleet's.
 bool is_fleet_name(const std::string& name) {
@@ -36,7 +42,7 @@ KafkaHeaders headers_of(std::string_view entry) {
 void log_kafka(int level, const std::string& line) {
   constexpr int kError = 3;
   constexpr int kDebug = 7;
-  // The library repeats itself while a broker is away; what matters of it comes back as an error that is logged.
+  // The library repeats itself while a broker is unreachable; what matters is returned as an error that is logged.
   const auto as = level < kError ? log::Level::kError : level < kDebug ? log::Level::kInfo : log::Level::kDebug;
   log::write(as, "kafka.client", {log::kv("reason", line)});
 }
@@ -47,12 +53,13 @@ Result<KafkaJournalOptions> kafka_options(const JournalAddress& address, const J
   kafka.brokers = address.brokers;
   kafka.topic = address.fleet + "." + topic;
   kafka.replicas = options.kafka_replicas;
+  kafka.create = options.create;
   kafka.headers = headers_of;
   kafka.log = log_kafka;
   for (const std::string& setting : options.kafka) {
     const size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
-      // Without the text itself: it may be a password that somebody put in the wrong place.
+      // Without the text itself: it may be a password in the wrong place.
       return Error{
           ErrorCode::kInvalid,
           "--kafka-option: KEY=VALUE is expected, a setting of librdkafka (for example security.protocol=ssl)"};
@@ -65,6 +72,62 @@ Result<KafkaJournalOptions> kafka_options(const JournalAddress& address, const J
 Result<std::shared_ptr<Journal>> open_kafka(KafkaJournalOptions options) {
   SHIPLOG_TRY(auto journal, open_kafka_journal(std::move(options)));
   return std::shared_ptr<Journal>{std::move(journal)};
+}
+
+Result<FleetJournals> open_files(const JournalAddress& address, const JournalOptions& options) {
+  if (!options.kafka.empty()) {
+    return Error{ErrorCode::kInvalid, "--kafka-option is of no use with a journal that is a file"};
+  }
+  std::string folder = std::filesystem::path{address.sqlite_file}.parent_path().string();
+  if (folder.empty()) folder = ".";
+  SqliteJournalOptions sqlite;
+  sqlite.create = options.create;
+  sqlite.killed_frozen_writer = [](pid_t process) {
+    log::error("journal.killed_frozen_writer",
+               {log::kv("process", process), log::kv("reason",
+                                                     "it was stopped in the middle of a commit, so that no other "
+                                                     "process could write")});
+  };
+  FleetJournals journals;
+  SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file, sqlite));
+  SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db", sqlite));
+  journals.record = std::move(record);
+  journals.ephemera = std::move(ephemera);
+  return journals;
+}
+
+/// The record and the ephemera.
+Result<FleetJournals> open_topics(const JournalAddress& address, const JournalOptions& options) {
+  FleetJournals journals;
+  SHIPLOG_TRY(auto record, kafka_options(address, options, "journal"));
+  SHIPLOG_TRY(journals.record, open_kafka(std::move(record)));
+  SHIPLOG_TRY(auto ephemera, kafka_options(address, options, "ephemera"));
+  SHIPLOG_TRY(journals.ephemera, open_kafka(std::move(ephemera)));
+  return journals;
+}
+
+Result<std::shared_ptr<Journal>> open_keys(const JournalAddress& address, const JournalOptions& options) {
+  SHIPLOG_TRY(auto keys, kafka_options(address, options, "keys"));
+  keys.headers = nullptr;
+  keys.keyed = true;
+  keys.settings["message.timeout.ms"] = "5000";  // a request that stores a Secret waits for it
+  return open_kafka(std::move(keys));
+}
+
+/// Compares the topics that were opened with what processes of the fleet have recorded about them.
+Result<std::unique_ptr<TopicIdentities>> check_topics(const JournalAddress& address, const JournalOptions& options,
+                                                      const FleetJournals& journals) {
+  SHIPLOG_TRY(auto log, kafka_options(address, options, "identity"));
+  log.headers = nullptr;
+  log.keyed = true;
+  TopicIdentities::Options identities;
+  SHIPLOG_TRY(identities.log, open_kafka(std::move(log)));
+  identities.topics = {{address.fleet + ".journal", journals.record}, {address.fleet + ".ephemera", journals.ephemera}};
+  if (journals.keys) identities.topics[address.fleet + ".keys"] = journals.keys;
+  identities.pause = [] { std::this_thread::sleep_for(kLeaderElection); };
+  auto made = std::make_unique<TopicIdentities>(std::move(identities));
+  SHIPLOG_TRY(made->check());
+  return made;
 }
 
 }  // namespace
@@ -83,49 +146,70 @@ Result<JournalAddress> parse_journal(const std::string& journal) {
   }
   return Error{ErrorCode::kInvalid,
                "--journal=" + journal +
-                   ": say sqlite:FILE, or kafka:BROKER[,BROKER...]/FLEET, where a broker is HOST:PORT and the fleet's "
+                   ": use sqlite:FILE, or kafka:BROKER[,BROKER...]/FLEET, where a broker is HOST:PORT and the fleet's "
                    "name, of letters, digits, \".\", \"-\" and \"_\", begins its topics' names"};
 }
 
 Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options,
                                           bool with_keys) {
-  FleetJournals journals;
-  if (!address.on_kafka()) {
-    if (!options.kafka.empty()) {
-      return Error{ErrorCode::kInvalid, "--kafka-option is of no use with a journal that is a file"};
-    }
-    std::string folder = std::filesystem::path{address.sqlite_file}.parent_path().string();
-    if (folder.empty()) folder = ".";
-    SqliteJournalOptions sqlite;
-    sqlite.killed_frozen_writer = [](pid_t process) {
-      log::error("journal.killed_frozen_writer",
-                 {log::kv("process", process), log::kv("reason",
-                                                       "it was stopped in the middle of a commit, so that no other "
-                                                       "process could write")});
-    };
-    SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file, sqlite));
-    SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db", sqlite));
-    journals.record = std::move(record);
-    journals.ephemera = std::move(ephemera);
-    return journals;
+  if (!address.on_kafka()) return open_files(address, options);
+  SHIPLOG_TRY(FleetJournals journals, open_topics(address, options));
+  SHIPLOG_TRY(auto heartbeats, kafka_options(address, options, "leases"));
+  heartbeats.headers = nullptr;
+  heartbeats.retention = kKeepHeartbeats;
+  heartbeats.settings["message.timeout.ms"] = "2000";  // a late heartbeat is worthless
+  heartbeats.close_timeout = Millis{500};
+  SHIPLOG_TRY(journals.heartbeats, open_kafka(std::move(heartbeats)));
+  if (with_keys) {
+    SHIPLOG_TRY(journals.keys, open_keys(address, options));
   }
-  SHIPLOG_TRY(auto record, kafka_options(address, options, "journal"));
-  SHIPLOG_TRY(journals.record, open_kafka(std::move(record)));
-  SHIPLOG_TRY(auto ephemera, kafka_options(address, options, "ephemera"));
-  SHIPLOG_TRY(journals.ephemera, open_kafka(std::move(ephemera)));
-  SHIPLOG_TRY(auto beats, kafka_options(address, options, "leases"));
-  beats.headers = nullptr;
-  beats.retention = kKeepBeats;
-  beats.settings["message.timeout.ms"] = "2000";  // a late beat says nothing
-  beats.close_timeout = Millis{500};
-  SHIPLOG_TRY(journals.beats, open_kafka(std::move(beats)));
-  if (!with_keys) return journals;
-  SHIPLOG_TRY(auto keys, kafka_options(address, options, "keys"));
-  keys.headers = nullptr;
-  keys.keyed = true;
-  keys.settings["message.timeout.ms"] = "5000";  // whoever stores a Secret waits for it
-  SHIPLOG_TRY(journals.keys, open_kafka(std::move(keys)));
+  SHIPLOG_TRY(journals.identities, check_topics(address, options, journals));
   return journals;
+}
+
+Result<FleetJournals> open_kept_journals(const JournalAddress& address, const JournalOptions& options) {
+  if (!address.on_kafka()) return open_files(address, options);
+  SHIPLOG_TRY(FleetJournals journals, open_topics(address, options));
+  auto keys = open_keys(address, options);
+  // A fleet without a process that seals has none.
+  if (!keys && (options.create || keys.error().code != ErrorCode::kNotFound)) return std::move(keys).error();
+  if (keys) journals.keys = std::move(keys).value();
+  return journals;
+}
+
+Result<RequestTopics> open_request_topics(const JournalAddress& address, const JournalOptions& options) {
+  RequestTopics topics;
+  topics.requests = options.requests_topic.empty() ? address.fleet + ".requests" : options.requests_topic;
+  if (!is_fleet_name(topics.requests)) {
+    return Error{ErrorCode::kInvalid, "--requests-topic=" + topics.requests +
+                                          ": a topic's name is of letters, digits, \".\", \"-\" and \"_\""};
+  }
+  topics.results = address.fleet + ".results";
+  topics.dead = topics.requests + ".dead";
+  SHIPLOG_TRY(topics.kafka, kafka_options(address, options, "requests"));
+  topics.kafka.headers = nullptr;
+  topics.kafka.retention = kKeepRequests;
+  topics.kafka.partitions = options.requests_partitions;
+  for (const std::string* topic : {&topics.requests, &topics.results, &topics.dead}) {
+    topics.kafka.topic = *topic;
+    SHIPLOG_TRY(prepare_kafka_topic(topics.kafka));
+  }
+  return topics;
+}
+
+std::string feed_topic(const std::string& fleet, std::string_view family) {
+  return fleet + ".feed." + std::string{family};
+}
+
+Result<KafkaFeedOptions> kafka_feed_options(const JournalAddress& address, const JournalOptions& options,
+                                            const std::vector<std::string>& families) {
+  KafkaFeedOptions feeds;
+  SHIPLOG_TRY(feeds.journal, kafka_options(address, options, "journal"));
+  feeds.journal.headers = nullptr;
+  feeds.transactional_id = address.fleet + ".feeds";
+  feeds.group = address.fleet + ".feeds";
+  for (const std::string& family : families) feeds.topics.push_back(feed_topic(address.fleet, family));
+  return feeds;
 }
 
 Result<std::shared_ptr<Journal>> open_record(const JournalOptions& options) {

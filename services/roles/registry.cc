@@ -18,6 +18,7 @@
 #include "services/roles/distributor/decide.h"
 #include "services/roles/distributor/role.h"
 #include "services/roles/ephemera_gc/role.h"
+#include "services/roles/feeds/role.h"
 #include "services/roles/kubernetes_service/role.h"
 #include "services/roles/lifecycle/decide.h"
 #include "services/roles/lifecycle/role.h"
@@ -30,6 +31,7 @@
 #include "services/roles/scaler/role.h"
 #include "services/roles/scheduler/decide.h"
 #include "services/roles/scheduler/role.h"
+#include "services/roles/service_ip_repair/role.h"
 #include "services/roles/serviceaccount_token/decide.h"
 #include "services/roles/serviceaccount_token/role.h"
 #include "services/roles/signer/role.h"
@@ -51,7 +53,8 @@ T& present(T* given, const char* what) {
 
 // One line for each role; what a role needs from the process is in its make.
 const RoleEntry kRoles[] = {
-    {"api", "", "serves the Kubernetes API, and `/shiplog/v1/` (history, chain, decisions, audit, events, state)",
+    {"api", "",
+     "serves the Kubernetes API, and `/shiplog/v1/` (history, chain, decisions, audit, events, state) and `/feeds/`",
      nullptr, nullptr, "it decides nothing"},
     {"binder", "", "which policy claims a template; the binding that follows from both",
      [](const RoleContext& context) { return make_binder_role(context.interpreters); }, binder::decide, ""},
@@ -83,13 +86,15 @@ const RoleEntry kRoles[] = {
      [](const RoleContext&) { return make_scaler_role(); }, scaler::decide, ""},
     {"recorder", "", "Kubernetes Events of what entries of the record report",
      [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
-     nullptr, "it writes to the ephemera, and decides nothing of the record"},
+     nullptr, "it writes to the ephemera, and decides nothing of the journal"},
     {"lifecycle", "",
      "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
     {"control", "", "records the state hash",
      [](const RoleContext& context) { return make_control_role(context.hash_every); }, nullptr,
      "it records what its replica folded to, which is an observation"},
+    {"feeds", "", "publishes accepted events to topics of Kafka, if --feeds names families of events",
+     [](const RoleContext& context) { return make_feeds_role(context.feed_publisher); }, nullptr, "it decides nothing"},
     {"signer", "api", "certificates for approved CertificateSigningRequests",
      [](const RoleContext& context) { return make_signer_role(context.authority); }, nullptr,
      "a certificate has a random serial number, and its key is outside of the journal"},
@@ -103,13 +108,16 @@ const RoleEntry kRoles[] = {
     {"kubernetes-service", "api", "the Service `kubernetes` of namespace default, with its Endpoints and EndpointSlice",
      [](const RoleContext& context) { return make_kubernetes_service_role(context.server); }, nullptr,
      "the address of the API server is outside of the journal"},
-    {"serviceaccount-token", "api", "deletes Secrets with tokens of ServiceAccounts that are gone",
+    {"service-ip-repair", "api", "cluster IPs and node ports of Services that an older journal holds without",
+     [](const RoleContext& context) { return make_service_ip_repair_role(context.allocate_addresses); }, nullptr,
+     "addresses are drawn at random"},
+    {"serviceaccount-token", "api", "deletes Secrets with tokens of ServiceAccounts that were deleted",
      [](const RoleContext&) { return make_serviceaccount_token_role(); }, serviceaccount_token::decide, ""},
-    {"ephemera-gc", "api", "deletes Events after an hour, and what was in a Namespace that is gone, from the ephemera",
+    {"ephemera-gc", "api", "deletes Events after an hour, and the objects of deleted Namespaces, from the ephemera",
      [](const RoleContext& context) {
        return make_ephemera_gc_role(present(context.ephemera, "there are ephemera"), context.user_agent);
      },
-     nullptr, "it writes to the ephemera, and decides nothing of the record"},
+     nullptr, "it writes to the ephemera, and decides nothing of the journal"},
 };
 
 }  // namespace

@@ -11,9 +11,15 @@
 
 #include "events/decision.h"
 #include "services/http/tls.h"
+#include "services/interpreter/customizations.h"
 #include "services/roles/kubernetes_service/decide.h"
+#include "services/roles/service_ip_repair/decide.h"
 
 namespace shiplog {
+
+namespace feeds {
+class FeedPublisher;
+}
 
 class Kinds;
 class Members;
@@ -31,12 +37,15 @@ struct RoleContext {
   QuestionResolver* estimators = nullptr;    ///< nullptr: room is judged by the clusters' summaries alone
   Millis estimators_have{3'000};             ///< to answer
   std::function<Result<Value>(const Value& manifest)> open_sealed = {};
-  std::function<void(const ObjectKey& work, const Error& error)> unread_status = {};
+  std::function<void(const ObjectKey& work, interpreter::InterpreterOperation operation, const Error& error)>
+      unread_status = {};
   Recorder* recorder = nullptr;
   const Kinds* kinds = nullptr;  ///< those compiled in
   std::function<Result<KeyPair>()> authority = {};
   std::function<kubernetes_service::ServerAddress()> server = {};
-  uint64_t hash_every = 1000;  ///< revisions between two StateHashed
+  service_ip_repair::AllocateAddresses allocate_addresses = {};
+  uint64_t hash_every = 1000;                      ///< revisions between two StateHashed
+  feeds::FeedPublisher* feed_publisher = nullptr;  ///< nullptr: feeds are not published
   std::string user_agent = {};
 };
 

@@ -1,23 +1,27 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
 namespace shiplog {
 
-/// Says which replica should act for a service. Only liveness depends on it: two that both believe they lead are told
-/// apart by the epoch of LeaseTaken in the journal, and the fold refuses the older.
+/// Decides which replica should act for a role. Only liveness depends on it: two that both believe they lead are
+/// distinguished by the epoch of LeaseTaken in the journal, and the fold refuses the older.
 class Election {
  public:
   virtual ~Election() = default;
   /// Who we are, unique among processes: goes into LeaseTaken.
   virtual const std::string& identity() const = 0;
-  /// From now on tries to lead for `service`; `changed` tells on the executor when that begins and when it ends.
+  /// From now on tries to lead for `service`; `changed` is called on the executor when that begins and when it ends.
   virtual void campaign(const std::string& service, std::function<void(bool leading)> changed) = 0;
-  /// Some process leads for the service now; nullopt: cannot be told. Costs a system call or a lock; on the executor.
+  /// Some process leads for the service now; nullopt: unknown. Costs a system call or a lock; on the executor.
   virtual std::optional<bool> led(const std::string& /*service*/) { return std::nullopt; }
-  /// Lets go of everything, so that another replica takes over at once.
+  /// The newest fold version that all living processes support, as they announce it; nullopt: not known yet. On the
+  /// executor.
+  virtual std::optional<uint32_t> fold_version_of_all() { return std::nullopt; }
+  /// Releases all leases, so that another replica takes over at once.
   virtual void resign() = 0;
 };
 

@@ -22,14 +22,15 @@ Feed::Batch Feed::since(Revision after, std::string_view type, size_t max) const
     batch.complete = false;
     return batch;
   }
-  const auto begin = std::ranges::upper_bound(changes_, after, {}, [](const ChangePtr& one) { return one->revision; });
-  for (auto at = begin; at != changes_.end(); ++at) {
-    if (!type.empty() && (*at)->object.type != type) continue;
+  const auto begin =
+      std::ranges::upper_bound(changes_, after, {}, [](const ChangePtr& change) { return change->revision; });
+  for (auto entry = begin; entry != changes_.end(); ++entry) {
+    if (!type.empty() && (*entry)->object.type != type) continue;
     if (batch.changes.size() == max) {
       batch.upto = max == 0 ? after : batch.changes.back()->revision;
       break;
     }
-    batch.changes.push_back(*at);
+    batch.changes.push_back(*entry);
   }
   return batch;
 }

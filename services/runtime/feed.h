@@ -13,7 +13,7 @@
 
 namespace shiplog {
 
-/// The newest changes, for whoever follows them at a pace of its own: watches pull from here by revision and fall back
+/// The newest changes, for readers that follow at their own pace: watches pull from here by revision and fall back
 /// to the history projection when they are further behind than what is kept. Nothing is queued per follower, so a slow
 /// one costs nothing. Threads: any.
 class Feed {

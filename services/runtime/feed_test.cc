@@ -18,7 +18,7 @@ void publish(Feed& feed, uint64_t first, uint64_t last, const char* type = "conf
   }
 }
 
-TEST(FeedTest, GivesWhatCameAfterARevision) {
+TEST(FeedTest, ReturnsTheChangesAfterARevision) {
   Feed feed;
   publish(feed, 1, 5);
   const Feed::Batch batch = feed.since(Revision{2}, "", 100);
@@ -28,7 +28,7 @@ TEST(FeedTest, GivesWhatCameAfterARevision) {
   EXPECT_EQ(batch.upto, Revision{5});
 }
 
-TEST(FeedTest, PassesOverOtherTypesAndSaysHowFarItLooked) {
+TEST(FeedTest, SkipsOtherTypesAndReturnsHowFarItRead) {
   Feed feed;
   publish(feed, 1, 2, "secrets");
   publish(feed, 3, 3, "configmaps");
@@ -47,7 +47,7 @@ TEST(FeedTest, GoesOnWhereAFullBatchEnded) {
   EXPECT_EQ(second.changes.front()->revision, Revision{3});
 }
 
-TEST(FeedTest, CanBeAskedWhetherItReachesBackWithoutBeingRead) {
+TEST(FeedTest, ReportsWhetherItReachesBackWithoutBeingRead) {
   Feed feed;
   publish(feed, 1, 5);
   const Feed::Batch batch = feed.since(Revision{2}, "", 0);
@@ -56,7 +56,7 @@ TEST(FeedTest, CanBeAskedWhetherItReachesBackWithoutBeingRead) {
   EXPECT_EQ(batch.upto, Revision{2});
 }
 
-TEST(FeedTest, SaysWhenTheBeginningIsNoLongerKept) {
+TEST(FeedTest, ReportsThatTheBeginningIsNoLongerKept) {
   Feed feed{3};
   publish(feed, 1, 10);
   EXPECT_FALSE(feed.since(Revision{6}, "", 100).complete);
@@ -65,7 +65,7 @@ TEST(FeedTest, SaysWhenTheBeginningIsNoLongerKept) {
   EXPECT_EQ(batch.changes.size(), 3U);
 }
 
-TEST(FeedTest, KnowsNothingBeforeItsStart) {
+TEST(FeedTest, HoldsNothingFromBeforeItsStart) {
   Feed feed;
   feed.start_at(Revision{40});
   EXPECT_EQ(feed.revision(), Revision{40});
@@ -90,7 +90,7 @@ TEST(FeedTest, KeepsNoMoreBytesThanItMayButAlwaysTheNewestChange) {
   EXPECT_EQ(feed.since(Revision{5}, "", 100).changes.size(), 1U);
 }
 
-TEST(FeedTest, TellsListenersUntilTheyAreIgnored) {
+TEST(FeedTest, NotifiesListenersUntilTheyAreIgnored) {
   Feed feed;
   int told = 0;
   const int64_t handle = feed.listen([&] { ++told; });

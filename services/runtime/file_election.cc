@@ -24,6 +24,25 @@
 namespace shiplog {
 namespace {
 
+constexpr const char* kDraft = ".draft";
+
+/// The fold version that a living process has announced in this file; nullopt: it has ended, and so has the file.
+std::optional<uint32_t> announced_in(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
+    ::unlink(path.c_str());
+    ::close(fd);
+    return std::nullopt;
+  }
+  char text[16] = {};
+  const ssize_t size = ::read(fd, text, sizeof text);
+  ::close(fd);
+  uint32_t version = 0;
+  if (size > 0) std::from_chars(text, text + size, version);
+  return version;
+}
+
 /// The N of `<service>.N`; 0 of `<service>`; nullopt: it is another service's.
 std::optional<int64_t> generation_in(std::string_view name, std::string_view service) {
   if (!name.starts_with(service)) return std::nullopt;
@@ -44,9 +63,9 @@ struct FileElection::Impl {
     int64_t generation = 0;
     int fd = -1;
     bool leading = false;
-    int64_t beats = 0;  // while leading: counted up in the file
-    int64_t seen = -1;  // while not: the holder's at the last look
-    int silence = 0;    // looks since it changed
+    int64_t heartbeats = 0;  // while leading: counted up in the file
+    int64_t seen = -1;       // while not: the holder's at the last look
+    int silence = 0;         // looks since it changed
     bool complained = false;
   };
 
@@ -57,10 +76,35 @@ struct FileElection::Impl {
   std::condition_variable wake;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
   std::thread thread;
+  int announced = -1;
 
   explicit Impl(Options given) : options{std::move(given)} {
     std::error_code failed;
-    std::filesystem::create_directories(options.folder, failed);  // a failure shows when the first lease is opened
+    std::filesystem::create_directories(processes(), failed);  // a failure shows when the first lease is opened
+    announce();
+  }
+
+  std::string processes() const { return options.folder + "/processes"; }
+
+  /// The file gets its name once it is locked and whole: one that is not locked is of a process that has ended.
+  void announce() {
+    const std::string path = processes() + "/" + options.identity;
+    const std::string draft = path + kDraft;
+    const std::string text = std::to_string(options.fold_version);
+    announced = ::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (announced >= 0 && ::flock(announced, LOCK_EX | LOCK_NB) == 0 &&
+        ::write(announced, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+        ::rename(draft.c_str(), path.c_str()) == 0) {
+      return;
+    }
+    log::error("election.failed", {log::kv("file", path), log::kv("reason", std::strerror(errno))});
+  }
+
+  void withdraw() {
+    if (announced < 0) return;
+    ::unlink((processes() + "/" + options.identity).c_str());
+    ::close(announced);
+    announced = -1;
   }
 
   std::string path_of(const Lease& lease, int64_t generation) const {
@@ -72,7 +116,8 @@ struct FileElection::Impl {
     int64_t found = 0;
     std::error_code trouble;
     for (const auto& file : std::filesystem::directory_iterator{options.folder, trouble}) {
-      if (const auto one = generation_in(file.path().filename().string(), lease.service)) found = std::max(found, *one);
+      if (const auto number = generation_in(file.path().filename().string(), lease.service))
+        found = std::max(found, *number);
     }
     return found;
   }
@@ -98,15 +143,16 @@ struct FileElection::Impl {
     lease.silence = 0;
   }
 
-  /// 0: there is no beat, as of a holder that is about to write its first one, or of an older build.
-  static int64_t beat_in(const Lease& lease) {
-    int64_t beats = 0;
-    return ::pread(lease.fd, &beats, sizeof beats, 0) == sizeof beats ? beats : 0;
+  /// 0: there is no heartbeat, as of a holder that is about to write its first one, or of an older build.
+  static int64_t heartbeat_in(const Lease& lease) {
+    int64_t heartbeats = 0;
+    return ::pread(lease.fd, &heartbeats, sizeof heartbeats, 0) == sizeof heartbeats ? heartbeats : 0;
   }
 
   void write_beat(Lease& lease) const {
-    ++lease.beats;
-    if (::pwrite(lease.fd, &lease.beats, sizeof lease.beats, 0) != sizeof lease.beats) complain(lease, "cannot write");
+    ++lease.heartbeats;
+    if (::pwrite(lease.fd, &lease.heartbeats, sizeof lease.heartbeats, 0) != sizeof lease.heartbeats)
+      complain(lease, "cannot write");
   }
 
   bool try_lock(Lease& lease) const {
@@ -119,12 +165,12 @@ struct FileElection::Impl {
       return false;
     }
     lease.leading = true;
-    lease.beats = std::max<int64_t>(beat_in(lease), 0);
+    lease.heartbeats = std::max<int64_t>(heartbeat_in(lease), 0);
     write_beat(lease);
     for (int64_t older = lease.generation - 1; older >= 0; --older) {
       if (::unlink(path_of(lease, older).c_str()) != 0) break;
     }
-    tell(lease);
+    notify(lease);
     return true;
   }
 
@@ -152,18 +198,18 @@ struct FileElection::Impl {
     if (lease.fd >= 0 && !current(lease)) {
       const bool led = std::exchange(lease.leading, false);
       let_go(lease);
-      if (led) tell(lease);
+      if (led) notify(lease);
     }
     if (lease.leading) return write_beat(lease);
     if (lease.fd < 0) open(lease);
     if (lease.fd < 0 || try_lock(lease) || lease.fd < 0) return;
-    const int64_t beats = beat_in(lease);
-    lease.silence = beats == 0 || beats != lease.seen ? 0 : lease.silence + 1;
-    lease.seen = beats;
+    const int64_t heartbeats = heartbeat_in(lease);
+    lease.silence = heartbeats == 0 || heartbeats != lease.seen ? 0 : lease.silence + 1;
+    lease.seen = heartbeats;
     if (lease.silence >= options.patience) replace_holder(lease);
   }
 
-  void tell(const Lease& lease) const {
+  void notify(const Lease& lease) const {
     options.executor->post([alive_then = alive, changed = lease.changed, leading = lease.leading] {
       if (*alive_then) changed(leading);
     });
@@ -173,7 +219,7 @@ struct FileElection::Impl {
     std::unique_lock lock{mutex};
     while (!closing) {
       for (const auto& lease : leases) look(*lease);
-      wake.wait_for(lock, std::chrono::milliseconds{options.look_every.value}, [this] { return closing; });
+      wake.wait_for(lock, std::chrono::milliseconds{options.poll_every.value}, [this] { return closing; });
     }
   }
 
@@ -186,6 +232,7 @@ struct FileElection::Impl {
     if (thread.joinable()) thread.join();
     for (const auto& lease : leases) let_go(*lease);
     leases.clear();
+    withdraw();
   }
 };
 
@@ -227,6 +274,18 @@ std::optional<bool> FileElection::led(const std::string& service) {
   ::close(fd);
   if (!free && !held) return std::nullopt;
   return held;
+}
+
+std::optional<uint32_t> FileElection::fold_version_of_all() {
+  uint32_t lowest = impl_->options.fold_version;
+  std::error_code trouble;
+  for (const auto& file : std::filesystem::directory_iterator{impl_->processes(), trouble}) {
+    const std::string name = file.path().filename().string();
+    if (name == impl_->options.identity || name.ends_with(kDraft)) continue;
+    if (const auto other = announced_in(file.path().string())) lowest = std::min(lowest, *other);
+  }
+  if (trouble) return std::nullopt;
+  return lowest;
 }
 
 void FileElection::resign() {

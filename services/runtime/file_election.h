@@ -14,7 +14,8 @@ namespace shiplog {
 /// however it ends, and another one takes it at its next look. A process that is frozen keeps its lock; but a leader
 /// also counts up a number in its lease file at every look, and one that stops doing so for `patience` looks of another
 /// process is replaced: that process makes the next lease file and locks it. A leader that finds a newer file than its
-/// own no longer leads. Looks happen on a thread of its own, so only a frozen process falls silent, not a busy one.
+/// own no longer leads. Heartbeats are on a thread of its own, so only a frozen process misses them, not a busy one.
+/// Each process also holds the lock on a file `<folder>/processes/<identity>`, which has its fold version.
 /// Threads: campaign() and resign() on the executor, which `changed` is called on.
 class FileElection final : public Election {
  public:
@@ -22,8 +23,9 @@ class FileElection final : public Election {
     std::string folder;  ///< made when missing
     std::string identity;
     Executor* executor = nullptr;
-    Millis look_every{100};
+    Millis poll_every{100};
     int patience = 5;
+    uint32_t fold_version = 0;  ///< the newest that this build supports
   };
 
   explicit FileElection(Options options);
@@ -32,6 +34,7 @@ class FileElection final : public Election {
   const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
   std::optional<bool> led(const std::string& service) override;
+  std::optional<uint32_t> fold_version_of_all() override;
   void resign() override;
 
  private:

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,21 +13,21 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
 #include "services/runtime/thread_loop.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
 
 /// A candidate for "scheduler" with a fold thread of its own.
-class Candidate {
+class FileElectionCandidate {
  public:
-  Candidate(const TestDirectory& folder, const std::string& name) {
+  FileElectionCandidate(const TestDirectory& folder, const std::string& name) {
     election_ = std::make_unique<FileElection>(FileElection::Options{
-        .folder = folder.path(), .identity = name, .executor = &loop_, .look_every = Millis{10}, .patience = 20});
+        .folder = folder.path(), .identity = name, .executor = &loop_, .poll_every = Millis{10}, .patience = 20});
     loop_.call([this] { election_->campaign("scheduler", [this](bool leading) { leading_ = leading; }); });
   }
-  ~Candidate() {
+  ~FileElectionCandidate() {
     loop_.call([this] { election_->resign(); });
     loop_.stop();
   }
@@ -48,14 +49,14 @@ class Candidate {
   std::unique_ptr<FileElection> election_;
 };
 
-/// What is left of a leader that does nothing any more: its lock and its last beat.
+/// What is left of a leader that does nothing any more: its lock and its last heartbeat.
 class Frozen {
  public:
-  Frozen(const TestDirectory& folder, int64_t beats)
+  Frozen(const TestDirectory& folder, int64_t heartbeats)
       : fd_{::open(folder.file("scheduler").c_str(), O_RDWR | O_CREAT, 0600)} {
     EXPECT_EQ(::flock(fd_, LOCK_EX | LOCK_NB), 0);
-    if (beats == 0) return;
-    EXPECT_EQ(::pwrite(fd_, &beats, sizeof beats, 0), static_cast<ssize_t>(sizeof beats));
+    if (heartbeats == 0) return;
+    EXPECT_EQ(::pwrite(fd_, &heartbeats, sizeof heartbeats, 0), static_cast<ssize_t>(sizeof heartbeats));
   }
   ~Frozen() { ::close(fd_); }
 
@@ -63,11 +64,34 @@ class Frozen {
   int fd_;
 };
 
+TEST(FileElection, TheFoldVersionOfAllIsThatOfTheOldestLivingBuild) {
+  const TestDirectory folder{"election"};
+  ThreadLoop loop;
+  const auto process = [&](const std::string& name, uint32_t version) {
+    return std::make_unique<FileElection>(
+        FileElection::Options{.folder = folder.path(), .identity = name, .executor = &loop, .fold_version = version});
+  };
+  const auto self = process("self", 5);
+  EXPECT_EQ(self->fold_version_of_all(), 5U);
+  auto older = process("older", 4);
+  const auto newer = process("newer", 6);
+  EXPECT_EQ(self->fold_version_of_all(), 4U);
+  EXPECT_EQ(newer->fold_version_of_all(), 4U);
+  older.reset();
+  EXPECT_EQ(self->fold_version_of_all(), 5U);
+  // What a process leaves behind that was killed.
+  std::ofstream{folder.file("processes/killed")} << "3";
+  EXPECT_EQ(self->fold_version_of_all(), 5U);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("processes/killed")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("processes/newer")));
+  loop.stop();
+}
+
 TEST(FileElection, OneOfSeveralLeadsAndTheNextOneFollowsWhenItEnds) {
   const TestDirectory folder{"election"};
-  auto first = std::make_unique<Candidate>(folder, "first");
+  auto first = std::make_unique<FileElectionCandidate>(folder, "first");
   ASSERT_TRUE(first->comes_to(true));
-  Candidate second{folder, "second"};
+  FileElectionCandidate second{folder, "second"};
   EXPECT_TRUE(first->knows_a_leader());
   EXPECT_TRUE(second.knows_a_leader());
   std::this_thread::sleep_for(std::chrono::milliseconds{300});
@@ -80,9 +104,9 @@ TEST(FileElection, OneOfSeveralLeadsAndTheNextOneFollowsWhenItEnds) {
 TEST(FileElection, AFrozenLeaderIsReplacedAndTheNextOneStays) {
   const TestDirectory folder{"election"};
   auto frozen = std::make_unique<Frozen>(folder, 41);
-  const Candidate next{folder, "next"};
+  const FileElectionCandidate next{folder, "next"};
   EXPECT_TRUE(next.comes_to(true));
-  const Candidate another{folder, "another"};
+  const FileElectionCandidate another{folder, "another"};
   frozen.reset();  // killed at last: its lock is free, but on a file that no longer counts
   std::this_thread::sleep_for(std::chrono::milliseconds{300});
   EXPECT_TRUE(next.leads());
@@ -92,9 +116,9 @@ TEST(FileElection, AFrozenLeaderIsReplacedAndTheNextOneStays) {
 TEST(FileElection, OfSeveralThatReplaceAFrozenLeaderOneLeads) {
   const TestDirectory folder{"election"};
   const Frozen frozen{folder, 41};
-  const Candidate a{folder, "a"};
-  const Candidate b{folder, "b"};
-  const Candidate c{folder, "c"};
+  const FileElectionCandidate a{folder, "a"};
+  const FileElectionCandidate b{folder, "b"};
+  const FileElectionCandidate c{folder, "c"};
   for (int tries = 0; tries < 6000 && !(a.leads() || b.leads() || c.leads()); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }
@@ -104,7 +128,7 @@ TEST(FileElection, OfSeveralThatReplaceAFrozenLeaderOneLeads) {
 
 TEST(FileElection, AResumedLeaderFindsThatItWasReplaced) {
   const TestDirectory folder{"election"};
-  const Candidate resumed{folder, "resumed"};
+  const FileElectionCandidate resumed{folder, "resumed"};
   ASSERT_TRUE(resumed.comes_to(true));
   // As a process does that found it silent.
   const int made = ::open(folder.file("scheduler.1").c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -115,10 +139,10 @@ TEST(FileElection, AResumedLeaderFindsThatItWasReplaced) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("scheduler"))) << "older files are cleared away";
 }
 
-TEST(FileElection, AHolderThatNeverBeatIsOfAnOlderBuildAndStays) {
+TEST(FileElection, AHolderWithoutHeartbeatsIsOfAnOlderBuildAndStays) {
   const TestDirectory folder{"election"};
   const Frozen older{folder, 0};
-  const Candidate candidate{folder, "new"};
+  const FileElectionCandidate candidate{folder, "new"};
   std::this_thread::sleep_for(std::chrono::milliseconds{500});
   EXPECT_FALSE(candidate.leads());
 }

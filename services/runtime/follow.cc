@@ -7,6 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "events/base/check.h"
+#include "events/base/json.h"
+#include "events/base/utf8.h"
+#include "services/runtime/answer_limits.h"
+
 namespace shiplog {
 namespace {
 
@@ -24,10 +29,10 @@ struct Following {
   int rounds = 0;
 };
 
-/// The questions that were asked at once, and what has been answered so far.
+/// The questions that were sent at once, and the answers so far.
 struct AnswerRound {
   std::vector<std::pair<QuestionPtr, Result<Value>>> answered;
-  size_t asked = 0;
+  size_t sent = 0;
 };
 
 void take(Following step);
@@ -36,22 +41,42 @@ bool same(const Question& a, const Question& b) {
   return a.object == b.object && a.operation == b.operation && a.basis == b.basis && a.qualifier == b.qualifier;
 }
 
-/// One event for the answers to questions of one basis.
-std::vector<Event> events_of(const AnswerRound& round, const std::vector<QuestionPtr>& still_asked) {
+/// The answer, unless a service has sent more than is recorded.
+Result<Value> within_limit(const Question& question, Result<Value> answer) {
+  if (!answer) {
+    Error error = answer.error();
+    if (error.message.size() > kMostFailureBytes) error.message = printable(error.message, kMostFailureBytes);
+    return error;
+  }
+  const size_t bytes = to_json(answer.value()).size();
+  if (bytes <= kMostAnswerBytes) return answer;
+  return Error{ErrorCode::kTooLarge, question.source + ": the answer to " + question.operation + " has " +
+                                         std::to_string(bytes) + " bytes, limit is " +
+                                         std::to_string(kMostAnswerBytes)};
+}
+
+/// One event for the answers to questions of one basis. What does not fit into one entry is sent again once these are
+/// recorded.
+std::vector<Event> events_of(const AnswerRound& round, const std::vector<QuestionPtr>& still_open) {
   std::map<std::tuple<ObjectKey, std::string, std::string>, QuestionAnswered> events;
+  size_t total = 0;
   for (const auto& [question, answer] : round.answered) {
     if (question->script) continue;
-    const auto asked = std::ranges::find_if(still_asked, [&](const auto& other) { return same(*other, *question); });
-    if (asked == still_asked.end()) continue;
-    if (!answer && answer.error().message == (*asked)->failure) continue;
+    const auto open = std::ranges::find_if(still_open, [&](const auto& other) { return same(*other, *question); });
+    if (open == still_open.end()) continue;
+    if (!answer && answer.error().message == (*open)->failure) continue;
+    const Value recorded =
+        answer ? Value::object({{"answer", answer.value()}}) : Value::object({{"failure", answer.error().message}});
+    const size_t bytes = to_json(recorded).size();
+    if (total > 0 && total + bytes > kMostAnswerBytes) continue;
+    total += bytes;
     QuestionAnswered& event = events[{question->object, question->operation, question->basis}];
     event.object = question->object;
     event.operation = question->operation;
-    event.asked = question->asked;
+    event.asked = question->source;
     event.basis = question->basis;
     if (event.answers.is_null()) event.answers = Value::object();
-    event.answers.set(question->qualifier, answer ? Value::object({{"answer", answer.value()}})
-                                                  : Value::object({{"failure", answer.error().message}}));
+    event.answers.set(question->qualifier, recorded);
   }
   std::vector<Event> list;
   for (auto& [key, event] : events) list.emplace_back(std::move(event));
@@ -75,7 +100,7 @@ void record(Following step, const AnswerRound& round) {
   };
   const auto recorded = [](const auto& answer) { return !answer.first->script; };
   if (std::ranges::none_of(round.answered, recorded)) return next();
-  // What was asked about may have changed while the answer was on its way.
+  // The subject may have changed before the answer arrived.
   auto again = step.decide(step.task->state(), step.task->key(), step.task->now());
   const auto* needs = again ? std::get_if<NeedsAnswers>(&again.value()) : nullptr;
   Decision seen;
@@ -88,16 +113,20 @@ void record(Following step, const AnswerRound& round) {
 }
 
 void ask(Following step, const NeedsAnswers& needs) {
+  // Without a question no answer would end the step.
+  SHIPLOG_CHECK(!needs.questions.empty(), "what needs answers has questions");
   if (step.options.resolver == nullptr || step.rounds == kMostRounds) {
     return step.task->retry(Error{ErrorCode::kUnavailable, needs.why});
   }
   auto round = std::make_shared<AnswerRound>();
-  round->asked = needs.questions.size();
+  round->sent = needs.questions.size();
   for (const QuestionPtr& question : needs.questions) {
-    step.options.resolver->ask(step.task->state(), question, [step, round, question](Result<Value> answer) {
-      round->answered.emplace_back(question, std::move(answer));
-      if (round->answered.size() == round->asked) record(step, *round);
-    });
+    step.options.resolver->ask(
+        step.task->state(), question, step.task->trace(), [step, round, question](Result<Value> answer) {
+          round->answered.emplace_back(
+              question, question->script ? std::move(answer) : within_limit(*question, std::move(answer)));
+          if (round->answered.size() == round->sent) record(step, *round);
+        });
   }
 }
 

@@ -18,9 +18,9 @@ struct FollowOptions {
 ///            ▼                                                                        │
 ///   decide ──┬─ Nothing ──────► done                                                  │
 ///            ├─ LookAgain ────► done, again at that time                              │
-///            ├─ Decision ─────► appended ──┬─ folded ──► done, again when it says so  │
+///            ├─ Decision ─────► appended ──┬─ folded ──► done, again when requested   │
 ///            │                             └─ refused ────────────────────────────────┘
-///            ├─ NeedsAnswers ─► all asked at once ──► recorded ──► decides again
+///            ├─ NeedsAnswers ─► all sent at once ──► recorded ──► decides again
 ///            └─ Error ────────► retried with backoff
 ///
 /// Of the answers those are recorded that are still needed then; a failure to answer only when it differs from the last

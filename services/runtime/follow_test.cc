@@ -1,12 +1,11 @@
 #include "services/runtime/follow.h"
 
+#include "services/runtime/answer_limits.h"
 #include "tests/support/decided.h"
 #include "tests/support/fake_task.h"
 
 namespace shiplog {
 namespace {
-
-using given::json;
 
 const ObjectKey kObject{"configmaps", "default", "games"};
 
@@ -21,7 +20,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis) {
     auto question = std::make_shared<Question>();
     question->object = key;
     question->operation = "Guess";
-    question->asked = "oracle/a";
+    question->source = "oracle/a";
     question->basis = basis;
     question->qualifier = word.str();
     if (recorded) question->failure = recorded->failure;
@@ -31,12 +30,15 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis) {
   return waiting;
 }
 
-/// Answers when it is told to.
+/// Answers on demand.
 class Oracle final : public QuestionResolver {
  public:
-  void ask(const State&, const QuestionPtr& question, std::function<void(Result<Value>)> answered) override {
+  void ask(const State&, const QuestionPtr& question, const TraceContext& trace,
+           std::function<void(Result<Value>)> answered) override {
+    traces.push_back(trace);
     open_.emplace_back(question, std::move(answered));
   }
+  std::vector<TraceContext> traces;  ///< of each question
   size_t open() const { return open_.size(); }
   void answer(const std::function<Result<Value>(const Question&)>& say) {
     for (auto& [question, answered] : std::exchange(open_, {})) answered(say(*question));
@@ -59,8 +61,10 @@ class FollowQuestions : public ::testing::Test {
 
 TEST_F(FollowQuestions, AnswersAreRecordedAndTheKeyDecidedAgain) {
   const auto task = std::make_shared<given::FakeTask>(history_, kObject);
+  task->trace_context = {"4bf92f3577b34da6a3ce929d0e0e4736", true};
   follow(decide, task, {.resolver = &oracle_});
   EXPECT_EQ(oracle_.open(), 2U) << "all at once";
+  for (const TraceContext& trace : oracle_.traces) EXPECT_EQ(trace, task->trace_context);
   EXPECT_EQ(task->finished, 0);
   oracle_.answer([](const Question& question) { return Value{"it is " + question.qualifier}; });
   EXPECT_EQ(task->finished, 1);
@@ -70,7 +74,40 @@ TEST_F(FollowQuestions, AnswersAreRecordedAndTheKeyDecidedAgain) {
   EXPECT_FALSE(decision_of(decide(history_.state(), kObject, {}))) << "nothing is left to ask";
 }
 
-TEST_F(FollowQuestions, WhatIsNotAskedAnyMoreIsNotRecorded) {
+TEST_F(FollowQuestions, AnAnswerOfAHostileServiceThatIsTooLargeIsAnError) {
+  const auto task = std::make_shared<given::FakeTask>(history_, kObject);
+  follow(decide, task, {.resolver = &oracle_});
+  oracle_.answer(
+      [](const Question& question) { return Value{std::string(question.qualifier == "a" ? 5U << 20U : 1U, 'x')}; });
+  EXPECT_EQ(recorded("a")->failure,
+            "oracle/a: the answer to Guess has 5242882 bytes, limit is " + std::to_string(kMostAnswerBytes));
+  EXPECT_TRUE(recorded("a")->answer.is_null());
+  EXPECT_EQ(recorded("b")->answer, Value{"x"}) << "that of others counts";
+  ASSERT_TRUE(task->failure.has_value()) << "retried with back-off";
+  EXPECT_EQ(task->failure->code, ErrorCode::kTooLarge);
+}
+
+TEST_F(FollowQuestions, TheReasonOfAFailureIsCut) {
+  const auto task = std::make_shared<given::FakeTask>(history_, kObject);
+  follow(decide, task, {.resolver = &oracle_});
+  oracle_.answer([](const Question&) { return Error{ErrorCode::kUnavailable, std::string(5U << 20U, 'x')}; });
+  EXPECT_LT(recorded("a")->failure.size(), 2 * kMostFailureBytes);
+}
+
+TEST_F(FollowQuestions, ManyLargeAnswersAreRecordedInSeveralEntries) {
+  history_.object(kObject, R"({"apiVersion":"v1","kind":"ConfigMap","data":{"ask":["a","b","c","d","e"]}})");
+  const auto task = std::make_shared<given::FakeTask>(history_, kObject);
+  follow(decide, task, {.resolver = &oracle_});
+  const std::string large(kMostAnswerBytes / 2 - 100, 'x');
+  for (int rounds = 0; rounds < 5 && oracle_.open() > 0; ++rounds) {
+    oracle_.answer([&](const Question&) { return Value{large}; });
+  }
+  EXPECT_EQ(task->finished, 1);
+  EXPECT_EQ(task->folded.size(), 3U) << "two answers in each, one in the last";
+  for (const char* word : {"a", "b", "c", "d", "e"}) EXPECT_EQ(recorded(word)->answer, Value{large}) << word;
+}
+
+TEST_F(FollowQuestions, AnswersThatAreNoLongerNeededAreNotRecorded) {
   const auto task = std::make_shared<given::FakeTask>(history_, kObject);
   follow(decide, task, {.resolver = &oracle_});
   history_.object(kObject, R"({"apiVersion":"v1","kind":"ConfigMap","data":{"ask":["b"]}})");
@@ -110,7 +147,7 @@ TEST_F(FollowQuestions, AFailureIsRecordedOnceAndTriedAgain) {
   EXPECT_TRUE(second->failure);
 }
 
-TEST_F(FollowQuestions, WithNobodyToAskTheStepFails) {
+TEST_F(FollowQuestions, WithoutAResolverTheStepFails) {
   const auto task = std::make_shared<given::FakeTask>(history_, kObject);
   follow(decide, task);
   EXPECT_EQ(task->failure->message, "waiting");
@@ -149,7 +186,7 @@ class Follow : public ::testing::Test {
   given::History history_;
 };
 
-TEST_F(Follow, NothingIsDoneUntilAChangeWakesTheKey) {
+TEST_F(Follow, NothingIsDoneUntilAChangeTriggersTheKey) {
   Answers answers{{Nothing{}}};
   const auto task = followed(answers);
   EXPECT_FALSE(task->looks_again);
@@ -163,7 +200,7 @@ TEST_F(Follow, ALaterTimeIsWaitedFor) {
   EXPECT_EQ(followed(past)->look_again, Millis{1});
 }
 
-TEST_F(Follow, ADecisionIsAppendedAndLookedAtAgainWhenItSaysSo) {
+TEST_F(Follow, ADecisionIsAppendedAndTheKeyDecidedAgainAtItsTime) {
   for (const bool again : {false, true}) {
     Decision decision = update(history_.state().revision_of(kObject));
     if (again) decision.look_again = history_.now() + Millis{10'000};

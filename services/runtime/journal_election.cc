@@ -16,7 +16,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// So much of the past tells who leads now: some seconds' worth in a large fleet.
+// So many records determine the present leaders: some seconds' worth in a large fleet.
 constexpr int64_t kLookBack = 1'000;
 constexpr size_t kBatch = 256;
 constexpr auto kPause = std::chrono::milliseconds{200};
@@ -28,9 +28,9 @@ constexpr auto kFarewell = std::chrono::seconds{1};
 struct JournalElection::Impl {
   Options options;
 
-  std::mutex mutex;  // guards table, told and changed
+  std::mutex mutex;  // guards table, notified and changed
   LeaseTable table;
-  std::map<std::string, bool> told;
+  std::map<std::string, bool> notified;
   std::map<std::string, std::function<void(bool)>> changed;
 
   std::atomic<bool> stopping{false};
@@ -41,23 +41,25 @@ struct JournalElection::Impl {
   Offset read_to;
   std::thread thread;
 
-  explicit Impl(Options all) : options{std::move(all)}, table{options.identity, options.patience} {}
+  explicit Impl(Options all)
+      : options{std::move(all)}, table{options.identity, options.patience, options.fold_version} {}
 
   void complain(const Error& error) const {
-    log::warn("election.troubled", {log::kv("journal", options.beats->describe()), log::kv("reason", error.message)});
+    log::warn("election.troubled",
+              {log::kv("journal", options.heartbeats->describe()), log::kv("reason", error.message)});
   }
 
   /// Opens the tail. False: not now.
   bool connect() {
-    const auto head = options.beats->head();
-    const auto oldest = options.beats->oldest();
+    const auto head = options.heartbeats->head();
+    const auto oldest = options.heartbeats->oldest();
     if (!head || !oldest) {
       complain(head ? oldest.error() : head.error());
       return false;
     }
     caught_up_at = head.value();
     read_to = Offset{std::max(oldest.value().value, head.value().value - kLookBack)};
-    auto opened = options.beats->tail(read_to);
+    auto opened = options.heartbeats->tail(read_to);
     if (!opened) {
       complain(opened.error());
       return false;
@@ -68,17 +70,17 @@ struct JournalElection::Impl {
     return true;
   }
 
-  void beat(bool leaving, std::function<void()> then = {}) {
-    Beat next;
+  void heartbeat(bool leaving, std::function<void()> then = {}) {
+    Heartbeat next;
     {
       const std::lock_guard lock{mutex};
-      next = table.next_beat();
+      next = table.next_heartbeat();
     }
     if (leaving) next.claims.clear();
     next.leaving = leaving;
     in_flight->store(true);
-    // An answer of any kind: what counts is whether the beat comes back through the log.
-    options.beats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
+    // An answer of any kind: what counts is whether the heartbeat is read from the log.
+    options.heartbeats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
       flag->store(false);
       if (then) then();
     });
@@ -87,20 +89,20 @@ struct JournalElection::Impl {
   void fold(const std::vector<JournalRecord>& records) {
     for (const JournalRecord& record : records) {
       read_to = Offset{record.offset.value + 1};
-      auto beat = beat_from(record.bytes);
-      if (!beat) {
-        complain(beat.error());
+      auto heartbeat = heartbeat_from(record.bytes);
+      if (!heartbeat) {
+        complain(heartbeat.error());
         continue;
       }
       const std::lock_guard lock{mutex};
-      table.fold(record.offset, beat.value());
+      table.fold(record.offset, heartbeat.value());
     }
-    tell();
+    notify();
   }
 
-  void tell() {
+  void notify() {
     const std::lock_guard lock{mutex};
-    for (auto& [service, leading] : told) {
+    for (auto& [service, leading] : notified) {
       if (table.leads(service) == leading) continue;
       leading = !leading;
       options.executor->post([this, alive_then = alive, name = service, now_leading = leading] {
@@ -108,7 +110,7 @@ struct JournalElection::Impl {
         std::function<void(bool)> call;
         {
           const std::lock_guard inner{mutex};
-          if (const auto at = changed.find(name); at != changed.end()) call = at->second;
+          if (const auto found = changed.find(name); found != changed.end()) call = found->second;
         }
         if (call) call(now_leading);
       });
@@ -122,9 +124,9 @@ struct JournalElection::Impl {
 
   void run() {
     while (!stopping && !connect()) std::this_thread::sleep_for(kPause);
-    auto next_beat = Steady::now();
+    auto next_heartbeat = Steady::now();
     while (!stopping) {
-      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_beat - Steady::now()).count();
+      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_heartbeat - Steady::now()).count();
       auto records = tail->next(kBatch, Millis{std::max<int64_t>(wait, 0)});
       if (stopping) return;
       if (!records) {
@@ -136,9 +138,9 @@ struct JournalElection::Impl {
       }
       fold(records.value());
       if (in_flight->load() || read_to < caught_up_at) continue;
-      if (Steady::now() < next_beat && !claims()) continue;
-      beat(false);
-      next_beat = Steady::now() + std::chrono::milliseconds{options.beat_every.value};
+      if (Steady::now() < next_heartbeat && !claims()) continue;
+      heartbeat(false);
+      next_heartbeat = Steady::now() + std::chrono::milliseconds{options.heartbeat_every.value};
     }
   }
 };
@@ -162,13 +164,18 @@ const std::string& JournalElection::identity() const { return impl_->options.ide
 void JournalElection::campaign(const std::string& service, std::function<void(bool leading)> changed) {
   const std::lock_guard lock{impl_->mutex};
   impl_->changed[service] = std::move(changed);
-  impl_->told[service] = false;
+  impl_->notified[service] = false;
   impl_->table.campaign(service);
 }
 
 std::optional<bool> JournalElection::led(const std::string& service) {
   const std::lock_guard lock{impl_->mutex};
   return impl_->table.led(service);
+}
+
+std::optional<uint32_t> JournalElection::fold_version_of_all() {
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->table.fold_version_of_all();
 }
 
 void JournalElection::resign() {
@@ -178,11 +185,11 @@ void JournalElection::resign() {
     impl_->changed.clear();
     if (impl_->tail) impl_->tail->stop();
   }
-  // The last word: it must come after any beat of the thread's.
+  // The last heartbeat: it must follow any heartbeat of the thread's.
   impl_->thread.join();
-  const auto said = std::make_shared<std::promise<void>>();
-  impl_->beat(true, [said] { said->set_value(); });
-  said->get_future().wait_for(kFarewell);
+  const auto sent = std::make_shared<std::promise<void>>();
+  impl_->heartbeat(true, [sent] { sent->set_value(); });
+  sent->get_future().wait_for(kFarewell);
 }
 
 }  // namespace shiplog

@@ -11,18 +11,19 @@
 
 namespace shiplog {
 
-/// Election among processes that share no more than a journal: one beside the record, of beats (LeaseTable), that may
-/// forget what is some minutes old. A holder that is killed is replaced once `patience` beats have gone by without it.
-/// Nothing but liveness depends on it, as with every Election: what a deposed holder still appends, the fold refuses.
-/// Threads: one that beats and reads; campaign() and resign() on the executor.
+/// Election among processes that share no more than a journal: one beside the record, of heartbeats (LeaseTable), that
+/// may forget what is some minutes old. A holder that is killed is replaced once `patience` heartbeats have gone by
+/// without it. Nothing but liveness depends on it, as with every Election: what a deposed holder still appends, the
+/// fold refuses. Threads: one that sends heartbeats and reads; campaign() and resign() on the executor.
 class JournalElection final : public Election {
  public:
   struct Options {
-    std::shared_ptr<Journal> beats;
+    std::shared_ptr<Journal> heartbeats;
     std::string identity;
     Executor* executor = nullptr;
-    Millis beat_every{150};
+    Millis heartbeat_every{100};
     int patience = 5;
+    uint32_t fold_version = 0;  ///< the newest that this build supports
   };
 
   explicit JournalElection(Options options);
@@ -31,6 +32,7 @@ class JournalElection final : public Election {
   const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
   std::optional<bool> led(const std::string& service) override;
+  std::optional<uint32_t> fold_version_of_all() override;
   void resign() override;
 
  private:

@@ -13,18 +13,21 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds{60};
 
 /// A process that wants to lead for one service.
-class Candidate {
+class JournalElectionCandidate {
  public:
-  Candidate(std::shared_ptr<Journal> beats, const std::string& name) {
-    election = std::make_unique<JournalElection>(JournalElection::Options{
-        .beats = std::move(beats), .identity = name, .executor = &loop, .beat_every = Millis{10}, .patience = 5});
+  JournalElectionCandidate(std::shared_ptr<Journal> heartbeats, const std::string& name) {
+    election = std::make_unique<JournalElection>(JournalElection::Options{.heartbeats = std::move(heartbeats),
+                                                                          .identity = name,
+                                                                          .executor = &loop,
+                                                                          .heartbeat_every = Millis{10},
+                                                                          .patience = 5});
     election->campaign("scheduler", [this](bool leading) {
       const std::lock_guard lock{mutex};
       leads = leading;
       changed.notify_all();
     });
   }
-  ~Candidate() {
+  ~JournalElectionCandidate() {
     election.reset();
     loop.stop();
   }
@@ -41,21 +44,21 @@ class Candidate {
 };
 
 TEST(JournalElection, OneLeadsAndAnotherFollowsWhenItGoesSilent) {
-  const auto beats = std::shared_ptr<Journal>(make_memory_journal());
-  auto first = std::make_unique<Candidate>(beats, "first");
+  const auto heartbeats = std::shared_ptr<Journal>(make_memory_journal());
+  auto first = std::make_unique<JournalElectionCandidate>(heartbeats, "first");
   EXPECT_TRUE(first->comes_to(true));
-  Candidate second{beats, "second"};
+  JournalElectionCandidate second{heartbeats, "second"};
   EXPECT_FALSE(second.leads);
   first.reset();  // without a word
   EXPECT_TRUE(second.comes_to(true));
 }
 
 TEST(JournalElection, OneThatResignsIsReplacedAndStaysQuiet) {
-  const auto beats = std::shared_ptr<Journal>(make_memory_journal());
-  Candidate first{beats, "first"};
+  const auto heartbeats = std::shared_ptr<Journal>(make_memory_journal());
+  JournalElectionCandidate first{heartbeats, "first"};
   EXPECT_TRUE(first.comes_to(true));
   first.election->resign();
-  Candidate second{beats, "second"};
+  JournalElectionCandidate second{heartbeats, "second"};
   EXPECT_TRUE(second.comes_to(true));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,16 +18,28 @@ struct RoleLeadership {
   UtcMillis since = {};  ///< when this process saw it begin to be so; at the earliest its own start
 };
 
-/// Looks once a second which roles are led, by this process or another. Threads: now() any; the rest the executor.
+/// Checks which roles are led, by this process or another: once a second, and more often until all that are expected to
+/// be led are. Threads: start() the executor; the rest any.
 class Leaders {
  public:
-  /// `election` and `executor` outlive it.
-  Leaders(Election& election, Executor& executor, std::vector<std::string> roles);
+  struct Options {
+    Election* election = nullptr;
+    Executor* executor = nullptr;
+    std::vector<std::string> roles;
+    /// The fleet cannot do without a leader of the role. On the executor.
+    std::function<bool(const std::string& role)> expected = {};
+  };
+  /// Election and executor outlive it.
+  explicit Leaders(Options options);
 
-  /// Begins to look. On the executor.
+  /// Begins to check. On the executor.
   void start();
-  /// Roles whose election cannot tell are left out.
+  /// Roles with unknown leaders are left out. Empty in the first two seconds, in which processes that start with
+  /// this one take their leases.
   std::vector<RoleLeadership> now() const;
+  /// A sentence that names the expected roles without a leader; empty: there are none. A role that was led gets some
+  /// seconds for the next process to take over.
+  std::string missing() const;
 
  private:
   struct Impl;

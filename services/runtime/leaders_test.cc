@@ -25,14 +25,16 @@ class KnownElection final : public Election {
   std::string identity_ = "api-only";
 };
 
-TEST(Leaders, TellWhichRolesAreLedAndSinceWhen) {
+TEST(Leaders, ReportWhichRolesAreLedAndSinceWhen) {
   ManualExecutor executor;
   KnownElection election;
   election.leading = {"scheduler"};
-  Leaders leaders{election, executor, {"scheduler", "binder", "unknown"}};
+  Leaders leaders{{&election, &executor, {"scheduler", "binder", "unknown"}}};
   EXPECT_TRUE(leaders.now().empty());
   leaders.start();
   const UtcMillis start = executor.now();
+  EXPECT_TRUE(leaders.now().empty()) << "others may be starting, too";
+  executor.run(Millis{2500});
   ASSERT_EQ(leaders.now().size(), 2U);
   EXPECT_TRUE(leaders.now()[0].led);
   EXPECT_FALSE(leaders.now()[1].led);
@@ -43,6 +45,46 @@ TEST(Leaders, TellWhichRolesAreLedAndSinceWhen) {
   EXPECT_FALSE(leaders.now()[0].led);
   EXPECT_GT(leaders.now()[0].since, start);
   EXPECT_EQ(leaders.now()[1].since, start);
+}
+
+constexpr auto kSchedulerIsExpected = [](const std::string& role) { return role == "scheduler"; };
+
+TEST(Leaders, AnExpectedRoleThatWasNeverLedIsMissingAtOnce) {
+  ManualExecutor executor;
+  KnownElection election;
+  Leaders leaders{{&election, &executor, {"scheduler", "binder", "unknown"}, kSchedulerIsExpected}};
+  EXPECT_EQ(leaders.missing(), "it is not known yet which roles have a leader");
+  leaders.start();
+  EXPECT_EQ(leaders.missing(), "no process leads for the role scheduler");
+  election.leading = {"scheduler"};
+  executor.run(Millis{100});
+  EXPECT_EQ(leaders.missing(), "") << "a process that starts is ready as soon as it leads";
+}
+
+TEST(Leaders, AnExpectedRoleThatLosesItsLeaderIsMissingAfterATakeover) {
+  ManualExecutor executor;
+  KnownElection election;
+  election.leading = {"scheduler"};
+  Leaders leaders{{&election, &executor, {"scheduler"}, kSchedulerIsExpected}};
+  leaders.start();
+  executor.run(Millis{5000});
+  election.leading.clear();
+  executor.run(Millis{2000});
+  EXPECT_EQ(leaders.missing(), "") << "another process may be taking over";
+  executor.run(Millis{4000});
+  EXPECT_EQ(leaders.missing(), "no process leads for the role scheduler");
+  election.leading = {"scheduler"};
+  executor.run(Millis{1500});
+  EXPECT_EQ(leaders.missing(), "");
+}
+
+TEST(Leaders, RolesThatNoFleetNeedsAreNotMissing) {
+  ManualExecutor executor;
+  KnownElection election;
+  Leaders leaders{{&election, &executor, {"scheduler", "binder"}}};
+  leaders.start();
+  executor.run(Millis{5000});
+  EXPECT_EQ(leaders.missing(), "");
 }
 
 }  // namespace

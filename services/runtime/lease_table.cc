@@ -1,9 +1,14 @@
 #include "services/runtime/lease_table.h"
 
+#include <algorithm>
+
 #include "events/base/json.h"
 
 namespace shiplog {
 namespace {
+
+// A process may be frozen for some seconds, and is then still one that would have to stop.
+constexpr int kForgottenAfter = 100;
 
 Value numbers(const std::map<std::string, int64_t>& from) {
   Value object = Value::object({});
@@ -19,71 +24,86 @@ std::map<std::string, int64_t> numbers(const Value& from) {
 
 }  // namespace
 
-std::string to_text(const Beat& beat) {
-  Value value = Value::object({{"from", beat.from}, {"holds", numbers(beat.holds)}, {"claims", numbers(beat.claims)}});
-  if (beat.leaving) value.set("leaving", true);
+std::string to_text(const Heartbeat& heartbeat) {
+  Value value = Value::object(
+      {{"from", heartbeat.from}, {"holds", numbers(heartbeat.holds)}, {"claims", numbers(heartbeat.claims)}});
+  if (heartbeat.leaving) value.set("leaving", true);
+  if (heartbeat.fold_version > 0) value.set("foldVersion", heartbeat.fold_version);
   return to_json(value);
 }
 
-Result<Beat> beat_from(std::string_view text) {
+Result<Heartbeat> heartbeat_from(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed || !parsed.value()["from"].is_string()) {
-    return Error{ErrorCode::kCorrupt, "a record of the leases is no beat of a shiplogd"};
+    return Error{ErrorCode::kCorrupt, "a record of the leases is not a heartbeat of a shiplogd process"};
   }
   const Value& value = parsed.value();
-  Beat beat;
-  beat.from = value["from"].str();
-  beat.holds = numbers(value["holds"]);
-  beat.claims = numbers(value["claims"]);
-  beat.leaving = value["leaving"].as_bool();
-  return beat;
+  Heartbeat heartbeat;
+  heartbeat.from = value["from"].str();
+  heartbeat.holds = numbers(value["holds"]);
+  heartbeat.claims = numbers(value["claims"]);
+  heartbeat.leaving = value["leaving"].as_bool();
+  heartbeat.fold_version = static_cast<uint32_t>(std::max<int64_t>(value["foldVersion"].as_int(), 0));
+  return heartbeat;
 }
 
-void LeaseTable::fold(Offset at, const Beat& beat) {
+void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
   read_to_ = at.value;
-  if (beat.from == self_) {
+  if (heartbeat.from == self_) {
     for (auto& [service, lease] : leases_) ++lease.silence;
+    for (auto& [name, process] : processes_) ++process.silence;
+    std::erase_if(processes_, [](const auto& known) { return known.second.silence > kForgottenAfter; });
   }
-  for (const auto& [service, won_at] : beat.holds) {
+  processes_[heartbeat.from] = {heartbeat.fold_version, 0};
+  for (const auto& [service, won_at] : heartbeat.holds) {
     Lease& lease = leases_[service];
     if (won_at < lease.won_at) continue;  // it has not read of its successor yet
     // A reader that began in the middle of the log learns of the win from the winner.
-    lease = {beat.from, won_at, 0};
+    lease = {heartbeat.from, won_at, 0};
   }
-  for (const auto& [service, read_to] : beat.claims) {
+  for (const auto& [service, read_to] : heartbeat.claims) {
     Lease& lease = leases_[service];
-    if (read_to >= lease.won_at) lease = {beat.from, at.value, 0};
+    if (read_to >= lease.won_at) lease = {heartbeat.from, at.value, 0};
   }
-  if (!beat.leaving) return;
+  if (!heartbeat.leaving) return;
+  processes_.erase(heartbeat.from);
   for (auto& [service, lease] : leases_) {
-    if (lease.holder == beat.from) lease.holder.clear();
+    if (lease.holder == heartbeat.from) lease.holder.clear();
   }
 }
 
-Beat LeaseTable::next_beat() const {
-  Beat beat;
-  beat.from = self_;
+Heartbeat LeaseTable::next_heartbeat() const {
+  Heartbeat heartbeat;
+  heartbeat.from = self_;
+  heartbeat.fold_version = fold_version_;
   for (const std::string& service : wanted_) {
-    const auto at = leases_.find(service);
-    if (at == leases_.end()) {
-      beat.claims[service] = read_to_;
-    } else if (at->second.holder == self_) {
-      beat.holds[service] = at->second.won_at;
-    } else if (at->second.holder.empty() || at->second.silence >= patience_) {
-      beat.claims[service] = read_to_;
+    const auto found = leases_.find(service);
+    if (found == leases_.end()) {
+      heartbeat.claims[service] = read_to_;
+    } else if (found->second.holder == self_) {
+      heartbeat.holds[service] = found->second.won_at;
+    } else if (found->second.holder.empty() || found->second.silence >= patience_) {
+      heartbeat.claims[service] = read_to_;
     }
   }
-  return beat;
+  return heartbeat;
 }
 
 bool LeaseTable::led(const std::string& service) const {
-  const auto at = leases_.find(service);
-  return at != leases_.end() && !at->second.holder.empty() && at->second.silence < patience_;
+  const auto found = leases_.find(service);
+  return found != leases_.end() && !found->second.holder.empty() && found->second.silence < patience_;
+}
+
+std::optional<uint32_t> LeaseTable::fold_version_of_all() const {
+  if (!processes_.contains(self_)) return std::nullopt;
+  uint32_t lowest = fold_version_;
+  for (const auto& [name, process] : processes_) lowest = std::min(lowest, process.fold_version);
+  return lowest;
 }
 
 bool LeaseTable::leads(const std::string& service) const {
-  const auto at = leases_.find(service);
-  return at != leases_.end() && at->second.holder == self_;
+  const auto found = leases_.find(service);
+  return found != leases_.end() && found->second.holder == self_;
 }
 
 }  // namespace shiplog

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,54 +11,66 @@
 
 namespace shiplog {
 
-/// What a process says of itself again and again, in a log that all candidates read: that it lives, which services it
+/// What a process publishes periodically, in a log that all candidates read: that it is alive, which services it
 /// leads, and which it would take over.
-struct Beat {
+struct Heartbeat {
   std::string from;                       ///< unique among processes
-  std::map<std::string, int64_t> holds;   ///< by service: the offset of the beat that won it
+  std::map<std::string, int64_t> holds;   ///< by service: the offset of the heartbeat that won it
   std::map<std::string, int64_t> claims;  ///< by service: how far the claimer had read the log
-  bool leaving = false;                   ///< it ends, and lets go of everything
+  bool leaving = false;                   ///< it ends, and releases all leases
+  uint32_t fold_version = 0;              ///< the newest it supports; 0: its build is older than the announcement
 
-  bool operator==(const Beat&) const = default;
+  bool operator==(const Heartbeat&) const = default;
 };
-std::string to_text(const Beat& beat);
+std::string to_text(const Heartbeat& heartbeat);
 /// Error: kCorrupt.
-Result<Beat> beat_from(std::string_view text);
+Result<Heartbeat> heartbeat_from(std::string_view text);
 
-/// Who leads, by the order of the beats: everybody who has read as far sees the same holders. A claim wins when nobody
+/// The leaders, by the order of the heartbeats: all that read as far see the same holders. A claim wins when no one
 /// holds the service, or when the claimer had read of the present holder's win and claims nevertheless; of two such
 /// claims the first wins, as the second cannot have read of it.
 ///
-/// There is no clock in it: a holder has fallen silent when `patience` beats of our own have come back through the log
-/// without one of its in between. So an outage of the log, or a pause of our own, makes nobody silent.
+/// There is no clock in it: a holder has fallen silent when `patience` heartbeats of our own have been read from the
+/// log without one of its in between. So an outage of the log, or a pause of our own, silences no holder.
 class LeaseTable {
  public:
-  LeaseTable(std::string self, int patience) : self_{std::move(self)}, patience_{patience} {}
+  LeaseTable(std::string self, int patience, uint32_t fold_version = 0)
+      : self_{std::move(self)}, patience_{patience}, fold_version_{fold_version} {}
 
   /// We want to lead for this service.
   void campaign(const std::string& service) { wanted_.insert(service); }
-  void fold(Offset at, const Beat& beat);
+  void fold(Offset at, const Heartbeat& heartbeat);
 
-  /// What we have to say now.
-  Beat next_beat() const;
+  /// The heartbeat to publish now.
+  Heartbeat next_heartbeat() const;
   bool leads(const std::string& service) const;
-  /// Somebody does who has not fallen silent.
+  /// A process that has not fallen silent leads.
   bool led(const std::string& service) const;
+  /// The newest fold version that all processes support which have not been silent for long; nullopt: no heartbeat of
+  /// our own has been read yet, so others may not have been either.
+  std::optional<uint32_t> fold_version_of_all() const;
   /// A claim is due.
-  bool has_claims() const { return !next_beat().claims.empty(); }
+  bool has_claims() const { return !next_heartbeat().claims.empty(); }
   const std::set<std::string>& wanted() const { return wanted_; }
 
  private:
   struct Lease {
     std::string holder;
-    int64_t won_at = -1;  // offset of the beat that won it; grows
-    int silence = 0;      // beats of ours since the holder last spoke
+    int64_t won_at = -1;  // offset of the heartbeat that won it; grows
+    int silence = 0;      // heartbeats of ours since the holder's last one
+  };
+
+  struct Process {
+    uint32_t fold_version = 0;
+    int silence = 0;  // heartbeats of ours since its last one
   };
 
   std::string self_;
   int patience_;
+  uint32_t fold_version_;
   std::set<std::string> wanted_;
   std::map<std::string, Lease> leases_;
+  std::map<std::string, Process> processes_;  // by identity, this one included
   int64_t read_to_ = -1;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPatience = 3;
 
-/// A log of beats and who reads it, by hand.
+/// A log of heartbeats and who reads it, by hand.
 class Candidates : public ::testing::Test {
  protected:
   LeaseTable& add(const std::string& name) {
@@ -19,74 +19,104 @@ class Candidates : public ::testing::Test {
     for (size_t at = 0; at < log_.size(); ++at) tables_.back().fold(Offset{static_cast<int64_t>(at)}, log_[at]);
     return tables_.back();
   }
-  void store(const Beat& beat) {
-    log_.push_back(beat);
-    for (LeaseTable& table : tables_) table.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, beat);
+  void store(const Heartbeat& heartbeat) {
+    log_.push_back(heartbeat);
+    for (LeaseTable& table : tables_) table.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, heartbeat);
   }
   void leave(const std::string& name) {
-    Beat beat;
-    beat.from = name;
-    beat.leaving = true;
-    store(beat);
+    Heartbeat heartbeat;
+    heartbeat.from = name;
+    heartbeat.leaving = true;
+    store(heartbeat);
   }
 
-  std::vector<Beat> log_;
+  std::vector<Heartbeat> log_;
   std::list<LeaseTable> tables_;
 };
 
 TEST_F(Candidates, OfTwoClaimsTheFirstInTheLogWins) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
-  const Beat of_a = a.next_beat();
-  const Beat of_b = b.next_beat();
+  const Heartbeat of_a = a.next_heartbeat();
+  const Heartbeat of_b = b.next_heartbeat();
   store(of_b);
   store(of_a);
   EXPECT_TRUE(b.leads("scheduler"));
   EXPECT_FALSE(a.leads("scheduler"));
-  EXPECT_TRUE(a.next_beat().claims.empty());
+  EXPECT_TRUE(a.next_heartbeat().claims.empty());
 }
 
-TEST_F(Candidates, WhetherSomebodyLeadsIsKnownToAllAndNotForASilentHolder) {
+TEST_F(Candidates, TheFoldVersionOfAllIsThatOfTheOldestLivingBuild) {
+  LeaseTable self{"self", kPatience, 5};
+  const auto read = [&](const Heartbeat& heartbeat) {
+    store(heartbeat);
+    self.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, heartbeat);
+  };
+  const auto heartbeat_of = [](const std::string& name, uint32_t version) {
+    Heartbeat heartbeat;
+    heartbeat.from = name;
+    heartbeat.fold_version = version;
+    return heartbeat_from(to_text(heartbeat)).value();
+  };
+  read(heartbeat_of("newer", 6));
+  EXPECT_FALSE(self.fold_version_of_all()) << "others may be alive that it has not read of";
+  read(self.next_heartbeat());
+  EXPECT_EQ(self.fold_version_of_all(), 5U);
+  read(heartbeat_of("older", 4));
+  EXPECT_EQ(self.fold_version_of_all(), 4U);
+  read(heartbeat_of("before the announcement", 0));
+  EXPECT_EQ(self.fold_version_of_all(), 0U);
+  Heartbeat leaving = heartbeat_of("before the announcement", 0);
+  leaving.leaving = true;
+  read(leaving);
+  EXPECT_EQ(self.fold_version_of_all(), 4U);
+  for (int i = 0; i < 20; ++i) read(self.next_heartbeat());
+  EXPECT_EQ(self.fold_version_of_all(), 4U) << "it may be frozen";
+  for (int i = 0; i < 100; ++i) read(self.next_heartbeat());
+  EXPECT_EQ(self.fold_version_of_all(), 5U) << "it has ended";
+}
+
+TEST_F(Candidates, WhetherThereIsALeaderIsKnownToAllAndNotForASilentHolder) {
   LeaseTable& a = add("a");
   LeaseTable watching{"watching", kPatience};
   EXPECT_FALSE(watching.led("scheduler"));
-  const auto read = [&](const Beat& beat) {
-    store(beat);
-    watching.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, beat);
+  const auto read = [&](const Heartbeat& heartbeat) {
+    store(heartbeat);
+    watching.fold(Offset{static_cast<int64_t>(log_.size()) - 1}, heartbeat);
   };
-  read(a.next_beat());
+  read(a.next_heartbeat());
   EXPECT_TRUE(watching.led("scheduler"));
   EXPECT_TRUE(a.led("scheduler"));
-  for (int i = 0; i < kPatience; ++i) read(watching.next_beat());
+  for (int i = 0; i < kPatience; ++i) read(watching.next_heartbeat());
   EXPECT_FALSE(watching.led("scheduler"));
-  read(a.next_beat());
+  read(a.next_heartbeat());
   EXPECT_TRUE(watching.led("scheduler"));
 }
 
-TEST_F(Candidates, AHolderThatBeatsKeepsIt) {
+TEST_F(Candidates, AHolderThatSendsHeartbeatsKeepsIt) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
-  store(a.next_beat());
+  store(a.next_heartbeat());
   for (int i = 0; i < 20; ++i) {
-    store(b.next_beat());
-    store(a.next_beat());
+    store(b.next_heartbeat());
+    store(a.next_heartbeat());
   }
   EXPECT_TRUE(a.leads("scheduler"));
   EXPECT_FALSE(b.leads("scheduler"));
 }
 
-TEST_F(Candidates, ASilentHolderIsReplacedAfterSoManyBeatsOfOurOwn) {
+TEST_F(Candidates, ASilentHolderIsReplacedAfterSoManyHeartbeatsOfOurOwn) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
-  store(a.next_beat());
+  store(a.next_heartbeat());
   for (int i = 0; i < kPatience; ++i) {
-    EXPECT_TRUE(b.next_beat().claims.empty());
-    store(b.next_beat());
+    EXPECT_TRUE(b.next_heartbeat().claims.empty());
+    store(b.next_heartbeat());
   }
-  store(b.next_beat());
+  store(b.next_heartbeat());
   EXPECT_TRUE(b.leads("scheduler"));
-  // The old one was only asleep. It still says that it holds; having read on, it knows better.
-  Beat late;
+  // The old one was only suspended. It still publishes that it holds; having read on, it no longer does.
+  Heartbeat late;
   late.from = "a";
   late.holds["scheduler"] = 0;
   store(late);
@@ -94,15 +124,15 @@ TEST_F(Candidates, ASilentHolderIsReplacedAfterSoManyBeatsOfOurOwn) {
   EXPECT_FALSE(a.leads("scheduler"));
 }
 
-TEST_F(Candidates, SilenceOfAllMakesNobodySilent) {
+TEST_F(Candidates, SilenceOfAllSilencesNoHolder) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
-  store(a.next_beat());
-  store(b.next_beat());
-  // However long the log is away: no beat comes back, and nothing is claimed.
-  EXPECT_TRUE(b.next_beat().claims.empty());
-  store(b.next_beat());
-  store(a.next_beat());
+  store(a.next_heartbeat());
+  store(b.next_heartbeat());
+  // However long the log is unreachable: no heartbeat is read, and nothing is claimed.
+  EXPECT_TRUE(b.next_heartbeat().claims.empty());
+  store(b.next_heartbeat());
+  store(a.next_heartbeat());
   EXPECT_TRUE(a.leads("scheduler"));
 }
 
@@ -110,10 +140,10 @@ TEST_F(Candidates, OneThatLeavesIsReplacedAtOnce) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
   LeaseTable& c = add("c");
-  store(a.next_beat());
+  store(a.next_heartbeat());
   leave("a");
-  const Beat of_b = b.next_beat();
-  const Beat of_c = c.next_beat();
+  const Heartbeat of_b = b.next_heartbeat();
+  const Heartbeat of_c = c.next_heartbeat();
   EXPECT_EQ(of_b.claims.size(), 1U);
   store(of_b);
   store(of_c);
@@ -121,29 +151,29 @@ TEST_F(Candidates, OneThatLeavesIsReplacedAtOnce) {
   EXPECT_FALSE(c.leads("scheduler"));
 }
 
-TEST_F(Candidates, OneThatReadsOnlyTheEndOfTheLogLearnsTheHolderFromItsBeats) {
+TEST_F(Candidates, OneThatReadsOnlyTheEndOfTheLogLearnsTheHolderFromItsHeartbeats) {
   LeaseTable& a = add("a");
-  store(a.next_beat());
-  store(a.next_beat());
+  store(a.next_heartbeat());
+  store(a.next_heartbeat());
   LeaseTable late{"late", kPatience};
   late.campaign("scheduler");
   late.fold(Offset{1}, log_[1]);
-  EXPECT_TRUE(late.next_beat().claims.empty());
+  EXPECT_TRUE(late.next_heartbeat().claims.empty());
   // And a claim from before its time is judged as everybody does: by what it had read.
-  Beat claim;
+  Heartbeat claim;
   claim.from = "b";
   claim.claims["scheduler"] = -1;
   late.fold(Offset{2}, claim);
   a.fold(Offset{2}, claim);
   EXPECT_TRUE(a.leads("scheduler"));
-  EXPECT_TRUE(late.next_beat().claims.empty());
+  EXPECT_TRUE(late.next_heartbeat().claims.empty());
 }
 
-TEST(Beat, ComesBackFromItsTextAsItWas) {
-  const Beat beat{"host_1_ab", {{"scheduler", 17}}, {{"binder", -1}}, true};
-  EXPECT_EQ(beat_from(to_text(beat)).value(), beat);
-  EXPECT_EQ(beat_from("{}").error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(beat_from("what").error().code, ErrorCode::kCorrupt);
+TEST(Heartbeat, IsTheSameAfterWritingAndReading) {
+  const Heartbeat heartbeat{"host_1_ab", {{"scheduler", 17}}, {{"binder", -1}}, true};
+  EXPECT_EQ(heartbeat_from(to_text(heartbeat)).value(), heartbeat);
+  EXPECT_EQ(heartbeat_from("{}").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(heartbeat_from("what").error().code, ErrorCode::kCorrupt);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Loggers& loggers() {
   return *all;
 }
 
-/// At exit: writes what waits; what comes later is written at once.
+/// At exit: writes what waits; later lines are written at once.
 void drain() {
   Loggers& all = loggers();
   all.current = all.direct.get();

@@ -8,7 +8,7 @@
 
 namespace shiplog {
 
-/// For tests: time stands still until it is told to pass.
+/// For tests: time stands still until the test advances it.
 class ManualExecutor final : public Executor {
  public:
   UtcMillis now() const override { return now_; }

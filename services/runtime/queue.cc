@@ -22,30 +22,41 @@ void ReconcileQueue::unschedule(const ObjectKey& key, Item& item) {
   item.due.reset();
 }
 
-void ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority) {
+bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority) {
   Item& item = items_[key];
   const bool due = item.due && *item.due <= now;
-  if (due && item.priority == priority) return;  // for an older cause
+  if (due && item.priority == priority) return false;  // for an older cause
   const UtcMillis since = due ? *item.due : now;
   unschedule(key, item);
   item.priority = priority;
   if (!due) item.cause = cause;
   schedule(key, item, since);
+  return !due;
 }
 
-std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now) {
+void ReconcileQueue::collect_due(UtcMillis now) {
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
     auto node = waiting_.extract(waiting_.begin());
     const int64_t priority = items_.at(node.value().second).priority;
     ready_.insert({priority, node.value().first, std::move(node.value().second)});
   }
+}
+
+size_t ReconcileQueue::ready(UtcMillis now) {
+  collect_due(now);
+  return ready_.size();
+}
+
+std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now) {
+  collect_due(now);
   if (ready_.empty()) return std::nullopt;
-  const ObjectKey key = std::move(ready_.extract(ready_.begin()).value().key);
+  auto first = std::move(ready_.extract(ready_.begin()).value());
+  const ObjectKey key = std::move(first.key);
   Item& item = items_.at(key);
   item.due.reset();
   item.busy = true;
   ++busy_;
-  return Taken{key, item.cause};
+  return Taken{key, item.cause, first.due};
 }
 
 std::optional<UtcMillis> ReconcileQueue::next_due() const {
@@ -55,9 +66,9 @@ std::optional<UtcMillis> ReconcileQueue::next_due() const {
 }
 
 void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<UtcMillis> look_again) {
-  const auto at = items_.find(key);
-  if (at == items_.end() || !at->second.busy) return;  // cleared meanwhile
-  Item& item = at->second;
+  const auto found = items_.find(key);
+  if (found == items_.end() || !found->second.busy) return;  // cleared meanwhile
+  Item& item = found->second;
   item.busy = false;
   item.failures = 0;
   --busy_;
@@ -66,26 +77,34 @@ void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<Utc
   } else if (look_again) {
     schedule(key, item, std::max(*look_again, now));
   } else {
-    items_.erase(at);
+    items_.erase(found);
   }
 }
 
 void ReconcileQueue::retry(const ObjectKey& key, UtcMillis now, Random& random) {
-  const auto at = items_.find(key);
-  if (at == items_.end() || !at->second.busy) return;
-  Item& item = at->second;
+  const auto found = items_.find(key);
+  if (found == items_.end() || !found->second.busy) return;
+  Item& item = found->second;
   item.busy = false;
   --busy_;
   const int64_t backoff = std::min(kLongestBackoffMs, kFirstBackoffMs << std::min(item.failures, 12));
   ++item.failures;
+  ++retries_;
   const auto jitter = static_cast<int64_t>(random_below(random, static_cast<uint64_t>(backoff / 2 + 1)));
   const UtcMillis later{now.value + backoff / 2 + jitter};
   schedule(key, item, item.due ? std::min(*item.due, later) : later);
 }
 
 int ReconcileQueue::failures(const ObjectKey& key) const {
-  const auto at = items_.find(key);
-  return at == items_.end() ? 0 : at->second.failures;
+  const auto found = items_.find(key);
+  return found == items_.end() ? 0 : found->second.failures;
+}
+
+ReconcileQueue::Backlog ReconcileQueue::backlog(UtcMillis now) const {
+  Backlog backlog{ready_.size(), Millis{0}};
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end() && waiting->first <= now; ++waiting) ++backlog.keys;
+  if (const auto due = next_due(); due && *due <= now) backlog.waiting = now - *due;
+  return backlog;
 }
 
 void ReconcileQueue::clear() {
@@ -93,6 +112,7 @@ void ReconcileQueue::clear() {
   waiting_.clear();
   ready_.clear();
   busy_ = 0;
+  retries_ = 0;
 }
 
 }  // namespace shiplog

@@ -22,7 +22,7 @@ class QueueTest : public ::testing::Test {
   }
 };
 
-TEST_F(QueueTest, HandsOutWokenKeysOnceEach) {
+TEST_F(QueueTest, HandsOutTriggeredKeysOnceEach) {
   queue.wake(kA, kNow, cause(1));
   queue.wake(kA, kNow, cause(2));
   queue.wake(kB, kNow, cause(3));
@@ -32,7 +32,7 @@ TEST_F(QueueTest, HandsOutWokenKeysOnceEach) {
   EXPECT_EQ(queue.busy(), 2U);
 }
 
-TEST_F(QueueTest, OfDueKeysTheHighestPriorityGoesFirst) {  // S-6
+TEST_F(QueueTest, OfDueKeysTheHighestPriorityIsFirst) {  // S-6
   const ObjectKey late{"configmaps", "default", "late"};
   queue.wake(kA, kNow, cause(1));
   queue.wake(kB, kNow + Millis{1}, cause(2), 5);
@@ -40,6 +40,27 @@ TEST_F(QueueTest, OfDueKeysTheHighestPriorityGoesFirst) {  // S-6
   EXPECT_EQ(taken(kNow + Millis{1}), "b");
   EXPECT_EQ(taken(kNow + Millis{1}), "a") << "what is not due yet does not hold back what is";
   EXPECT_EQ(taken(kNow + Millis{9}), "late");
+}
+
+TEST_F(QueueTest, TheDepthIsTheNumberOfKeysThatAreDueAndNotBusy) {
+  EXPECT_TRUE(queue.wake(kA, kNow, cause(1)));
+  EXPECT_FALSE(queue.wake(kA, kNow, cause(2))) << "it is due already";
+  EXPECT_TRUE(queue.wake(kB, kNow + Millis{5}, cause(3)));
+  EXPECT_EQ(queue.ready(kNow), 1U);
+  EXPECT_EQ(queue.ready(kNow + Millis{5}), 2U);
+  const auto first = queue.take(kNow + Millis{7});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->due, kNow);
+  EXPECT_EQ(queue.ready(kNow + Millis{7}), 1U);
+}
+
+TEST_F(QueueTest, CountingTheDepthChangesNoOrder) {
+  queue.wake(kA, kNow, cause(1));
+  queue.wake(kB, kNow, cause(2));
+  EXPECT_EQ(queue.ready(kNow), 2U);
+  queue.wake(kB, kNow, cause(3), 4);
+  EXPECT_EQ(taken(kNow), "b") << "it has the higher priority now";
+  EXPECT_EQ(taken(kNow), "a");
 }
 
 TEST_F(QueueTest, AWaitingKeyTakesItsNewPriority) {
@@ -54,7 +75,7 @@ TEST_F(QueueTest, AWaitingKeyTakesItsNewPriority) {
   EXPECT_EQ(queue.next_due(), std::nullopt);
 }
 
-TEST_F(QueueTest, KeepsTheFirstCauseSinceTheLastLook) {
+TEST_F(QueueTest, KeepsTheFirstCauseSinceTheLastStep) {
   queue.wake(kA, kNow, cause(1));
   queue.wake(kA, kNow, cause(2));
   EXPECT_EQ(queue.take(kNow)->cause.revision.value, 1U);
@@ -81,7 +102,7 @@ TEST_F(QueueTest, ForgetsAKeyThatIsDone) {
   EXPECT_EQ(taken(kNow + Millis{1'000'000}), "");
 }
 
-TEST_F(QueueTest, LooksAgainWhenAsked) {
+TEST_F(QueueTest, HandsOutAgainWhenRequested) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.done(kA, kNow, kNow + Millis{50});
@@ -90,7 +111,7 @@ TEST_F(QueueTest, LooksAgainWhenAsked) {
   EXPECT_EQ(taken(kNow + Millis{50}), "a");
 }
 
-TEST_F(QueueTest, AWakeUpComesBeforeALaterLook) {
+TEST_F(QueueTest, ATriggerPrecedesALaterTime) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.done(kA, kNow, kNow + Millis{50});
@@ -99,7 +120,7 @@ TEST_F(QueueTest, AWakeUpComesBeforeALaterLook) {
   EXPECT_EQ(taken(kNow + Millis{50}), "") << "the later look is part of the same key";
 }
 
-TEST_F(QueueTest, WokenWhileBusyComesBeforeTheLookThatDoneAsksFor) {
+TEST_F(QueueTest, ATriggerWhileBusyPrecedesTheTimeGivenToDone) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.wake(kA, kNow, cause(2));
@@ -125,7 +146,7 @@ TEST_F(QueueTest, FailuresWaitLongerEachTimeUpToHalfAMinute) {
   EXPECT_GT(longest, 15'000);
 }
 
-TEST_F(QueueTest, AWakeUpDoesNotWaitForTheBackoff) {
+TEST_F(QueueTest, ATriggerDoesNotWaitForTheBackoff) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.retry(kA, kNow, random);
@@ -134,7 +155,7 @@ TEST_F(QueueTest, AWakeUpDoesNotWaitForTheBackoff) {
   EXPECT_EQ(queue.failures(kA), 1) << "a look is no success yet";
 }
 
-TEST_F(QueueTest, AFailureWokenWhileBusyIsLookedAtOnce) {
+TEST_F(QueueTest, AFailureTriggeredWhileBusyIsHandedOutAtOnce) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.wake(kA, kNow, cause(2));
@@ -151,7 +172,7 @@ TEST_F(QueueTest, SuccessForgetsFailures) {
   EXPECT_EQ(queue.failures(kA), 0);
 }
 
-TEST_F(QueueTest, AnEndThatComesAfterClearIsIgnored) {
+TEST_F(QueueTest, AnEndAfterClearIsIgnored) {
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.clear();
@@ -163,7 +184,7 @@ TEST_F(QueueTest, AnEndThatComesAfterClearIsIgnored) {
   EXPECT_EQ(taken(kNow), "a");
 }
 
-TEST_F(QueueTest, AClockThatFallsBackStillFindsWhatIsWoken) {
+TEST_F(QueueTest, AClockThatFallsBackStillFindsTriggeredKeys) {
   queue.wake(kA, kNow, cause(1));
   const UtcMillis earlier{kNow.value - 60'000};
   queue.wake(kA, earlier, cause(2));

@@ -1,6 +1,7 @@
 #include "services/runtime/replica.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "events/base/check.h"
@@ -8,6 +9,7 @@
 #include "events/codec/outline.h"
 #include "projections/runner.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 namespace {
@@ -21,10 +23,64 @@ constexpr int64_t kLongestRetryMs = 2'000;
 struct Replica::Waiting {
   EntryId id;
   std::string bytes;
-  std::optional<Entry> entry;  // until it is taken for the fold
+  std::optional<Entry> entry;  // until the fold takes it
   std::function<void(Result<Outcome>)> done;
   int tries = 0;
+  metrics::Stopwatch watch = {};
 };
+
+namespace {
+
+/// Of one journal; shared by the replicas that a process has of it.
+struct JournalMeters {
+  explicit JournalMeters(const std::string& journal);
+
+  metrics::Histogram appended, visible, folded, projected;
+  metrics::Counter retries;
+  metrics::Gauge lag;
+  std::map<ErrorCode, metrics::Counter> refusals;
+};
+
+JournalMeters::JournalMeters(const std::string& journal) {
+  static const metrics::HistogramFamily append_seconds{
+      "shiplog_append_duration_seconds",
+      "Seconds from handing an entry to the journal until it is durable.",
+      {"journal"}};
+  static const metrics::HistogramFamily visible_seconds{
+      "shiplog_append_to_visible_duration_seconds",
+      "Seconds from handing an entry to the journal until it is folded and in the projection.",
+      {"journal"}};
+  static const metrics::HistogramFamily fold_seconds{
+      "shiplog_fold_duration_seconds",
+      "Seconds to fold a batch of entries and queue the keys that they concern.",
+      {"journal"}};
+  static const metrics::HistogramFamily projection_seconds{
+      "shiplog_projection_duration_seconds", "Seconds to write a batch of entries to the projection.", {"journal"}};
+  static const metrics::CounterFamily append_retries{
+      "shiplog_append_retries_total", "Appends with an unknown outcome that were repeated.", {"journal"}};
+  static const metrics::GaugeFamily projection_lag{
+      "shiplog_projection_lag_entries", "Entries that are folded and not yet in the projection.", {"journal"}};
+  static const metrics::CounterFamily refused_entries{
+      "shiplog_refusals_total", "Entries that the fold refused, by the code of the reason.", {"journal", "reason"}};
+  appended = append_seconds.with({journal});
+  visible = visible_seconds.with({journal});
+  folded = fold_seconds.with({journal});
+  projected = projection_seconds.with({journal});
+  retries = append_retries.with({journal});
+  lag = projection_lag.with({journal});
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
+    const auto reason = static_cast<ErrorCode>(code);
+    refusals[reason] = refused_entries.with({journal, name_of(reason)});
+  }
+}
+
+/// Each thread has handles of its own to the same series: no lock is held.
+const JournalMeters& meters_of(const std::string& journal) {
+  thread_local std::map<std::string, JournalMeters> all;
+  return all.try_emplace(journal, journal).first->second;
+}
+
+}  // namespace
 
 Replica::Replica(Options options) : options_{std::move(options)} {}
 
@@ -37,7 +93,8 @@ Result<Offset> Replica::open(Restored restored) {
     log::warn("projection.rebuild", {log::kv("journal", options_.name), log::kv("reason", restored.rebuilt)});
   }
   next_ = restored.next.value;
-  if (!State::restore(restored.meta, std::move(restored.objects), std::move(restored.seen), state_)) {
+  if (!State::restore(restored.meta, std::move(restored.objects), std::move(restored.seen), state_,
+                      restored.requests)) {
     log::warn("projection.rebuild",
               {log::kv("journal", options_.name), log::kv("reason", "its objects do not hash to what it recorded")});
     if (options_.projections != nullptr) {
@@ -68,10 +125,13 @@ struct Replica::Batch {
 
 Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRecord> records) {
   if (stopped_) return Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"};
+  const JournalMeters& meters = meters_of(options_.name);
+  const metrics::Stopwatch watch;
   auto batch = std::make_shared<Batch>();
   batch->folded.reserve(records.size());
   for (const DecodedRecord& record : records) {
     const Folded& folded = batch->folded.emplace_back(fold(state_, record.entry));
+    if (folded.refusal) meters.refusals.at(folded.refusal->code).add();
     for (Observer* observer : observers_) observer->on_folded(state_, record, folded);
     if (!folded.stop) continue;
     stopped_ = true;
@@ -79,6 +139,8 @@ Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRec
                                    log::kv("reason", *folded.stop)});
     return Error{ErrorCode::kInternal, *folded.stop};
   }
+  meters.folded.observe(watch.seconds());
+  meters.lag.add(static_cast<double>(records.size()));
   batch->records = std::move(records);
   batch->after = state_.meta();
   return batch;
@@ -87,8 +149,8 @@ Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRec
 void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done) {
   auto folded = fold_all(std::move(records));
   if (!folded) return done(std::move(folded).error());
-  auto write = [batch = folded.value(), projections = options_.projections,
-                broken = projection_broken_]() -> Result<void> {
+  auto write = [batch = folded.value(), projections = options_.projections, broken = projection_broken_,
+                seconds = meters_of(options_.name).projected]() -> Result<void> {
     if (projections == nullptr) return ok();
     if (*broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
     std::vector<FoldedEntry> entries;
@@ -96,7 +158,9 @@ void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Res
     for (size_t index = 0; index < batch->records.size(); ++index) {
       entries.push_back(FoldedEntry{batch->records[index].offset, batch->records[index].entry, batch->folded[index]});
     }
+    const metrics::Stopwatch watch;
     auto applied = projections->apply(entries, batch->after);
+    seconds.observe(watch.seconds());
     *broken = !applied;
     return applied;
   };
@@ -116,6 +180,8 @@ Result<void> Replica::projected(Batch& batch, Result<void> written) {
     log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", written.error().message)});
     return written.error().context("writing the projection");
   }
+  const JournalMeters& meters = meters_of(options_.name);
+  meters.lag.add(-static_cast<double>(batch.records.size()));
   std::vector<std::pair<std::shared_ptr<Waiting>, Outcome>> answered;
   std::vector<Feed::ChangePtr> published;
   for (size_t index = 0; index < batch.records.size(); ++index) {
@@ -133,6 +199,7 @@ Result<void> Replica::projected(Batch& batch, Result<void> written) {
   entries_folded_.fetch_add(batch.records.size(), std::memory_order_relaxed);
   feed_.publish(std::move(published), batch.after.revision);
   for (auto& [waiting, outcome] : answered) {
+    meters.visible.observe(waiting->watch.seconds());
     if (auto done = std::exchange(waiting->done, nullptr)) done(std::move(outcome));
   }
   check_caught_up();
@@ -150,13 +217,26 @@ void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
     });
     return;
   }
+  std::optional<Error> refused;
   {
-    // Registered first: the entry may be folded before the journal has said that it is stored.
+    // Registered first: the entry may be folded before the journal has confirmed it.
     const std::lock_guard lock{waiting_mutex_};
-    waiting_.emplace(waiting->id, waiting);
+    refused = refused_;
+    if (!refused) waiting_.emplace(waiting->id, waiting);
   }
+  if (refused) return options_.executor->post([waiting, refused] { waiting->done(*refused); });
   // Sent from here, not from the executor: while that folds one batch, the journal stores the next.
   send(waiting);
+}
+
+void Replica::refuse_appends(const Error& reason) {
+  const std::lock_guard lock{waiting_mutex_};
+  if (!refused_) refused_ = reason;
+}
+
+std::string Replica::appends_refused() const {
+  const std::lock_guard lock{waiting_mutex_};
+  return refused_ ? refused_->message : "";
 }
 
 void Replica::append_unless_refused(Entry entry, std::function<void(Result<Outcome>)> done) {
@@ -174,27 +254,28 @@ void Replica::append_unless_refused(Entry entry, std::function<void(Result<Outco
 std::optional<Entry> Replica::take_own(std::string_view bytes) {
   const EntryId id = entry_id_in(bytes);
   const std::lock_guard lock{waiting_mutex_};
-  const auto at = waiting_.find(id);
-  if (at == waiting_.end() || at->second->bytes != bytes) return std::nullopt;
-  return std::exchange(at->second->entry, std::nullopt);
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end() || found->second->bytes != bytes) return std::nullopt;
+  return std::exchange(found->second->entry, std::nullopt);
 }
 
 std::shared_ptr<Replica::Waiting> Replica::take_waiting(const EntryId& id) {
   const std::lock_guard lock{waiting_mutex_};
-  const auto at = waiting_.find(id);
-  if (at == waiting_.end()) return nullptr;
-  auto taken = std::move(at->second);
-  waiting_.erase(at);
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return nullptr;
+  auto taken = std::move(found->second);
+  waiting_.erase(found);
   return taken;
 }
 
 void Replica::send(const std::shared_ptr<Waiting>& waiting) {
   ++waiting->tries;
-  // The journal may answer, on a thread of its own, when this replica is gone: nothing of it is touched before `alive`
-  // was looked at on the executor.
+  // The journal may answer, on its own thread, when this replica is destroyed: nothing of it is touched before `alive`
+  // was checked on the executor.
   Executor* executor = options_.executor;
-  options_.journal->append(waiting->bytes, [this, executor, alive = alive_, waiting](Result<Offset> stored) {
-    if (stored) return;  // the fold answers
+  options_.journal->append(waiting->bytes, [this, executor, alive = alive_, waiting, watch = metrics::Stopwatch{},
+                                            seconds = meters_of(options_.name).appended](Result<Offset> stored) {
+    if (stored) return seconds.observe(watch.seconds());  // the fold answers
     executor->post([this, alive, waiting, stored = std::move(stored)] {
       if (*alive) on_stored(waiting, stored);
     });
@@ -208,9 +289,10 @@ void Replica::on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> 
     if (auto done = std::exchange(waiting->done, nullptr)) done(stored.error());
     return;
   }
-  // Unknown once is unknown until the fold shows the entry or its twin: a later "not stored" is about the retry only.
+  // It stays unknown until the fold shows the entry or its duplicate: a later "not stored" is about the retry only.
   const int64_t backoff = std::min(kLongestRetryMs, kFirstRetryMs << std::min(waiting->tries, 10));
   const auto jitter = static_cast<int64_t>(random_below(*options_.random, static_cast<uint64_t>(backoff)));
+  meters_of(options_.name).retries.add();
   log::warn("append.retry", {log::kv("journal", options_.name), log::kv("entry", to_string(waiting->id)),
                              log::kv("tries", waiting->tries), log::kv("reason", stored.error().message)});
   options_.executor->post_after(Millis{backoff / 2 + jitter / 2}, [this, alive = alive_, waiting] {
@@ -236,9 +318,9 @@ void Replica::when_folded(Offset before, std::function<void()> then) {
 }
 
 void Replica::check_caught_up() {
-  for (auto at = when_folded_.begin(); at != when_folded_.end() && at->first <= next();) {
-    auto then = std::move(at->second);
-    at = when_folded_.erase(at);
+  for (auto entry = when_folded_.begin(); entry != when_folded_.end() && entry->first <= next();) {
+    auto then = std::move(entry->second);
+    entry = when_folded_.erase(entry);
     then();
   }
   if (caught_up() || next() < end_at_start_) return;

@@ -50,8 +50,8 @@ class Observer {
 
 /// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
 /// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
-/// Threads: append(), append_unless_refused(), executor(), take_own(), when_folded(), next(), caught_up() and feed()
-/// from any; everything else on the executor.
+/// Threads: append(), append_unless_refused(), refuse_appends(), executor(), take_own(), when_folded(), next(),
+/// caught_up() and feed() from any; everything else on the executor.
 class Replica {
  public:
   struct Options {
@@ -70,25 +70,31 @@ class Replica {
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  /// Starts from what the projection held, or from nothing, and tells from where the journal is to be read.
+  /// Starts from what the projection held, or from nothing, and returns from where the journal is to be read.
   Result<Offset> open(Restored restored);
   Result<Offset> open();
 
-  /// Folds; then projects, publishes, answers who waits, and says so. What decides sees an entry as soon as it is
-  /// folded; who reads or waits, once it is in the projection too. A stop (diverged, or a newer build needed) is an
-  /// Error: this replica takes nothing more. `done` is called on the executor, or not at all when the replica has gone.
+  /// Folds; then projects, publishes, calls the callbacks of append() and `done`. Roles see an entry as soon as it is
+  /// folded; clients, once it is in the projection too. A stop (diverged, or a newer build needed) is an
+  /// Error: this replica accepts nothing more. `done` is called on the executor; never when the replica is destroyed.
   void deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done);
 
   /// Appends an entry (its id and time are filled in when empty) and calls `done` on the executor once it is durable,
-  /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is seen or the journal
-  /// says no. Errors: kTooLarge, kIo, kUnavailable: certainly not stored.
+  /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is folded or the journal
+  /// reports an error. Errors: kTooLarge, kIo, kUnavailable: certainly not stored.
   void append(Entry entry, std::function<void(Result<Outcome>)> done);
 
   /// The same, but what the state here refuses already is answered with that refusal without being stored: for clients
   /// that have had too many refused to have each of them recorded.
   void append_unless_refused(Entry entry, std::function<void(Result<Outcome>)> done);
 
-  /// The entry that append() was given, if these are its bytes and nobody took it yet: it needs no decoding, and its
+  /// From now on append() refuses with this error: the journal is damaged, and nothing may be added to it. The first
+  /// call counts. Threads: any.
+  void refuse_appends(const Error& reason);
+  /// Why appends are refused; "": they are not. Threads: any.
+  std::string appends_refused() const;
+
+  /// The entry that append() was given, if these are its bytes and it was not taken yet: it needs no decoding, and its
   /// values go on sharing their content with those they were made from. Threads: any.
   std::optional<Entry> take_own(std::string_view bytes);
 
@@ -126,8 +132,9 @@ class Replica {
   std::atomic<bool> caught_up_{false};
   std::atomic<uint64_t> entries_folded_{0};
   std::atomic<bool> stopped_{false};
-  std::mutex waiting_mutex_;
+  mutable std::mutex waiting_mutex_;
   std::map<EntryId, std::shared_ptr<Waiting>> waiting_;
+  std::optional<Error> refused_;  // guarded by waiting_mutex_
   std::vector<std::function<void()>> when_caught_up_;
   std::multimap<Offset, std::function<void()>> when_folded_;
   std::vector<Observer*> observers_;

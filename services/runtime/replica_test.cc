@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_directory.h"
 #include "events/codec/codec.h"
 #include "events/sqlite/connection.h"
 #include "projections/runner.h"
 #include "projections/store/open.h"
 #include "services/runtime/log.h"
 #include "services/runtime/manual_executor.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(ReplicaTest, AnswersOnceTheEntryIsFoldedAndNotBefore) {
   EXPECT_EQ(replica->feed().revision(), Revision{1});
 }
 
-TEST_F(ReplicaTest, AnswersAlsoWhenTheEntryIsFoldedBeforeTheJournalSaysThatItIsStored) {
+TEST_F(ReplicaTest, AnswersAlsoWhenTheEntryIsFoldedBeforeTheJournalConfirmsIt) {
   append(creation(kNamespace));
   auto sent = journal.take();
   deliver(sent.bytes);
@@ -116,7 +116,7 @@ TEST_F(ReplicaTest, GivesTheEntryOutOnceAndForItsOwnBytesOnly) {
   EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
 }
 
-TEST_F(ReplicaTest, TellsWhatTheFoldRefused) {
+TEST_F(ReplicaTest, ReportsWhatTheFoldRefused) {
   append(creation({"configmaps", "nowhere", "a"}));
   deliver(journal.take().bytes);
   EXPECT_EQ(answers, std::vector<std::string>{"namespaces \"nowhere\" not found"});
@@ -158,14 +158,14 @@ TEST_F(ReplicaTest, StopsRetryingOnceTheEntryIsSeen) {
   EXPECT_TRUE(journal.sent.empty());
 }
 
-TEST_F(ReplicaTest, SaysSoWhenAnEntryIsCertainlyNotStored) {
+TEST_F(ReplicaTest, ReportsThatAnEntryIsCertainlyNotStored) {
   append(creation(kNamespace));
   journal.take().done(Error{ErrorCode::kTooLarge, "too large"});
   executor.run();
   EXPECT_EQ(answers, std::vector<std::string>{"too large"});
 }
 
-TEST_F(ReplicaTest, AnAnswerOfTheJournalMayComeWhenTheReplicaIsGone) {
+TEST_F(ReplicaTest, AnAnswerOfTheJournalMayArriveWhenTheReplicaIsDestroyed) {
   append(creation(kNamespace));
   auto sent = journal.take();
   replica.reset();
@@ -190,7 +190,7 @@ TEST_F(ReplicaTest, HasCaughtUpOnceWhatWasThereAtItsStartIsFolded) {
   EXPECT_TRUE(told);
 }
 
-TEST_F(ReplicaTest, WhoWaitsForAnOffsetIsToldWhenItIsFolded) {
+TEST_F(ReplicaTest, WaitersForAnOffsetAreNotifiedWhenItIsFolded) {
   int told = 0;
   replica->when_folded(Offset{0}, [&] { ++told; });
   EXPECT_EQ(told, 1) << "nothing to wait for";
@@ -228,7 +228,7 @@ TEST_F(ReplicaTest, StartsOverWhenWhatWasRestoredDoesNotAddUp) {
   EXPECT_EQ(replica->state().revision(), Revision{0});
 }
 
-TEST_F(ReplicaTest, SaysWhatIsMissingWhenTheJournalWasTrimmed) {
+TEST_F(ReplicaTest, ReportsWhatIsMissingWhenTheJournalWasTrimmed) {
   journal.first = Offset{5};
   journal.next = Offset{9};
   const auto next = replica->open();
@@ -276,7 +276,7 @@ TEST_F(ReplicaTest, DecidesOnWhatIsFoldedAndAnswersOnceItIsVisible) {
   EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
 }
 
-TEST_F(ReplicaTest, AProjectionWrittenAfterTheReplicaHasGoneHarmsNobody) {
+TEST_F(ReplicaTest, AProjectionWrittenAfterTheReplicaIsDestroyedDoesNoHarm) {
   std::deque<std::function<void()>> writes;
   replica = std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random, nullptr,
                                                        [&](auto write) { writes.push_back(std::move(write)); }});

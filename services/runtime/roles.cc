@@ -5,6 +5,8 @@
 
 #include "events/base/check.h"
 #include "services/runtime/log.h"
+#include "services/runtime/role_meters.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog {
 namespace {
@@ -16,9 +18,12 @@ constexpr Millis kLongestTimer{1'000};
 struct Roles::RunningRole {
   enum class Phase { kFollowing, kTaking, kActing };
 
+  explicit RunningRole(std::unique_ptr<Role> role) : service{std::move(role)}, meters{name()} {}
+
   std::unique_ptr<Role> service;
+  RoleMeters meters;
   Phase phase = Phase::kFollowing;
-  bool leading = false;  // the election says so
+  bool leading = false;  // as the election reports
   uint64_t epoch = 0;    // of our lease, while acting
   uint64_t tenure = 0;   // grows each time acting begins or ends: steps of an older tenure are void
   ReconcileQueue queue;
@@ -31,8 +36,14 @@ struct Roles::RunningRole {
 /// One step of one key; outlives the tenure it began in, but is void then.
 class Roles::Step final : public Task, public std::enable_shared_from_this<Roles::Step> {
  public:
-  Step(Roles& roles, RunningRole& role, ReconcileQueue::Taken taken)
-      : roles_{roles}, role_{role}, taken_{std::move(taken)}, tenure_{role.tenure}, alive_{roles.alive_} {}
+  Step(Roles& roles, RunningRole& role, ReconcileQueue::Taken taken, uint64_t number)
+      : roles_{roles},
+        role_{role},
+        taken_{std::move(taken)},
+        trace_{trace_from_journal(taken_.cause.trace_id)},
+        number_{number},
+        tenure_{role.tenure},
+        alive_{roles.alive_} {}
 
   const ObjectKey& key() const override { return taken_.key; }
   const State& state() const override { return roles_.options_.replica->state(); }
@@ -40,6 +51,12 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     // Remembered: the entry must carry the very time its decision was computed with.
     return asked_now_ = roles_.options_.executor->now();
   }
+
+  const TraceContext& trace() override {
+    if (trace_.id.empty()) trace_ = new_trace(*roles_.options_.random);
+    return trace_;
+  }
+  void begin_trace() override { trace_ = {}; }
 
   void append_decision(Decision decision, Appended then) override {
     append("decide", std::move(decision), std::move(then));
@@ -50,6 +67,7 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
 
   void done(Millis look_again) override {
     if (finish()) return;
+    measure(look_again.value > 0 ? RoleMeters::StepResult::kRequeueAfter : RoleMeters::StepResult::kSuccess, nullptr);
     std::optional<UtcMillis> at;
     if (look_again.value > 0) at = now() + look_again;
     role_.queue.done(taken_.key, now(), at);
@@ -58,10 +76,11 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
 
   void retry(const Error& error) override {
     if (finish()) return;
+    measure(RoleMeters::StepResult::kError, &error);
     const bool routine = error.code == ErrorCode::kConflict || role_.queue.failures(taken_.key) > 0;
     log::write(routine ? log::Level::kDebug : log::Level::kWarn, role_.name() + ".retry",
                {log::kv("key", to_string(taken_.key)), log::kv("code", shiplog::name_of(error.code)),
-                log::kv("reason", error.message)});
+                log::kv("reason", error.message), log::kv("trace_id", trace().id)});
     if (roles_.options_.on_retry && error.code != ErrorCode::kConflict) {
       roles_.options_.on_retry(role_.service->name(), taken_.key, error);
     }
@@ -80,6 +99,11 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     return false;
   }
 
+  void measure(RoleMeters::StepResult result, const Error* error) {
+    const double seconds = role_.meters.end_step(number_, result);
+    if (roles_.options_.on_step) roles_.options_.on_step(role_.service->name(), taken_.key, seconds, error);
+  }
+
   void append(const char* verb, Decision decision, Appended then) {
     if (is_void()) return;
     Entry entry;
@@ -90,9 +114,10 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
                    .source_ip = "",
                    .user_agent = roles_.options_.user_agent};
     entry.request = {verb, to_string(taken_.key)};
-    // What was seen of many objects at once has no one cause.
+    // What was observed of many objects at once has no single cause.
     const bool decided = std::string_view{verb} == "decide";
     if (decided || decision.events.size() == 1) entry.cause = taken_.cause;
+    entry.cause.trace_id = journaled(trace());
     entry.as_of = state().revision();
     entry.fence = {role_.name(), role_.epoch};
     entry.fold_version = state().fold_version();
@@ -109,7 +134,7 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
           }
           log::info(self->role_.name() + (decided ? ".decided" : ".observed"),
                     {log::kv("key", to_string(self->taken_.key)), log::kv("events", names),
-                     log::kv("revision", outcome.value().revision.value)});
+                     log::kv("revision", outcome.value().revision.value), log::kv("trace_id", self->trace().id)});
           then(outcome.value().revision);
         });
   }
@@ -117,6 +142,8 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
   Roles& roles_;
   RunningRole& role_;
   ReconcileQueue::Taken taken_;
+  TraceContext trace_;  // no id: not begun yet
+  uint64_t number_;
   uint64_t tenure_;
   std::shared_ptr<bool> alive_;
   bool finished_ = false;
@@ -127,11 +154,7 @@ Roles::Roles(Options options) : options_{std::move(options)} { options_.replica-
 
 Roles::~Roles() { *alive_ = false; }
 
-void Roles::add(std::unique_ptr<Role> service) {
-  auto role = std::make_unique<RunningRole>();
-  role->service = std::move(service);
-  roles_.push_back(std::move(role));
-}
+void Roles::add(std::unique_ptr<Role> service) { roles_.push_back(std::make_unique<RunningRole>(std::move(service))); }
 
 void Roles::start() {
   options_.replica->when_caught_up([this, alive = alive_] {
@@ -155,12 +178,6 @@ bool Roles::acting(std::string_view service) const {
   });
 }
 
-size_t Roles::pending() const {
-  size_t sum = 0;
-  for (const auto& role : roles_) sum += role->queue.size();
-  return sum;
-}
-
 size_t Roles::due_or_busy() const {
   size_t sum = 0;
   for (const auto& role : roles_) {
@@ -178,6 +195,23 @@ std::string Roles::with_due_or_busy_keys() const {
     if (role->queue.busy() > 0 || is_due) names += (names.empty() ? "" : ", ") + role->name();
   }
   return names;
+}
+
+std::vector<RoleFigures> Roles::figures() const {
+  std::vector<RoleFigures> figures;
+  const UtcMillis now = options_.executor->now();
+  for (const auto& role : roles_) {
+    const bool acting = role->phase == RunningRole::Phase::kActing;
+    const auto backlog = role->queue.backlog(now);
+    figures.push_back({.role = role->name(),
+                       .acting = acting,
+                       .epoch = acting ? role->epoch : 0,
+                       .queued = backlog.keys,
+                       .busy = role->queue.busy(),
+                       .retries = role->queue.retries(),
+                       .waiting = backlog.waiting});
+  }
+  return figures;
 }
 
 void Roles::lead(RunningRole& role, bool leading) {
@@ -211,7 +245,7 @@ void Roles::take_lease(RunningRole& role) {
       begin(role);
       return;
     }
-    // Somebody else took that epoch, or the journal is away: while the election says that we lead, try again.
+    // Another process took that epoch, or the journal is unavailable: try again while the election makes us leader.
     options_.executor->post_after(Millis{100}, [this, alive, &role] {
       if (*alive && role.leading && role.phase == RunningRole::Phase::kFollowing) take_lease(role);
     });
@@ -221,6 +255,7 @@ void Roles::take_lease(RunningRole& role) {
 void Roles::begin(RunningRole& role) {
   role.phase = RunningRole::Phase::kActing;
   ++role.tenure;
+  role.meters.set_leading(true);
   log::info("lease.taken", {log::kv("service", role.name()), log::kv("epoch", role.epoch),
                             log::kv("revision", options_.replica->state().revision().value)});
   std::vector<ObjectKey> wake;
@@ -228,8 +263,9 @@ void Roles::begin(RunningRole& role) {
   const UtcMillis now = options_.executor->now();
   const Cause cause{options_.replica->state().revision(), {}, ""};
   for (const ObjectKey& key : wake) {
-    role.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key));
+    if (role.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key))) role.meters.added();
   }
+  role.meters.set_depth(role.queue.ready(now));
   arm(role);
 }
 
@@ -239,6 +275,9 @@ void Roles::end(RunningRole& role) {
   role.phase = RunningRole::Phase::kFollowing;
   ++role.tenure;
   role.queue.clear();
+  role.meters.set_leading(false);
+  role.meters.set_depth(0);
+  role.meters.forget_steps();
   if (!acted) return;
   role.service->on_stop();
   log::info("lease.released", {log::kv("service", role.name()), log::kv("epoch", role.epoch)});
@@ -270,7 +309,10 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
     if (role->phase != RunningRole::Phase::kActing) continue;
-    for (const ObjectKey& key : wake) role->queue.wake(key, now, cause, role->service->priority(state, key));
+    for (const ObjectKey& key : wake) {
+      if (role->queue.wake(key, now, cause, role->service->priority(state, key))) role->meters.added();
+    }
+    if (!wake.empty()) role->meters.set_depth(role->queue.ready(now));
     arm(*role);
   }
 }
@@ -302,11 +344,16 @@ void Roles::pump(RunningRole& role) {
   const uint64_t tenure = role.tenure;
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && role.phase == RunningRole::Phase::kActing && role.tenure == tenure; ++steps) {
-    if (role.queue.busy() >= options_.steps_under_way) return;  // done() arms again
+    if (role.queue.busy() >= options_.steps_under_way) break;  // done() arms again
     auto taken = role.queue.take(options_.executor->now());
     if (!taken) break;
-    role.service->reconcile(std::make_shared<Step>(*this, role, std::move(*taken)));
+    const metrics::Stopwatch watch;
+    const uint64_t number =
+        role.meters.begin_step(static_cast<double>((options_.executor->now() - taken->due).value) / 1000);
+    role.service->reconcile(std::make_shared<Step>(*this, role, std::move(*taken), number));
+    role.meters.decided(watch.seconds());
   }
+  role.meters.set_depth(role.queue.ready(options_.executor->now()));
   arm(role);
 }
 

@@ -7,18 +7,19 @@
 #include <vector>
 
 #include "services/runtime/election.h"
+#include "services/runtime/process_figures.h"
 #include "services/runtime/queue.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/role.h"
 
 namespace shiplog {
 
-/// Runs services on one replica: takes their leases, hands them due keys, appends what they decide.
+/// Runs roles on one replica: takes their leases, hands them due keys, appends what they decide.
 ///
 ///   following ──leads──▶ taking ──LeaseTaken folded──▶ acting ──lost──▶ following
 ///                          ▲  └──refused: epoch moved───┘
 ///
-/// While following, a service sees changes (so that it is warm) but reconciles nothing. Nobody acts before the replica
+/// While following, a service sees changes (so that it is warm) but reconciles nothing. No role acts before the replica
 /// has caught up. Threads: the executor.
 class Roles final : public Observer {
  public:
@@ -29,8 +30,10 @@ class Roles final : public Observer {
     Election* election = nullptr;
     std::string user_agent;        ///< of entries: "shiplogd/0.1.0"
     size_t steps_under_way = 512;  ///< per service
-    /// Told of every step that failed and will be tried again, unless somebody was only faster (kConflict).
+    /// Called for every step that failed and will be retried, unless another writer was faster (kConflict).
     std::function<void(std::string_view service, const ObjectKey& key, const Error& error)> on_retry = {};
+    /// Called when a step has ended, after `seconds`. `error`: why it failed and is retried; else nullptr.
+    std::function<void(std::string_view role, const ObjectKey& key, double seconds, const Error* error)> on_step = {};
   };
 
   explicit Roles(Options options);
@@ -39,17 +42,18 @@ class Roles final : public Observer {
   void add(std::unique_ptr<Role> service);
   /// Campaigns for every service, once the replica has caught up.
   void start();
-  /// Lets go of the leases; steps under way come to nothing.
+  /// Releases the leases; steps under way have no effect.
   void stop();
 
   /// This replica decides for the service now.
   bool acting(std::string_view service) const;
-  /// Keys that wait or are being worked on, over all services: 0 means idle.
-  size_t pending() const;
   /// Keys that are due or busy now; keys waiting for a later look do not count.
   size_t due_or_busy() const;
   /// The roles that have such keys: "binder, dispatcher".
   std::string with_due_or_busy_keys() const;
+
+  /// Of every role of this process.
+  std::vector<RoleFigures> figures() const;
 
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 

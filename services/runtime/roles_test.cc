@@ -1,5 +1,7 @@
 #include "services/runtime/roles.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -8,6 +10,8 @@
 #include "events/codec/codec.h"
 #include "services/runtime/log.h"
 #include "services/runtime/manual_executor.h"
+#include "services/runtime/metrics.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog {
 namespace {
@@ -78,8 +82,8 @@ class Watcher final : public Role {
 
 Value named(const char* name) { return Value::object({{"metadata", Value::object({{"name", name}})}}); }
 
-struct Process {
-  Process(Journal& journal, Executor& executor, Random& random, const std::string& name, size_t steps = 512)
+struct RolesProcess {
+  RolesProcess(Journal& journal, Executor& executor, Random& random, const std::string& name, size_t steps = 512)
       : election{name},
         replica{{name, &journal, &executor, &random, nullptr}},
         roles{{&replica, &executor, &random, &election, "test", steps}} {
@@ -100,14 +104,14 @@ class RolesTest : public ::testing::Test {
   LoopJournal journal;
   ManualExecutor executor;
   SeededRandom random{1};
-  std::vector<Process*> processes;
+  std::vector<RolesProcess*> processes;
 
   /// Lets everything that is due happen, and everybody read what was stored.
   void settle(Millis time = Millis{0}) {
     executor.run(time);
     for (bool more = true; more;) {
       more = false;
-      for (Process* process : processes) {
+      for (RolesProcess* process : processes) {
         const auto from = static_cast<size_t>(process->replica.next().value);
         std::vector<DecodedRecord> records;
         for (size_t at = from; at < journal.records.size(); ++at) {
@@ -122,24 +126,25 @@ class RolesTest : public ::testing::Test {
   }
   /// The first of these, which are all there are, leads.
   template <class... Others>
-  void lead(Process& leader, Others&... others) {
+  void lead(RolesProcess& leader, Others&... others) {
     processes = {&leader, &others...};
     settle();
     leader.election.say(true);
     settle();
   }
-  void create(const char* name) {
+  void create(const char* name, const Cause& trace = {}) {
     Entry entry;
     entry.id = new_entry_id(random);
     entry.time = executor.now();
+    entry.cause = trace;
     entry.events = {ObjectCreated{{type::kNamespace, "", name}, named(name)}};
     journal.records.push_back(encode(entry));
     settle();
   }
 };
 
-TEST_F(RolesTest, FollowsWithoutActingUntilTheElectionSaysSo) {
-  Process one{journal, executor, random, "one"};
+TEST_F(RolesTest, FollowsWithoutActingUntilElected) {
+  RolesProcess one{journal, executor, random, "one"};
   processes = {&one};
   create("a");
   EXPECT_EQ(one.seen.changes, 1);
@@ -152,18 +157,18 @@ TEST_F(RolesTest, FollowsWithoutActingUntilTheElectionSaysSo) {
   EXPECT_EQ(one.seen.tasks[0]->key().name, "a");
 }
 
-TEST_F(RolesTest, HandsOutAKeyThatAChangeWakes) {
-  Process one{journal, executor, random, "one"};
+TEST_F(RolesTest, HandsOutAKeyThatAChangeTriggers) {
+  RolesProcess one{journal, executor, random, "one"};
   lead(one);
   create("a");
   ASSERT_EQ(one.seen.tasks.size(), 1U);
   EXPECT_EQ(one.roles.due_or_busy(), 1U);
   one.seen.tasks[0]->done();
-  EXPECT_EQ(one.roles.pending(), 0U);
+  EXPECT_EQ(one.roles.due_or_busy(), 0U);
 }
 
-TEST_F(RolesTest, LooksAgainAfterTheTimeThatDoneAsksFor) {
-  Process one{journal, executor, random, "one"};
+TEST_F(RolesTest, ReconcilesAgainAfterTheTimeGivenToDone) {
+  RolesProcess one{journal, executor, random, "one"};
   lead(one);
   create("a");
   one.seen.tasks[0]->done(Millis{500});
@@ -173,8 +178,8 @@ TEST_F(RolesTest, LooksAgainAfterTheTimeThatDoneAsksFor) {
   EXPECT_EQ(one.seen.tasks.size(), 2U);
 }
 
-TEST_F(RolesTest, LooksAgainAlsoWhenTheClockFallsBackMeanwhile) {
-  Process one{journal, executor, random, "one"};
+TEST_F(RolesTest, ReconcilesAgainAlsoWhenTheClockFallsBackMeanwhile) {
+  RolesProcess one{journal, executor, random, "one"};
   lead(one);
   create("a");
   one.seen.tasks[0]->done(Millis{500});
@@ -184,8 +189,8 @@ TEST_F(RolesTest, LooksAgainAlsoWhenTheClockFallsBackMeanwhile) {
 }
 
 TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
-  Process one{journal, executor, random, "one"};
-  Process two{journal, executor, random, "two"};
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
   lead(one, two);
   create("a");
   ASSERT_EQ(one.seen.tasks.size(), 1U);
@@ -195,7 +200,7 @@ TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
   EXPECT_FALSE(one.roles.acting("watcher"));
   EXPECT_EQ(one.seen.stops, 1);
 
-  // What the old leader still holds comes to nothing.
+  // The steps of the old leader have no effect.
   const size_t before = journal.records.size();
   bool answered = false;
   one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
@@ -205,9 +210,9 @@ TEST_F(RolesTest, TheNewerLeaseEndsTheOlder) {
   EXPECT_FALSE(answered);
 }
 
-TEST_F(RolesTest, WhoStillBelievesToLeadTakesTheLeaseBack) {
-  Process one{journal, executor, random, "one"};
-  Process two{journal, executor, random, "two"};
+TEST_F(RolesTest, AProcessThatStillLeadsTakesTheLeaseAgain) {
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
   lead(one, two);
   two.election.say(true);
   settle();
@@ -218,21 +223,21 @@ TEST_F(RolesTest, WhoStillBelievesToLeadTakesTheLeaseBack) {
   EXPECT_EQ(one.replica.state().lease("watcher").epoch, 3U);
 }
 
-TEST_F(RolesTest, WhoWasReplacedWhileItWasFrozenHasTimeToHearIt) {
-  Process one{journal, executor, random, "one"};
-  Process two{journal, executor, random, "two"};
+TEST_F(RolesTest, AProcessReplacedWhileFrozenHasTimeToLearnIt) {
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
   lead(one, two);
   two.election.say(true);
   settle(Millis{200});
-  one.election.say(false);  // said by the election a moment after the journal
+  one.election.say(false);  // reported by the election a moment after the journal
   settle(Millis{2000});
   EXPECT_TRUE(two.roles.acting("watcher"));
   EXPECT_EQ(two.replica.state().lease("watcher").epoch, 2U) << "the lease did not go back and forth";
 }
 
-TEST_F(RolesTest, OfTwoWhoTakeTheLeaseAtOnceOneActs) {
-  Process one{journal, executor, random, "one"};
-  Process two{journal, executor, random, "two"};
+TEST_F(RolesTest, OfTwoThatTakeTheLeaseAtOnceOneActs) {
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
   processes = {&one, &two};
   settle();
   one.election.say(true);
@@ -242,8 +247,8 @@ TEST_F(RolesTest, OfTwoWhoTakeTheLeaseAtOnceOneActs) {
 }
 
 TEST_F(RolesTest, AnOldDecisionInTheJournalIsRefusedByItsFence) {
-  Process one{journal, executor, random, "one"};
-  Process two{journal, executor, random, "two"};
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
   lead(one, two);
   create("a");
   one.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
@@ -257,7 +262,7 @@ TEST_F(RolesTest, AnOldDecisionInTheJournalIsRefusedByItsFence) {
 }
 
 TEST_F(RolesTest, AnEntryCarriesTheTimeAndTheRevisionItWasDecidedWith) {
-  Process one{journal, executor, random, "one"};
+  RolesProcess one{journal, executor, random, "one"};
   lead(one);
   create("a");
   const UtcMillis decided = one.seen.tasks[0]->now();
@@ -274,8 +279,64 @@ TEST_F(RolesTest, AnEntryCarriesTheTimeAndTheRevisionItWasDecidedWith) {
   EXPECT_EQ(entry.cause.revision, Revision{1});
 }
 
+TEST_F(RolesTest, DecisionBelongsToTheTraceOfTheEntryThatTriggeredIt) {
+  RolesProcess leader{journal, executor, random, "one"};
+  lead(leader);
+  create("a", {{}, {}, "4bf92f3577b34da6a3ce929d0e0e4736-01"});
+  leader.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                        [](const Result<Revision>&) {});
+  executor.run();
+  const Cause cause = decode(journal.records.back()).value().cause;
+  EXPECT_EQ(cause.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736-01");
+  EXPECT_EQ(leader.seen.tasks[0]->trace(), (TraceContext{"4bf92f3577b34da6a3ce929d0e0e4736", true}));
+}
+
+TEST_F(RolesTest, WhatFollowsFromAnEntryWithoutATraceBeginsOne) {  // entries of earlier builds have none
+  RolesProcess leader{journal, executor, random, "one"};
+  lead(leader);
+  create("a");
+  leader.seen.tasks[0]->append_decision({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                        [](const Result<Revision>&) {});
+  executor.run();
+  const Cause cause = decode(journal.records.back()).value().cause;
+  EXPECT_EQ(cause.trace_id.size(), 32U);
+  EXPECT_EQ(cause.trace_id, leader.seen.tasks[0]->trace().id) << "calls and entries of one step share it";
+}
+
+TEST_F(RolesTest, ObservationThatItsCauseDidNotBringAboutBeginsATrace) {
+  RolesProcess leader{journal, executor, random, "one"};
+  lead(leader);
+  create("a", {{}, {}, "4bf92f3577b34da6a3ce929d0e0e4736-01"});
+  leader.seen.tasks[0]->begin_trace();
+  leader.seen.tasks[0]->append_observation({{ObjectRemoved{{type::kNamespace, "", "a"}}}, {}},
+                                           [](const Result<Revision>&) {});
+  executor.run();
+  const Cause cause = decode(journal.records.back()).value().cause;
+  EXPECT_EQ(cause.trace_id.size(), 32U) << "not sampled";
+  EXPECT_FALSE(cause.trace_id.starts_with("4bf92f3577b34da6a3ce929d0e0e4736"));
+}
+
+TEST_F(RolesTest, FiguresAreThoseOfTheQueueWhileTheRoleActsHere) {
+  RolesProcess leader{journal, executor, random, "one", 1};
+  RolesProcess standby{journal, executor, random, "two"};
+  lead(leader, standby);
+  for (const char* name : {"a", "b", "c"}) create(name);
+  executor.run(Millis{70});
+  const RoleFigures acting = leader.roles.figures().at(0);
+  EXPECT_TRUE(acting.acting);
+  EXPECT_EQ(acting.epoch, 1U);
+  EXPECT_EQ(acting.busy, 1U);
+  EXPECT_EQ(acting.queued, 2U);
+  EXPECT_EQ(acting.waiting, Millis{70});
+  leader.seen.tasks[0]->retry(Error{ErrorCode::kUnavailable, "not now"});
+  EXPECT_EQ(leader.roles.figures().at(0).retries, 1U);
+  const RoleFigures following = standby.roles.figures().at(0);
+  EXPECT_FALSE(following.acting);
+  EXPECT_EQ(following.queued + following.busy, 0U);
+}
+
 TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
-  Process one{journal, executor, random, "one", 2};
+  RolesProcess one{journal, executor, random, "one", 2};
   lead(one);
   for (const char* name : {"a", "b", "c"}) create(name);
   EXPECT_EQ(one.seen.tasks.size(), 2U);
@@ -285,18 +346,18 @@ TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
 }
 
 TEST_F(RolesTest, StopsCleanly) {
-  Process one{journal, executor, random, "one"};
+  RolesProcess one{journal, executor, random, "one"};
   lead(one);
   create("a");
   one.roles.stop();
   EXPECT_TRUE(one.election.resigned);
   EXPECT_EQ(one.seen.stops, 1);
-  one.seen.tasks[0]->done();  // comes to nothing
-  EXPECT_EQ(one.roles.pending(), 0U);
+  one.seen.tasks[0]->done();  // has no effect
+  EXPECT_EQ(one.roles.due_or_busy(), 0U);
 }
 
-TEST_F(RolesTest, StepsMayEndWhenTheRolesAreGone) {
-  auto one = std::make_unique<Process>(journal, executor, random, "one");
+TEST_F(RolesTest, StepsMayEndWhenTheRolesAreDestroyed) {
+  auto one = std::make_unique<RolesProcess>(journal, executor, random, "one");
   processes = {one.get()};
   settle();
   one->election.say(true);
@@ -307,6 +368,39 @@ TEST_F(RolesTest, StepsMayEndWhenTheRolesAreGone) {
   one.reset();
   held->done();
   held->retry(Error{ErrorCode::kUnavailable, "too late"});
+}
+
+/// The value of a series; -1: it is not exported.
+double value_of(const std::string& series) {
+  const std::string text = "\n" + metrics::text();
+  const size_t found = text.find("\n" + series + " ");
+  return found == std::string::npos ? -1 : std::strtod(text.c_str() + found + series.size() + 2, nullptr);
+}
+
+TEST_F(RolesTest, ExportsItsLeaseItsQueueAndItsSteps) {
+  const double failed = value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="error"})");
+  const double later = value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="requeue_after"})");
+  RolesProcess one{journal, executor, random, "one", 1};
+  EXPECT_EQ(value_of(R"(leader_election_master_status{name="watcher"})"), 0);
+  lead(one);
+  EXPECT_EQ(value_of(R"(leader_election_master_status{name="watcher"})"), 1);
+  create("a");
+  create("b");
+  ASSERT_EQ(one.seen.tasks.size(), 1U);
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher"})"), 1) << "one step at a time";
+  EXPECT_GT(value_of(R"(workqueue_longest_running_processor_seconds{name="watcher"})"), 0);
+  one.seen.tasks[0]->done(Millis{60'000});
+  settle();
+  ASSERT_EQ(one.seen.tasks.size(), 2U);
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher"})"), 0);
+  one.seen.tasks[1]->retry(Error{ErrorCode::kUnavailable, "not now"});
+  EXPECT_EQ(value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="error"})"),
+            std::max(failed, 0.0) + 1);
+  EXPECT_EQ(value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="requeue_after"})"),
+            std::max(later, 0.0) + 1);
+  EXPECT_EQ(value_of(R"(workqueue_longest_running_processor_seconds{name="watcher"})"), 0);
+  one.roles.stop();
+  EXPECT_EQ(value_of(R"(leader_election_master_status{name="watcher"})"), 0);
 }
 
 }  // namespace

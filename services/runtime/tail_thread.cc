@@ -1,5 +1,6 @@
 #include "services/runtime/tail_thread.h"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -7,6 +8,7 @@
 
 #include "events/codec/codec.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 namespace {
@@ -21,7 +23,7 @@ bool share(Value& later, const Value& earlier) {
   if (later.is_array()) {
     bool all = true;
     Value::Array& items = later.edit_items();
-    for (size_t at = 0; at < items.size(); ++at) all = share(items[at], earlier[at]) && all;
+    for (size_t index = 0; index < items.size(); ++index) all = share(items[index], earlier[index]) && all;
     if (all) later = earlier;
     return all;
   }
@@ -43,7 +45,7 @@ bool share(Value& later, const Value& earlier) {
 }
 
 /// The Works of one binding differ in a few words, and most of a fleet's memory is Works: what is equal is kept once.
-/// Here, where nobody else holds these values yet, that copies nothing.
+/// Here, where these values are not shared yet, that copies nothing.
 void share_between_works(Entry& entry) {
   const WorkRendered* first = nullptr;
   for (Event& event : entry.events) {
@@ -57,12 +59,44 @@ void share_between_works(Entry& entry) {
   }
 }
 
+/// Entries, events and bytes by family of the events; of an entry with events of several, the first counts.
+class FamilyMeters {
+ public:
+  explicit FamilyMeters(const std::string& journal) {
+    static const metrics::CounterFamily entries{
+        "shiplog_journal_entries_total", "Entries read from the journal.", {"journal", "family"}};
+    static const metrics::CounterFamily events{
+        "shiplog_journal_events_total", "Events of the entries read from the journal.", {"journal", "family"}};
+    static const metrics::CounterFamily bytes{
+        "shiplog_journal_bytes_total", "Bytes of the entries read from the journal.", {"journal", "family"}};
+    for (size_t index = 0; index < counters_.size(); ++index) {
+      const std::string_view family = name_of(static_cast<Family>(index));
+      counters_[index] = {entries.with({journal, family}), events.with({journal, family}),
+                          bytes.with({journal, family})};
+    }
+  }
+  void count(const Entry& entry, size_t bytes) const {
+    for (const Event& event : entry.events) of(event).events.add();
+    if (entry.events.empty()) return;
+    of(entry.events.front()).entries.add();
+    of(entry.events.front()).bytes.add(bytes);
+  }
+
+ private:
+  struct FamilyCounters {
+    metrics::Counter entries, events, bytes;
+  };
+  const FamilyCounters& of(const Event& event) const { return counters_[static_cast<size_t>(family_of(event))]; }
+
+  std::array<FamilyCounters, static_cast<size_t>(Family::kControl) + 1> counters_;
+};
+
 }  // namespace
 
-/// What is posted to the executor may come to run while the tail is taken down on another thread: it holds this for as
+/// What is posted to the executor may run while the tail is destroyed on another thread: it holds this for as
 /// long as it runs, and does nothing once it is shut.
 struct Gate {
-  std::recursive_mutex mutex;  // a replica may answer a batch while it is handed over
+  std::recursive_mutex mutex;  // a replica may answer a batch while it is delivered
   bool open = true;
 };
 
@@ -72,6 +106,7 @@ struct TailThread::Impl {
   Executor& executor;
   Offset from;
   std::function<void(const Error&)> failed;
+  FamilyMeters meters;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -139,6 +174,7 @@ struct TailThread::Impl {
       decoded.reserve(records.value().size());
       for (const JournalRecord& record : records.value()) {
         if (auto own = replica.take_own(record.bytes)) {
+          meters.count(*own, record.bytes.size());
           decoded.push_back({record.offset, *std::move(own)});
           continue;
         }
@@ -147,6 +183,7 @@ struct TailThread::Impl {
           if (!decoded.empty()) deliver(std::move(decoded));
           return fail(entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value)));
         }
+        meters.count(entry.value(), record.bytes.size());
         share_between_works(entry.value());
         decoded.push_back({record.offset, std::move(entry).value()});
       }
@@ -155,9 +192,9 @@ struct TailThread::Impl {
   }
 };
 
-TailThread::TailThread(Journal& journal, Replica& replica, Executor& executor, Offset from,
+TailThread::TailThread(const std::string& name, Journal& journal, Replica& replica, Executor& executor, Offset from,
                        std::function<void(const Error&)> failed)
-    : impl_{std::make_unique<Impl>(journal, replica, executor, from, std::move(failed))} {
+    : impl_{std::make_unique<Impl>(journal, replica, executor, from, std::move(failed), FamilyMeters{name})} {
   auto tail = journal.tail(from);
   if (!tail) {
     impl_->fail(tail.error());

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "events/base/result.h"
 #include "events/journal/journal.h"
@@ -14,9 +15,9 @@ namespace shiplog {
 /// no more than two of them wait to be folded or to be written to the projection.
 class TailThread {
  public:
-  /// `failed` is called once, on the executor, when the replica cannot go on: a corrupt record, a trimmed one, a
-  /// stop. Passing trouble (kIo, kUnavailable) is retried and logged here.
-  TailThread(Journal& journal, Replica& replica, Executor& executor, Offset from,
+  /// `name`: of the journal, in metrics. `failed` is called once, on the executor, when the replica cannot go on: a
+  /// corrupt record, a trimmed one, a stop. Passing trouble (kIo, kUnavailable) is retried and logged here.
+  TailThread(const std::string& name, Journal& journal, Replica& replica, Executor& executor, Offset from,
              std::function<void(const Error&)> failed);
   /// Waits for the batch that is being folded. Not from within `failed`.
   ~TailThread();

@@ -8,7 +8,7 @@
 namespace shiplog {
 namespace {
 
-TEST(ThreadLoop, TellsHowLongItHasBeenBusyWithOneThing) {
+TEST(ThreadLoop, ReportsHowLongOneTaskHasBeenRunning) {
   ThreadLoop loop;
   loop.call([] {});
   std::promise<void> begun;

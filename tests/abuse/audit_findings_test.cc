@@ -101,7 +101,7 @@ TEST(AuditFindings, NoProgramReadsArchivesAndNoNameIsAPath) {
 }
 
 // 3. Insecure defaults: certificates that were not verified.
-TEST(AuditFindings, CertificatesAreVerifiedUnlessTheUserAsksOtherwise) {
+TEST(AuditFindings, CertificatesAreVerifiedUnlessTheUserDisablesIt) {
   Fleet fleet;
   fleet.serve();
   fleet.member("member1");

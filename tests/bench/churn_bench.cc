@@ -58,7 +58,7 @@ void churn(Figures& figures, BenchFleet& fleet, int minutes, size_t deployments,
     const std::string when = "after " + std::to_string(minute) + " min, ";
     figures.value("memory", when + "resident", resident_mb(plane->pid()), "MB");
     figures.value("memory", when + "in use", gauge(client, "shiplog_heap_bytes") / (1 << 20), "MB");
-    figures.value("memory", when + "entries folded", gauge(client, "shiplog_entries_folded"), "entries");
+    figures.value("memory", when + "entries folded", gauge(client, "shiplog_entries_folded_total"), "entries");
     std::fflush(stdout);
   }
 }

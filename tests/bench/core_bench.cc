@@ -1,6 +1,7 @@
 // What needs no network: reading entries, folding them, deciding, rebuilding the projection and starting from it,
 // beside plain SQLite.
-//   core_bench [--objects=100000] [--only=json|fold|placement|binding|interpreter|projection] [--json=FILE]
+//   core_bench [--objects=100000] [--only=json|fold|placement|binding|interpreter|
+//   projection|metrics] [--json=FILE]
 //   [--directory=DIRECTORY]
 
 #include <condition_variable>
@@ -25,6 +26,7 @@
 #include "services/interpreter/lua/vm.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/scheduler/decide.h"
+#include "services/runtime/metrics.h"
 #include "tests/bench/figures.h"
 
 namespace shiplog::bench {
@@ -63,7 +65,7 @@ ObjectKey key_of(size_t number) {
 }
 
 /// A state that grows by folding, and the entries it grew by.
-class History {
+class BenchHistory {
  public:
   Entry entry_of(Event event) {
     Entry entry;
@@ -95,7 +97,7 @@ class History {
   int64_t count_ = 0;
 };
 
-/// Runs until a second is over, and says how often it ran.
+/// Runs until a second is over, and returns how often it ran.
 size_t repeat(const std::function<void()>& one, Time& took) {
   size_t times = 0;
   const Time start = Time::now();
@@ -119,7 +121,7 @@ void json_and_entries(Figures& figures, size_t objects) {
   times = repeat([&] { out.clear(), append_json(value, out); }, took);
   figures.rate("json", "JSON written", times, took);
 
-  History history;
+  BenchHistory history;
   std::vector<std::string> encoded;
   for (size_t i = 0; i < std::min<size_t>(objects, 20'000); ++i) {
     encoded.push_back(encode(history.entry_of(ObjectCreated{key_of(i), deployment(i, 1)})));
@@ -132,7 +134,7 @@ void json_and_entries(Figures& figures, size_t objects) {
 void folding(Figures& figures, size_t objects) {
   Figures::heading("fold, " + std::to_string(objects) + " objects");
   State state;
-  History history;
+  BenchHistory history;
   history.namespaces(state);
   std::vector<Entry> entries;
   const auto run = [&](const char* what) {
@@ -170,7 +172,7 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
     figures.rate("machine", "machine: plain SQLite insert of the same JSON", objects, Time::now().since(start));
   }
   const std::string path = directory + "/projection.db";
-  History history;
+  BenchHistory history;
   std::vector<std::string> journal;
   for (size_t i = 0; i < kNamespaces; ++i) {
     journal.push_back(encode(history.entry_of(
@@ -238,7 +240,7 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
   figures.seconds("start", "  of that, restore the state", done.since(read));
 }
 
-State fleet_of(History& history, size_t clusters) {
+State fleet_of(BenchHistory& history, size_t clusters) {
   State state;
   history.namespaces(state);
   for (size_t i = 0; i < clusters; ++i) {
@@ -259,9 +261,9 @@ State fleet_of(History& history, size_t clusters) {
 }
 
 /// Appends to a journal file as the roles do: many under way at a time.
-class Recorder {
+class JournalAppender {
  public:
-  explicit Recorder(const std::string& file) : journal_{or_exit(open_sqlite_journal(file))} {}
+  explicit JournalAppender(const std::string& file) : journal_{or_exit(open_sqlite_journal(file))} {}
 
   void record(const std::string& bytes) {
     {
@@ -293,7 +295,7 @@ void placing(Figures& figures, const std::string& directory) {
   Figures::heading("one placement decision with its explanation");
   for (const size_t clusters : {2U, 100U, 1000U}) {
     for (const bool divided : {false, true}) {
-      History history;
+      BenchHistory history;
       State state = fleet_of(history, clusters);
       const ObjectKey key{type::kResourceBinding, "team-1", "web-deployment"};
       history.create(
@@ -322,7 +324,8 @@ void placing(Figures& figures, const std::string& directory) {
       const std::string what = std::to_string(clusters) + " clusters, " + (divided ? "divided by room" : "duplicated");
       figures.rate("placement", what, times, took);
 
-      Recorder recorder{directory + "/decisions-" + std::to_string(clusters) + (divided ? "-divided.db" : ".db")};
+      JournalAppender recorder{directory + "/decisions-" + std::to_string(clusters) +
+                               (divided ? "-divided.db" : ".db")};
       const Time start = Time::now();
       size_t recorded = 0;
       do {
@@ -341,7 +344,7 @@ void placing(Figures& figures, const std::string& directory) {
 void binding(Figures& figures) {
   Figures::heading("which policy claims a template, and its binding");
   for (const size_t policies : {10U, 5000U}) {
-    History history;
+    BenchHistory history;
     State state;
     history.namespaces(state);
     for (size_t i = 0; i < policies; ++i) {
@@ -407,6 +410,35 @@ void interpreting(Figures& figures) {
   });
 }
 
+/// What an observation costs the request path and the fold thread.
+void measuring(Figures& figures) {
+  Figures::heading("metrics");
+  const metrics::CounterFamily counters{
+      "bench_requests_total", "Bench.", {"verb", "group", "resource", "scope", "code"}};
+  const metrics::HistogramFamily histograms{"bench_seconds", "Bench."};
+  const metrics::Counter counter = counters.with({"get", "apps", "deployments", "namespace", "200"});
+  const metrics::Histogram histogram = histograms.with({});
+  const auto measure = [&](const char* what, const std::function<void()>& thousand) {
+    Time took;
+    const size_t times = repeat(thousand, took) * 1000;
+    figures.value("metrics", what, took.cpu / static_cast<double>(times) * 1e9, "ns of CPU time");
+  };
+  const auto thousand = [](const auto& one) {
+    for (int i = 0; i < 1000; ++i) one();
+  };
+  measure("counter", [&] { thousand([&] { counter.add(); }); });
+  measure("histogram, 17 buckets", [&] { thousand([&] { histogram.observe(0.003); }); });
+  measure("histogram with a stopwatch", [&] {
+    thousand([&] {
+      const metrics::Stopwatch watch;
+      histogram.observe(watch.seconds());
+    });
+  });
+  measure("counter looked up by 5 labels", [&] {
+    thousand([&] { counters.with({"get", "apps", "deployments", "namespace", "200"}).add(); });
+  });
+}
+
 }  // namespace
 }  // namespace shiplog::bench
 
@@ -427,6 +459,7 @@ int main(int argc, char** argv) {
   if (asked_for("placement")) placing(figures, directory);
   if (asked_for("binding")) binding(figures);
   if (asked_for("interpreter")) interpreting(figures);
+  if (asked_for("metrics")) measuring(figures);
   if (asked_for("projection")) projecting(figures, objects, directory);
   std::filesystem::remove_all(directory);
   return 0;

@@ -28,7 +28,6 @@
 namespace shiplog::bench {
 namespace {
 
-using e2e::Process;
 using Steady = std::chrono::steady_clock;
 
 void machine(Figures& figures, const std::string& directory) {

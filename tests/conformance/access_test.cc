@@ -72,6 +72,8 @@ TEST(Namespaces, NSP_05_content_is_deleted_first) {
   held.edit("metadata").set("finalizers", json(R"(["example.com/keep"])"));
   ASSERT_EQ(api().post(in(ns, "configmaps"), held).status, 201);
   ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
+  const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");  // in the journal of ephemera
+  ASSERT_EQ(api().post(leases, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})")).status, 201);
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
   const auto has_condition = [&](const char* type, const char* status) {
@@ -88,6 +90,7 @@ TEST(Namespaces, NSP_05_content_is_deleted_first) {
   ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
             200);
   EXPECT_TRUE(eventually([&] { return api().get("/api/v1/namespaces/" + ns).status == 404; }));
+  EXPECT_TRUE(eventually([&] { return api().get(leases + "/l").status == 404; }));
 }
 
 TEST(Namespaces, NSP_06_a_namespace_can_be_watched_until_it_is_removed) {

@@ -1,4 +1,6 @@
 // Server-side apply and managed fields (SSA-1 to SSA-16).
+#include <algorithm>
+
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -20,20 +22,22 @@ std::string pod_with(const std::string& container) {
 
 TEST(Applies, SSA_01_a_field_manager_is_required) {
   const std::string map = in(own_namespace(), "configmaps") + "/a";
-  expect_failure(apply_to(map, map_of("{}"), ""), 422, "Invalid", "fieldManager");
+  expect_failure(apply_to(map, map_of("{}"), ""), 422, "Invalid",
+                 "fieldManager: Required value: is required for apply patch");
   EXPECT_EQ(apply_to(map, "apiVersion: v1\nkind: ConfigMap\ndata: {a: '1'}\n").status, 201);
-  expect_failure(apply_to(map, map_of("{}", R"({"name":"b"})")), 400, "BadRequest", "name");
+  expect_failure(apply_to(map, map_of("{}", R"({"name":"b"})")), 400, "BadRequest",
+                 "does not match the name on the URL");
   expect_failure(api().call("PATCH", map + "?force=true", "{}", {{"Content-Type", "application/merge-patch+json"}}),
-                 422, "Invalid", "force");
+                 422, "Invalid", "force: Forbidden: may not be specified for non-apply patch");
 }
 
 TEST(Applies, SSA_02_bodies_that_are_refused) {
   const std::string ns = own_namespace();
   const std::string map = in(ns, "configmaps") + "/a";
-  expect_failure(apply_to(map, R"({"apiVersion":"v2","kind":"ConfigMap"})"), 400, "BadRequest");
+  expect_failure(apply_to(map, R"({"apiVersion":"v2","kind":"ConfigMap"})"), 400, "BadRequest", "Incorrect version");
   expect_failure(apply_to(map, map_of("{}", R"({"managedFields":[{"manager":"m"}]})")), 400, "BadRequest",
                  "managedFields");
-  expect_failure(apply_to(map, "a: [b"), 400, "BadRequest");
+  expect_failure(apply_to(map, "a: [b"), 400, "BadRequest", "error decoding YAML");
   const std::string web = in(ns, "deployments", "apps/v1") + "/web";
   const Answer twice = apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"c","image":"j"})"));
   EXPECT_TRUE(twice.status == 400 || twice.status == 422 || twice.status == 500) << twice;
@@ -146,6 +150,20 @@ TEST(Applies, SSA_08_merge_prune_conflict_force) {
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"d","image":"j"})")).status, 201);
   const Answer less = apply_to(web, pod_with(R"({"name":"c","image":"i"})"));
   EXPECT_EQ(less.json["spec"]["template"]["spec"]["containers"].size(), 1u) << less;
+}
+
+TEST(Applies, SSA_08_scaled_replicas_stay_unless_they_are_applied) {
+  const std::string web = in(own_namespace(), "deployments", "apps/v1") + "/web";
+  Value body = deployment("web", 2);
+  body.set("apiVersion", "apps/v1");
+  body.set("kind", "Deployment");
+  ASSERT_EQ(apply_to(web, to_json(body)).status, 201);
+  ASSERT_EQ(api().patch(web + "/scale", "merge", json(R"({"spec":{"replicas":5}})")).status, 200);
+  expect_failure(apply_to(web, to_json(body)), 409, "Conflict", ".spec.replicas");
+  body.edit("spec").erase("replicas");
+  const Answer released = apply_to(web, to_json(body));
+  ASSERT_EQ(released.status, 200) << released;
+  EXPECT_EQ(released.json["spec"]["replicas"].as_int(), 5);
 }
 
 TEST(Applies, SSA_09_the_message_of_a_conflict) {

@@ -235,10 +235,10 @@ TEST(Deletes, DEL_12_objects_without_remaining_owners_are_deleted) {
   const Answer two = api().post(maps, config_map("two"));
   ASSERT_EQ(api().post(maps, owned(owned(config_map("of-both"), one), two)).status, 201);
   ASSERT_EQ(api().post(maps, owned(config_map("of-one"), one)).status, 201);
-  Value stranger = owned(config_map("of-nobody"), one);
+  Value stranger = owned(config_map("of-missing-owner"), one);
   stranger.edit("metadata").edit("ownerReferences").edit_items()[0].set("uid", "11111111-1111-4111-8111-111111111111");
   ASSERT_EQ(api().post(maps, stranger).status, 201);
-  EXPECT_TRUE(is_deleted(maps + "/of-nobody")) << "a uid that no object has";
+  EXPECT_TRUE(is_deleted(maps + "/of-missing-owner")) << "a uid that no object has";
   ASSERT_EQ(api().remove(maps + "/one").status, 200);
   EXPECT_TRUE(is_deleted(maps + "/of-one"));
   EXPECT_TRUE(eventually([&] { return api().get(maps + "/of-both").json["metadata"]["ownerReferences"].size() == 1; }));

@@ -1,4 +1,5 @@
 // Lists, selectors, versions (LIST-1 to LIST-13).
+#include <algorithm>
 #include <future>
 
 #include "tests/conformance/conformance.h"
@@ -122,6 +123,7 @@ TEST(Lists, LIST_06_fields_that_can_be_selected) {
     EXPECT_EQ(status(path, "spec.sofa"), 400) << path;
   }
   EXPECT_EQ(status(in(ns, "configmaps"), "status.phase"), 400);
+  EXPECT_EQ(status("/apis/cluster.karmada.io/v1alpha1/clusters", "metadata.name"), 200);
   EXPECT_EQ(status(widgets_in(ns), "metadata.name"), 200);
   EXPECT_EQ(status(widgets_in(ns), "metadata.namespace"), 200);
   EXPECT_EQ(status(widgets_in(ns), "spec.size"), 400);
@@ -165,6 +167,7 @@ TEST(Lists, LIST_08_all_pages_have_one_version) {
 TEST(Lists, LIST_10_versions_of_a_list_and_a_get) {
   const std::string maps = maps_with({"a"});
   const std::string then = version_of(api().get(maps));
+  ASSERT_EQ(api().patch(maps + "/a", "merge", json(R"({"data":{"v":"2"}})")).status, 200);
   ASSERT_EQ(api().post(maps, config_map("b")).status, 201);
   const auto with = [&](const std::string& query) { return names_of(api().get(maps + "?" + query)); };
   const Names newest{"a", "b"};
@@ -175,6 +178,9 @@ TEST(Lists, LIST_10_versions_of_a_list_and_a_get) {
   EXPECT_EQ(with("limit=5&resourceVersion=" + then), Names{"a"}) << "exactly that version, for the first page";
   EXPECT_EQ(with("limit=5&resourceVersionMatch=NotOlderThan&resourceVersion=" + then), newest);
   EXPECT_EQ(with("resourceVersionMatch=Exact&resourceVersion=" + then), Names{"a"});
+  const Answer past = api().get(maps + "?resourceVersionMatch=Exact&resourceVersion=" + then);
+  EXPECT_FALSE(past.json["items"][0]["data"].contains("v")) << "the content as of that version: " << past;
+  EXPECT_EQ(version_of(past), then);
   expect_failure(api().get(maps + "?resourceVersionMatch=Exact"), 422, "Invalid");
   expect_failure(api().get(maps + "?resourceVersionMatch=NotOlderThan"), 422, "Invalid");
   expect_failure(api().get(maps + "?resourceVersionMatch=Exact&resourceVersion=0"), 422, "Invalid");

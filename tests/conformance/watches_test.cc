@@ -108,6 +108,9 @@ TEST(Watches, W_06_versions_only_grow) {
     EXPECT_GT(std::stoull(version), last);
     last = std::stoull(version);
   }
+  const auto again = api().watch(maps + "?watch=1&resourceVersion=" + from);
+  ASSERT_TRUE(again->wait_for(9)) << "all changes are in the past";
+  EXPECT_EQ(again->events(), watch->events());
 }
 
 TEST(Watches, W_07_in_and_out_of_a_selector) {

@@ -82,6 +82,12 @@ TEST(Writes, CRU_04_a_dry_run_leaves_nothing) {
   EXPECT_EQ(made.json["metadata"]["name"].str().size(), 9u);
   EXPECT_EQ(version_of(made), "");
   EXPECT_EQ(api().post(maps + "?dryRun=All", config_map("Wrong")).status, 422);
+  const Answer filled = api().post(in(ns, "deployments", "apps/v1") + "?dryRun=All", deployment("dry"));
+  EXPECT_EQ(filled.json["spec"]["revisionHistoryLimit"].as_int(), 10) << filled;
+  EXPECT_EQ(uid_of(filled).size(), 36u);
+  EXPECT_TRUE(filled.json["metadata"].contains("creationTimestamp"));
+  expect_failure(api().post(in("nowhere", "configmaps") + "?dryRun=All", config_map("dry")), 404, "NotFound",
+                 R"(namespaces "nowhere" not found)");
   const Answer existing = api().post(maps, config_map("there"));
   const Answer put = api().put(maps + "/there?dryRun=All", config_map("there", R"({"k":"v"})"));
   EXPECT_EQ(put.json["data"]["k"].str(), "v") << put;

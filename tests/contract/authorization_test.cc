@@ -138,8 +138,8 @@ TEST(Authentication, SecretsContainTokensWhileTheirAccountExists) {  // AUTHN-4
   ASSERT_EQ(api().post(secrets, token_secret("keeper-second", "keeper")).status, 201);
   ASSERT_EQ(api().remove(kAccounts + "/keeper").status, 200);
   EXPECT_TRUE(is_deleted("keeper-second")) << "deleted with its account";
-  ASSERT_EQ(api().post(secrets, token_secret("of-nobody", "nobody")).status, 201);
-  EXPECT_TRUE(is_deleted("of-nobody"));
+  ASSERT_EQ(api().post(secrets, token_secret("orphan", "missing")).status, 201);
+  EXPECT_TRUE(is_deleted("orphan"));
   expect_failure(api().post(secrets, json(R"({"type":"kubernetes.io/service-account-token","metadata":{"name":"x"}})")),
                  422, "Invalid", "kubernetes.io/service-account.name");
 }

@@ -20,6 +20,9 @@ class WebhookServer {
  public:
   using Answer = std::function<Value(const Value& request)>;
 
+  /// The path whose response is not an AdmissionReview, but set with set_raw.
+  static constexpr const char* kRaw = "/raw";
+
   WebhookServer() {
     const Validity validity = valid_for_days(SystemClock{}.now(), 1);
     authority_ = make_authority("hooks-ca", validity).value();
@@ -31,6 +34,7 @@ class WebhookServer {
     options.certificate_pem = pair.certificate_pem;
     options.key_pem = pair.key_pem;
     auto started = HttpServer::start(options, [this](const HttpRequest& request, const auto& writer) {
+      if (request.path == kRaw) return writer->send(raw());
       writer->send({200, {{"Content-Type", "application/json"}}, answer(request)});
     });
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
@@ -41,6 +45,15 @@ class WebhookServer {
   void set_answer(const std::string& path, Answer answer) {
     const std::lock_guard lock{mutex_};
     answers_[path] = std::move(answer);
+  }
+  void set_raw(HttpResponse response) {
+    const std::lock_guard lock{mutex_};
+    raw_ = std::move(response);
+  }
+  /// The headers of the newest request for `path`.
+  HttpHeaders headers(const std::string& path) {
+    const std::lock_guard lock{mutex_};
+    return headers_[path];
   }
   std::vector<Value> asked(const std::string& path) {
     const std::lock_guard lock{mutex_};
@@ -61,6 +74,7 @@ class WebhookServer {
     {
       const std::lock_guard lock{mutex_};
       asked_[request.path].push_back(asked);
+      headers_[request.path] = request.headers;
       answer = answers_[request.path];
     }
     Value response = answer ? answer(asked) : Value::object({{"allowed", true}});
@@ -69,8 +83,15 @@ class WebhookServer {
         {{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"response", std::move(response)}}));
   }
 
+  HttpResponse raw() {
+    const std::lock_guard lock{mutex_};
+    return raw_;
+  }
+
   KeyPair authority_;
   std::mutex mutex_;
+  HttpResponse raw_;
+  std::map<std::string, HttpHeaders> headers_;
   std::map<std::string, Answer> answers_;
   std::map<std::string, std::vector<Value>> asked_;
   std::unique_ptr<HttpServer> server_;  // last: its handler uses the rest
@@ -207,6 +228,46 @@ TEST(Webhooks, AWebhookThatTimesOutHasFailed) {
   const Answer refused = api().post(kConfigMaps, labelled("slow", "slow"));
   hold.unlock();
   expect_failure(refused, 500, "InternalError", "failed calling webhook \"slow.hooks.example\"");
+}
+
+TEST(Webhooks, AHostileResponseFailsTheRequestAndNothingElse) {
+  const WebhookConfiguration configured{false, "hostile", WebhookServer::kRaw, R"({"timeoutSeconds":5})"};
+  const std::string review = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":)";
+  std::string nested;
+  for (int i = 0; i < 100'000; ++i) nested += "[";
+  const std::vector<std::pair<const char*, HttpResponse>> responses = {
+      {"nothing", {200, {}, ""}},
+      {"a page", {200, {{"Content-Type", "text/html"}}, "<html>"}},
+      {"another uid", {200, {}, review + R"({"uid":"another","allowed":true}})"}},
+      {"no response", {200, {}, R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"})"}},
+      {"another version", {200, {}, R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v9","response":{}})"}},
+      {"deep nesting", {200, {}, nested}},
+      {"64 MiB", {200, {}, std::string(64U << 20, ' ')}},
+      {"a redirect", {302, {{"Location", "https://127.0.0.1:1/"}}, ""}},
+      {"an error", {503, {}, "allowed"}},
+  };
+  for (const auto& [name, response] : responses) {
+    webhook_server().set_raw(response);
+    const Answer refused = api().post(kConfigMaps, labelled("hostile", "hostile"));
+    expect_failure(refused, 500, "InternalError", "failed calling webhook \"hostile.hooks.example\"");
+    EXPECT_LT(refused.body.size(), 4096U) << name << ": the response is not repeated in whole";
+  }
+  EXPECT_EQ(api().get(kConfigMaps + "/hostile").status, 404);
+}
+
+TEST(Webhooks, ACallIsPartOfTheTraceOfItsRequest) {
+  const WebhookConfiguration configured{false, "traced", "/traced"};
+  const std::string trace = "0af7651916cd43dd8448eb211c80319c";
+  const std::string parent = "00-" + trace + "-b7ad6b7169203331-01";
+  const Answer made =
+      api().call("POST", kConfigMaps, to_json(labelled("traced", "traced")),
+                 {{"Content-Type", "application/json"}, {"traceparent", parent}, {"tracestate", "a=1,b=2"}});
+  ASSERT_EQ(made.status, 201) << made;
+  const HttpHeaders received = webhook_server().headers("/traced");
+  const std::string traceparent{received.get("traceparent")};
+  EXPECT_EQ(traceparent.substr(0, 36), "00-" + trace + "-");
+  EXPECT_NE(traceparent, parent) << "the call is a span of its own";
+  EXPECT_EQ(received.get("tracestate"), "a=1,b=2");
 }
 
 TEST(Webhooks, OnlySelectedNamespacesAreReviewed) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/crash/plane.h"
+#include "tests/crash/control_plane.h"
 
 namespace shiplog::crash {
 namespace {
@@ -69,7 +69,7 @@ class Damage : public ::testing::Test {
   const uint64_t seed_ = seed_or(5);
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed_)};
   // Without roles that append entries on their own: the journal ends with the clients' writes.
-  Plane plane_{embedded_journal(), {{"plane", "api,lifecycle"}}, {}};
+  CrashControlPlane plane_{embedded_journal(), {{"plane", "api,lifecycle"}}, {}};
   const std::string shared_ = plane_.fleet().path("shared");
   const std::string journal_ = shared_ + "/journal.db";
   std::vector<Operation> operations_;

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/crash/plane.h"
+#include "tests/crash/control_plane.h"
 #include "tests/crash/small_disk.h"
 
 namespace shiplog::crash {
@@ -88,7 +88,7 @@ class Disk : public ::testing::Test {
 
   const uint64_t seed_ = seed_or(6);
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed_)};
-  Plane plane_{embedded_journal(), Plane::one_process(), {}};
+  CrashControlPlane plane_{embedded_journal(), CrashControlPlane::one_process(), {}};
 };
 
 TEST_F(Disk, OfTheJournalIsFull) {

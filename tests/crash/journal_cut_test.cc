@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/journal_file.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "tests/crash/plane.h"
+#include "tests/crash/control_plane.h"
+#include "tests/journal_contract/append_and_wait.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::crash {
 namespace {

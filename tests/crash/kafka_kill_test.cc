@@ -41,7 +41,8 @@ TEST(KillBroker, TheBrokerIsKilledAndFrozenUnderLoad) {
   const uint64_t seed = seed_or(8);
   const ::testing::ScopedTrace trace{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed)};
   std::mt19937_64 random{seed};
-  Plane plane{kafka_journal(), Plane::one_process(), {"--hash-every=50", "--snapshot-every=150"}};
+  CrashControlPlane plane{
+      kafka_journal(), CrashControlPlane::one_process(), {"--hash-every=50", "--snapshot-every=150"}};
   ClientWorkload load{seed, 4};
   plane.start_all(&load);
   kafka_test::KafkaCluster& broker = kafka_test::shared_cluster();

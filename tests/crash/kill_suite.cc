@@ -1,5 +1,6 @@
 #include "tests/crash/kill_suite.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -35,7 +36,7 @@ class FaultSchedule {
 };
 
 /// Propagates every ConfigMap to member1.
-void propagate_to_a_member(Plane& plane) {
+void propagate_to_a_member(CrashControlPlane& plane) {
   plane.fleet().join("member1");
   const e2e::Answer made =
       plane.fleet().api().post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
@@ -46,7 +47,7 @@ void propagate_to_a_member(Plane& plane) {
 }
 
 /// The member finally has all ConfigMaps.
-void expect_member_is_complete(Plane& plane) {
+void expect_member_is_complete(CrashControlPlane& plane) {
   const e2e::ApiClient api = plane.fleet().api();
   const e2e::ApiClient member = plane.fleet().api("member1");
   EXPECT_TRUE(eventually([&] { return ClientWorkload::values_at(api) == ClientWorkload::values_at(member); }))
@@ -57,18 +58,18 @@ void expect_member_is_complete(Plane& plane) {
 /// A control plane in one process with a member that receives every ConfigMap, and a workload.
 struct OneProcess {
   OneProcess(const JournalUnderTestFactory& backend, uint64_t seed, std::vector<std::string> options = kOptions)
-      : plane{backend, Plane::one_process(), std::move(options)}, load{seed, kClients} {
+      : plane{backend, CrashControlPlane::one_process(), std::move(options)}, load{seed, kClients} {
     plane.start_all(nullptr);
     propagate_to_a_member(plane);
     plane.kill("plane", nullptr);
     plane.start_all(&load);
   }
-  Plane plane;
+  CrashControlPlane plane;
   ClientWorkload load;
 };
 
 /// Freezes or kills a process under load, and resumes or restarts it.
-void inject_fault(Plane& plane, ClientWorkload& load, const std::string& process, FaultSchedule& faults) {
+void inject_fault(CrashControlPlane& plane, ClientWorkload& load, const std::string& process, FaultSchedule& faults) {
   const auto choice = faults.below(10);
   if (choice < 4) {
     plane.freeze(process);
@@ -79,7 +80,7 @@ void inject_fault(Plane& plane, ClientWorkload& load, const std::string& process
   plane.start(process, &load);
 }
 
-void finish_and_check(Plane& plane, ClientWorkload& load, size_t minimum = 50) {
+void finish_and_check(CrashControlPlane& plane, ClientWorkload& load, size_t minimum = 50) {
   const auto operations = load.finish();
   for (const std::string& response : load.unexpected_responses()) ADD_FAILURE() << response;
   EXPECT_EQ(load.last_server_error(), "");
@@ -102,7 +103,7 @@ TEST_P(Kill, OneProcessIsKilledAndFrozenUnderLoad) {
 
 TEST_P(Kill, AnyOfTheProcessesOfASplitControlPlaneIsKilledAndFrozenUnderLoad) {
   FaultSchedule faults{2};
-  Plane plane{GetParam(), Plane::one_process_per_role(), kOptions};
+  CrashControlPlane plane{GetParam(), CrashControlPlane::one_process_per_role(), kOptions};
   plane.start_all(nullptr);
   propagate_to_a_member(plane);
   for (const char* name : {"plane", "other"}) plane.kill(name, nullptr);
@@ -146,18 +147,24 @@ TEST_P(Kill, AProcessIsKilledWhileItWritesASnapshot) {
   OneProcess setup{GetParam(), faults.seed(), {"--hash-every=50", "--snapshot-every=20"}};
   auto& [plane, load] = setup;
   namespace fs = std::filesystem;
-  const std::string snapshots = plane.fleet().path("plane/snapshots");
-  const auto being_written = [&] {
-    return fs::exists(snapshots + "/draft.db.unfinished") || fs::exists(snapshots + "/draft.db");
+  // Those of a journal in a file are beside it.
+  const std::vector<std::string> folders = {plane.fleet().path("plane/snapshots"),
+                                            plane.fleet().path("shared/snapshots")};
+  const auto is_written_by = [&](pid_t writer) {
+    const std::string draft = "/draft-" + std::to_string(writer) + ".db";
+    return std::ranges::any_of(folders, [&](const std::string& folder) {
+      return fs::exists(folder + draft + ".unfinished") || fs::exists(folder + draft);
+    });
   };
   int caught = 0;
   for (int round = 0; round < 60 * soak() && caught < 5 * soak() && !HasFailure(); ++round) {
     ASSERT_TRUE(load.wait_for(20)) << plane.fleet().log_tail("plane");
     const auto deadline = std::chrono::steady_clock::now() + e2e::kPatience;
-    while (!being_written() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    const pid_t writer = plane.fleet().process("plane").pid();
+    while (!is_written_by(writer) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     faults.wait(2'000);
     plane.kill("plane", &load);
-    caught += being_written() ? 1 : 0;
+    caught += is_written_by(writer) ? 1 : 0;
     // In half of the rounds only the snapshots remain to start from.
     if (faults.below(2) == 0) {
       for (const char* suffix : {"-wal", "-shm", ""}) fs::remove(plane.fleet().path("plane/projection.db") + suffix);

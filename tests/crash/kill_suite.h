@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/crash/plane.h"
+#include "tests/crash/control_plane.h"
 
 namespace shiplog::crash {
 

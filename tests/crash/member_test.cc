@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/crash/plane.h"
+#include "tests/crash/control_plane.h"
 
 namespace shiplog::crash {
 namespace {
@@ -66,7 +66,7 @@ class FaultyMembers : public ::testing::Test {
 
   const uint64_t seed_ = seed_or(7);
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "SHIPLOG_CRASH_SEED=" + std::to_string(seed_)};
-  Plane plane_{embedded_journal(), Plane::one_process(), {}};
+  CrashControlPlane plane_{embedded_journal(), CrashControlPlane::one_process(), {}};
 };
 
 TEST_F(FaultyMembers, DoNotDelayOthersAndAreBroughtUpToDate) {

@@ -47,7 +47,7 @@ class Autoscaling : public ThreeMembers {
   void expect_asked_for(int64_t replicas) {
     EXPECT_TRUE(eventually([&] { return asked_for() == replicas; })) << asked_for() << " instead of " << replicas;
   }
-  /// Once the members have it, they have received all earlier decisions.
+  /// Once it exists on the members, they have received all earlier decisions.
   void change_template(const std::string& value) {
     patch("deployment", "web", R"({"metadata":{"annotations":{"seen":")" + value + R"("}}})");
     for (const char* member : {"member1", "member2"}) {

@@ -84,6 +84,19 @@ TEST_F(Estimators, TheSmallerEstimateCounts_S_63_S_71) {
   expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
 }
 
+TEST_F(Estimators, AreCalledInTheTraceOfTheRequest) {
+  fleet_.kill("estimator-member1");
+  point("member1", fleet_.estimator("member1", {"--log-level=debug"}));
+  make("traced", 2, "1");
+  expect_placed(*api_, "traced", "member1:1 member2:1");
+  const Value rows = api_->get("/shiplog/v1/audit?event=ObjectCreated&name=traced").json["items"];
+  ASSERT_EQ(rows.size(), 1U);
+  const std::string logged = "event=estimator.called method=MaxAvailableReplicas trace_id=" + rows[0]["trace"].str();
+  EXPECT_TRUE(eventually([&] { return fleet_.log_tail("estimator-member1").find(logged) != std::string::npos; }))
+      << logged << "\n"
+      << fleet_.log_tail("estimator-member1");
+}
+
 TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {
   fleet_.kill("estimator-member1");
   make("pinned", 4, "1", "member2-node-1");

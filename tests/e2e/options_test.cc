@@ -11,7 +11,7 @@
 namespace shiplog::e2e {
 namespace {
 
-class ServeOptions : public ThreeMembers {
+class ShiplogdOptions : public ThreeMembers {
  protected:
   void restart_with(const std::vector<std::string>& options) {
     fleet_.kill("plane");
@@ -27,7 +27,7 @@ class ServeOptions : public ThreeMembers {
   }
 };
 
-TEST_F(ServeOptions, SkippedNamespacesAndKindsAreNotPropagated_D_3_D_4_B_27) {
+TEST_F(ShiplogdOptions, SkippedNamespacesAndKindsAreNotPropagated_D_3_D_4_B_27) {
   const std::string config = fleet_.path("options.yaml");
   std::ofstream{config} << "skipped-propagating-namespaces: ['kube-.*', 'team-[0-9]+']\n"
                            "skipped-propagating-apis: [batch, 'apps/v1/StatefulSet,Deployment']\n";
@@ -56,7 +56,7 @@ TEST_F(ServeOptions, SkippedNamespacesAndKindsAreNotPropagated_D_3_D_4_B_27) {
   expect_holders(kDeployment + "web", "member1");
 }
 
-TEST_F(ServeOptions, ADisabledPluginExcludesNoCluster_S_23_S_46) {
+TEST_F(ShiplogdOptions, ADisabledPluginExcludesNoCluster_S_23_S_46) {
   fleet_.kubectl_ok({"patch", "cluster", "member2", "--type=merge", "-p",
                      R"({"spec":{"taints":[{"key":"busy","effect":"NoSchedule"}]}})"});
   apply(deployment("web") + policy("web", "web", "member1, member2"));
@@ -74,7 +74,7 @@ TEST_F(ServeOptions, ADisabledPluginExcludesNoCluster_S_23_S_46) {
             std::string::npos);
 }
 
-TEST_F(ServeOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
+TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"--skipped-propagating-namespaces=kube-.*,team-(",
        "--skipped-propagating-namespaces: \"team-(\" is no regular expression"},
@@ -83,7 +83,9 @@ TEST_F(ServeOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
       {"--plugins=*,-Teleporter", "--plugins: there is no plugin \"-Teleporter\"; there are: *, APIEnablement, "},
       {"--controllers=*,-binding",
        "--controllers: \"-binding\" cannot be switched on or off; there are: deploymentReplicasSyncer"},
-      {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"}};
+      {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"},
+      {"--metrics-bind-address=everywhere", "--metrics-bind-address: "},
+      {"--health-probe-bind-address=localhost:http", "--health-probe-bind-address: "}};
   int count = 0;
   for (const auto& [option, sentence] : wrong) {
     const std::string name = "wrong" + std::to_string(++count);

@@ -45,6 +45,42 @@ TEST_F(Processes, RolesInSeparateProcessesDoWhatOneProcessDoes) {
   }
 }
 
+TEST_F(Processes, StatusHasTheLeadersOfAllRolesAndTheQueuesOfItsOwnProcess) {
+  serve("plane", "api,binder,lifecycle");
+  serve("other", "scheduler,dispatcher,collector,quota,taint,control");
+  api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  fleet_.kubectl_ok({"create", "configmap", "games"});
+  const auto status = [&] { return api_->get("/shiplog/v1/status").json; };
+  const auto role = [&](const std::string& name) -> Value {
+    const Value answer = status();
+    for (const Value& each : answer["roles"].items()) {
+      if (each["role"].as_string() == name) return each;
+    }
+    return {};
+  };
+  ASSERT_TRUE(eventually([&] { return role("binder")["here"].as_bool() && role("scheduler")["led"].as_bool(); }))
+      << api_->get("/shiplog/v1/status");
+  EXPECT_TRUE(role("binder")["queue"].is_object());
+  EXPECT_EQ(role("binder")["holder"], status()["apiServer"]["identity"]);
+  EXPECT_TRUE(role("scheduler")["queue"].is_null()) << "known only to the process that leads it";
+  EXPECT_NE(role("scheduler")["holder"], role("binder")["holder"]);
+  EXPECT_EQ(status()["journal"]["kind"].as_string(), "sqlite");
+  EXPECT_GT(status()["journal"]["bytes"].as_int(), 0);
+  EXPECT_GT(status()["projection"]["bytes"].as_int(), 0);
+  EXPECT_GT(status()["state"]["objects"]["configmaps"].as_int(), 0);
+  const Value state = api_->get("/shiplog/v1/state").json;
+  EXPECT_EQ(status()["state"]["hash"].as_string().size(), state["stateHash"].as_string().size());
+
+  fleet_.kill("other");
+  ASSERT_TRUE(eventually([&] { return !role("scheduler")["led"].as_bool(true); }));
+  const std::string text = fleet_.shiplogctl_ok({"status"});
+  EXPECT_NE(text.find("does not answer"), std::string::npos) << text;
+  EXPECT_NE(text.find("entries/s"), std::string::npos) << text;
+  const Value document = json(fleet_.shiplogctl_ok({"status", "-o", "json"}));
+  EXPECT_GT(document["counts"]["no-leader"].as_int(), 0);
+  EXPECT_EQ(document["controlPlane"]["kind"].as_string(), "ControlPlaneStatus");
+}
+
 TEST_F(Processes, AStandbySchedulerReplacesAKilledOne) {
   serve("plane", "api,binder,lifecycle,collector,dispatcher");
   serve("first", "scheduler");

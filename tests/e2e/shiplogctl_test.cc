@@ -94,7 +94,7 @@ TEST_F(Shiplogctl, GetWorkloadsListsReplicasByCluster) {
   const Value all = json(ctl_ok({"get", "workloads", "-o", "json"}));
   EXPECT_EQ(items(all, "kind", "ConfigMap").size(), 0U) << "it runs no pods";
   ASSERT_EQ(items(all, "name", "nowhere").size(), 1U);
-  EXPECT_EQ(items(all, "name", "nowhere").front()["note"].str(), "unplaced");
+  EXPECT_EQ(items(all, "name", "nowhere").front()["note"].str(), "unscheduled");
   EXPECT_EQ(items(json(ctl_ok({"get", "workloads", "--all-kinds", "-A", "-o", "json"})), "name", "settings").size(),
             1U);
   EXPECT_EQ(items(json(ctl_ok({"get", "workloads", "-n", "kube-system", "-o", "json"})), "name", "web").size(), 0U);
@@ -124,7 +124,7 @@ spec:
     return found.empty() ? "" : found.front()["state"].str();
   };
   for (const auto& [name, state] : std::map<std::string, std::string>{{"broken", "unhealthy"},
-                                                                      {"nowhere", "unplaced"},
+                                                                      {"nowhere", "unscheduled"},
                                                                       {"forgotten", "unselected"},
                                                                       {"held", "pending"},
                                                                       {"web", ""}}) {
@@ -136,7 +136,7 @@ spec:
   EXPECT_TRUE(ctl({"why", "deployment/broken", "-n", "default", "--cluster", "member1"}).ok());
   const std::string text = ctl_ok({"status"});
   EXPECT_NE(text.find("clusters: 1 of 1 are ready"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 unplaced, 1 unhealthy, 1 pending; 1 workload without a policy"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 unscheduled, 1 unhealthy, 1 pending; 1 workload without a policy"), std::string::npos) << text;
 
   fleet_.kill("member1");
   EXPECT_TRUE(eventually([&] { return state_of("member1") == "unreachable"; }, std::chrono::minutes{2}))

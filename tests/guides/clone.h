@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "events/base/test_directory.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::guides {
 

@@ -117,6 +117,10 @@ settings() {
   echo "auto.create.topics.enable=false"
   echo "offsets.topic.replication.factor=$brokers"
   echo "offsets.topic.num.partitions=1"
+  # Results of produced requests, and feeds, are committed in transactions.
+  echo "transaction.state.log.replication.factor=$brokers"
+  echo "transaction.state.log.min.isr=$((brokers > 2 ? 2 : 1))"
+  echo "transaction.state.log.num.partitions=1"
   echo "group.initial.rebalance.delay.ms=0"
   # Few cores, few clients.
   echo "num.network.threads=2"

@@ -2,11 +2,12 @@
 // under load loses nothing.
 #include <future>
 #include <set>
+#include <utility>
 
 #include <librdkafka/rdkafka.h>
 
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/kafka/kafka_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog::kafka_test {
@@ -73,6 +74,20 @@ TEST(KafkaTopic, AMissingTopicIsCreatedOnlyOnRequest) {
   const auto too_many = open_kafka_journal(options);
   ASSERT_FALSE(too_many);
   EXPECT_NE(too_many.error().message.find("with 3 replicas"), std::string::npos) << too_many.error().message;
+}
+
+TEST(KafkaTopic, IsNotCreatedWithFewerReplicasThanBrokersAreListed) {
+  KafkaJournalOptions options = new_journal();
+  options.brokers += ",127.0.0.1:1,127.0.0.1:2";  // where no broker runs
+  const Millis usual = std::exchange(options.open_timeout, Millis{6'000});
+  const auto opened = open_kafka_journal(options);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(opened.error().message.find("with 3 replicas"), std::string::npos) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("--kafka-replicas"), std::string::npos) << opened.error().message;
+  options.replicas = 1;
+  options.open_timeout = usual;
+  EXPECT_TRUE(open_kafka_journal(options)) << "as requested";
 }
 
 TEST(KafkaTopic, ConcurrentOpensCreateItOnce) {

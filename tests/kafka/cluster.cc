@@ -125,7 +125,7 @@ KafkaCluster::Partition KafkaCluster::partition(const std::string& topic) const 
   rd_kafka_topic_t* asked = rd_kafka_topic_new(handle.get(), topic.c_str(), nullptr);
   const rd_kafka_metadata_t* metadata = nullptr;
   Partition partition;
-  if (rd_kafka_metadata(handle.get(), 0, asked, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+  if (rd_kafka_metadata(handle.get(), 0, asked, &metadata, 5000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     if (metadata->topic_cnt == 1 && metadata->topics[0].partition_cnt > 0) {
       partition.leader = std::max(metadata->topics[0].partitions[0].leader - 1, -1);
       partition.in_sync = metadata->topics[0].partitions[0].isr_cnt;
@@ -153,6 +153,23 @@ void KafkaCluster::make_topic(const std::string& name, int partitions, const Kaf
   rd_kafka_event_destroy(event);
   rd_kafka_queue_destroy(queue);
   rd_kafka_NewTopic_destroy(topic);
+}
+
+void KafkaCluster::delete_topic(const std::string& name) {
+  const KafkaHandle handle{RD_KAFKA_PRODUCER, bootstrap_};
+  rd_kafka_DeleteTopic_t* topic = rd_kafka_DeleteTopic_new(name.c_str());
+  rd_kafka_queue_t* queue = rd_kafka_queue_new(handle.get());
+  rd_kafka_DeleteTopics(handle.get(), &topic, 1, nullptr, queue);
+  rd_kafka_event_t* event = rd_kafka_queue_poll(queue, 60'000);
+  size_t count = 0;
+  const auto* results = rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &count);
+  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    ADD_FAILURE() << "topic " << name << ": "
+                  << (count == 1 ? rd_kafka_topic_result_error_string(results[0]) : rd_kafka_event_error_string(event));
+  }
+  rd_kafka_event_destroy(event);
+  rd_kafka_queue_destroy(queue);
+  rd_kafka_DeleteTopic_destroy(topic);
 }
 
 KafkaHeaders KafkaCluster::headers_of_first(const std::string& topic) const {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "events/base/test_directory.h"
 #include "events/journal/kafka/kafka_journal.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::kafka_test {
 
@@ -39,6 +39,8 @@ class KafkaCluster {
   Partition partition(const std::string& topic) const;
   /// Creates a topic like an administrator, with any settings.
   void make_topic(const std::string& name, int partitions, const KafkaSettings& settings);
+  /// Deletes a topic like an administrator, with all records and all positions of consumer groups in it.
+  void delete_topic(const std::string& name);
   /// The headers of the first record of a topic.
   KafkaHeaders headers_of_first(const std::string& topic) const;
   /// The file that holds the first records of a topic's only partition.

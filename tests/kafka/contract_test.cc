@@ -1,8 +1,8 @@
 // The journal's contract on a real broker.
 #include <fstream>
 
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/kafka/kafka_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog::kafka_test {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/journal/contract/journal_contract.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {
@@ -111,6 +111,26 @@ TEST_F(OnKafka, ASecretSurvivesARestartAndItsKeyIsDeletedWithIt) {
            std::ranges::none_of(
                last, [](const auto& record) { return record.second.find("default/password") != std::string::npos; });
   }));
+}
+
+TEST_F(OnKafka, ATopicThatWasCreatedAgainIsRefusedUntilItsIdentityIsForgotten) {
+  serve("plane", "api");
+  fleet_.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=word=hunter2"});
+  fleet_.kill("plane");
+  serve("plane", "api");  // which records what the topics hold now
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+  kafka_test::shared_cluster().delete_topic(name_ + ".keys");
+  fleet_.serve("plane", {"--roles=api", "--journal=" + journal(), "--keys-dir=" + keys_of("plane")}, false);
+  EXPECT_TRUE(eventually([&] { return !fleet_.process("plane").running(); }));
+  for (const std::string& text :
+       {name_ + ".keys is not the topic that this fleet has used", std::string{"it ends at offset 0"},
+        "delete the topic of kafka:" + kafka_test::shared_cluster().bootstrap() + "/" + name_ + ".identity"}) {
+    EXPECT_NE(log_of("plane").find(text), std::string::npos) << text << " is not in: " << log_of("plane");
+  }
+  kafka_test::shared_cluster().delete_topic(name_ + ".identity");
+  serve("plane", "api");
+  const auto read = fleet_.kubectl({"get", "secret", "password", "-o", "jsonpath={.data.word}"});
+  EXPECT_FALSE(read.ok()) << "its key is lost, which is an error and no empty value: " << read.out;
 }
 
 }  // namespace

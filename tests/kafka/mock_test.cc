@@ -9,7 +9,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
-#include "events/journal/contract/journal_contract.h"
+#include "tests/journal_contract/journal_contract.h"
 
 namespace shiplog {
 
@@ -259,7 +259,7 @@ TEST_F(KafkaFaults, ClosingWithoutBrokersAnswersPendingAppends) {
   EXPECT_TRUE(outcome.error().code == ErrorCode::kUnavailable || outcome.error().code == ErrorCode::kUnknownOutcome);
 }
 
-TEST_F(KafkaFaults, AStoppedTailWakesAlsoWithoutBrokers) {
+TEST_F(KafkaFaults, AStoppedTailEndsAlsoWithoutBrokers) {
   const auto journal = open();
   const auto tail = journal->tail({}).value();
   auto waiting = std::async(std::launch::async, [&] { return tail->next(1, kPatience); });

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <set>
 
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/kafka/kafka_journal.h"
+#include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
 
 namespace shiplog {
@@ -26,19 +26,19 @@ std::vector<std::string> short_timeouts() {
 }
 
 /// Keeps kAtOnce appends in flight until stop().
-class AppendLoad {
+class BrokerLoad {
  public:
-  explicit AppendLoad(Journal& journal) : journal_{journal} {
+  explicit BrokerLoad(Journal& journal) : journal_{journal} {
     for (size_t i = 0; i < kAtOnce; ++i) append_next();
   }
   /// Waits for the results of appends that are in flight after a failed test.
-  ~AppendLoad() {
+  ~BrokerLoad() {
     std::unique_lock lock{mutex_};
     stopping_ = given_up_ = true;
     changed_.wait(lock, [this] { return in_flight_ == 0; });
   }
-  AppendLoad(const AppendLoad&) = delete;
-  AppendLoad& operator=(const AppendLoad&) = delete;
+  BrokerLoad(const BrokerLoad&) = delete;
+  BrokerLoad& operator=(const BrokerLoad&) = delete;
 
   /// Waits until `more` further entries are stored.
   bool wait_for(size_t more) {
@@ -94,7 +94,7 @@ class AppendLoad {
   std::map<size_t, int64_t> first_tries_;
 };
 
-void expect_kept(Journal& journal, const AppendLoad& load) {
+void expect_kept(Journal& journal, const BrokerLoad& load) {
   std::map<int64_t, std::string> stored;
   std::set<std::string> different;
   for (auto& record : read_all(journal)) {
@@ -133,11 +133,15 @@ TEST(ThreeBrokers, ALeaderKilledUnderLoadLosesNothingAndOneReplicaAcknowledgesNo
   options.brokers = cluster.bootstrap();
   options.topic = "fleet.journal";
   const auto journal = open_kafka_journal(options).value();
-  AppendLoad load{*journal};
+  // Only a replica in sync can become leader. Asked before the load, which delays followers on a busy machine.
+  KafkaCluster::Partition partition;
+  ASSERT_TRUE(e2e::eventually([&] {
+    return (partition = cluster.partition(options.topic)).in_sync == kBrokers && partition.leader >= 0;
+  })) << "leader "
+      << partition.leader << ", in sync " << partition.in_sync;
+  BrokerLoad load{*journal};
   ASSERT_TRUE(load.wait_for(500));
 
-  // Only a replica in sync can become leader, and a busy machine can delay two of them.
-  ASSERT_TRUE(e2e::eventually([&] { return cluster.partition(options.topic).in_sync == kBrokers; }));
   const int leader = cluster.partition(options.topic).leader;
   ASSERT_GE(leader, 0);
   cluster.kill(leader);

@@ -39,11 +39,11 @@ bool read_tests(const std::string& text, std::vector<Evidence>& tests) {
   return true;
 }
 
-/// It has tests, and yet something is to be said.
-bool partly(const Rule& rule) { return rule.how == "in part" || rule.how == "otherwise"; }
+/// It has tests, and a remark.
+bool partly(const CitedRule& rule) { return rule.how == "in part" || rule.how == "otherwise"; }
 
 /// "in part: WHY" and the like.
-bool read_how(const std::string& text, Rule& rule) {
+bool read_how(const std::string& text, CitedRule& rule) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
   rule.how = trimmed(std::string_view{text}.substr(0, colon));
@@ -52,7 +52,7 @@ bool read_how(const std::string& text, Rule& rule) {
 }
 
 /// Empty: the line is a rule.
-std::string read_rule(const std::string& line, Rule& rule) {
+std::string read_rule(const std::string& line, CitedRule& rule) {
   const auto parts = cut(line, '|');
   if (parts.size() < 3 || parts.size() > 4) return "is not NUMBER | WORDS | TESTS [| in part: WHY]";
   rule.number = parts[0];
@@ -78,11 +78,11 @@ std::vector<std::string> numbers_of(const std::string& declared) {
 
 void compare(const std::vector<std::string>& declared, List& list) {
   for (const std::string& number : declared) {
-    const auto count = std::ranges::count(list.rules, number, &Rule::number);
+    const auto count = std::ranges::count(list.rules, number, &CitedRule::number);
     if (count == 0) list.mistakes.push_back(number + " has no line");
     if (count > 1) list.mistakes.push_back(number + " stands twice");
   }
-  for (const Rule& rule : list.rules) {
+  for (const CitedRule& rule : list.rules) {
     if (std::ranges::find(declared, rule.number) == declared.end()) {
       list.mistakes.push_back("line " + std::to_string(rule.line) + ": there is no rule " + rule.number);
     }
@@ -91,7 +91,7 @@ void compare(const std::vector<std::string>& declared, List& list) {
 
 bool name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-struct Found {
+struct CitedTest {
   size_t at = 0;
   std::string test;
 };
@@ -103,8 +103,8 @@ std::string next_word(std::string_view source, size_t& at) {
   return std::string{source.substr(begin, at - begin)};
 }
 
-std::vector<Found> all_tests(std::string_view source) {
-  std::vector<Found> found;
+std::vector<CitedTest> all_tests(std::string_view source) {
+  std::vector<CitedTest> found;
   for (size_t at = source.find("TEST"); at != std::string_view::npos; at = source.find("TEST", at + 1)) {
     if (at > 0 && source[at - 1] != '\n') continue;  // in a comment, or part of another word
     size_t next = at;
@@ -128,21 +128,21 @@ std::string plain(std::string_view test) {
   return std::string{test.substr(begin, suffix == std::string_view::npos ? suffix : suffix - begin)};
 }
 
-void note(std::map<std::string, Outcome>& outcomes, const std::string& test, Outcome outcome) {
+void note(std::map<std::string, TestResult>& outcomes, const std::string& test, TestResult outcome) {
   if (test.empty()) return;
   const auto [known, is_new] = outcomes.emplace(test, outcome);
-  if (is_new || known->second == Outcome::kFailed) return;
-  if (outcome != Outcome::kPassed) known->second = outcome;
+  if (is_new || known->second == TestResult::kFailed) return;
+  if (outcome != TestResult::kPassed) known->second = outcome;
 }
 
-std::string result_of(const Rule& rule, const std::map<std::string, Outcome>& outcomes) {
+std::string result_of(const CitedRule& rule, const std::map<std::string, TestResult>& outcomes) {
   if (rule.tests.empty()) return rule.how;
   bool all = true;
   for (const Evidence& one : rule.tests) {
     const auto found = outcomes.find(one.test);
-    if (found == outcomes.end() || found->second == Outcome::kSkipped) {
+    if (found == outcomes.end() || found->second == TestResult::kSkipped) {
       all = false;
-    } else if (found->second == Outcome::kFailed) {
+    } else if (found->second == TestResult::kFailed) {
       return "FAIL";
     }
   }
@@ -168,7 +168,7 @@ List read_rules(const std::string& text) {
         for (std::string& each : numbers_of(one)) declared.push_back(std::move(each));
       }
     } else {
-      Rule rule;
+      CitedRule rule;
       rule.line = last;
       const std::string mistake = read_rule(line, rule);
       if (!mistake.empty()) list.mistakes.push_back("line " + std::to_string(last) + " " + mistake + ": " + line);
@@ -195,7 +195,7 @@ List read_rules(const std::string& text) {
 
 std::set<std::string> tests_in(std::string_view source) {
   std::set<std::string> tests;
-  for (Found& one : all_tests(source)) tests.insert(std::move(one.test));
+  for (CitedTest& one : all_tests(source)) tests.insert(std::move(one.test));
   return tests;
 }
 
@@ -221,11 +221,11 @@ std::vector<std::string> numbers_in(std::string_view test) {
   return numbers;
 }
 
-std::map<std::string, Outcome> outcomes_in(std::string_view log) {
-  std::map<std::string, Outcome> outcomes;
-  std::string running;  // it has begun, and nothing has been said of its end
+std::map<std::string, TestResult> outcomes_in(std::string_view log) {
+  std::map<std::string, TestResult> outcomes;
+  std::string running;  // it has begun, and no end is given
   const auto died = [&] {
-    note(outcomes, running, Outcome::kFailed);
+    note(outcomes, running, TestResult::kFailed);
     running.clear();
   };
   while (!log.empty()) {
@@ -247,12 +247,12 @@ std::map<std::string, Outcome> outcomes_in(std::string_view log) {
     } else if (running.empty()) {
       continue;  // a summary
     } else if (told("[       OK ] ") == running) {
-      note(outcomes, running, Outcome::kPassed);
+      note(outcomes, running, TestResult::kPassed);
       running.clear();
     } else if (told("[  FAILED  ] ") == running) {
       died();
     } else if (told("[  SKIPPED ] ") == running) {
-      note(outcomes, running, Outcome::kSkipped);
+      note(outcomes, running, TestResult::kSkipped);
       running.clear();
     }
   }
@@ -260,10 +260,10 @@ std::map<std::string, Outcome> outcomes_in(std::string_view log) {
   return outcomes;
 }
 
-std::string report(const std::vector<Rule>& rules, const std::map<std::string, Outcome>& outcomes) {
+std::string report(const std::vector<CitedRule>& rules, const std::map<std::string, TestResult>& outcomes) {
   std::map<std::string, size_t> totals;
   std::ostringstream text;
-  for (const Rule& rule : rules) {
+  for (const CitedRule& rule : rules) {
     const std::string result = result_of(rule, outcomes);
     ++totals[result];
     std::string line = rule.number;
@@ -276,8 +276,8 @@ std::string report(const std::vector<Rule>& rules, const std::map<std::string, O
     if (result != "FAIL" && result != "not run") continue;
     for (const Evidence& one : rule.tests) {
       const auto found = outcomes.find(one.test);
-      if (found != outcomes.end() && found->second == Outcome::kPassed) continue;
-      const bool failed = found != outcomes.end() && found->second == Outcome::kFailed;
+      if (found != outcomes.end() && found->second == TestResult::kPassed) continue;
+      const bool failed = found != outcomes.end() && found->second == TestResult::kFailed;
       text << std::string(21, ' ') << (failed ? "failed: " : "not run: ") << one.file << ' ' << one.test << '\n';
     }
   }

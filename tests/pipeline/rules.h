@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-// The list of the pipeline's rules, and what the tests say of them.
+// The list of the pipeline's rules, and what the tests cite of them.
 namespace shiplog::pipeline {
 
 /// A test that shows a rule.
@@ -15,16 +15,16 @@ struct Evidence {
   std::string test;  // "Suite.Name"
 };
 
-struct Rule {
+struct CitedRule {
   std::string number, words;
   std::vector<Evidence> tests;
   std::string how, why;  // "": its tests show all of it; else "in part", "otherwise", "not served", "no test", and why
   size_t line = 0;
 };
 
-/// What rules.txt says. A line that cannot be read is a mistake, and so is a number that is missing or not known.
+/// The content of rules.txt. A line that cannot be read is a mistake, and so is a number that is missing or not known.
 struct List {
-  std::vector<Rule> rules;
+  std::vector<CitedRule> rules;
   std::vector<std::string> mistakes;
 };
 List read_rules(const std::string& text);
@@ -34,14 +34,14 @@ std::set<std::string> tests_in(std::string_view source);
 /// From the macro of the test to the next one; empty: it is not there.
 std::string_view text_of(std::string_view source, const std::string& test);
 
-/// "D-42" and "D-45" of "Suite.TakesIt_D_42_to_D_45": the rules that a test says it is about.
+/// "D-42" and "D-45" of "Suite.TakesIt_D_42_to_D_45": the rules that a test name cites.
 std::vector<std::string> numbers_in(std::string_view test);
 
-enum class Outcome { kPassed, kFailed, kSkipped };
+enum class TestResult { kPassed, kFailed, kSkipped };
 /// Of each "Suite.Name" in the log that ctest leaves behind; of several parameters the worst.
-std::map<std::string, Outcome> outcomes_in(std::string_view log);
+std::map<std::string, TestResult> outcomes_in(std::string_view log);
 
 /// One line a rule, and totals.
-std::string report(const std::vector<Rule>& rules, const std::map<std::string, Outcome>& outcomes);
+std::string report(const std::vector<CitedRule>& rules, const std::map<std::string, TestResult>& outcomes);
 
 }  // namespace shiplog::pipeline

@@ -27,13 +27,13 @@ const std::string& source(const std::string& file) {
   return found->second;
 }
 
-TEST(PipelineRules, EachHasATestOrSaysWhyNot) {
+TEST(PipelineRules, EachHasATestOrAReason) {
   EXPECT_GT(rules().rules.size(), 300U);
   for (const std::string& mistake : rules().mistakes) ADD_FAILURE() << "rules.txt: " << mistake;
 }
 
-TEST(PipelineRules, TestsAreWhereTheListSaysTheyAre) {
-  for (const Rule& rule : rules().rules) {
+TEST(PipelineRules, TestsExistWhereTheListCitesThem) {
+  for (const CitedRule& rule : rules().rules) {
     for (const Evidence& one : rule.tests) {
       EXPECT_TRUE(tests_in(source(one.file)).contains(one.test))
           << "rules.txt:" << rule.line << ": " << rule.number << ": there is no " << one.test << " in " << one.file;
@@ -51,7 +51,7 @@ bool names(std::string_view text, const std::string& number) {
 }
 
 TEST(PipelineRules, WorkedExamplesAreNamedInTheirTests) {
-  for (const Rule& rule : rules().rules) {
+  for (const CitedRule& rule : rules().rules) {
     if (!rule.number.starts_with("X-")) continue;
     std::string underscored = rule.number;
     underscored[1] = '_';
@@ -87,7 +87,7 @@ TEST(PipelineRules, ThoseThatTestsAreNamedAfterAreServed) {
   for (const auto& [file, tests] : files) {
     for (const std::string& test : tests) {
       for (const std::string& number : numbers_in(test)) {
-        const auto rule = std::ranges::find(rules().rules, number, &Rule::number);
+        const auto rule = std::ranges::find(rules().rules, number, &CitedRule::number);
         if (rule == rules().rules.end()) {
           ADD_FAILURE() << file << ": " << test << " is named after " << number << ", which is not in rules.txt";
         } else if (rule->tests.empty()) {
@@ -99,7 +99,7 @@ TEST(PipelineRules, ThoseThatTestsAreNamedAfterAreServed) {
   }
 }
 
-TEST(PipelineList, TellsWhatIsWrongWithIt) {
+TEST(PipelineList, ReportsWhatIsWrongWithIt) {
   const auto mistakes = [](const std::string& lines) {
     std::string all;
     for (const std::string& one : read_rules("numbers: D 2, T 1\n" + lines).mistakes) all += one + "\n";
@@ -142,12 +142,12 @@ TEST(PipelineReport, JoinsRulesWithWhatTheLastRunFound) {
       "[ RUN      ] X/P.Q/1\n[  FAILED  ] X/P.Q/1, where GetParam() = 1 (0 ms)\n"
       "[ RUN      ] A.Skipped\n[  SKIPPED ] A.Skipped (0 ms)\n"
       "[ RUN      ] A.Crashed\n<end of output>\n[ RUN      ] A.LastOfAll\n");
-  EXPECT_EQ(outcomes, (std::map<std::string, Outcome>{{"A.Bad", Outcome::kFailed},
-                                                      {"A.Crashed", Outcome::kFailed},
-                                                      {"A.Good", Outcome::kPassed},
-                                                      {"A.LastOfAll", Outcome::kFailed},
-                                                      {"A.Skipped", Outcome::kSkipped},
-                                                      {"P.Q", Outcome::kFailed}}));
+  EXPECT_EQ(outcomes, (std::map<std::string, TestResult>{{"A.Bad", TestResult::kFailed},
+                                                         {"A.Crashed", TestResult::kFailed},
+                                                         {"A.Good", TestResult::kPassed},
+                                                         {"A.LastOfAll", TestResult::kFailed},
+                                                         {"A.Skipped", TestResult::kSkipped},
+                                                         {"P.Q", TestResult::kFailed}}));
   const List list = read_rules(
       "numbers: D 7\nD-1 | one | a.cc A.Good\nD-2 | two | a.cc A.Good, A.Bad\nD-3 | three | a.cc A.Good; b.cc A.Other\n"
       "D-4 | four | a.cc A.Good | in part: half\nD-5 | five | not served: no\nD-6 | six | a.cc A.Skipped\nD-7 | seven "

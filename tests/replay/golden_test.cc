@@ -28,6 +28,7 @@ std::map<std::string, Entry> golden_entries() {
       entries.emplace(std::string{name_of(now[at])} + "." + std::to_string(generation) + ".bin", entry);
     }
   }
+  entries.emplace("RequestSource.7.bin", samples::produced_entry());
   return entries;
 }
 

@@ -7,7 +7,7 @@
 #include "events/state/condition.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/roles/registry.h"
 #include "services/runtime/role.h"
@@ -43,7 +43,7 @@ void check_replicas(World& world) {
   }
 }
 
-/// What of a binding's targets could not be rendered, as the binding tells (B-21).
+/// What of a binding's targets could not be rendered, as the binding reports (B-21).
 bool override_failed(const Value& binding, const std::string& cluster) {
   const Value& condition = condition_of(binding, kWorksSyncedCondition);
   return condition["status"].as_string() == "False" &&
@@ -52,8 +52,8 @@ bool override_failed(const Value& binding, const std::string& cluster) {
 
 bool suspended(const Value& work) { return work["spec"]["suspendDispatching"].as_bool(); }
 
-/// The number of clusters in the words of a refusal follows clusters that do not concern the binding, and so wake
-/// nobody.
+/// The number of clusters in the message of a refusal depends on clusters that do not concern the binding, and trigger
+/// nothing.
 bool only_counts_anew(const State& state, const Decision& decision) {
   return std::ranges::all_of(decision.events, [&](const Event& event) {
     const auto* refused = std::get_if<PlacementRefused>(&event);
@@ -76,7 +76,7 @@ bool claimed_lazily(const State& state, const Value& binding) {
   return applied != digest && user_digest(applied) == user_digest(digest);
 }
 
-/// Whatever a service would look at when it starts now is as it should be: no change was missed.
+/// All keys that a role would reconcile when it starts now are as desired: no change was missed.
 void check_nothing_to_decide(World& world) {
   const State& state = world.reference.state();
   RoleContext context;
@@ -89,7 +89,7 @@ void check_nothing_to_decide(World& world) {
     std::vector<ObjectKey> keys;
     service->on_start(state, keys);
     for (const ObjectKey& key : keys) {
-      // A policy's taint that somebody took off by hand stays off until the cluster's condition changes (TN-5).
+      // A policy's taint that a user removed stays off until the cluster's condition changes (TN-5).
       if (name == "taint" && key.ns == "taint-policies") continue;
       // D-39: what was rendered for a binding stays when its policy goes, whatever its template then becomes.
       if (name == "dispatcher" && unclaimed(state.value_of(key)) &&
@@ -168,7 +168,7 @@ void check_bindings(World& world) {
       const bool divided =
           binding["spec"]["placement"]["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided";
       const int64_t replicas = binding["spec"]["replicas"].as_int();
-      // D-39: one whose policy has gone is scheduled no more, whatever its template has come to ask for just before.
+      // D-39: one whose policy was deleted is no longer scheduled, whatever its template requested just before.
       if (scheduled && divided && !unclaimed(binding) && replicas > 0 && !targets.empty() && sum != replicas) {
         world.trace.broken("converge", where + " places " + std::to_string(sum) + " of " + std::to_string(replicas));
       }
@@ -176,7 +176,7 @@ void check_bindings(World& world) {
   }
 }
 
-/// What policies say, told here without the scheduler: never outside the affinity.
+/// What policies require, computed here without the scheduler: never outside the affinity.
 void check_placements(World& world) {
   const State& state = world.reference.state();
   for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
@@ -194,7 +194,7 @@ void check_placements(World& world) {
   }
 }
 
-/// A cluster does not leave under a binding; and one whose policy has gone stays as it is, for ever (D-39).
+/// A cluster does not leave under a binding; and one whose policy was deleted stays as it is, for ever (D-39).
 void check_leaving(World& world, const std::string& cluster) {
   const State& state = world.reference.state();
   std::string held_by;
@@ -203,7 +203,7 @@ void check_leaving(World& world, const std::string& cluster) {
       for (const Value& target : object.value["spec"]["clusters"].items()) {
         if (target["name"].as_string() != cluster) continue;
         if (unclaimed(object.value)) return;
-        // The scheduler has said that there is no other place, or no quota for one: that is for people to solve.
+        // The scheduler has reported that there is no other place, or no quota for one: that is for users to solve.
         if (condition_of(object.value, "Scheduled")["status"].as_string() == "False") return;
         held_by += " " + to_string(ObjectKey{type, name.ns, name.name});
         world.trace.line("object", to_json(object.value));
@@ -253,7 +253,7 @@ void check_member(World& world, const std::string& cluster) {
   }
 }
 
-/// What the members report has come back to the templates.
+/// What the members report has reached the templates.
 void check_status(World& world) {
   const State& state = world.reference.state();
   for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
@@ -264,7 +264,7 @@ void check_status(World& world) {
     // Where it has a Work: also on clusters that it is only just leaving.
     for (const ObjectKey& key : state.labelled(label::kBindingId, label_of(object.value, label::kBindingId))) {
       if (key.type != type::kWork) continue;
-      // Suspended before the member's answer was known: what it says is not counted until that is (E-5).
+      // Suspended before the member's answer was known: its status is not counted until that is (E-5).
       const Value& work = state.value_of(key);
       unsettled = unsettled || (suspended(work) && !applied(work));
       const auto& member = world.members.member(cluster_of_space(key.ns));

@@ -12,12 +12,12 @@
 namespace shiplog::simulation {
 namespace {
 
-struct Recorded {
+struct RecordedEntry {
   Offset offset;
   Entry entry;
 };
 
-/// What fits on a cluster as it last told, reckoned here from its numbers and not with the scheduler's own means.
+/// What fits on a cluster by its last report, computed here from its numbers and not with the scheduler's own means.
 int64_t room_for(const Value& binding, const Value& cluster) {
   const Value& summary = cluster["status"]["resourceSummary"];
   const auto amount = [&](const char* list, const std::string& name) {
@@ -44,7 +44,7 @@ int64_t room_for(const Value& binding, const Value& cluster) {
 
 /// Replicas that are divided by the room there is are never given to a cluster that, to the decider's knowledge, has
 /// none for them. What is there already may stay.
-void check_capacity(World& world, const State& state, const Recorded& recorded) {
+void check_capacity(World& world, const State& state, const RecordedEntry& recorded) {
   const auto* placed = std::get_if<PlacementDecided>(&recorded.entry.events.front());
   if (placed == nullptr || placed->binding.type != type::kResourceBinding) return;
   const Value& binding = state.value_of(placed->binding);
@@ -67,7 +67,7 @@ void check_capacity(World& world, const State& state, const Recorded& recorded) 
   }
 }
 
-void repeat(World& world, const State& state, const Recorded& recorded) {
+void repeat(World& world, const State& state, const RecordedEntry& recorded) {
   const Entry& entry = recorded.entry;
   const std::string where = "offset " + std::to_string(recorded.offset.value) + ", " + entry.fence.service + " " +
                             entry.request.path + " as of " + std::to_string(entry.as_of.value) + ": ";
@@ -95,8 +95,8 @@ void repeat(World& world, const State& state, const Recorded& recorded) {
 
 void check_history(World& world) {
   // A decision stands in the journal after the state it was made from: the first pass finds out what to wait for.
-  std::multimap<Revision, Recorded> decisions;
-  std::vector<Recorded> entries;
+  std::multimap<Revision, RecordedEntry> decisions;
+  std::vector<RecordedEntry> entries;
   for (const auto& [offset, stored] : world.log.records()) {
     entries.push_back({offset, *stored.entry});
     if (entries.back().entry.request.verb == "decide") {
@@ -111,7 +111,7 @@ void check_history(World& world) {
     for (auto at = first; at != last && !world.broken(); ++at) repeat(world, state, at->second);
     decisions.erase(first, last);
   };
-  for (const Recorded& one : entries) {
+  for (const RecordedEntry& one : entries) {
     decide_here();
     const Folded folded = fold(state, one.entry);
     found[one.offset] = {one.entry.id, folded.revision, state.hash(), folded.refusal.has_value(), folded.duplicate};
@@ -120,7 +120,7 @@ void check_history(World& world) {
   }
   decide_here();
   if (!decisions.empty()) {
-    const Recorded& one = decisions.begin()->second;
+    const RecordedEntry& one = decisions.begin()->second;
     world.trace.broken("replay", "offset " + std::to_string(one.offset.value) + " is as of revision " +
                                      std::to_string(one.entry.as_of.value) + ", at which no replica can have stood");
   }

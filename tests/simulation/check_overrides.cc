@@ -9,13 +9,13 @@
 #include "tests/simulation/checks.h"
 #include "tests/simulation/objects.h"
 
-// What override policies and dependencies come to, told anew from the users' objects alone and without the services'
+// The results of override policies and dependencies, computed from the users' objects alone and without the services'
 // own code: slow and simple.
 
 namespace shiplog::simulation {
 namespace {
 
-/// 0: not selected. The users here ask for kinds, one label, and names.
+/// 0: not selected. The users here select by kinds, one label, and names.
 int selected(const Value& policy, const std::string& policy_ns, const Value& object) {
   const Value& list = policy["spec"]["resourceSelectors"];
   if (list.size() == 0) return 1;
@@ -37,7 +37,7 @@ int selected(const Value& policy, const std::string& policy_ns, const Value& obj
   return best;
 }
 
-/// The last word on label "team" for a template in a cluster; empty: nobody says anything.
+/// The final value of label "team" for a template in a cluster; empty: no policy sets it.
 std::string team_of(const State& state, const Value& object, const Cluster& cluster) {
   std::string team;
   for (const bool namespaced : {false, true}) {

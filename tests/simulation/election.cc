@@ -6,7 +6,7 @@
 
 namespace shiplog::simulation {
 
-void Elections::tell(const CandidatePtr& candidate, bool leads) {
+void Elections::notify(const CandidatePtr& candidate, bool leads) {
   if (!*candidate->alive || candidate->leads == leads) return;
   candidate->leads = leads;
   candidate->executor->post([candidate, leads] {
@@ -33,7 +33,7 @@ void Elections::fill_later(const std::string& service) {
 void Elections::fill(const std::string& service) {
   auto& candidates = candidates_[service];
   if (candidates.empty() || std::ranges::any_of(candidates, &Candidate::leads)) return;
-  tell(chance_.one_of(candidates), true);
+  notify(chance_.one_of(candidates), true);
 }
 
 bool Elections::elect(const std::string& service, const std::string& candidate, Millis later) {
@@ -60,18 +60,18 @@ void Elections::replace(const std::string& service, const CandidatePtr& next, Mi
   for (const CandidatePtr& one : candidates_[service]) {
     if (one == next || !one->leads) continue;
     timeline_.after(later, [this, one, service] {
-      tell(one, false);
+      notify(one, false);
       fill(service);
     });
   }
-  tell(next, true);
+  notify(next, true);
 }
 
 void Elections::settle() {
   for (auto& [service, candidates] : candidates_) {
     bool taken = false;
     for (const CandidatePtr& one : candidates) {
-      if (taken) tell(one, false);
+      if (taken) notify(one, false);
       taken = taken || one->leads;
     }
     fill(service);

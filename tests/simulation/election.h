@@ -12,7 +12,7 @@
 
 namespace shiplog::simulation {
 
-/// Who is told to lead. An election may be wrong: for some time it can have told two of them, or none.
+/// Which process is notified to lead. An election may be wrong: for some time it can have notified two, or none.
 class Elections {
  public:
   Elections(Timeline& timeline, Chance chance) : timeline_{timeline}, chance_{chance} {}
@@ -20,7 +20,7 @@ class Elections {
   /// Tells the candidate whose identity begins like this that it leads, and the one before only later. False when there
   /// is no such candidate, or it leads already.
   bool elect(const std::string& service, const std::string& candidate, Millis later);
-  /// All that this process leads somebody else is told to lead.
+  /// Another process is notified to lead all that this one leads.
   void depose(const std::string& identity, Millis later);
   /// From now on there is one leader for each service that has candidates.
   void settle();
@@ -41,14 +41,14 @@ class Elections {
   void fill_later(const std::string& service);
   void fill(const std::string& service);
   void replace(const std::string& service, const CandidatePtr& next, Millis later);
-  static void tell(const CandidatePtr& candidate, bool leads);
+  static void notify(const CandidatePtr& candidate, bool leads);
 
   Timeline& timeline_;
   Chance chance_;
   std::map<std::string, std::vector<CandidatePtr>> candidates_;  // by service
 };
 
-/// One process's view. Destroying it is how others learn, in time, that the process is gone.
+/// One process's view. When it is destroyed, others learn in time that the process has ended.
 class SimElection final : public Election {
  public:
   SimElection(Elections& elections, Executor& executor, std::string identity);

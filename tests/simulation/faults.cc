@@ -26,7 +26,7 @@ void Faults::begin() {
   }
 }
 
-void Faults::run(const Step& step) {
+void Faults::run(const ScriptStep& step) {
   const std::string& what = step.what;
   if (what == "tear") {
     world_.trace.line("journal", "fails at its next write, for " + step.args[0] + " ms");
@@ -57,7 +57,7 @@ void Faults::run(const Step& step) {
   }
 }
 
-void Faults::on_process(const Step& step, Process& process) {
+void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   const std::string& what = step.what;
   world_.count(what);
   if (what == "crash") return crash(process, Millis{step.number(1)}, step.seed(2));
@@ -79,7 +79,7 @@ void Faults::on_process(const Step& step, Process& process) {
   what == "deaf" ? process.lag(until) : process.executor().stall(until);
 }
 
-void Faults::on_member(const Step& step) {
+void Faults::on_member(const ScriptStep& step) {
   const std::string& what = step.what;
   const std::string name = step.args[0];
   if (std::ranges::find(world_.shape.clusters, name) == world_.shape.clusters.end()) return;
@@ -118,7 +118,7 @@ void Faults::on_member(const Step& step) {
   later(1, [name](World& world) { world.members.member(name).readyz = 200; });
 }
 
-void Faults::crash(Process& process, Millis away, uint64_t seed) {
+void Faults::crash(SimulatedProcess& process, Millis away, uint64_t seed) {
   process.crash();
   world_.timeline.after(away, [this, &process, seed] {
     if (!process.alive()) process.start(world_.restore(Chance{seed}));
@@ -132,7 +132,7 @@ void Faults::window(uint64_t& rate, uint64_t permille, Millis time) {
   });
 }
 
-/// Somebody on the member touches what the fleet has put there.
+/// A user of the member changes what the fleet has dispatched.
 void Faults::touch_object(const std::string& cluster, bool lose, uint64_t seed) {
   Chance chance{seed};
   auto& member = world_.members.member(cluster);
@@ -158,7 +158,7 @@ void Faults::touch_object(const std::string& cluster, bool lose, uint64_t seed) 
   member.put(key, std::move(object));
 }
 
-void Faults::snapshot(Process& process, bool trim) {
+void Faults::snapshot(SimulatedProcess& process, bool trim) {
   world_.snapshots.push_back(process.snapshot());
   const Offset covers = world_.snapshots.back().next;
   world_.trace.line(process.identity(), "takes a snapshot up to " + std::to_string(covers.value));

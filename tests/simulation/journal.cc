@@ -35,7 +35,7 @@ void SimLog::fail() {
   down_until_ = timeline_.now() + time;
   disk_.tear(chance);
   std::deque<Pending> pending = std::exchange(pending_, {});
-  // Recovered at once, read when it is back: nobody sees the difference.
+  // Recovered at once, read when it is back: no reader observes the difference.
   for (std::string& bytes : disk_.recover()) {
     if (!serve_unsynced) store(std::move(bytes), pending.front().author);
     pending.front().done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
@@ -115,7 +115,7 @@ struct SimJournal::Connection {
   void arrive(const std::shared_ptr<Connection>& self) {
     Sent one = std::move(sent.front());
     sent.pop_front();
-    // A process that dies takes some of what it has not been told about with it.
+    // A process that dies loses some of what is not acknowledged.
     if (!alive && chance.permille(300)) return;
     const Error unknown{ErrorCode::kUnknownOutcome, "the connection broke before the answer"};
     const auto again = [self, bytes = one.bytes] { self->log.write(bytes, self->author, [](const auto&) {}); };

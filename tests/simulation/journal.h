@@ -54,7 +54,7 @@ class SimLog {
   void repair();
   bool down() const { return timeline_.now() < down_until_; }
 
-  /// Everything before is no longer read by anybody.
+  /// Nothing before is read by any process.
   void trim(Offset before) { oldest_ = std::max(oldest_, before); }
   Offset head() const { return next_; }
   Offset oldest() const { return oldest_; }
@@ -94,7 +94,7 @@ class SimLog {
 };
 
 /// The journal as one life of one process sees it. When it is destroyed, what was under way may still be stored, but
-/// nobody is told.
+/// no process is notified.
 class SimJournal final : public Journal {
  public:
   /// May change what is about to be stored: how the tests of the checks break the rules.

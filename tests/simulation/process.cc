@@ -58,8 +58,8 @@ class SlowProjection {
 
 }  // namespace
 
-/// All that dies with the process, in the order in which it can be taken apart again.
-struct Process::Life final : Observer {
+/// All that ends with the process, in reverse order of destruction.
+struct SimulatedProcess::Life final : Observer {
   Life(World& world, const std::string& identity)
       : reference{world.reference},
         chance{world.stream(identity)},
@@ -103,6 +103,9 @@ struct Process::Life final : Observer {
     given.kinds = &Kinds::compiled();
     given.authority = []() -> Result<KeyPair> { return Error{ErrorCode::kUnavailable, "no authority is simulated"}; };
     given.server = [] { return kubernetes_service::ServerAddress{"10.0.0.1", 6443}; };
+    given.allocate_addresses = [](const ObjectKey&, const Value&) -> Result<Value> {
+      return Error{ErrorCode::kUnavailable, "no addresses are simulated"};
+    };
     given.hash_every = 100;
     given.user_agent = "simulation";
     return given;
@@ -133,16 +136,16 @@ struct Process::Life final : Observer {
   bool skipped = false;
 };
 
-Process::Process(World& world, std::string name, std::vector<std::string> services)
+SimulatedProcess::SimulatedProcess(World& world, std::string name, std::vector<std::string> services)
     : world_{world}, name_{std::move(name)}, services_{std::move(services)} {}
-Process::~Process() = default;
+SimulatedProcess::~SimulatedProcess() = default;
 
-Replica& Process::replica() { return life_->replica; }
-const Roles& Process::roles() const { return life_->roles; }
-SimExecutor& Process::executor() { return life_->executor; }
-const std::string& Process::identity() const { return life_->election.identity(); }
+Replica& SimulatedProcess::replica() { return life_->replica; }
+const Roles& SimulatedProcess::roles() const { return life_->roles; }
+SimExecutor& SimulatedProcess::executor() { return life_->executor; }
+const std::string& SimulatedProcess::identity() const { return life_->election.identity(); }
 
-void Process::start(Restored from) {
+void SimulatedProcess::start(Restored from) {
   if (world_.log.down()) {
     return world_.timeline.after(Millis{50}, [this] {
       if (!alive()) start(world_.restore(world_.stream("again")));
@@ -180,7 +183,7 @@ void Process::start(Restored from) {
 }
 
 /// From the beginning: that journal has no snapshots here.
-bool Process::start_ephemera() {
+bool SimulatedProcess::start_ephemera() {
   const auto next = life_->ephemera.open({});
   if (!next) {
     world_.trace.broken("start", identity() + ": ephemera: " + next.error().message);
@@ -195,18 +198,18 @@ bool Process::start_ephemera() {
   return true;
 }
 
-void Process::crash() {
+void SimulatedProcess::crash() {
   world_.trace.line(identity(), "crashes");
   life_.reset();
 }
 
-void Process::when_current(std::function<void()> then, const std::function<void()>& away) {
+void SimulatedProcess::when_current(std::function<void()> then, const std::function<void()>& away) {
   const auto head = life_->journal.head();
   if (head) return life_->replica.when_folded(head.value(), std::move(then));
   if (away) away();
 }
 
-void Process::on_stored() {
+void SimulatedProcess::on_stored() {
   if (life_ == nullptr || std::exchange(life_->pulling, true)) return;
   Chance& chance = life_->chance;
   Millis delay{chance.permille(30) ? chance.between(1, 300) : chance.between(0, 3)};
@@ -217,7 +220,7 @@ void Process::on_stored() {
   });
 }
 
-void Process::pull() {
+void SimulatedProcess::pull() {
   life_->pulling = false;
   auto records = life_->tail->next(1 + life_->chance.below(64), Millis{0});
   if (!records) return world_.trace.broken("start", identity() + " cannot read on: " + records.error().message);
@@ -237,7 +240,7 @@ void Process::pull() {
   on_stored();
 }
 
-void Process::on_ephemera_stored() {
+void SimulatedProcess::on_ephemera_stored() {
   if (life_ == nullptr || std::exchange(life_->pulling_ephemera, true)) return;
   Millis delay{2};
   if (lags_until_ > world_.timeline.now()) delay = lags_until_ - world_.timeline.now();
@@ -247,7 +250,7 @@ void Process::on_ephemera_stored() {
   });
 }
 
-void Process::pull_ephemera() {
+void SimulatedProcess::pull_ephemera() {
   life_->pulling_ephemera = false;
   auto records = life_->ephemera_tail->next(64, Millis{0});
   if (!records) return world_.trace.broken("start", identity() + " cannot read on: " + records.error().message);
@@ -263,7 +266,7 @@ void Process::pull_ephemera() {
   on_ephemera_stored();
 }
 
-Restored Process::snapshot() const {
+Restored SimulatedProcess::snapshot() const {
   Restored restored;
   restored.next = life_->next;
   const State& state = life_->replica.state();

@@ -23,15 +23,15 @@ const std::vector<std::string>& all_services();
 
 /// One shiplogd: a replica of the journal and the services it was given, which it can lose and get again any number of
 /// times.
-class Process {
+class SimulatedProcess {
  public:
   /// Without services it only serves its users, as an API server does.
-  Process(World& world, std::string name, std::vector<std::string> services);
-  ~Process();
+  SimulatedProcess(World& world, std::string name, std::vector<std::string> services);
+  ~SimulatedProcess();
 
   const std::string& name() const { return name_; }
   bool alive() const { return life_ != nullptr; }
-  /// From the journal's beginning, or from a snapshot; when the journal is away, once it is back.
+  /// From the journal's beginning, or from a snapshot; when the journal is unavailable, once it is back.
   void start(Restored from);
   void crash();
 
@@ -42,7 +42,7 @@ class Process {
   void lag(UtcMillis until) { lags_until_ = until; }
 
   /// As an API server reads: once everything is folded here that the journal held when this was called. Never, when the
-  /// process dies before; `away` when the journal cannot be asked.
+  /// process dies before; `away` when the journal cannot be read.
   void when_current(std::function<void()> then, const std::function<void()>& away = {});
   /// Tells one life from the next.
   int life() const { return lives_; }

@@ -4,13 +4,13 @@
 #include <variant>
 
 #include "events/base/json.h"
-#include "services/roles/recorder/report.h"
+#include "services/roles/recorder/event_drafts.h"
 
 namespace shiplog::simulation {
 namespace {
 
 /// Summed up here from the objects, on purpose not with the fold's own helpers: targets' replicas times what each
-/// replica asks for.
+/// replica requests.
 ResourceList usage_in(const State& state, const std::string& ns) {
   ResourceList sum;
   for (const auto& [name, binding] : state.objects(type::kResourceBinding, ns)) {
@@ -81,20 +81,21 @@ void Reference::on_stored(const SimLog::Stored& stored) {
   check_reports(entry, folded);
 }
 
-/// What Kubernetes Events would tell of it: of somebody, in words, and the same when asked again.
+/// The Kubernetes Events of it: about an object, with a message, and the same when computed again.
 void Reference::check_reports(const Entry& entry, const Folded& folded) {
-  const std::vector<recorder::Report> reports = recorder::reports_of(state_, entry, folded);
-  for (const recorder::Report& one : reports) {
+  const std::vector<recorder::EventDraft> reports = recorder::event_drafts_of(state_, entry, folded);
+  for (const recorder::EventDraft& one : reports) {
     const Value& object = one.object;
     if (object["metadata"]["name"].is_empty() || object["metadata"]["uid"].is_empty() || object["kind"].is_empty()) {
       trace_.broken("tell", std::string{one.reason} + " is about nobody: " + to_json(object));
     }
     if (one.message.empty()) trace_.broken("tell", std::string{one.reason} + " says nothing");
   }
-  if (reports != recorder::reports_of(state_, entry, folded)) trace_.broken("tell", "another thing when asked again");
+  if (reports != recorder::event_drafts_of(state_, entry, folded))
+    trace_.broken("tell", "another thing when asked again");
 }
 
-/// Nothing is in the journal that nobody wrote.
+/// Nothing is in the journal that no process wrote.
 void Reference::check_origin(const SimLog::Stored& stored, const Entry& entry) {
   if (sent_.contains(siphash128(stored.bytes))) return;
   trace_.broken("twice", "entry " + to_string(entry.id) + " is in the journal, and nobody appended it like that");

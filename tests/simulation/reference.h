@@ -14,7 +14,7 @@
 
 namespace shiplog::simulation {
 
-/// What each record of the journal comes to, folded once in the order of storing, with the rules that must hold after
+/// The result of each record of the journal, folded once in the order of storing, with the rules that must hold after
 /// each entry. Every replica is compared with it.
 class Reference {
  public:
@@ -72,7 +72,7 @@ class Reference {
   uint64_t refused_ = 0;
 };
 
-/// One line for people: who, what, what it came to.
+/// One line for people: actor, event, result.
 std::string described(const Entry& entry, const Folded& folded);
 
 }  // namespace shiplog::simulation

@@ -31,7 +31,7 @@ class Plan {
     users(first);
     const int64_t pause = chance_.between(200, 2500);
     for (Millis at = first; at < script_.until; at = later(at, chance_.between(1, 2 * pause))) fault(at);
-    std::ranges::stable_sort(script_.steps, {}, [](const Step& step) { return step.at; });
+    std::ranges::stable_sort(script_.steps, {}, [](const ScriptStep& step) { return step.at; });
     return std::move(script_);
   }
 
@@ -124,23 +124,23 @@ class Plan {
   }
 
   Chance chance_;
-  Shape shape_;
+  FleetShape shape_;
   Script script_;
   std::vector<std::string> services_ = all_services();
 };
 
 }  // namespace
 
-int64_t Step::number(size_t index) const {
+int64_t ScriptStep::number(size_t index) const {
   int64_t value = 0;
   const std::string& word = args[index];
   std::from_chars(word.data(), word.data() + word.size(), value);
   return value;
 }
 
-Shape shape_of(uint64_t seed) {
+FleetShape shape_of(uint64_t seed) {
   Chance chance{seed ^ 0x7368617065ULL};
-  Shape shape;
+  FleetShape shape;
   // Everything in one process several times over, or the services apart; and API servers.
   if (chance.permille(700)) {
     shape.processes.resize(static_cast<size_t>(chance.between(2, 3)), all_services());
@@ -170,7 +170,7 @@ const std::vector<std::string>& step_kinds() {
 
 std::string to_text(const Script& script) {
   std::string text = "seed " + std::to_string(script.seed) + " until " + std::to_string(script.until.value) + "\n";
-  for (const Step& step : script.steps) {
+  for (const ScriptStep& step : script.steps) {
     text += std::to_string(step.at.value) + " " + step.what;
     for (const std::string& word : step.args) text += " " + word;
     text += "\n";
@@ -197,7 +197,7 @@ Result<Script> parse_script(std::string_view text) {
       begun = true;
       continue;
     }
-    Step step;
+    ScriptStep step;
     if (!(words >> step.at.value >> step.what)) return wrong("a step is 'MILLISECONDS WHAT ...'");
     for (std::string word; words >> word;) step.args.push_back(word);
     const auto kind = std::ranges::find(kKinds, step.what, [](const auto& one) { return std::string{one.first}; });

@@ -10,8 +10,8 @@
 
 namespace shiplog::simulation {
 
-/// One thing that comes from outside: what a user asks for, or what goes wrong. docs/simulation.md lists them.
-struct Step {
+/// One step from outside: a request of a user, or a fault. docs/simulation.md lists them.
+struct ScriptStep {
   Millis at;         ///< since the world began
   std::string what;  ///< "write", "crash", "tear", ...
   std::vector<std::string> args;
@@ -25,16 +25,16 @@ struct Step {
 struct Script {
   uint64_t seed = 0;
   Millis until;  ///< users and faults stop then
-  std::vector<Step> steps;
+  std::vector<ScriptStep> steps;
 };
 
 /// What a fleet looks like; follows from the seed alone.
-struct Shape {
+struct FleetShape {
   std::vector<std::vector<std::string>> processes;  ///< the services of each: "p0", "p1", ... ; none: an API server
   std::vector<std::string> clusters;                ///< of all members there are, in the fleet or not
   bool preserving = false;                          ///< some policies leave their objects on the members
 };
-Shape shape_of(uint64_t seed);
+FleetShape shape_of(uint64_t seed);
 
 /// Users and faults of a seed, in order of time.
 Script draw_script(uint64_t seed);
@@ -44,7 +44,7 @@ std::string to_text(const Script& script);
 /// Errors: kInvalid, with the line.
 Result<Script> parse_script(std::string_view text);
 
-/// Every kind of step there is, so that a run can tell what it has not tried.
+/// Every kind of step there is, so that a run can report what it has not tried.
 const std::vector<std::string>& step_kinds();
 
 }  // namespace shiplog::simulation

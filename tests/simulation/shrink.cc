@@ -26,13 +26,13 @@ Shrunk shrink(const Script& script, const std::string& failure, Sabotage sabotag
   Shrunk best{script, failure, 0};
   const auto fails = [&](const Script& candidate) {
     ++best.runs;
-    const Report report = run(candidate, {.sabotage = sabotage});
+    const SimulationReport report = run(candidate, {.sabotage = sabotage});
     if (tried) tried(best.script.steps.size());
     if (!report.failure || manner_of(*report.failure) != manner) return false;
     best.failure = *report.failure;
     return true;
   };
-  // Everything after the failure, and the time in which nothing happens, may be superfluous: that comes out by itself.
+  // Everything after the failure, and the time in which nothing happens, may be superfluous: that results by itself.
   size_t part = std::max<size_t>(1, best.script.steps.size() / 2);
   while (best.runs < most_runs) {
     bool less = false;

@@ -9,7 +9,7 @@
 namespace shiplog::simulation {
 
 /// In what manner a failure fails: its rule, and its words without names and numbers. Two failures of one manner are
-/// taken for the same.
+/// treated as the same.
 std::string manner_of(const std::string& failure);
 
 struct Shrunk {

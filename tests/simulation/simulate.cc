@@ -37,7 +37,7 @@ std::string grouped(double number) {
 /// Over all seeds so far.
 class Totals {
  public:
-  void add(const Report& report) {
+  void add(const SimulationReport& report) {
     ++seeds_;
     failed_ += report.failure ? 1 : 0;
     events_ += static_cast<double>(report.events);
@@ -81,7 +81,7 @@ class Totals {
   std::map<std::string, uint64_t> happened_;
 };
 
-void print_shrunk(const Script& script, const Report& report, const Options& options) {
+void print_shrunk(const Script& script, const SimulationReport& report, const Options& options) {
   if (options.whole) return;
   std::cout << "shrinking a script of " << script.steps.size() << " steps ..." << std::endl;
   const Shrunk shrunk = shrink(script, *report.failure, Sabotage::kNone, options.shrink_runs);
@@ -96,7 +96,7 @@ int run_many(const Options& options) {
   for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
     if (options.minutes > 0 && totals.seconds() > options.minutes * 60) break;
     const Script script = draw_script(seed);
-    const Report report = run(script);
+    const SimulationReport report = run(script);
     totals.add(report);
     if (std::ranges::find(options.known, seed) != options.known.end()) {
       std::cout << "seed " << seed
@@ -118,7 +118,7 @@ int run_many(const Options& options) {
 }
 
 int run_one(const Script& script, const Options& options, bool trace) {
-  const Report report = run(script, {.print = trace});
+  const SimulationReport report = run(script, {.print = trace});
   std::cout << report.text() << "\n"
             << report.steps << " steps over " << report.virtual_seconds << " virtual seconds, " << report.accepted
             << " accepted, " << report.told << " answers to users\n";

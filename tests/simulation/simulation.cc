@@ -27,7 +27,7 @@ void on_fatal(int signal) {
 void make_processes(World& world) {
   for (const auto& services : world.shape.processes) {
     const std::string name = "p" + std::to_string(world.processes.size());
-    world.processes.push_back(std::make_unique<Process>(world, name, services));
+    world.processes.push_back(std::make_unique<SimulatedProcess>(world, name, services));
   }
   for (const auto& process : world.processes) process->start({});
 }
@@ -53,7 +53,7 @@ void come_to_rest(World& world) {
 
 }  // namespace
 
-std::string Report::text() const {
+std::string SimulationReport::text() const {
   std::string text;
   if (failure) {
     text = "FAILED seed " + std::to_string(seed) + "\n" + *failure + "\nagain: simulate --seed " +
@@ -65,19 +65,19 @@ std::string Report::text() const {
          " events, state " + to_string(state) + ", trace " + to_string(digest);
 }
 
-Report run(const Script& script, const RunOptions& options) {
+SimulationReport run(const Script& script, const RunOptions& options) {
   const auto seed = static_cast<unsigned long long>(script.seed);
   std::snprintf(running, sizeof running, "FAILED seed %llu (again: simulate --seed %llu --trace)\n", seed, seed);
   log::configure(log::Format::kText, log::Level::kError);
   World world{script.seed, options.print, options.sabotage};
   Faults faults{world};
-  Workload workload{world};
+  SimulatedUsers workload{world};
   Watchers watchers{world};
   faults.begin();
   make_processes(world);
   workload.begin();
   watchers.begin();
-  for (const Step& step : script.steps) {
+  for (const ScriptStep& step : script.steps) {
     world.timeline.after(step.at, [&world, &workload, &faults, &step] {
       if (step.what == "write") {
         workload.act(step.args[0], step.seed(1));
@@ -93,7 +93,7 @@ Report run(const Script& script, const RunOptions& options) {
   if (!world.broken()) watchers.check_complete();
   if (!world.broken()) check_history(world);
 
-  Report report;
+  SimulationReport report;
   report.seed = script.seed;
   report.failure = world.trace.failure();
   report.tail = {world.trace.tail().begin(), world.trace.tail().end()};
@@ -114,7 +114,7 @@ Report run(const Script& script, const RunOptions& options) {
   return report;
 }
 
-Report simulate(uint64_t seed, bool print, Sabotage sabotage) {
+SimulationReport simulate(uint64_t seed, bool print, Sabotage sabotage) {
   return run(draw_script(seed), {.print = print, .sabotage = sabotage});
 }
 

@@ -12,7 +12,7 @@
 
 namespace shiplog::simulation {
 
-struct Report {
+struct SimulationReport {
   uint64_t seed = 0;
   std::optional<std::string> failure;  ///< "rule: what is wrong"
   std::vector<std::string> tail;       ///< the newest lines of the trace
@@ -37,12 +37,12 @@ struct RunOptions {
   Sabotage sabotage = Sabotage::kNone;
 };
 
-/// Runs one world: users and faults as the script says, then repair and rest, then the checks.
-Report run(const Script& script, const RunOptions& options = {});
+/// Runs one world: users and faults according to the script, then repair and rest, then the checks.
+SimulationReport run(const Script& script, const RunOptions& options = {});
 /// The script of a seed.
-Report simulate(uint64_t seed, bool print = false, Sabotage sabotage = Sabotage::kNone);
+SimulationReport simulate(uint64_t seed, bool print = false, Sabotage sabotage = Sabotage::kNone);
 
-/// Should a check inside the product end the process, says which seed it was.
+/// If a check inside the product ends the process, prints the seed.
 void name_seed_on_abort();
 
 }  // namespace shiplog::simulation

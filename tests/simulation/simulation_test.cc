@@ -13,8 +13,8 @@ namespace {
 
 TEST(Determinism, TheSameSeedGivesTheSameWorld) {
   for (const uint64_t seed : {3U, 77U, 1234U}) {
-    const Report once = simulate(seed);
-    const Report twice = simulate(seed);
+    const SimulationReport once = simulate(seed);
+    const SimulationReport twice = simulate(seed);
     EXPECT_EQ(once.state, twice.state);
     EXPECT_EQ(once.digest, twice.digest);
     EXPECT_EQ(once.steps, twice.steps);
@@ -23,7 +23,7 @@ TEST(Determinism, TheSameSeedGivesTheSameWorld) {
 
 TEST(Determinism, AnotherSeedGivesAnotherWorld) { EXPECT_NE(simulate(3).digest, simulate(4).digest); }
 
-TEST(Script, SaysTheSameWhenReadAgain) {
+TEST(Script, IsTheSameWhenReadAgain) {
   const Script script = draw_script(5);
   const auto again = parse_script("# by hand\n\n" + to_text(script));
   ASSERT_TRUE(again);
@@ -31,7 +31,7 @@ TEST(Script, SaysTheSameWhenReadAgain) {
   EXPECT_EQ(run(again.value()).digest, simulate(5).digest);
 }
 
-TEST(Script, SaysWhatItCannotRead) {
+TEST(Script, ReportsWhatItCannotRead) {
   EXPECT_EQ(parse_script("").error().message, "the script is empty");
   EXPECT_EQ(parse_script("5 crash").error().message,
             "line 1: a script begins with 'seed NUMBER until MILLISECONDS': 5 crash");
@@ -42,7 +42,7 @@ TEST(Script, SaysWhatItCannotRead) {
 TEST(Script, EveryKindOfFaultIsDrawn) {
   std::set<std::string> drawn;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    for (const Step& step : draw_script(seed).steps) drawn.insert(step.what);
+    for (const ScriptStep& step : draw_script(seed).steps) drawn.insert(step.what);
   }
   EXPECT_EQ(drawn, std::set<std::string>(step_kinds().begin(), step_kinds().end()));
 }
@@ -67,27 +67,28 @@ TEST(Disk, AFailureLosesOnlyTheEndOfWhatWasNotSynced) {
 
 /// The first failure under a rule that is broken on purpose, over some seeds. Most take one or two; a decision under a
 /// lost lease fifty, as a leader that appends at once seldom has one under way when it loses its lease.
-Report failed(Sabotage sabotage) {
+SimulationReport failed(Sabotage sabotage) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    Report report = simulate(seed, false, sabotage);
+    SimulationReport report = simulate(seed, false, sabotage);
     if (report.failure) return report;
   }
   return {};
 }
 
-/// What breaking a rule on purpose comes to: the first word of the failure, over some seeds of which one must see it.
+/// The result of breaking a rule on purpose: the first word of the failure, over some seeds of which one must find it.
 std::string found(Sabotage sabotage) {
-  const Report report = failed(sabotage);
+  const SimulationReport report = failed(sabotage);
   return report.failure ? report.failure->substr(0, report.failure->find(':')) : "nothing";
 }
 
 TEST(Shrink, LeavesLittleOfAFailingSeed) {
-  const Report report = failed(Sabotage::kRetryWithNewId);
+  const SimulationReport report = failed(Sabotage::kRetryWithNewId);
   ASSERT_TRUE(report.failure);
   const Script script = draw_script(report.seed);
   const Shrunk shrunk = shrink(script, *report.failure, Sabotage::kRetryWithNewId, 60);
   EXPECT_LT(shrunk.script.steps.size(), script.steps.size() / 2);
-  const Report again = run(parse_script(to_text(shrunk.script)).value(), {.sabotage = Sabotage::kRetryWithNewId});
+  const SimulationReport again =
+      run(parse_script(to_text(shrunk.script)).value(), {.sabotage = Sabotage::kRetryWithNewId});
   ASSERT_TRUE(again.failure);
   EXPECT_EQ(manner_of(*again.failure), manner_of(*report.failure));
 }
@@ -95,7 +96,7 @@ TEST(Shrink, LeavesLittleOfAFailingSeed) {
 TEST(Sabotage, FindsADecisionUnderALostLease) { EXPECT_EQ(found(Sabotage::kIgnoreFence), "fence"); }
 TEST(Sabotage, FindsAReplicaThatMissesAnEntry) { EXPECT_EQ(found(Sabotage::kSkipEntry), "hash"); }
 TEST(Sabotage, FindsAWriteAppliedTwice) { EXPECT_EQ(found(Sabotage::kRetryWithNewId), "twice"); }
-TEST(Sabotage, FindsAnEntryThatNobodyWrote) { EXPECT_EQ(found(Sabotage::kForgeEntry), "twice"); }
+TEST(Sabotage, FindsAnEntryWithoutAWriter) { EXPECT_EQ(found(Sabotage::kForgeEntry), "twice"); }
 TEST(Sabotage, FindsALostAcknowledgedEntry) {
   const std::string rule = found(Sabotage::kLoseAcknowledged);
   EXPECT_TRUE(rule == "lost" || rule == "hash" || rule == "replay") << rule;
@@ -105,7 +106,7 @@ TEST(Sabotage, FindsReadersThatSeeWhatIsNotOnDisk) {
   EXPECT_TRUE(rule == "lost" || rule == "hash") << rule;
 }
 TEST(Sabotage, FindsADecisionThatCannotBeRepeated) {
-  // Either the record does not repeat, or a service goes on wanting what it never gets to say.
+  // Either the record does not repeat, or a role keeps deciding what it never appends.
   const std::string rule = found(Sabotage::kChangeDecision);
   EXPECT_TRUE(rule == "replay" || rule == "idle") << rule;
 }

@@ -28,8 +28,8 @@ class Chance {
   SeededRandom random_;
 };
 
-/// Everything that is going to happen, in virtual time, on one thread. Of what is due at the same moment chance says
-/// what comes first: that is the interleaving.
+/// All that will happen, in virtual time, on one thread. Of what is due at the same moment a random value decides
+/// what is first: that is the interleaving.
 class Timeline {
  public:
   explicit Timeline(Chance chance) : chance_{chance} {}
@@ -40,7 +40,7 @@ class Timeline {
   UtcMillis now() const { return now_; }
   uint64_t steps() const { return steps_; }
   void after(Millis delay, std::function<void()> run);
-  /// Runs what comes next; false when nothing is due up to `until`, where time then stands.
+  /// Runs the next step; false when nothing is due up to `until`, where time then stands.
   bool step(UtcMillis until);
 
  private:

@@ -38,7 +38,7 @@ void Watchers::next(Client& client) {
   });
 }
 
-/// A watch from a revision waits until the server has come so far.
+/// A watch from a revision waits until the server has that revision.
 void Watchers::connect(Client& client) {
   client.connected = false;
   client.process = world_.any_process(client.chance);

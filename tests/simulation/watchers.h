@@ -8,7 +8,7 @@
 
 namespace shiplog::simulation {
 
-/// Clients that watch. Each stands at a revision and pulls what comes after it from the feed of the process it is
+/// Clients that watch. Each has a revision and pulls what follows it from the feed of the process it is
 /// connected to, as the API server's watches do; when that dies it goes on at another one. What it gets must be every
 /// change of its type, once, in order, as the journal made it: across processes, crashes and snapshots.
 class Watchers {
@@ -24,7 +24,7 @@ class Watchers {
     std::string name;
     std::string type;  // empty: all
     Revision at;       // all up to here has been delivered
-    Process* process = nullptr;
+    SimulatedProcess* process = nullptr;
     int life = 0;  // of that process
     bool connected = false;
     Chance chance;

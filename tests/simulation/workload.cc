@@ -31,12 +31,12 @@ void mount(Value& object, const std::string& config_map) {
 
 }  // namespace
 
-std::string Workload::ns() { return chance_.one_of(kNamespaces); }
-std::string Workload::app() { return chance_.one_of(kApps); }
+std::string SimulatedUsers::ns() { return chance_.one_of(kNamespaces); }
+std::string SimulatedUsers::app() { return chance_.one_of(kApps); }
 
-void Workload::begin() {
+void SimulatedUsers::begin() {
   chance_ = world_.stream("users");
-  Process& process = *world_.any_process(chance_);
+  SimulatedProcess& process = *world_.any_process(chance_);
   for (const char* name : {"default", "kube-system", "karmada-system", "karmada-cluster", "team-a"}) {
     create(process, {type::kNamespace, "", name}, new_namespace(name));
   }
@@ -47,9 +47,9 @@ void Workload::begin() {
   }
 }
 
-void Workload::act(const std::string& about, uint64_t seed) {
+void SimulatedUsers::act(const std::string& about, uint64_t seed) {
   chance_ = Chance{seed};
-  Process* process = world_.any_process(chance_);
+  SimulatedProcess* process = world_.any_process(chance_);
   if (process == nullptr) return;
   world_.count("write " + about);
   if (about == "template") return on_template(*process);
@@ -61,12 +61,13 @@ void Workload::act(const std::string& about, uint64_t seed) {
   on_namespace(*process);
 }
 
-void Workload::create(Process& process, const ObjectKey& key, Value object) {
+void SimulatedUsers::create(SimulatedProcess& process, const ObjectKey& key, Value object) {
   world_.write(process, "create", {ObjectCreated{key, std::move(object)}}, {});
 }
 
-/// As a PATCH: computed from a linearizable read, and again when somebody else was faster.
-void Workload::change(Process& process, const ObjectKey& key, const std::function<void(Value&)>& edit, int tries) {
+/// As a PATCH: computed from a linearizable read, and again when another writer was faster.
+void SimulatedUsers::change(SimulatedProcess& process, const ObjectKey& key, const std::function<void(Value&)>& edit,
+                            int tries) {
   world_.read(process, [this, &process, key, edit, tries](const State& state) {
     const Object* object = state.find(key);
     if (object == nullptr) return;
@@ -80,18 +81,18 @@ void Workload::change(Process& process, const ObjectKey& key, const std::functio
   });
 }
 
-void Workload::remove(Process& process, const ObjectKey& key) {
-  // Not Orphan: it leaves a binding behind that nobody owns, and that holds its name against the next template.
+void SimulatedUsers::remove(SimulatedProcess& process, const ObjectKey& key) {
+  // Not Orphan: it leaves a binding behind without an owner, and that holds its name against the next template.
   const char* propagation = chance_.permille(850) ? "Background" : "Foreground";
   world_.write(process, "delete", {DeletionRequested{.object = key, .propagation = propagation}}, {});
 }
 
-void Workload::put(Process& process, const ObjectKey& key, Value object) {
+void SimulatedUsers::put(SimulatedProcess& process, const ObjectKey& key, Value object) {
   if (process.replica().state().find(key) == nullptr) return create(process, key, std::move(object));
   change(process, key, [object](Value& present) { present.set("spec", object["spec"]); });
 }
 
-void Workload::on_template(Process& process) {
+void SimulatedUsers::on_template(SimulatedProcess& process) {
   const std::string number = std::to_string(chance_.below(5));
   const ObjectKey deployments{kDeployments, ns(), "web-" + number};
   const ObjectKey config_maps{kConfigMaps, ns(), "settings-" + number};
@@ -130,7 +131,7 @@ void Workload::on_template(Process& process) {
   }
 }
 
-void Workload::on_policy(Process& process) {
+void SimulatedUsers::on_policy(SimulatedProcess& process) {
   const bool cluster_scoped = chance_.permille(300);
   const std::string in = cluster_scoped ? "" : ns();
   const ObjectKey key{cluster_scoped ? type::kClusterPropagationPolicy : type::kPropagationPolicy, in,
@@ -142,7 +143,7 @@ void Workload::on_policy(Process& process) {
   if (chance_.permille(700)) selectors.push_back(selector("v1", "ConfigMap", in, "", label));
   if (cluster_scoped) selectors.push_back(selector("rbac.authorization.k8s.io/v1", "ClusterRole", "", "", label));
   Value wanted = policy(in, key.name, std::move(selectors), random_placement(chance_, world_.shape.clusters));
-  // What was preserved can only be taken over again by force.
+  // What was preserved can only be adopted again by force.
   if (world_.shape.preserving) {
     wanted.edit("spec").set("conflictResolution", "Overwrite");
     if (chance_.permille(500)) wanted.edit("spec").set("preserveResourcesOnDeletion", true);
@@ -154,7 +155,7 @@ void Workload::on_policy(Process& process) {
                                                                 : Value::object({{"dispatchingOnClusters", where}}));
   }
   if (chance_.permille(300)) {
-    // Only what is named can be taken from another policy.
+    // Only what is named can be preempted.
     wanted.edit("spec")
         .edit("resourceSelectors")
         .push_back(selector("apps/v1", "Deployment", cluster_scoped ? ns() : in,
@@ -166,7 +167,7 @@ void Workload::on_policy(Process& process) {
   put(process, key, std::move(wanted));
 }
 
-void Workload::on_override(Process& process) {
+void SimulatedUsers::on_override(SimulatedProcess& process) {
   const bool cluster_scoped = chance_.permille(400);
   const std::string in = cluster_scoped ? "" : ns();
   const ObjectKey key{cluster_scoped ? type::kClusterOverridePolicy : type::kOverridePolicy, in,
@@ -175,13 +176,13 @@ void Workload::on_override(Process& process) {
   put(process, key, override_policy(chance_, in, key.name, world_.shape.clusters));
 }
 
-void Workload::on_quota(Process& process) {
+void SimulatedUsers::on_quota(SimulatedProcess& process) {
   const ObjectKey key{type::kFederatedResourceQuota, ns(), "quota-" + std::to_string(chance_.below(2))};
   if (process.replica().state().find(key) != nullptr && chance_.permille(250)) return remove(process, key);
   put(process, key, federated_quota(key.ns, key.name, 100 * chance_.between(1, 40)));
 }
 
-void Workload::on_cluster(Process& process) {
+void SimulatedUsers::on_cluster(SimulatedProcess& process) {
   if (chance_.permille(250)) {
     const ObjectKey key{"clustertaintpolicies.policy.karmada.io", "", "away-" + std::to_string(chance_.below(2))};
     if (process.replica().state().find(key) != nullptr && chance_.permille(400)) return remove(process, key);
@@ -205,14 +206,14 @@ void Workload::on_cluster(Process& process) {
   });
 }
 
-void Workload::on_namespace(Process& process) {
+void SimulatedUsers::on_namespace(SimulatedProcess& process) {
   const ObjectKey key{type::kNamespace, "", chance_.permille(500) ? "team-a" : "team-b"};
   if (process.replica().state().find(key) == nullptr) return create(process, key, new_namespace(key.name));
   if (chance_.permille(300)) remove(process, key);
 }
 
-/// Somebody takes away what only services write. It has to come back.
-void Workload::on_work(Process& process) {
+/// A user removes what only roles write. It has to be restored.
+void SimulatedUsers::on_work(SimulatedProcess& process) {
   const ObjectKey key = any_of(chance_, process.replica().state(), type::kWork);
   if (!key.empty()) world_.write(process, "delete", {DeletionRequested{.object = key}}, {});
 }

@@ -10,9 +10,9 @@ namespace shiplog::simulation {
 /// The users of the fleet: they create, scale, relabel and delete, put policies and quotas in place, take clusters in
 /// and let them go. Each request goes to a process of chance and is computed from what that one has folded, as an API
 /// server does it.
-class Workload {
+class SimulatedUsers {
  public:
-  explicit Workload(World& world) : world_{world} {}
+  explicit SimulatedUsers(World& world) : world_{world} {}
 
   /// What every fleet begins with.
   void begin();
@@ -20,18 +20,18 @@ class Workload {
   void act(const std::string& about, uint64_t seed);
 
  private:
-  void create(Process& process, const ObjectKey& key, Value object);
-  void change(Process& process, const ObjectKey& key, const std::function<void(Value&)>& edit, int tries = 3);
-  void remove(Process& process, const ObjectKey& key);
-  void put(Process& process, const ObjectKey& key, Value object);
+  void create(SimulatedProcess& process, const ObjectKey& key, Value object);
+  void change(SimulatedProcess& process, const ObjectKey& key, const std::function<void(Value&)>& edit, int tries = 3);
+  void remove(SimulatedProcess& process, const ObjectKey& key);
+  void put(SimulatedProcess& process, const ObjectKey& key, Value object);
 
-  void on_template(Process& process);
-  void on_policy(Process& process);
-  void on_override(Process& process);
-  void on_quota(Process& process);
-  void on_cluster(Process& process);
-  void on_namespace(Process& process);
-  void on_work(Process& process);
+  void on_template(SimulatedProcess& process);
+  void on_policy(SimulatedProcess& process);
+  void on_override(SimulatedProcess& process);
+  void on_quota(SimulatedProcess& process);
+  void on_cluster(SimulatedProcess& process);
+  void on_namespace(SimulatedProcess& process);
+  void on_work(SimulatedProcess& process);
 
   std::string ns();
   std::string app();

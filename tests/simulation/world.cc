@@ -41,8 +41,8 @@ Chance World::stream(const std::string& purpose) const {
   return Chance{siphash128(std::to_string(seed) + "/" + purpose).lo};
 }
 
-void World::write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
-                  std::function<void(const Outcome&)> done) {
+void World::write(SimulatedProcess& process, const std::string& verb, std::vector<Event> events,
+                  std::vector<Expect> expects, std::function<void(const Outcome&)> done) {
   Entry entry;
   entry.id = new_entry_id(chance.random());
   entry.actor = {.user = "user", .groups = {}, .service = "api", .source_ip = "", .user_agent = "simulation"};
@@ -77,7 +77,7 @@ void World::write(Process& process, const std::string& verb, std::vector<Event> 
   });
 }
 
-void World::read(Process& process, std::function<void(const State&)> then) {
+void World::read(SimulatedProcess& process, std::function<void(const State&)> then) {
   ++reads;
   const Revision must = newest_told;
   const auto look = [this, &process, must, life = process.life(), then = std::move(then)] {
@@ -102,7 +102,7 @@ void World::note_created(const std::string& cluster, const Value& object) {
   left_behind.insert(std::string{uid_of(object)});
 }
 
-/// What is still on a cluster that has left stays there, also when the cluster comes back (CL-14).
+/// What is still on a cluster that has left stays there, also when the cluster joins again (CL-14).
 void World::note_clusters() {
   const auto& now = reference.state().clusters();
   for (auto at = joined_.begin(); at != joined_.end();) {
@@ -118,8 +118,8 @@ void World::note_clusters() {
   for (const auto& [name, cluster] : now) joined_.insert(name);
 }
 
-Process* World::any_process(Chance& from) {
-  std::vector<Process*> living;
+SimulatedProcess* World::any_process(Chance& from) {
+  std::vector<SimulatedProcess*> living;
   for (const auto& process : processes) {
     if (process->alive()) living.push_back(process.get());
   }

@@ -25,18 +25,18 @@ namespace shiplog::simulation {
 /// Rules broken on purpose, to show that the checks notice.
 enum class Sabotage {
   kNone,
-  kIgnoreFence,       ///< whoever lost a lease goes on as if it had the new one
+  kIgnoreFence,       ///< a process that lost a lease continues as if it had the new one
   kSkipEntry,         ///< one replica misses one entry
   kRetryWithNewId,    ///< a writer repeats an entry under another id
-  kForgeEntry,        ///< the journal delivers something that nobody wrote
+  kForgeEntry,        ///< the journal delivers something that no process wrote
   kLoseAcknowledged,  ///< the journal forgets an entry after it was acknowledged
   kChangeDecision,    ///< a placement is not what was decided
-  kIgnoreDeletes,     ///< members say yes to a deletion and do nothing
-  kNeverIdle,         ///< somebody writes for ever
+  kIgnoreDeletes,     ///< members accept a deletion and do nothing
+  kNeverIdle,         ///< a client writes for ever
   kServeUnsynced,     ///< the journal shows records that are not on disk yet
   kSkipWatched,       ///< one watch loses one change
   kStaleReads,        ///< a read does not wait for the journal
-  kHalfQuota,         ///< the check is told half of each limit: shows that limits are reached at all
+  kHalfQuota,         ///< the check uses half of each limit: shows that limits are reached at all
 };
 
 /// A whole fleet in one thread: processes, journal, members, users, and what goes wrong between them.
@@ -53,7 +53,7 @@ class World {
 
   const uint64_t seed;
   const Sabotage sabotage;
-  const Shape shape;
+  const FleetShape shape;
   Chance chance;
   Timeline timeline;
   Trace trace;
@@ -63,10 +63,10 @@ class World {
   Elections elections;
   NetworkFaults network;
   testing::FakeMembers members;
-  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<std::unique_ptr<SimulatedProcess>> processes;
   std::vector<Restored> snapshots;
 
-  /// What a user was told.
+  /// What a user received.
   struct Told {
     std::string write;
     Outcome outcome;
@@ -84,17 +84,17 @@ class World {
   const std::map<std::string, uint64_t>& happened() const { return happened_; }
 
   /// One request of a user to one process, which is alive. `done` hears the outcome, unless that process dies.
-  void write(Process& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
+  void write(SimulatedProcess& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
              std::function<void(const Outcome&)> done = {});
-  /// A read as an API server does it: it shows whatever anybody was told before it began.
-  void read(Process& process, std::function<void(const State&)> then);
-  /// A member has made an object for the fleet. When its Work is gone meanwhile, a deletion has overtaken the creation
-  /// on the network: nobody can know of that object any more, so it may stay.
+  /// A read as an API server does it: it shows all that any client received before it began.
+  void read(SimulatedProcess& process, std::function<void(const State&)> then);
+  /// A member has made an object for the fleet. When its Work is removed then, a deletion has overtaken the creation
+  /// on the network: no process can know of that object any more, so it may stay.
   void note_created(const std::string& cluster, const Value& object);
-  /// Uids of member objects that nobody in the fleet can be expected to take away.
+  /// Uids of member objects that no process of the fleet can be expected to delete.
   std::set<std::string> left_behind;
   /// One that is alive; nullptr when none is.
-  Process* any_process(Chance& from);
+  SimulatedProcess* any_process(Chance& from);
   /// A snapshot that can still be started from, or an empty one for the beginning.
   Restored restore(Chance from) const;
 

@@ -13,7 +13,7 @@
 namespace shiplog::e2e {
 namespace {
 
-/// What the callbacks of a stream write to; they may come after the watch is gone.
+/// What the callbacks of a stream write to; they may run after the watch is destroyed.
 struct Received {
   mutable std::mutex mutex;
   std::string rest;

@@ -11,7 +11,7 @@
 
 namespace shiplog::e2e {
 
-/// One HTTP answer. Status 0: there was none, and `error` says why.
+/// One HTTP answer. Status 0: there was none, and `error` has the cause.
 struct Answer {
   int status = 0;
   HttpHeaders headers;
@@ -24,18 +24,18 @@ struct Answer {
 };
 std::ostream& operator<<(std::ostream& stream, const Answer& answer);
 
-/// A watch that is under way; events come in the order of the stream.
+/// A watch that is under way; events are in the order of the stream.
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
   /// Everything so far.
   virtual std::vector<Value> events() const = 0;
   virtual bool ended() const = 0;
-  /// Waits until at least so many events have come.
+  /// Waits until at least so many events have arrived.
   bool wait_for(size_t count, std::chrono::milliseconds patience = kPatience) const;
 };
 
-/// The HTTP API of one server, asked one thing at a time; every call waits for its answer. Threads: any.
+/// The HTTP API of one server, one request at a time; every call waits for its answer. Threads: any.
 class ApiClient {
  public:
   /// Fails the test when the kubeconfig cannot be read.

@@ -16,7 +16,7 @@
 
 namespace shiplog::binder {
 
-/// Folds events and lets the service work until nothing is woken any more. With a seed, in an order of chance.
+/// Folds events and runs the role until no key is triggered any more. With a seed, in a random order.
 class Loop {
  public:
   explicit Loop(uint64_t seed = 0) : service_{make_binder_role()}, chance_{seed} {}
@@ -60,7 +60,7 @@ class Loop {
       service_->reconcile(task);
       EXPECT_EQ(task->finished, 1);
       for (const Folded& folded : task->folded) feed(folded);
-      if (!task->folded.empty()) due_.push_back(key);  // as a change of what it decided would wake it
+      if (!task->folded.empty()) due_.push_back(key);  // as a change of what it decided would trigger it
     }
   }
 

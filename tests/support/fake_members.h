@@ -40,7 +40,7 @@ class FakeMember {
   /// Null when there is none.
   const Value& find(const ObjectKey& key) const;
   const std::map<ObjectKey, Value>& objects() const { return objects_; }
-  /// Somebody on the member writes (creates or replaces), sets a status, or deletes, past the fleet.
+  /// A user of the member writes (creates or replaces), sets a status, or deletes, past the fleet.
   void put(const ObjectKey& key, Value object);
   void set_status(const ObjectKey& key, Value status);
   void erase(const ObjectKey& key);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/runtime/role.h"
+#include "services/runtime/trace.h"
 #include "tests/support/given.h"
 
 namespace shiplog::given {
@@ -21,6 +22,8 @@ class FakeTask final : public Task {
   const ObjectKey& key() const override { return key_; }
   const State& state() const override { return history_.state(); }
   UtcMillis now() const override { return history_.now(); }
+  const TraceContext& trace() override { return trace_context; }
+  void begin_trace() override { trace_context = {}; }
   void append_decision(Decision decision, Appended then) override { append(std::move(decision), then); }
   void append_observation(Decision observation, Appended then) override {
     ++observed;
@@ -37,10 +40,11 @@ class FakeTask final : public Task {
   }
 
   std::function<void()> before_append;
+  TraceContext trace_context;  ///< of the step's cause
   std::vector<Folded> folded;  ///< of each append
   int observed = 0;            ///< how many of them are observations
   int finished = 0;            ///< done() and retry() together: must end at 1
-  bool looks_again = false;    ///< done() asked for another step, with nothing to wake it
+  bool looks_again = false;    ///< done() requested another step, without a trigger
   Millis look_again;           ///< after so long
   std::optional<Error> failure;
 
@@ -57,7 +61,7 @@ class FakeTask final : public Task {
   ObjectKey key_;
 };
 
-/// What a service wants to look at after a change that folding this entry makes.
+/// The keys that a role reconciles after a change that folding this entry makes.
 inline std::vector<ObjectKey> woken(Role& service, History& history, std::vector<Event> events) {
   std::vector<ObjectKey> keys;
   const Folded folded = history.fold(std::move(events));

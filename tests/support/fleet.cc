@@ -150,7 +150,7 @@ Value replayed(Fleet& fleet, const std::string& journal) {
 
 Value expect_replay_equals(Fleet& fleet, const ApiClient& api, const std::string& journal) {
   Value state, replay;
-  // The services may still have something to say: compare when nothing came in between.
+  // The roles may still append: compare when no entry came in between.
   EXPECT_TRUE(eventually([&] {
     state = api.get("/shiplog/v1/state").json;
     replay = replayed(fleet, journal);

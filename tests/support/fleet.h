@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "events/base/test_directory.h"
 #include "tests/support/api_client.h"
 #include "tests/support/process.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::e2e {
 
 /// Real processes in a folder of their own: shiplogd with any roles, trial members, and the programs a user has
 /// (kubectl with its own HOME and cache, shiplogctl). Everything is killed and removed at the end; when the test has
 /// failed, the tails of the logs are printed and the folder stays.
-/// A failing step fails the test (ADD_FAILURE) and says what it ran. Threads: the main one.
+/// A failing step fails the test (ADD_FAILURE) and reports what it ran. Threads: the main one.
 class Fleet {
  public:
   Fleet();
@@ -63,14 +63,14 @@ class Fleet {
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };
 
-/// A Deployment of namespace default goes, or comes to go, to "member1:1 member2:2".
+/// A Deployment of namespace default is placed, or will be, on "member1:1 member2:2".
 void expect_placed(const ApiClient& api, const std::string& deployment, const std::string& clusters);
-/// Who leads a role; empty: nobody has yet.
+/// The leader of a role; empty: there was none yet.
 std::string leader(const ApiClient& api, const std::string& role);
 
-/// What `shiplogctl replay --verify` says about a journal, which is named as for --journal; null after a failure.
+/// The result of `shiplogctl replay --verify` for a journal, which is named as for --journal; null after a failure.
 Value replayed(Fleet& fleet, const std::string& journal);
-/// The server's state is what the journal folds to, and every recorded decision comes out the same again.
+/// The server's state is what the journal folds to, and every recorded decision is the same again.
 Value expect_replay_equals(Fleet& fleet, const ApiClient& api, const std::string& journal);
 
 }  // namespace shiplog::e2e

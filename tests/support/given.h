@@ -28,7 +28,7 @@ inline Value json(std::string_view text) {
   return parsed ? parsed.value() : Value{};
 }
 
-/// A state that grew by folding entries, as a real one does. Each entry comes a second after the one before.
+/// A state that grew by folding entries, as a real one does. Each entry is a second after the one before.
 class History {
  public:
   History() {

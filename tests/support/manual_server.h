@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "events/base/random.h"
-#include "events/base/test_directory.h"
 #include "events/codec/codec.h"
 #include "events/journal/memory_journal.h"
 #include "projections/runner.h"
 #include "services/api/pipeline/async.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/manual_executor.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::api {
 

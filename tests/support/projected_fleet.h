@@ -9,14 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/random.h"
-#include "events/base/test_directory.h"
 #include "events/fold/fold.h"
 #include "events/sqlite/connection.h"
 #include "projections/runner.h"
 #include "projections/store/open.h"
 #include "tests/support/must.h"
+#include "tests/support/test_directory.h"
 
-// What the tests of projections share. Only they include it.
+// Shared by the tests of projections. Only they include it.
 namespace shiplog {
 
 using TemporaryFolder = TestDirectory;
@@ -46,8 +46,8 @@ class TestFleet {
     journal_.emplace_back(Offset{static_cast<int64_t>(journal_.size()) * 3}, std::move(entry));
     const auto& [offset, stored] = journal_.back();
     Folded folded = fold(state_, stored);
-    const FoldedEntry one[] = {{offset, stored, folded}};
-    must(projections_->apply(one, state_.meta()));
+    const FoldedEntry batch[] = {{offset, stored, folded}};
+    must(projections_->apply(batch, state_.meta()));
     return folded;
   }
   Folded write(std::vector<Event> events) {
@@ -66,7 +66,7 @@ class TestFleet {
   /// Of the next entry.
   UtcMillis now() const { return {1'700'000'000'000 + static_cast<int64_t>(journal_.size()) * 60'000}; }
 
-  /// Folds the journal from `restored` on into a file, `batch` entries at a time; the state that comes of it.
+  /// Folds the journal from `restored` on into a file, `batch` entries at a time, and returns the resulting state.
   State follow(Projections& projections, const Restored& restored, size_t batch = 7) const {
     State state;
     EXPECT_TRUE(State::restore(restored.meta, restored.objects, restored.seen, state));
@@ -114,7 +114,7 @@ class TestFleet {
   std::unique_ptr<Projections> projections_;
 };
 
-/// Every row of every table as text: equal files hold equal answers.
+/// Every row of every table as text, to compare files.
 inline std::vector<std::string> dump(const std::string& path) {
   auto connection = must(store::open_reader(path));
   auto tables = must(

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "events/base/ascii.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog::testing {
 
@@ -17,11 +18,20 @@ struct Stage::RunningRole {
 class Stage::Step final : public Task, public std::enable_shared_from_this<Stage::Step> {
  public:
   Step(Stage& stage, std::shared_ptr<RunningRole> role, ReconcileQueue::Taken taken)
-      : stage_{stage}, role_{std::move(role)}, taken_{std::move(taken)} {}
+      : stage_{stage},
+        role_{std::move(role)},
+        taken_{std::move(taken)},
+        trace_{trace_from_journal(taken_.cause.trace_id)} {}
 
   const ObjectKey& key() const override { return taken_.key; }
   const State& state() const override { return stage_.state_; }
   UtcMillis now() const override { return stage_.now_; }
+
+  const TraceContext& trace() override {
+    if (trace_.id.empty()) trace_ = new_trace(stage_.random_);
+    return trace_;
+  }
+  void begin_trace() override { trace_ = {}; }
 
   void append_decision(Decision decision, Appended then) override {
     append("decide", std::move(decision), std::move(then));
@@ -51,6 +61,7 @@ class Stage::Step final : public Task, public std::enable_shared_from_this<Stage
     entry.actor.service = std::string{role_->service->name()};
     entry.request = {verb, to_string(taken_.key)};
     entry.cause = taken_.cause;
+    entry.cause.trace_id = journaled(trace());
     entry.as_of = state().revision();
     entry.expects = std::move(decision.expects);
     entry.events = std::move(decision.events);
@@ -68,6 +79,7 @@ class Stage::Step final : public Task, public std::enable_shared_from_this<Stage
   Stage& stage_;
   std::shared_ptr<RunningRole> role_;
   ReconcileQueue::Taken taken_;
+  TraceContext trace_;
 };
 
 Stage::Stage()
@@ -124,7 +136,8 @@ void Stage::fold_one(Entry entry, std::function<void(const Folded&)> then) {
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state_, change, wake);
     for (const ObjectKey& key : wake)
-      role->queue.wake(key, now_, {folded.revision, entry.id, ""}, role->service->priority(state_, key));
+      role->queue.wake(key, now_, {folded.revision, entry.id, entry.cause.trace_id},
+                       role->service->priority(state_, key));
     pump(*role);
   }
   then(folded);
@@ -147,7 +160,7 @@ void Stage::run(Millis time) {
 void Stage::pump(RunningRole& role) {
   const auto due = role.queue.next_due();
   if (!due) return;
-  // Whoever asks first sets the timer; a timer that finds nothing due costs nothing.
+  // The first call sets the timer; a timer that finds nothing due costs nothing.
   const auto shared = std::ranges::find_if(roles_, [&](const auto& one) { return one.get() == &role; });
   if (shared == roles_.end()) return;
   after(Millis{std::max<int64_t>(0, (*due - now_).value)}, [this, held = *shared] {

@@ -32,7 +32,7 @@ class Stage {
 
   /// Starts a service at once.
   void add(std::unique_ptr<Role> service);
-  /// As if its process had gone: its steps come to nothing. Then `add` another.
+  /// As if its process had ended: its steps have no effect. Then `add` another.
   void stop(std::string_view service);
 
   /// An entry of a user or of another service; folded at once.

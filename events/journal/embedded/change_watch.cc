@@ -16,12 +16,12 @@
 namespace shiplog::embedded {
 namespace {
 
-constexpr int kFallbackMillis = 250;  // beside inotify
-constexpr int kNoInotifyMillis = 10;  // instead of it: a process may be at its limit of instances
+constexpr int kFallbackMillis = 250;  // in addition to inotify
+constexpr int kNoInotifyMillis = 10;  // without inotify: the limit of inotify instances may be reached
 
 }  // namespace
 
-// By name: closing a descriptor of the file would drop the locks that SQLite holds on it in this process.
+// By name: closing a descriptor of the file would release the locks that SQLite holds on it in this process.
 void announce_change(const std::string& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
 
 ChangeWatch::ChangeWatch(const std::string& path)
@@ -51,8 +51,9 @@ bool ChangeWatch::wait() {
 }
 
 void ChangeWatch::stop() {
-  const uint64_t one = 1;
-  SHIPLOG_CHECK(::write(stop_, &one, sizeof one) == sizeof one, "an eventfd takes one more");
+  const uint64_t increment = 1;
+  SHIPLOG_CHECK(::write(stop_, &increment, sizeof increment) == sizeof increment,
+                "an eventfd accepts one more increment");
 }
 
 }  // namespace shiplog::embedded

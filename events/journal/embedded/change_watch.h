@@ -4,11 +4,11 @@
 
 namespace shiplog::embedded {
 
-/// Tells the watches of all processes that something was committed to this file: sets its times, which inotify reports.
-/// Unlike writes to the file or its log this happens once a commit, and after it.
+/// Notifies the watches of all processes that a transaction was committed to this file: sets the file's times, which
+/// inotify reports. Unlike writes to the file or its write-ahead log, this happens once per commit, and after it.
 void announce_change(const std::string& path);
 
-/// Waits for announcements. Threads: one waits; stop() from any.
+/// Waits for announcements. Threads: one thread waits; stop() may be called from any.
 class ChangeWatch {
  public:
   explicit ChangeWatch(const std::string& path);
@@ -16,7 +16,8 @@ class ChangeWatch {
   ChangeWatch(const ChangeWatch&) = delete;
   ChangeWatch& operator=(const ChangeWatch&) = delete;
 
-  /// Returns after announcements, and now and then without any, since not every file system reports them. False: stop.
+  /// Returns after an announcement, and periodically without one, since not every file system reports changes. Returns
+  /// false after stop().
   bool wait();
   void stop();
 

@@ -18,13 +18,13 @@ constexpr std::chrono::milliseconds kStoppedFor{250};
 // SQLite's WAL_WRITE_LOCK: https://sqlite.org/walformat.html, "WAL Locks".
 constexpr off_t kWriteLock = 120;
 
-/// Never closed: closing any descriptor of the file drops the locks that SQLite holds on it in this process.
+/// Never closed: closing any descriptor of the file releases the locks that SQLite holds on it in this process.
 int index_file(const std::string& database) {
   static std::mutex mutex;
   static std::map<std::string, int> open;
   const std::lock_guard lock{mutex};
-  const auto at = open.find(database);
-  if (at != open.end()) return at->second;
+  const auto found = open.find(database);
+  if (found != open.end()) return found->second;
   const int fd = ::open((database + "-shm").c_str(), O_RDWR | O_CLOEXEC);
   if (fd >= 0) open.emplace(database, fd);
   return fd;

@@ -8,20 +8,20 @@
 
 namespace shiplog::embedded {
 
-/// The process that holds the write lock of a SQLite file in WAL mode while it is stopped (SIGSTOP); 0: none that this
+/// The process that holds the write lock of a SQLite file in WAL mode while it is stopped (SIGSTOP). 0: none that this
 /// process can see.
 pid_t stopped_writer(const std::string& database);
 
-/// Frees a journal from a process that was stopped in the middle of a commit: nothing can be written until that process
-/// continues, which may be never, or ends, which loses nothing, as the commit was not acknowledged. It is killed once
-/// it was found stopped with the lock for a while. Threads: one at a time.
+/// Recovers a journal from a process that was stopped in the middle of a commit. No process can write until the stopped
+/// process continues, which may never happen, or ends, which loses nothing because the commit was not acknowledged. The
+/// process is killed if it remains stopped with the lock for some time. Threads: one at a time.
 class FrozenWriter {
  public:
-  /// `killed` is called with the process that was killed.
+  /// `killed` is called with the id of the process that was killed.
   FrozenWriter(std::string database, std::function<void(pid_t)> killed)
       : database_{std::move(database)}, killed_{std::move(killed)} {}
 
-  /// To be called while the lock is waited for, for `waited` so far.
+  /// Call this while waiting for the lock. `waited` is the time since the wait began.
   void look(std::chrono::milliseconds waited);
 
  private:

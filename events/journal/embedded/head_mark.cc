@@ -59,13 +59,13 @@ HeadMark::HeadMark(HeadMark&& other) noexcept
 void HeadMark::write(int64_t next) {
   if (file_ < 0) file_ = ::open(path_of(journal_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file_ < 0) return;
-  // Another process may have committed after us and marked it before us.
+  // Another process may have committed after this one and written its mark first.
   const auto marked = read_from(file_);
   if (marked && *marked >= next) return;
   std::string bytes{kMagic};
   put(bytes, static_cast<uint64_t>(next), 8);
   put(bytes, crc32c(bytes), 4);
-  // One write of a few bytes: readers see the old ones or the new.
+  // One write of a few bytes: readers see either the old or the new bytes.
   const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), 0);
   static_cast<void>(written);
 }

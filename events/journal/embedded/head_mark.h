@@ -9,16 +9,17 @@
 
 namespace shiplog::embedded {
 
-/// Remembers, in a small file beside the journal, up to which offset appends were acknowledged. SQLite ends its
-/// write-ahead log where the bytes end or no longer add up, as a crash may leave them, and so drops acknowledged
-/// commits without a word when that file is cut or lost; the mark is what tells such a loss from a crash. It is written
-/// after a commit is on the disk and before it is acknowledged, and not synced: it may be behind the journal (a power
-/// cut, a process killed in between), but never ahead of one that is whole. Threads: one at a time.
+/// Records the offset up to which appends were acknowledged, in a small file beside the journal. SQLite ends its
+/// write-ahead log at the first frame whose checksum does not match, as a crash may leave it, and silently drops the
+/// commits after it, including acknowledged ones if that file was truncated or deleted. The mark distinguishes such a
+/// loss from a crash. It is written after a commit is on disk and before it is acknowledged, and is not synced: it may
+/// be behind the journal (after a power failure, or if a process was killed in between), but never ahead of an intact
+/// one. Threads: one at a time.
 class HeadMark {
  public:
   static std::string path_of(const std::string& journal) { return journal + "-head"; }
 
-  /// What is remembered; nullopt: nothing, or what a power cut left of it. Error: kIo.
+  /// The recorded offset. nullopt: no file, or an incomplete one after a power failure. Error: kIo.
   static Result<std::optional<int64_t>> read(const std::string& journal);
 
   explicit HeadMark(std::string journal) : journal_{std::move(journal)} {}
@@ -28,8 +29,8 @@ class HeadMark {
   HeadMark(const HeadMark&) = delete;
   HeadMark& operator=(const HeadMark&) = delete;
 
-  /// Remembers that all before `next` is on the disk, unless another process has marked more; makes the file the first
-  /// time. What fails here makes no append fail: the mark only guards.
+  /// Records that everything before `next` is on disk, unless another process has recorded a higher offset. Creates the
+  /// file on first use. A failure here does not fail the append: the mark only serves to detect damage.
   void write(int64_t next);
 
  private:

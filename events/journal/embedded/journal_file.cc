@@ -20,9 +20,9 @@ namespace {
 constexpr int64_t kApplicationId = 0x53484C4A;  // "SHLJ"
 constexpr int64_t kFormat = 1;                  // see the tables below; a change of them is a new format
 
-// `entry` holds the records, `bounds` one row: with it a lost record is told from one never stored, and offsets go on
-// after everything was trimmed. Every row is checked by crc32c. The crc stands before the bytes, on the row's first
-// page.
+// `entry` contains the records, `bounds` a single row: it distinguishes a lost record from one that was never stored,
+// and continues the offsets after everything was trimmed. Every row is checked by crc32c. The crc precedes the bytes,
+// on the row's first page.
 constexpr const char* kTables =
     "CREATE TABLE bounds(id INTEGER PRIMARY KEY CHECK(id = 0), oldest INTEGER NOT NULL, next INTEGER NOT NULL, "
     "  crc INTEGER NOT NULL) STRICT;"
@@ -43,7 +43,7 @@ constexpr sqlite::Connection::Settings kJournal = {
 Result<std::unique_ptr<sqlite::Connection>> open_reader(const std::string& path, Millis busy_timeout) {
   sqlite::Connection::Settings settings = kJournal;
   settings.busy_timeout = busy_timeout;
-  // With a writable schema SQLite opens a file that is shorter than its header says; query_only keeps it a reader.
+  // With a writable schema SQLite opens a file that is shorter than its header states; query_only keeps it a reader.
   settings.pragmas = "PRAGMA writable_schema=ON; PRAGMA query_only=ON; PRAGMA cell_size_check=ON";
   // Closing a damaged journal must not move its write-ahead log, the evidence, into the file.
   settings.checkpoint_on_close = false;
@@ -79,7 +79,7 @@ void put_number(std::string& bytes, int64_t number) {
   }
 }
 
-// The offset is part of it, so that a record found under another offset is seen.
+// The checksum includes the offset, so that a record under a wrong offset is detected.
 uint32_t checksum(int64_t offset, std::string_view bytes) {
   std::string number;
   put_number(number, offset);
@@ -98,8 +98,8 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-Error refused(const std::string& path, const std::string& what, int system, const std::string& advice) {
-  return {ErrorCode::kIo, "journal " + path + ": " + what + ": " + std::strerror(system) + "; " + advice};
+Error refused(const std::string& path, const std::string& problem, int system, const std::string& advice) {
+  return {ErrorCode::kIo, "journal " + path + ": " + problem + ": " + std::strerror(system) + "; " + advice};
 }
 
 Result<Bounds> read_bounds(sqlite::Statement& statement, const std::string& path) {
@@ -111,7 +111,7 @@ Result<Bounds> read_bounds(sqlite::Statement& statement, const std::string& path
     if (crc == checksum(bounds)) return bounds;
   }
   return Error{ErrorCode::kCorrupt, "journal " + path +
-                                        ": the row that says which offsets it holds is damaged; restore the file from "
+                                        ": the row with the range of its offsets is damaged; restore the file from "
                                         "a backup"};
 }
 
@@ -126,7 +126,7 @@ Result<void> sync_directory(const std::string& path) {
   return ok();
 }
 
-Result<void> build(const std::string& path) {
+Result<void> build(const std::string& path, int64_t first) {
   sqlite::Connection::Settings settings = kJournal;
   settings.busy_timeout = Millis{0};
   SHIPLOG_TRY(const auto connection, sqlite::Connection::open(path, settings));
@@ -136,11 +136,11 @@ Result<void> build(const std::string& path) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
   SHIPLOG_TRY(connection->execute(kTables));
   SHIPLOG_TRY(auto set, connection->prepare(kSetBounds));
-  SHIPLOG_TRY(set.run(int64_t{0}, int64_t{0}, int64_t{checksum(Bounds{})}));
+  SHIPLOG_TRY(set.run(first, first, int64_t{checksum(Bounds{first, first})}));
   return transaction.commit();
 }
 
-Result<void> create_file(const std::string& path) {
+Result<void> create_file(const std::string& path, int64_t first) {
   const std::string directory = parent_of(path);
   std::string draft = path + ".new-XXXXXX";
   const int fd = ::mkstemp(draft.data());
@@ -153,9 +153,9 @@ Result<void> create_file(const std::string& path) {
                    "give this user write permission there, or name another file");
   }
   ::close(fd);
-  auto built = build(draft);
+  auto built = build(draft, first);
   if (built && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {  // EEXIST: another process was first
-    built = refused(path, "the new file cannot be given its name", errno, "name a file on another file system");
+    built = refused(path, "the new file cannot be renamed", errno, "name a file on another file system");
   }
   ::unlink(draft.c_str());
   SHIPLOG_TRY(built);
@@ -170,11 +170,11 @@ FileIdentity identity_of(const std::string& path) {
   return std::pair<uint64_t, uint64_t>{status.st_dev, status.st_ino};
 }
 
-Result<void> prepare_file(const std::string& path, bool create) {
+Result<void> prepare_file(const std::string& path, bool create, int64_t first) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
     const int system = errno;
-    if (system == ENOENT && create) return create_file(path);
+    if (system == ENOENT && create) return create_file(path, first);
     return refused(path, "it cannot be opened", system,
                    system == ENOENT ? "check the name" : "give this user permission to read and write it");
   }
@@ -185,7 +185,7 @@ Result<void> prepare_file(const std::string& path, bool create) {
   const std::string directory = parent_of(path);
   if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return refused(path, "its directory " + directory + " cannot be written", errno,
-                   "give this user write permission there: two more files are kept beside the journal");
+                   "give this user write permission there: the journal consists of two more files");
   }
   if (status.st_size == 0) {
     return Error{ErrorCode::kCorrupt, "journal " + path +
@@ -226,7 +226,7 @@ Error FileReader::damaged(int64_t offset, const std::string& how) const {
 }
 
 Result<std::vector<JournalRecord>> FileReader::read(int64_t position, size_t max_records) {
-  // One transaction, so that records and bounds are of one moment: else an append in between would look like a loss.
+  // One transaction, so that records and bounds are consistent: otherwise a concurrent append would look like a loss.
   SHIPLOG_TRY(const auto transaction, sqlite::Transaction::begin_reading(*connection_));
   return read_in_transaction(position, max_records);
 }
@@ -262,7 +262,7 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
     read_bytes += bytes.size();
   }
   records_.reset();
-  if (records.empty() && problem) return *problem;  // else the next read meets it first
+  if (records.empty() && problem) return *problem;  // otherwise the next read reports it
   return records;
 }
 
@@ -272,7 +272,7 @@ Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout
   for (const char* sql :
        {kReadBounds, kSetBounds, "SELECT coalesce(max(offset), -1) FROM entry",
         "INSERT INTO entry(offset, crc, bytes) VALUES(?1, ?2, ?3)",
-        // A few at a time: each may be 4 MiB, and appends wait.
+        // A few at a time: each may have 4 MiB, and appends wait meanwhile.
         "DELETE FROM entry WHERE offset < min(?1, (SELECT min(offset) FROM entry) + 16) RETURNING 1"}) {
     SHIPLOG_TRY(auto statement, connection->prepare(sql));
     statements.push_back(std::move(statement));
@@ -300,8 +300,8 @@ Result<void> FileWriter::commit(sqlite::Transaction& transaction) {
   if (committed) return ok();
   const int code = connection_->last_code();
   transaction.roll_back();
-  // A frame that could not be written is no commit. After a failed fsync (and whatever else may go wrong after the last
-  // frame) a whole commit may stand in the write-ahead log, where a recovery after a crash would find it.
+  // A frame that could not be written is not a commit. After a failed fsync (or another failure after the last frame) a
+  // complete commit may be in the write-ahead log, where a recovery after a crash would find it.
   const bool certainly_not = (code & 0xFF) == SQLITE_FULL || (code & 0xFF) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
   if (certainly_not) return committed.error();
   if (overwrite_failed_commit()) {
@@ -325,7 +325,7 @@ Result<void> FileWriter::overwrite_failed_commit() {
   return ok();
 }
 
-// Checked with the write lock held, before anything is written: what goes into a file without a name is lost.
+// Checked while holding the write lock, before anything is written: data written to an unlinked file is lost.
 Result<void> FileWriter::check_in_place() {
   const std::string wal = path_ + "-wal";
   if (!wal_) wal_ = identity_of(wal);
@@ -348,7 +348,7 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
   SHIPLOG_TRY(newest_.next());
   const int64_t newest = newest_.integer(0);
   newest_.reset();
-  // Appending after a hole would hide it. Records before `oldest` are leftovers of a trim that was cut short.
+  // Appending after a gap would hide it. Records before `oldest` are leftovers of an interrupted trim.
   if (newest >= bounds.next || (newest < bounds.next - 1 && bounds.oldest < bounds.next)) {
     return Error{ErrorCode::kCorrupt, "journal " + path_ + ": its newest record should be at offset " +
                                           std::to_string(bounds.next - 1) + " but is at " + std::to_string(newest) +
@@ -370,8 +370,8 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
 Result<bool> FileWriter::trim_some(int64_t before) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
   SHIPLOG_TRY(Bounds bounds, read_bounds(read_bounds_, path_));
-  // The bound moves in the first turn and the records go in this and further ones. Cut short in between, they are
-  // leftovers that nobody reads and the next trim takes along.
+  // The bound moves in the first step; the records are deleted in this and further steps. After an interruption the
+  // remaining records are never read, and the next trim deletes them.
   bounds.oldest = std::max(bounds.oldest, std::min(before, bounds.next));
   SHIPLOG_TRY(set_bounds(bounds));
   const auto until = std::chrono::steady_clock::now() + kTrimTurn;

@@ -16,18 +16,19 @@
 
 namespace shiplog::embedded {
 
-/// What is stored: all offsets from `oldest` on, up to but without `next`.
+/// The stored offsets: [oldest, next).
 struct Bounds {
   int64_t oldest = 0;
   int64_t next = 0;
 };
 
-/// Makes the journal file when there is none and `create` says so. It appears whole, under its name, or not at all, so
-/// an empty file is never a journal just begun but always one that was cut.
-/// Errors: kIo, kCorrupt: a sentence for the operator.
-Result<void> prepare_file(const std::string& path, bool create);
+/// Creates the journal file if it does not exist and `create` is true. It appears complete under its name or not at
+/// all, so an empty file is never a new journal but always a truncated one. Errors: kIo, kCorrupt: a message for the
+/// operator.
+/// `first`: the offset of its first record.
+Result<void> prepare_file(const std::string& path, bool create, int64_t first = 0);
 
-/// Which file a name stands for: device and inode; nullopt: none.
+/// The identity of the file with this name: device and inode; nullopt: none.
 using FileIdentity = std::optional<std::pair<uint64_t, uint64_t>>;
 FileIdentity identity_of(const std::string& path);
 
@@ -58,23 +59,24 @@ class FileReader {
   sqlite::Statement records_;
 };
 
-/// Adds and forgets records. Threads: one at a time.
+/// Adds and deletes records. Threads: one at a time.
 class FileWriter {
  public:
   /// While the writer waits for another process to finish writing, and that process is stopped, it is killed
   /// (FrozenWriter), and `killed` called.
   static Result<FileWriter> open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed);
 
-  /// Stores all of them in one transaction, in order, on disk when this returns. The offset of the first; the others
-  /// follow without gaps. Errors: kUnknownOutcome, only when all of them or none may be stored; any other: none is.
-  /// After a failed sync none is, even when the process crashes; only a power cut before the next successful sync may
-  /// still bring them back. kCorrupt: the file was removed or replaced while this process had it open.
+  /// Stores all entries in one transaction, in order, on disk when this returns. Returns the offset of the first; the
+  /// others follow without gaps. Errors: kUnknownOutcome only if either all of them or none may be stored; with any
+  /// other error none is. After a failed sync none is stored, even if the process crashes; only a power failure before
+  /// the next successful sync may still restore them. kCorrupt: the file was removed or replaced while this process had
+  /// it open.
   Result<int64_t> store(const std::vector<std::string_view>& entries);
 
-  /// Forgets records before `before`, but only for some milliseconds. True: there is more to forget, call again.
+  /// Deletes records before `before`, for at most some milliseconds. Returns true if more remain: call again.
   Result<bool> trim_some(int64_t before);
 
-  /// To be called when those who wait for the stored entries are answered: may sync the file.
+  /// Call this after the stored entries were acknowledged: may sync the file.
   void committed();
 
  private:
@@ -86,7 +88,7 @@ class FileWriter {
   Result<void> check_in_place();
 
   std::string path_;
-  FileIdentity file_, wal_;  // which files were opened; none: not known yet
+  FileIdentity file_, wal_;  // the files that were opened; nullopt: not known yet
   std::unique_ptr<sqlite::Connection> connection_;
   sqlite::Statement read_bounds_;
   sqlite::Statement set_bounds_;

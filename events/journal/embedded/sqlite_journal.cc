@@ -29,7 +29,8 @@ using embedded::HeadMark;
 using embedded::Published;
 using embedded::SqliteTail;
 
-// One transaction's worth: enough that the fsync no longer counts, so little that the first does not wait for long.
+// The size of one transaction: large enough that the cost of the fsync is negligible, small enough that the first entry
+// does not wait long.
 constexpr size_t kMaxGroupEntries = 4096;
 constexpr size_t kMaxGroupBytes = 16 * 1024 * 1024;
 
@@ -44,13 +45,13 @@ struct PendingTrim {
   std::promise<Result<void>> done;
 };
 
-/// Acknowledged entries are not there: the refusal that says so.
+/// The error for a journal in which acknowledged entries are missing.
 Error shorter(const std::string& path, int64_t next, int64_t marked) {
   return {ErrorCode::kCorrupt,
           "journal " + path + " is shorter than what was acknowledged: it ends before offset " + std::to_string(next) +
               ", and entries " + std::to_string(next) + " to " + std::to_string(marked - 1) + " are missing (" +
-              HeadMark::path_of(path) + " remembers them), as when " + path +
-              "-wal was cut or left behind in a copy. Restore the file together with its -wal from "
+              HeadMark::path_of(path) + " records them). This happens if " + path +
+              "-wal was truncated or not copied with it. Restore the file together with its -wal from "
               "a backup. To go on without these entries for good, stop all processes of the fleet, "
               "then delete " +
               HeadMark::path_of(path) + " and each process's projection.db and snapshots"};
@@ -58,7 +59,7 @@ Error shorter(const std::string& path, int64_t next, int64_t marked) {
 
 class SqliteJournal final : public Journal {
  public:
-  /// Without a writer (the Error says why) the journal can be read only.
+  /// Without a writer (the Error contains the reason) the journal is read-only.
   SqliteJournal(std::string path, SqliteJournalOptions options, FileReader reader, Result<FileWriter> writer,
                 std::optional<Error> end, int64_t next)
       : path_(std::move(path)),
@@ -91,9 +92,9 @@ class SqliteJournal final : public Journal {
     const std::lock_guard lock(mutex_);
     if (!refused && waiting_bytes_ + bytes.size() > options_.max_waiting_bytes) {
       refused = Error{ErrorCode::kUnavailable, "journal " + path_ + ": " + std::to_string(waiting_bytes_) +
-                                                   " bytes wait to be written already; append less at a time"};
+                                                   " bytes are already waiting to be written; append less at a time"};
     }
-    // What is refused goes through the queue as well: answers come in order and on the journal's thread.
+    // Refused entries go through the queue as well: results are delivered in order and on the journal's thread.
     if (refused) bytes.clear();
     waiting_bytes_ += bytes.size();
     queue_.push_back({std::move(bytes), std::move(done), std::move(refused)});
@@ -111,8 +112,8 @@ class SqliteJournal final : public Journal {
   }
 
   Result<Offset> head() override {
-    if (end_) return *end_;  // where it ends now is not where it ended
-    // Another file under this name has a future of its own, which this process does not see.
+    if (end_) return *end_;  // the present end is not the end as acknowledged
+    // A different file under this name receives entries that this process does not read.
     if (const auto now = embedded::identity_of(path_); now && now != file_) {
       return Error{ErrorCode::kCorrupt, "journal " + path_ +
                                             " was replaced by another file while this process had it open: stop this "
@@ -152,7 +153,7 @@ class SqliteJournal final : public Journal {
  private:
   bool on_writer_thread() const { return std::this_thread::get_id() == writer_thread_.get_id(); }
 
-  // The writer's thread: appends and trims take turns.
+  // The writer's thread: appends and trims alternate.
   void write() {
     while (true) {
       std::vector<Pending> group;
@@ -162,7 +163,7 @@ class SqliteJournal final : public Journal {
         work_.wait(lock, [this] { return closing_ || !queue_.empty() || !trims_.empty(); });
         if (queue_.empty() && trims_.empty()) return;
         group = take_group();
-        if (!trims_.empty()) trim = &trims_.front();  // stays in place: a deque only grows at its end
+        if (!trims_.empty()) trim = &trims_.front();  // the address is stable: a deque grows only at its end
       }
       if (!group.empty()) store(group);
       if (trim != nullptr) work_on(*trim);
@@ -209,7 +210,7 @@ class SqliteJournal final : public Journal {
         pending.done(Offset{first.value() + stored++});
       }
     }
-    if (writer_) writer_.value().committed();  // after the answers: nobody waits for it
+    if (writer_) writer_.value().committed();  // after the acknowledgements: no caller waits for it
   }
 
   Result<bool> trim_some(int64_t before) {
@@ -237,7 +238,7 @@ class SqliteJournal final : public Journal {
     watch_ = std::make_unique<ChangeWatch>(path_);
     watch_thread_ = std::thread([this] {
       do {
-        // An error here is met by the tails themselves.
+        // The tails meet such an error themselves.
         if (const auto up_to = head()) published_->publish(up_to.value().value);
       } while (watch_->wait());
     });
@@ -246,7 +247,7 @@ class SqliteJournal final : public Journal {
   const std::string path_;
   const SqliteJournalOptions options_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable work_;
   std::deque<Pending> queue_;
   size_t waiting_bytes_ = 0;
@@ -255,11 +256,11 @@ class SqliteJournal final : public Journal {
 
   const embedded::FileIdentity file_ = embedded::identity_of(path_);
   Result<FileWriter> writer_;  // the writer thread's
-  HeadMark mark_;              // the same
+  HeadMark mark_;              // the writer thread's
   const std::optional<Error> end_;
   std::shared_ptr<Published> published_ = std::make_shared<Published>();
 
-  std::mutex reader_mutex_;  // guards what follows; watch_ does not change again once it is there
+  std::mutex reader_mutex_;  // guards the members below; watch_ does not change once it is set
   FileReader reader_;        // declared after writer_, so closed before: the writer's closing then checkpoints
   std::unique_ptr<ChangeWatch> watch_;
 
@@ -273,19 +274,19 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, Sq
   const std::string wal_path = path + "-wal";
   SHIPLOG_TRY(const auto marked, HeadMark::read(path));  // before the bounds, which other processes may move
   if (marked && !std::filesystem::exists(path)) return shorter(path, 0, *marked);
-  SHIPLOG_TRY(embedded::prepare_file(path, options.create));
-  SHIPLOG_TRY(const auto spoilt, embedded::find_spoilt_frame(wal_path));
+  SHIPLOG_TRY(embedded::prepare_file(path, options.create, options.first_offset.value));
+  SHIPLOG_TRY(const auto corrupt_frame, embedded::find_corrupt_frame(wal_path));
   SHIPLOG_TRY(embedded::sync_wal(wal_path));
   SHIPLOG_TRY(auto reader, FileReader::open(path, options.busy_timeout));
   SHIPLOG_TRY(const Bounds bounds, reader.bounds());
 
   std::optional<Error> end;
   Result<FileWriter> writer = Error{};
-  if (spoilt) {
-    end = Error{ErrorCode::kCorrupt, "journal " + path + ": its write-ahead log " + wal_path + " is damaged in frame " +
-                                         std::to_string(*spoilt) + ": the records from offset " +
-                                         std::to_string(bounds.next) +
-                                         " on are lost, all before is readable; restore both files from a backup"};
+  if (corrupt_frame) {
+    end = Error{ErrorCode::kCorrupt,
+                "journal " + path + ": its write-ahead log " + wal_path + " is damaged in frame " +
+                    std::to_string(*corrupt_frame) + ": the records from offset " + std::to_string(bounds.next) +
+                    " on are lost, all earlier ones are readable; restore both files from a backup"};
     writer = *end;
   } else if (marked && *marked > bounds.next) {
     end = shorter(path, bounds.next, *marked);

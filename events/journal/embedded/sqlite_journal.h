@@ -11,31 +11,34 @@
 namespace shiplog {
 
 struct SqliteJournalOptions {
-  /// Makes the file when there is none. Its directory must exist.
+  /// Creates the file if it does not exist. Its directory must exist.
   bool create = true;
+  /// Of a file that is created: the offset of its first record. For copies that keep the offsets of their source.
+  Offset first_offset = {};
   /// How long an append or a trim waits for other processes that write to the same file; then kUnavailable.
   Millis busy_timeout{10'000};
-  /// Appends are refused with kUnavailable while so many bytes wait to be written.
+  /// Appends fail with kUnavailable while this many bytes are waiting to be written.
   size_t max_waiting_bytes = 256 * 1024 * 1024;
-  /// Called, on the journal's thread, when a process had to be killed that was stopped (SIGSTOP) in the middle of a
-  /// commit and so kept all others from writing.
+  /// Called on the journal's thread after a process was killed that had been stopped (SIGSTOP) in the middle of a
+  /// commit and thereby prevented all others from writing.
   std::function<void(pid_t process)> killed_frozen_writer = {};
 };
 
-/// The embedded journal: one SQLite file (with its "-wal" and "-shm" beside it), which any number of processes of one
-/// machine may append to and tail at the same time. Every group of appends is one transaction, on disk (fsync) before
-/// any of it is acknowledged or seen by a tail. Offsets start at 0 and have no gaps; they are never used again.
-/// Every record has a checksum, which is verified when it is read.
+/// The embedded journal: one SQLite file (with its "-wal" and "-shm" files), which any number of processes on one
+/// machine may append to and tail concurrently. Every group of appends is one transaction, which is on disk (fsync)
+/// before any of its entries is acknowledged or visible to a tail. Offsets start at 0, have no gaps and are never
+/// reused. Every record has a checksum, which is verified on each read.
 ///
-/// A damaged file still opens as long as its head is intact: tails deliver all before the damage and then kCorrupt
-/// with the offset. When the end of the file is damaged, or the file is shorter than what was acknowledged (a mark
-/// beside it, "-head", remembers), head() and appends are refused with kCorrupt: going on would hide the loss.
+/// A damaged file still opens if its head is intact: tails deliver everything before the damage and then kCorrupt with
+/// the offset. If the end of the file is damaged, or the file is shorter than what was acknowledged (as recorded in the
+/// "-head" file), head() and appends fail with kCorrupt: continuing would hide the loss.
 ///
-/// Threads: one that writes and calls `done`; one that watches for appends of other processes, from the first tail()
-/// on. Not to be destroyed from one of its own acknowledgements; the destructor stores and acknowledges what waits.
+/// Threads: one that writes and calls `done`; one that watches for appends by other processes, from the first tail()
+/// on. A journal must not be destroyed from one of its own acknowledgements. The destructor stores and acknowledges all
+/// waiting entries.
 ///
-/// Errors, all naming the file and what to do: kIo, no such directory, no permission; kInvalid, the file is somebody
-/// else's or of a newer format; kCorrupt, it is no database at all or its first pages are unreadable.
+/// Errors, each naming the file and the remedy: kIo, no such directory, no permission; kInvalid, the file belongs to
+/// another program or has a newer format; kCorrupt, it is not a database or its first pages are unreadable.
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, SqliteJournalOptions options = {});
 
 }  // namespace shiplog

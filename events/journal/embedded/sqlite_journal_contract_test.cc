@@ -1,8 +1,8 @@
 #include <fstream>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/journal_contract.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "tests/journal_contract/journal_contract.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -14,7 +14,7 @@ class SqlitePlace final : public JournalPlace {
     return std::shared_ptr<Journal>(std::move(journal));
   }
 
-  // Turns one letter of the record that says "entry N of" (as the contract writes them) into another.
+  // Changes one letter of the record that contains "entry N of" (as the contract suite writes them).
   bool damage(Offset offset) override {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     const std::string all(std::istreambuf_iterator<char>(file), {});

@@ -1,5 +1,5 @@
-// What damaged files do: whatever byte is wrong or missing, a tail delivers a true beginning and then says where it
-// ends. It never delivers a wrong record, and never fewer without a word.
+// The behaviour of damaged files: whichever byte is wrong or missing, a tail delivers a correct prefix and then reports
+// where it ends. It never delivers a wrong record, and never silently delivers fewer.
 
 #include <fstream>
 #include <optional>
@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "tests/journal_contract/append_and_wait.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -39,7 +39,7 @@ class SqliteJournalDamage : public testing::Test {
     }
   }
 
-  // The files as a crash now would leave them, without the shared memory.
+  // The files as a crash at this moment would leave them, without the shared memory.
   void take_files() {
     file_ = content(path_);
     wal_ = content(path_ + "-wal");
@@ -53,16 +53,16 @@ class SqliteJournalDamage : public testing::Test {
 
   struct Found {
     bool opened = false;
-    size_t records = 0;  // read, each of them as it was written
+    size_t records = 0;  // read, each identical to what was written
     std::optional<Error> end;
     std::optional<Error> append;
   };
 
-  // Reads all there is of a journal that consists of these bytes.
+  // Reads everything from a journal that consists of these bytes.
   Found read(const std::string& file, const std::string& wal, bool try_append = true) {
     const std::string copy = directory_.file("copy.db");
     std::filesystem::remove(copy + "-shm");
-    std::filesystem::remove(copy + "-head");  // what the copy before this one has acknowledged
+    std::filesystem::remove(copy + "-head");  // the mark of the previous copy
     write_file(copy, file);
     write_file(copy + "-wal", wal);
     Found found;
@@ -130,7 +130,7 @@ TEST_F(SqliteJournalDamage, AnyWrongByteOfTheFileIsHarmlessOrNamed) {
     refused += found.opened ? 0 : 1;
     cut += found.opened && found.end ? 1 : 0;
   };
-  for (size_t at = 0; at < 100; at += 3) flip(at);                                             // the file's header
+  for (size_t at = 0; at < 100; at += 3) flip(at);                                             // the file header
   for (size_t at = 100; at < file_.size(); at += 1531) flip(at);                               // anywhere
   for (size_t page = 1; page * kPageBytes < file_.size(); page += 9) flip(page * kPageBytes);  // the kind of a page
   EXPECT_GT(refused, 0U);
@@ -151,7 +151,7 @@ TEST_F(SqliteJournalDamage, OfATruncatedFileAllBeforeTheCutIsReadable) {
       EXPECT_GE(found.records, before);
       before = found.records;
       if (!found.opened) continue;
-      // Records are written in order, so half the file holds about half of them.
+      // Records are written in order, so half of the file holds about half of them.
       EXPECT_GE(found.records + 10, stored_.size() * bytes / file_.size());
       ASSERT_TRUE(found.append.has_value()) << "an append would hide the loss";
       EXPECT_EQ(found.append->code, ErrorCode::kCorrupt) << found.append->message;
@@ -180,7 +180,7 @@ TEST_F(SqliteJournalDamage, AWrongByteInTheWriteAheadLogIsNamedAndNothingIsAppen
   store(60, 433);
   take_files();
   ASSERT_EQ(read(file_, wal_).records, stored_.size());
-  // The last commits cannot be told from ones that a crash cut short; all others can.
+  // The last commits cannot be distinguished from ones that a crash interrupted; all others can.
   const size_t certain = wal_.size() - 10 * kFrameBytes;
   for (size_t at = 0; at < certain; at += at < kWalHeaderBytes ? 1 : 7919) {
     SCOPED_TRACE("byte " + std::to_string(at) + " of " + std::to_string(wal_.size()));
@@ -192,7 +192,7 @@ TEST_F(SqliteJournalDamage, AWrongByteInTheWriteAheadLogIsNamedAndNothingIsAppen
     EXPECT_LT(found.records, stored_.size());
     ASSERT_TRUE(found.append.has_value());
     EXPECT_EQ(found.append->code, ErrorCode::kCorrupt);
-    EXPECT_TRUE(content(directory_.file("copy.db-wal")) == wal) << "the evidence must stay";
+    EXPECT_TRUE(content(directory_.file("copy.db-wal")) == wal) << "the damaged file must be kept for analysis";
   }
 }
 

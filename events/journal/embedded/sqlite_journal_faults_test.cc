@@ -1,5 +1,5 @@
-// What the operating system's refusals do. This program's own pwrite64 and fdatasync stand before the C library's, so
-// that SQLite meets the fault in the middle of a commit.
+// The behaviour when the operating system reports errors. This program defines its own pwrite64 and fdatasync, which
+// take precedence over those of the C library, so that SQLite meets the fault in the middle of a commit.
 
 #include <atomic>
 #include <cerrno>
@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "tests/journal_contract/append_and_wait.h"
+#include "tests/support/test_directory.h"
 
 namespace {
 
@@ -79,7 +79,7 @@ class SqliteJournalFaults : public testing::Test {
     return all;
   }
 
-  // As if the machine's processes had all been killed at this moment.
+  // As if all processes of the machine had been killed at this moment.
   std::vector<std::string> stored_after_crash() {
     const std::string copy = directory_.file("copy.db");
     for (const char* suffix : {"", "-wal"}) {
@@ -132,7 +132,7 @@ TEST_F(SqliteJournalFaults, AfterAFailedSyncNothingIsStoredNotEvenAfterACrash) {
     EXPECT_EQ(stored(*journal_), Strings{"before"});
     EXPECT_EQ(journal_->head().value(), Offset{1});
     wal_sync_error = 0;
-    EXPECT_EQ(stored_after_crash(), Strings{"before"}) << "a refused write must not come back";
+    EXPECT_EQ(stored_after_crash(), Strings{"before"}) << "a refused write must not reappear";
     wal_sync_error = EIO;
   }
   wal_sync_error = 0;
@@ -157,7 +157,7 @@ TEST_F(SqliteJournalFaults, WhenNeitherASyncNorAWriteSucceedsTheOutcomeIsUnknown
   EXPECT_EQ(stored_after_crash(), (Strings{"before", "entry"}));
 }
 
-TEST_F(SqliteJournalFaults, AFileThatWasRemovedOrReplacedTakesNothingMore) {
+TEST_F(SqliteJournalFaults, AFileThatWasRemovedOrReplacedAcceptsNoFurtherEntries) {
   for (const char* suffix : {"", "-wal"}) {
     ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
     std::filesystem::rename(path_ + suffix, path_ + ".moved");
@@ -169,7 +169,7 @@ TEST_F(SqliteJournalFaults, AFileThatWasRemovedOrReplacedTakesNothingMore) {
     const auto replaced = append_and_wait(*journal_, "lost");
     ASSERT_FALSE(replaced.has_value()) << suffix;
     EXPECT_NE(replaced.error().message.find("was replaced while"), std::string::npos) << replaced.error().message;
-    std::filesystem::rename(path_ + ".moved", path_ + suffix);  // the very file
+    std::filesystem::rename(path_ + ".moved", path_ + suffix);  // the original file
     EXPECT_TRUE(append_and_wait(*journal_, "after").has_value());
   }
 }
@@ -196,14 +196,14 @@ TEST_F(SqliteJournalFaults, AcknowledgesOnlyWhatIsSynced) {
   for (int i = 0; i < 300; ++i) {
     journal_->append(std::string(static_cast<size_t>(i) * 40, 'x'), [&](const Result<Offset>& answer) {
       EXPECT_TRUE(answer.has_value());
-      EXPECT_FALSE(wal_unsynced);  // the thread that calls is the one that writes
+      EXPECT_FALSE(wal_unsynced);  // the calling thread is the writing thread
       if (++answered == 300) last.set_value();
     });
   }
   last.get_future().wait();
 }
 
-TEST_F(SqliteJournalFaults, AnAcknowledgementComesAfterTheSyncEvenIfAlone) {
+TEST_F(SqliteJournalFaults, AnAcknowledgementFollowsTheSyncEvenIfAlone) {
   for (int i = 0; i < 20; ++i) {
     wal_unsynced = false;
     EXPECT_TRUE(append_and_wait(*journal_, "x").has_value());

@@ -12,13 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "events/base/test_directory.h"
-#include "events/journal/contract/append_and_wait.h"
+#include "tests/journal_contract/append_and_wait.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
 
-// Opens the file with SQLite itself, as some other program would.
+// Opens the file with SQLite itself, as another program would.
 class OtherProgram {
  public:
   explicit OtherProgram(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK); }
@@ -29,7 +29,7 @@ class OtherProgram {
   sqlite3* db_ = nullptr;
 };
 
-class SqliteJournal : public testing::Test {
+class SqliteJournalTest : public testing::Test {
  protected:
   std::unique_ptr<Journal> open(SqliteJournalOptions options = {}) {
     auto opened = open_sqlite_journal(path_, options);
@@ -37,7 +37,7 @@ class SqliteJournal : public testing::Test {
     return std::move(opened).value();
   }
 
-  // What opening answers to a user who is not root, who may do anything.
+  // The result of opening the file as an ordinary user: root is not subject to permissions.
   static std::string refusal_to_ordinary_user(const std::string& path) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
@@ -45,85 +45,88 @@ class SqliteJournal : public testing::Test {
     if (child == 0) {
       if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
       const auto opened = open_sqlite_journal(path);
-      const std::string said = opened ? "" : std::string(name_of(opened.error().code)) + " " + opened.error().message;
-      ::_exit(::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1);
+      const std::string message =
+          opened ? "" : std::string(name_of(opened.error().code)) + " " + opened.error().message;
+      ::_exit(::write(ends[1], message.data(), message.size()) == static_cast<ssize_t>(message.size()) ? 0 : 1);
     }
     ::close(ends[1]);
-    std::string said(4096, '\0');
-    said.resize(static_cast<size_t>(::read(ends[0], said.data(), said.size())));
+    std::string message(4096, '\0');
+    message.resize(static_cast<size_t>(::read(ends[0], message.data(), message.size())));
     ::close(ends[0]);
     int status = 0;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    return said;
+    return message;
   }
 
-  void expect_refusal(const std::string& path, ErrorCode code, const std::string& words,
+  void expect_refusal(const std::string& path, ErrorCode code, const std::string& expected_text,
                       SqliteJournalOptions options = {}) {
     const auto opened = open_sqlite_journal(path, options);
     ASSERT_FALSE(opened.has_value());
     EXPECT_EQ(opened.error().code, code) << opened.error().message;
     EXPECT_NE(opened.error().message.find(path), std::string::npos) << opened.error().message;
-    EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(expected_text), std::string::npos) << opened.error().message;
   }
 
   TestDirectory directory_{"journal"};
   const std::string path_ = directory_.file("journal.db");
 };
 
-TEST_F(SqliteJournal, SaysThatTheDirectoryDoesNotExist) {
+TEST_F(SqliteJournalTest, ReportsThatTheDirectoryDoesNotExist) {
   expect_refusal(directory_.file("no/such/journal.db"), ErrorCode::kIo, "does not exist");
 }
 
-TEST_F(SqliteJournal, SaysThatTheFileDoesNotExistWhenItMustNotBeMade) {
+TEST_F(SqliteJournalTest, ReportsThatTheFileDoesNotExistWhenItMustNotBeMade) {
   expect_refusal(path_, ErrorCode::kIo, "check the name", {.create = false});
 }
 
-TEST_F(SqliteJournal, RefusesADirectory) { expect_refusal(directory_.path(), ErrorCode::kIo, "not a file"); }
+TEST_F(SqliteJournalTest, RefusesADirectory) { expect_refusal(directory_.path(), ErrorCode::kIo, "not a file"); }
 
-TEST_F(SqliteJournal, RefusesAnEmptyFileWhichAJournalNeverIs) {
-  std::ofstream{path_};
+TEST_F(SqliteJournalTest, RefusesAnEmptyFileWhichAJournalNeverIs) {
+  { const std::ofstream empty{path_}; }
   expect_refusal(path_, ErrorCode::kCorrupt, "the file is empty");
 }
 
-TEST_F(SqliteJournal, RefusesAFileThatIsNoDatabase) {
+TEST_F(SqliteJournalTest, RefusesAFileThatIsNoDatabase) {
   std::ofstream(path_) << std::string(10'000, 'x');
   expect_refusal(path_, ErrorCode::kCorrupt, "not a SQLite file");
 }
 
-TEST_F(SqliteJournal, LeavesTheDatabaseOfAnotherProgramAlone) {
+TEST_F(SqliteJournalTest, LeavesTheDatabaseOfAnotherProgramAlone) {
   OtherProgram(path_).run("CREATE TABLE song(title TEXT)");
   expect_refusal(path_, ErrorCode::kInvalid, "another program");
   OtherProgram(path_).run("INSERT INTO song VALUES('still there')");
 }
 
-TEST_F(SqliteJournal, RefusesANewerFormat) {
+TEST_F(SqliteJournalTest, RefusesANewerFormat) {
   open();
   OtherProgram(path_).run("PRAGMA user_version=2");
   expect_refusal(path_, ErrorCode::kInvalid, "its format is 2");
 }
 
-TEST_F(SqliteJournal, SaysThatTheFileIsReadOnly) {
+TEST_F(SqliteJournalTest, ReportsThatTheFileIsReadOnly) {
   open();
   ::chmod(directory_.path().c_str(), 0755);
   ::chmod(path_.c_str(), 0444);
-  const std::string said = refusal_to_ordinary_user(path_);
-  EXPECT_TRUE(said.starts_with("io journal " + path_ + ": it cannot be read and written: Permission denied")) << said;
+  const std::string message = refusal_to_ordinary_user(path_);
+  EXPECT_TRUE(message.starts_with("io journal " + path_ + ": it cannot be read and written: Permission denied"))
+      << message;
 }
 
-TEST_F(SqliteJournal, SaysThatTheDirectoryCannotBeWritten) {
+TEST_F(SqliteJournalTest, ReportsThatTheDirectoryCannotBeWritten) {
   open();
   ::chmod(path_.c_str(), 0666);
   ::chmod(directory_.path().c_str(), 0555);
-  std::string said = refusal_to_ordinary_user(path_);
-  EXPECT_TRUE(said.starts_with("io journal " + path_ + ": its directory " + directory_.path() + " cannot be written"))
-      << said;
-  said = refusal_to_ordinary_user(directory_.file("new.db"));
-  EXPECT_NE(said.find("no file can be made in directory"), std::string::npos) << said;
+  std::string message = refusal_to_ordinary_user(path_);
+  EXPECT_TRUE(
+      message.starts_with("io journal " + path_ + ": its directory " + directory_.path() + " cannot be written"))
+      << message;
+  message = refusal_to_ordinary_user(directory_.file("new.db"));
+  EXPECT_NE(message.find("no file can be made in directory"), std::string::npos) << message;
   ::chmod(directory_.path().c_str(), 0755);
 }
 
-TEST_F(SqliteJournal, IsMadeOnceWhenManyOpenItAtTheSameTime) {
+TEST_F(SqliteJournalTest, IsMadeOnceWhenManyOpenItAtTheSameTime) {
   std::vector<std::thread> openers;
   for (int i = 0; i < 8; ++i) {
     openers.emplace_back([this, i] {
@@ -138,7 +141,7 @@ TEST_F(SqliteJournal, IsMadeOnceWhenManyOpenItAtTheSameTime) {
   }
 }
 
-TEST_F(SqliteJournal, StoresAndAcknowledgesWhatWaitsBeforeItEnds) {
+TEST_F(SqliteJournalTest, StoresAndAcknowledgesWhatWaitsBeforeItEnds) {
   int answered = 0;
   {
     const auto journal = open();
@@ -150,7 +153,7 @@ TEST_F(SqliteJournal, StoresAndAcknowledgesWhatWaitsBeforeItEnds) {
   EXPECT_EQ(open()->head().value(), Offset{500});
 }
 
-TEST_F(SqliteJournal, LeavesTheFileAndItsMarkBehind) {
+TEST_F(SqliteJournalTest, LeavesTheFileAndItsMarkBehind) {
   {
     const auto journal = open();
     EXPECT_TRUE(append_and_wait(*journal, "x").has_value());
@@ -161,7 +164,7 @@ TEST_F(SqliteJournal, LeavesTheFileAndItsMarkBehind) {
   }
 }
 
-TEST_F(SqliteJournal, ATailFindsOutThatItsJournalWasClosed) {
+TEST_F(SqliteJournalTest, ATailFindsOutThatItsJournalWasClosed) {
   auto journal = open();
   const auto tail = journal->tail({}).value();
   auto waiting = std::async(std::launch::async, [&] { return tail->next(1, Millis{60'000}); });
@@ -171,7 +174,7 @@ TEST_F(SqliteJournal, ATailFindsOutThatItsJournalWasClosed) {
   EXPECT_EQ(closed.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(SqliteJournal, AnAppendToALockedFileIsUnavailableAndCertainlyNotStored) {
+TEST_F(SqliteJournalTest, AnAppendToALockedFileIsUnavailableAndCertainlyNotStored) {
   const auto journal = open({.busy_timeout = Millis{20}});
   {
     OtherProgram other(path_);
@@ -186,7 +189,7 @@ TEST_F(SqliteJournal, AnAppendToALockedFileIsUnavailableAndCertainlyNotStored) {
   EXPECT_EQ(append_and_wait(*journal, "in time").value(), Offset{0});
 }
 
-TEST_F(SqliteJournal, RefusesAppendsWhileTooManyBytesWait) {
+TEST_F(SqliteJournalTest, RefusesAppendsWhileTooManyBytesWait) {
   const auto journal = open({.max_waiting_bytes = 1000});
   std::promise<void> go_on;
   std::promise<void> reached;
@@ -209,14 +212,14 @@ TEST_F(SqliteJournal, RefusesAppendsWhileTooManyBytesWait) {
   EXPECT_TRUE(append_and_wait(*journal, std::string(400, 'x')).has_value());
 }
 
-TEST_F(SqliteJournal, TheWriteAheadLogDoesNotGrowForEver) {
+TEST_F(SqliteJournalTest, TheWriteAheadLogDoesNotGrowForEver) {
   const auto journal = open();
   std::vector<std::future<Result<Offset>>> answers;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(append_and_wait(*journal, std::string(1'000'000, 'x')).has_value());
   EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), 40'000'000U);
 }
 
-TEST_F(SqliteJournal, AProcessStoppedInTheMiddleOfACommitDoesNotKeepOthersFromWriting) {
+TEST_F(SqliteJournalTest, AProcessStoppedInTheMiddleOfACommitDoesNotKeepOthersFromWriting) {
   open();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -237,7 +240,7 @@ TEST_F(SqliteJournal, AProcessStoppedInTheMiddleOfACommitDoesNotKeepOthersFromWr
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-TEST_F(SqliteJournal, AProcessThatIsOnlySlowIsNotKilled) {
+TEST_F(SqliteJournalTest, AProcessThatIsOnlySlowIsNotKilled) {
   open();
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

@@ -8,11 +8,11 @@
 
 namespace shiplog::embedded {
 
-/// What the journal tells its tails. A tail may outlive the journal.
+/// State that the journal shares with its tails. A tail may outlive the journal.
 struct Published {
   std::mutex mutex;
   std::condition_variable changed;
-  int64_t next = 0;  ///< every record before it can be read
+  int64_t next = 0;  ///< all records before this offset are readable
   bool closed = false;
 
   void publish(int64_t up_to) {
@@ -30,7 +30,7 @@ struct Published {
 
 class SqliteTail final : public Journal::Tail {
  public:
-  /// `end`: what follows the last record that can be read, when that is damage.
+  /// `end`: the error after the last readable record if the journal is damaged there.
   SqliteTail(FileReader reader, int64_t position, std::shared_ptr<Published> published, std::optional<Error> end,
              std::string name)
       : reader_(std::move(reader)),

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = 32;
 constexpr size_t kFrameHeaderBytes = 24;
-constexpr uint32_t kMagic = 0x377F0682;  // its last bit: the checksum reads big-endian words
+constexpr uint32_t kMagic = 0x377F0682;  // its last bit: checksums are computed over big-endian words
 
 uint32_t word(std::string_view bytes, size_t at, bool big_endian = true) {
   uint32_t number = 0;
@@ -40,11 +40,11 @@ struct Frame {
   bool commit = false;
   std::string_view salts;
   Sum stored;            // over everything before and this frame
-  bool chained = false;  // `stored` follows from what the frame before stores
+  bool chained = false;  // `stored` matches the checksum of the previous frame
 };
 
-// One pass over the log. Every frame stores the running checksum, so each can be verified against the one before even
-// beyond a spoilt one.
+// One pass over the log. Every frame stores the running checksum, so each can be verified against its predecessor even
+// after a corrupt one.
 Result<std::optional<int64_t>> scan(const std::string& wal_path) {
   std::ifstream file(wal_path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -56,15 +56,15 @@ Result<std::optional<int64_t>> scan(const std::string& wal_path) {
   const bool header_valid = (word(header, 0) & ~1U) == kMagic && page_bytes >= 512 && page_bytes <= 65536 &&
                             add({}, std::string_view(header).substr(0, 24), big_endian) == header_sum;
 
-  std::optional<int64_t> broken;  // the first frame that SQLite would not take
+  std::optional<int64_t> broken;  // the first frame that SQLite would not accept
   if (!header_valid) {
     broken = 0;
-    big_endian = std::endian::native == std::endian::big;  // what SQLite writes here
+    big_endian = std::endian::native == std::endian::big;  // as SQLite writes on this machine
   }
-  bool after_commit = false;  // the frame before is a commit at or after the broken one
+  bool after_commit = false;  // the previous frame is a commit at or after the broken one
   std::string salts = header.substr(16, 8);
   Sum before = header_sum;
-  // With a spoilt header its page size cannot be believed; ours are 4096.
+  // If the header is corrupt, its page size is not reliable; the journal's pages have 4096 bytes.
   std::string bytes(kFrameHeaderBytes + (header_valid ? page_bytes : 4096), '\0');
   for (int64_t number = 1; file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())); ++number) {
     const std::string_view view(bytes);
@@ -82,15 +82,15 @@ Result<std::optional<int64_t>> scan(const std::string& wal_path) {
 
 }  // namespace
 
-Result<std::optional<int64_t>> find_spoilt_frame(const std::string& wal_path) {
-  // A neighbour that writes while we read can make a good frame look spoilt, but not the same one three times.
-  std::optional<int64_t> spoilt;
+Result<std::optional<int64_t>> find_corrupt_frame(const std::string& wal_path) {
+  // A concurrent writer can make an intact frame appear corrupt, but not the same frame three times.
+  std::optional<int64_t> corrupt;
   for (int pass = 0; pass < 3; ++pass) {
     SHIPLOG_TRY(const auto found, scan(wal_path));
-    if (!found || (pass > 0 && found != spoilt)) return std::nullopt;
-    spoilt = found;
+    if (!found || (pass > 0 && found != corrupt)) return std::nullopt;
+    corrupt = found;
   }
-  return spoilt;
+  return corrupt;
 }
 
 Result<void> sync_wal(const std::string& wal_path) {

@@ -13,10 +13,10 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Above one entry and its headers, below what the topic takes (topic.cc).
+// Above one entry and its headers, below the limit of the topic (topic.cc).
 constexpr size_t kRecordOverhead = 64 * 1024;
 
-/// What the journal's promises rest on.
+/// The settings that the journal's guarantees depend on.
 constexpr std::array kOwnSettings = {
     std::string_view{"bootstrap.servers"},
     std::string_view{"metadata.broker.list"},
@@ -36,42 +36,45 @@ constexpr std::array kOwnSettings = {
     std::string_view{"opaque"},
 };
 
-KafkaSettings settings_of(Client::Kind kind, const std::string& brokers) {
+KafkaSettings settings_of(KafkaClient::Kind kind, const std::string& brokers) {
   KafkaSettings settings = {
       {"bootstrap.servers", brokers},
       {"client.id", "shiplog"},
       {"socket.nagle.disable", "true"},
       {"socket.keepalive.enable", "true"},
-      // A broker that comes back is found at once, not after the library's ten seconds.
+      // A broker that is reachable again is found at once, not after the library's default of ten seconds.
       {"reconnect.backoff.ms", "50"},
       {"reconnect.backoff.max.ms", "500"},
+      // A broker that is frozen or cut off keeps connections open. The library asks for the partition's new leader only
+      // when a request has failed; its default is a minute.
+      {"socket.timeout.ms", "5000"},
       {"message.max.bytes", std::to_string(kMaxEntryBytes + kRecordOverhead)},
   };
-  if (kind == Client::Kind::kProducer) {
+  if (kind == KafkaClient::Kind::kProducer) {
     settings.insert({
         {"enable.idempotence", "true"},
         {"acks", "all"},
         {"compression.type", "zstd"},
         {"linger.ms", "0"},
-        // One request at a time: what comes meanwhile makes up the next one, so latency stays that of one or two
-        // round trips and the batch grows by itself with the load.
+        // One request at a time: entries that arrive in the meantime form the next request, so the latency is one to
+        // two round trips and the batch size grows with the load.
         {"max.in.flight", "1"},
         {"batch.num.messages", "100000"},
         {"message.timeout.ms", "30000"},
-        {"request.timeout.ms", "10000"},
+        {"request.timeout.ms", "4000"},
         {"retry.backoff.ms", "50"},
         {"queue.buffering.max.messages", "1000000"},
         {"queue.buffering.max.kbytes", "262144"},
     });
   } else {
     settings.insert({
-        {"auto.offset.reset", "error"},  // nothing is ever skipped unsaid
+        {"auto.offset.reset", "error"},  // no record is skipped without a report
         {"enable.partition.eof", "true"},
         {"check.crcs", "true"},
         {"isolation.level", "read_committed"},
         {"allow.auto.create.topics", "false"},
         {"fetch.error.backoff.ms", "50"},
-        // A full queue makes the library pause for a second: it should not be full.
+        // The library pauses for a second when the queue is full.
         {"queued.min.messages", "1000000"},
         {"queued.max.messages.kbytes", "65536"},
     });
@@ -80,47 +83,54 @@ KafkaSettings settings_of(Client::Kind kind, const std::string& brokers) {
 }
 
 Result<void> set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
-  // The library's own words would repeat the value, which may be a password.
+  // The library's error message would contain the value, which may be a password.
   const auto result = rd_kafka_conf_set(conf, name.c_str(), value.c_str(), nullptr, 0);
   if (result == RD_KAFKA_CONF_OK) return ok();
   if (result == RD_KAFKA_CONF_INVALID) {
-    return Error{ErrorCode::kInvalid, "kafka: librdkafka does not take the value given for its setting " + name};
+    return Error{ErrorCode::kInvalid, "kafka: librdkafka does not accept the value of its setting " + name};
   }
   return Error{ErrorCode::kInvalid, "kafka: librdkafka has no setting named \"" + name + "\""};
 }
 
 void on_log(const rd_kafka_t* handle, int level, const char* facility, const char* line) {
-  // One list of settings serves producers and readers; that each ignores some of the other's is no news.
+  // Producers and readers share one list of settings; warnings about settings of the other kind are expected.
   if (std::string_view{facility} == "CONFWARN") return;
-  if (auto* client = static_cast<Client*>(rd_kafka_opaque(handle))) client->complain(level, line);
+  if (auto* client = static_cast<KafkaClient*>(rd_kafka_opaque(handle))) client->record_log_line(level, line);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Client>> Client::make(Kind kind, const KafkaJournalOptions& options, Delivered delivered,
-                                             void* opaque) {
-  std::unique_ptr<Client> client{new Client};
+Result<rd_kafka_conf_t*> make_conf(KafkaSettings own, const KafkaSettings& users) {
+  std::unique_ptr<rd_kafka_conf_t, void (*)(rd_kafka_conf_t*)> conf{rd_kafka_conf_new(), rd_kafka_conf_destroy};
+  for (const auto& [name, value] : users) {
+    if (std::ranges::find(kOwnSettings, name) != kOwnSettings.end()) {
+      return Error{ErrorCode::kInvalid, "kafka: the setting " + name + " is set by the journal and cannot be changed"};
+    }
+    own[name] = value;
+  }
+  for (const auto& [name, value] : own) {
+    SHIPLOG_TRY(set(conf.get(), name, value));
+  }
+  return conf.release();
+}
+
+Result<std::unique_ptr<KafkaClient>> KafkaClient::make(Kind kind, const KafkaJournalOptions& options,
+                                                       Delivered delivered, void* opaque, const KafkaSettings& own) {
+  std::unique_ptr<KafkaClient> client{new KafkaClient};
   client->brokers_ = options.brokers;
   client->topic_name_ = options.topic;
   client->log_ = options.log;
   client->delivered_ = delivered;
   client->opaque_ = opaque;
-  std::unique_ptr<rd_kafka_conf_t, void (*)(rd_kafka_conf_t*)> conf{rd_kafka_conf_new(), rd_kafka_conf_destroy};
   KafkaSettings settings = settings_of(kind, options.brokers);
-  for (const auto& [name, value] : options.settings) {
-    if (std::ranges::find(kOwnSettings, name) != kOwnSettings.end()) {
-      return Error{ErrorCode::kInvalid, "kafka: the setting " + name + " is the journal's own and cannot be changed"};
-    }
-    settings[name] = value;
-  }
-  for (const auto& [name, value] : settings) {
-    SHIPLOG_TRY(set(conf.get(), name, value));
-  }
+  for (const auto& [name, value] : own) settings[name] = value;
+  SHIPLOG_TRY(rd_kafka_conf_t * made, make_conf(std::move(settings), options.settings));
+  std::unique_ptr<rd_kafka_conf_t, void (*)(rd_kafka_conf_t*)> conf{made, rd_kafka_conf_destroy};
   rd_kafka_conf_set_opaque(conf.get(), client.get());
   rd_kafka_conf_set_log_cb(conf.get(), on_log);
   if (delivered != nullptr) {
     rd_kafka_conf_set_dr_msg_cb(conf.get(), [](rd_kafka_t* handle, const rd_kafka_message_t* message, void* self) {
-      const auto* owner = static_cast<Client*>(self);
+      const auto* owner = static_cast<KafkaClient*>(self);
       owner->delivered_(handle, message, owner->opaque_);
     });
   }
@@ -138,23 +148,23 @@ Result<std::unique_ptr<Client>> Client::make(Kind kind, const KafkaJournalOption
   return client;
 }
 
-Client::~Client() {
+KafkaClient::~KafkaClient() {
   if (topic_ != nullptr) rd_kafka_topic_destroy(topic_);
   if (handle_ != nullptr) rd_kafka_destroy(handle_);
 }
 
-Result<Bounds> Client::bounds(Millis timeout) const {
-  Bounds bounds;
-  SHIPLOG_TRY(bounds.oldest, ask_offset(RD_KAFKA_OFFSET_BEGINNING, timeout));
-  SHIPLOG_TRY(bounds.next, ask_offset(RD_KAFKA_OFFSET_END, timeout));
+Result<PartitionBounds> KafkaClient::bounds(Millis timeout) const {
+  PartitionBounds bounds;
+  SHIPLOG_TRY(bounds.oldest, query_offset(RD_KAFKA_OFFSET_BEGINNING, timeout));
+  SHIPLOG_TRY(bounds.next, query_offset(RD_KAFKA_OFFSET_END, timeout));
   return bounds;
 }
 
-Result<int64_t> Client::end(Millis timeout) const { return ask_offset(RD_KAFKA_OFFSET_END, timeout); }
+Result<int64_t> KafkaClient::end(Millis timeout) const { return query_offset(RD_KAFKA_OFFSET_END, timeout); }
 
-// By way of the question for an offset at a time, whose two special times are the beginning and the end: the library's
-// own query for both (rd_kafka_query_watermark_offsets) does not come back while the leader is away.
-Result<int64_t> Client::ask_offset(int64_t which, Millis timeout) const {
+// Uses the query for an offset by time, whose two special values are the beginning and the end: the library's dedicated
+// query (rd_kafka_query_watermark_offsets) does not return while the partition has no leader.
+Result<int64_t> KafkaClient::query_offset(int64_t which, Millis timeout) const {
   const auto deadline = Steady::now() + std::chrono::milliseconds{timeout.value};
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
@@ -166,36 +176,36 @@ Result<int64_t> Client::ask_offset(int64_t which, Millis timeout) const {
     if (failed == RD_KAFKA_RESP_ERR_NO_ERROR) failed = partition->err;
     if (failed == RD_KAFKA_RESP_ERR_NO_ERROR && partition->offset >= 0) return partition->offset;
     if (left <= 0) {
-      return unavailable("its offsets cannot be asked for (" + std::string{rd_kafka_err2str(failed)} + ")");
+      return unavailable("its offsets cannot be queried (" + std::string{rd_kafka_err2str(failed)} + ")");
     }
-    // A leader that moves, a connection that is gone: soon known again.
+    // A leader election or a lost connection is usually resolved soon.
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
   }
 }
 
-Error Client::unavailable(const std::string& what) const {
-  const std::string said = complaint();
-  return {ErrorCode::kUnavailable, name() + ": " + what + (said.empty() ? "" : "; the client's last words: " + said)};
+Error KafkaClient::unavailable(const std::string& what) const {
+  const std::string line = last_error();
+  return {ErrorCode::kUnavailable, name() + ": " + what + (line.empty() ? "" : "; the client's last error: " + line)};
 }
 
-std::string Client::complaint() const {
+std::string KafkaClient::last_error() const {
   const std::lock_guard lock{mutex_};
-  return complaint_;
+  return last_error_;
 }
 
-void Client::complain(int level, const std::string& line) {
+void KafkaClient::record_log_line(int level, const std::string& line) {
   constexpr int kWarning = 4;
   if (level <= kWarning) {
     const std::lock_guard lock{mutex_};
-    // "[thrd:x]: x/bootstrap: Connect to ...": the thread means nothing to a reader.
+    // "[thrd:x]: x/bootstrap: Connect to ...": the thread name is of no use to the reader.
     const size_t thread_ends = line.starts_with("[thrd:") ? line.find("]: ") : std::string::npos;
-    complaint_ = thread_ends == std::string::npos ? line : line.substr(thread_ends + 3);
+    last_error_ = thread_ends == std::string::npos ? line : line.substr(thread_ends + 3);
   }
   if (log_) log_(level, line);
 }
 
-Queue::Queue(const Client& client) : queue_{rd_kafka_queue_new(client.handle())} {}
-Queue::Queue(const Client& client, Main) : queue_{rd_kafka_queue_get_main(client.handle())} {}
+Queue::Queue(const KafkaClient& client) : queue_{rd_kafka_queue_new(client.handle())} {}
+Queue::Queue(const KafkaClient& client, Main) : queue_{rd_kafka_queue_get_main(client.handle())} {}
 Queue::~Queue() { rd_kafka_queue_destroy(queue_); }
 
 }  // namespace shiplog::kafka

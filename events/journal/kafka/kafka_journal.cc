@@ -12,19 +12,19 @@
 namespace shiplog {
 namespace {
 
-using kafka::Bounds;
-using kafka::Client;
+using kafka::KafkaClient;
+using kafka::PartitionBounds;
 using kafka::Producer;
 
 class KafkaJournal final : public Journal {
  public:
-  KafkaJournal(KafkaJournalOptions options, std::unique_ptr<Client> reader, std::unique_ptr<Producer> producer)
+  KafkaJournal(KafkaJournalOptions options, std::unique_ptr<KafkaClient> reader, std::unique_ptr<Producer> producer)
       : options_{std::move(options)}, reader_{std::move(reader)}, producer_{std::move(producer)} {}
 
   void append(std::string bytes, Appended done) override { producer_->append(std::move(bytes), std::move(done)); }
 
   Result<std::unique_ptr<Tail>> tail(Offset from) override {
-    SHIPLOG_TRY(auto client, Client::make(Client::Kind::kReader, options_));
+    SHIPLOG_TRY(auto client, KafkaClient::make(KafkaClient::Kind::kReader, options_));
     auto made = std::make_unique<kafka::KafkaTail>(std::move(client), options_, from.value, producer_->stored());
     made->resolve();
     return std::unique_ptr<Tail>{std::move(made)};
@@ -32,7 +32,7 @@ class KafkaJournal final : public Journal {
 
   Result<Offset> head() override {
     SHIPLOG_TRY(const int64_t end, reader_->end(options_.answer_timeout));
-    // Tails of this journal then wait for all of it.
+    // Tails of this journal then wait for all records before it.
     auto& stored = *producer_->stored();
     int64_t known = stored.load();
     while (known < end && !stored.compare_exchange_weak(known, end)) {
@@ -41,12 +41,12 @@ class KafkaJournal final : public Journal {
   }
 
   Result<Offset> oldest() override {
-    SHIPLOG_TRY(const Bounds bounds, reader_->bounds(options_.answer_timeout));
+    SHIPLOG_TRY(const PartitionBounds bounds, reader_->bounds(options_.answer_timeout));
     return Offset{bounds.oldest};
   }
 
   Result<void> trim(Offset before) override {
-    SHIPLOG_TRY(const Bounds bounds, reader_->bounds(options_.answer_timeout));
+    SHIPLOG_TRY(const PartitionBounds bounds, reader_->bounds(options_.answer_timeout));
     const int64_t wanted = std::min(before.value, bounds.next);
     if (wanted <= bounds.oldest) return ok();
     return kafka::delete_records(*reader_, wanted, options_.answer_timeout);
@@ -56,18 +56,28 @@ class KafkaJournal final : public Journal {
 
  private:
   const KafkaJournalOptions options_;
-  std::unique_ptr<Client> reader_;
+  std::unique_ptr<KafkaClient> reader_;
   std::unique_ptr<Producer> producer_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_kafka_journal(KafkaJournalOptions options) {
-  SHIPLOG_TRY(auto reader, Client::make(Client::Kind::kReader, options));
-  SHIPLOG_TRY(kafka::prepare_topic(*reader, options));
+  SHIPLOG_TRY(auto reader, KafkaClient::make(KafkaClient::Kind::kReader, options));
+  SHIPLOG_TRY(const int partitions, kafka::prepare_topic(*reader, options));
+  if (partitions != 1) {
+    return Error{ErrorCode::kInvalid, reader->name() + ": it has " + std::to_string(partitions) +
+                                          " partitions, but a journal is one total order and so one partition: name "
+                                          "another fleet, or delete the topic if it is not needed"};
+  }
   SHIPLOG_TRY(auto producer, Producer::make(options));
   return std::unique_ptr<Journal>{
       std::make_unique<KafkaJournal>(std::move(options), std::move(reader), std::move(producer))};
+}
+
+Result<int> prepare_kafka_topic(const KafkaJournalOptions& options) {
+  SHIPLOG_TRY(const auto reader, KafkaClient::make(KafkaClient::Kind::kReader, options));
+  return kafka::prepare_topic(*reader, options);
 }
 
 }  // namespace shiplog

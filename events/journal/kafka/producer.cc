@@ -21,14 +21,14 @@ bool one_of(rd_kafka_resp_err_t error, std::initializer_list<rd_kafka_resp_err_t
 
 using Steady = std::chrono::steady_clock;
 
-// append() and closing wake the thread; this is for what the library notices by itself.
+// append() and closing notify the thread; this interval is for events that originate in the library.
 constexpr int kPollMs = 500;
 
-Result<Offset> outcome_of(const rd_kafka_message_t& message, const Client& client) {
+Result<Offset> outcome_of(const rd_kafka_message_t& message, const KafkaClient& client) {
   const auto status = rd_kafka_message_status(&message);
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR && message.offset >= 0) return Offset{message.offset};
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR || status != RD_KAFKA_MSG_STATUS_NOT_PERSISTED) {
-    // Also: stored, but as the twin of a batch that the broker no longer remembers the offset of.
+    // Also: stored as a duplicate of a batch whose offset the broker no longer has.
     Error error = client.unavailable(std::string{"the entry may or may not be stored ("} +
                                      rd_kafka_err2name(message.err) + "): append it again");
     error.code = ErrorCode::kUnknownOutcome;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<Producer>> Producer::make(const KafkaJournalOptions& opti
 
 Producer::~Producer() {
   if (!thread_.joinable()) return;
-  SHIPLOG_CHECK(!on_own_thread(), "a journal must not be destroyed from one of its acknowledgements");
+  SHIPLOG_CHECK(!on_own_thread(), "a journal must not be destroyed from pending of its acknowledgements");
   {
     std::unique_lock lock{mutex_};
     closing_ = true;
@@ -73,14 +73,14 @@ Producer::~Producer() {
 }
 
 Result<void> Producer::connect() {
-  SHIPLOG_TRY(client_, Client::make(Client::Kind::kProducer, options_, &Producer::delivered, this));
+  SHIPLOG_TRY(client_, KafkaClient::make(KafkaClient::Kind::kProducer, options_, &Producer::delivered, this));
   wake_ = std::make_unique<Queue>(*client_, Queue::Main{});
   return ok();
 }
 
 void Producer::append(std::string bytes, Journal::Appended done) {
   auto refused = refuse_size(bytes.size());
-  const std::lock_guard lock{mutex_};  // the library's queue and ours have one order
+  const std::lock_guard lock{mutex_};  // the library's queue and order_ have the same order
   order_.push_back(std::make_unique<Pending>(Pending{std::move(done), std::nullopt}));
   Pending* pending = order_.back().get();
   if (refused) {
@@ -90,7 +90,7 @@ void Producer::append(std::string bytes, Journal::Appended done) {
   } else {
     return;
   }
-  // What is refused waits for its turn: answers come in order and on the journal's thread.
+  // Refused entries are queued too: results are delivered in order and on the journal's thread.
   rd_kafka_queue_yield(wake_->get());
 }
 
@@ -116,22 +116,23 @@ Result<void> Producer::send(const std::string& bytes, Pending* pending) {
   parts[5].vtype = RD_KAFKA_VTYPE_KEY;
   parts[5].u.mem.ptr = options_.keyed ? const_cast<char*>(bytes.data()) : nullptr;
   parts[5].u.mem.size = key_ends;
-  for (size_t at = 0; at < headers.size(); ++at) {
-    parts[6 + at].vtype = RD_KAFKA_VTYPE_HEADER;
-    parts[6 + at].u.header.name = headers[at].first.c_str();
-    parts[6 + at].u.header.val = headers[at].second.data();
-    parts[6 + at].u.header.size = static_cast<ssize_t>(headers[at].second.size());
+  for (size_t index = 0; index < headers.size(); ++index) {
+    parts[6 + index].vtype = RD_KAFKA_VTYPE_HEADER;
+    parts[6 + index].u.header.name = headers[index].first.c_str();
+    parts[6 + index].u.header.val = headers[index].second.data();
+    parts[6 + index].u.header.size = static_cast<ssize_t>(headers[index].second.size());
   }
   const std::unique_ptr<rd_kafka_error_t, void (*)(rd_kafka_error_t*)> failed{
       rd_kafka_produceva(client_->handle(), parts.data(), parts.size()), rd_kafka_error_destroy};
   if (!failed) return ok();
   if (rd_kafka_error_code(failed.get()) == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-    return client_->unavailable("too many entries wait to be sent already; append less at a time");
+    return client_->unavailable("too many entries are already waiting to be sent; append less at a time");
   }
   return client_->unavailable(std::string{"the entry was not sent: "} + rd_kafka_error_string(failed.get()));
 }
 
-// On our thread, inside rd_kafka_poll(). Only that thread reads answers, and order_ itself is not touched here.
+// On the producer's thread, inside rd_kafka_poll(). Only that thread reads results, and order_ itself is not modified
+// here.
 void Producer::delivered(rd_kafka_s*, const rd_kafka_message_s* message, void* self) {
   const auto* producer = static_cast<Producer*>(self);
   auto* pending = static_cast<Pending*>(message->_private);
@@ -142,7 +143,7 @@ void Producer::delivered(rd_kafka_s*, const rd_kafka_message_s* message, void* s
 }
 
 void Producer::answer_front() {
-  // No more than there are now: who appends again at every refusal must not keep this thread from the library.
+  // At most the present number: a caller that appends again on every refusal must not keep this thread from polling.
   size_t most = 0;
   {
     const std::lock_guard lock{mutex_};
@@ -166,22 +167,22 @@ void Producer::run() {
   while (true) {
     rd_kafka_poll(client_->handle(), kPollMs);
     answer_front();
-    replace_if_dead();
+    replace_if_failed();
     const std::lock_guard lock{mutex_};
     if (closing_ && order_.empty()) return;
   }
 }
 
-void Producer::replace_if_dead() {
+void Producer::replace_if_failed() {
   if (rd_kafka_fatal_error(client_->handle(), nullptr, 0) == RD_KAFKA_RESP_ERR_NO_ERROR) return;
-  // A dead producer takes nothing more; what it had is answered within one more poll each.
+  // A failed producer accepts no further entries; its pending ones complete with pending more poll each.
   rd_kafka_purge(client_->handle(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
   while (true) {
     {
       const std::lock_guard lock{mutex_};
-      if (std::ranges::all_of(order_, [](const auto& one) { return one->answer.has_value(); })) {
-        // Under the lock, so that no append meets the old one; on failure the old one stays, and refuses.
-        auto fresh = Client::make(Client::Kind::kProducer, options_, &Producer::delivered, this);
+      if (std::ranges::all_of(order_, [](const auto& pending) { return pending->answer.has_value(); })) {
+        // Under the lock, so that no append uses the old client. On failure the old pending stays and refuses appends.
+        auto fresh = KafkaClient::make(KafkaClient::Kind::kProducer, options_, &Producer::delivered, this);
         if (!fresh) return;
         wake_.reset();
         client_ = std::move(fresh).value();

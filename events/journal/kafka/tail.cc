@@ -19,10 +19,10 @@ bool one_of(rd_kafka_resp_err_t error, std::initializer_list<rd_kafka_resp_err_t
 using Steady = std::chrono::steady_clock;
 using Message = std::unique_ptr<rd_kafka_message_t, void (*)(rd_kafka_message_t*)>;
 
-// A record that is known to be stored comes within this, or something is wrong.
+// The time within which a record that is known to be stored must arrive; otherwise something is wrong.
 constexpr std::chrono::seconds kFetchPatience{10};
-// So long may a read find nothing before the broker is asked whether it is still there.
-constexpr std::chrono::milliseconds kQuiet{900};
+// A read may return nothing for this long before it checks whether the broker is still reachable.
+constexpr std::chrono::milliseconds kIdle{900};
 constexpr Millis kAskTimeout{500};
 
 int ms_until(Steady::time_point deadline) {
@@ -32,7 +32,7 @@ int ms_until(Steady::time_point deadline) {
 
 }  // namespace
 
-KafkaTail::KafkaTail(std::unique_ptr<Client> client, KafkaJournalOptions options, int64_t from,
+KafkaTail::KafkaTail(std::unique_ptr<KafkaClient> client, KafkaJournalOptions options, int64_t from,
                      std::shared_ptr<std::atomic<int64_t>> stored)
     : client_{std::move(client)},
       options_{std::move(options)},
@@ -51,7 +51,7 @@ void KafkaTail::stop() {
 
 Result<void> KafkaTail::find_position() {
   if (resolved_) return ok();
-  SHIPLOG_TRY(const Bounds bounds, client_->bounds(options_.answer_timeout));
+  SHIPLOG_TRY(const PartitionBounds bounds, client_->bounds(options_.answer_timeout));
   position_ = from_ <= 0 ? bounds.oldest : from_;
   end_found_ = bounds.next;
   resolved_ = true;
@@ -65,34 +65,34 @@ void KafkaTail::fetch_from(int64_t offset) {
 
 Result<std::vector<JournalRecord>> KafkaTail::next(size_t max_records, Millis timeout) {
   std::vector<JournalRecord> records;
-  const auto asked = Steady::now();
-  const auto deadline = asked + longest_wait(timeout);
+  const auto start = Steady::now();
+  const auto deadline = start + longest_wait(timeout);
   if (max_records == 0 || stopped_) return records;
   if (failed_) return *failed_;
   SHIPLOG_TRY(find_position());
-  // From a future offset: what is before it is read and left out.
+  // From a future offset: earlier records are read and skipped.
   if (!reading_) fetch_from(std::min(position_, end_found_));
   while (!stopped_) {
-    const bool on_its_way = std::max(position_, end_seen_) < stored_->load();
-    const auto until = on_its_way ? std::max(deadline, asked + kFetchPatience) : deadline;
-    // The first one is waited for; whatever else is there already comes along.
+    const bool expected = std::max(position_, end_seen_) < stored_->load();
+    const auto until = expected ? std::max(deadline, start + kFetchPatience) : deadline;
+    // Waits for the first message only; further messages are added if they have already arrived.
     const Message message{rd_kafka_consume_queue(queue_.get(), records.empty() ? ms_until(until) : 0),
                           rd_kafka_message_destroy};
     if (!message) {
       if (!records.empty()) return records;
       if (stopped_) return records;
       if (Steady::now() < until) continue;
-      if (on_its_way)
-        return client_->unavailable("the record at offset " + std::to_string(position_) + " does not come");
-      // Nothing for that long is either a quiet journal or no broker.
-      if (Steady::now() - asked >= kQuiet) {
+      if (expected)
+        return client_->unavailable("the record at offset " + std::to_string(position_) + " does not arrive");
+      // No message for this long: either the journal is idle or no broker is reachable.
+      if (Steady::now() - start >= kIdle) {
         SHIPLOG_TRY([[maybe_unused]] const int64_t end, client_->end(kAskTimeout));
       }
       return records;
     }
     if (auto taken = take(*message, records); !taken) {
       if (records.empty()) return taken.error();
-      return records;  // a lasting error is told the next time
+      return records;  // a permanent error is returned by the next call
     }
     if (records.size() == max_records) return records;
   }
@@ -127,13 +127,13 @@ Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<Jour
                                              "; restore the topic from another replica or a backup"};
     return *failed_;
   }
-  // The library tries on by itself; the caller is told, and asks again.
+  // The library retries by itself; the caller receives the error and calls again.
   return client_->unavailable(std::string{"reading fails: "} + rd_kafka_message_errstr(&message));
 }
 
-// The broker has no record where we read: trimmed, or cut off at its end.
+// The broker has no record at this position: it was trimmed, or the end of the partition was cut off.
 Result<void> KafkaTail::explain_missing_offset() {
-  SHIPLOG_TRY(const Bounds bounds, client_->bounds(options_.answer_timeout));
+  SHIPLOG_TRY(const PartitionBounds bounds, client_->bounds(options_.answer_timeout));
   if (position_ < bounds.oldest) {
     failed_ = gone(client_->name(), Offset{position_}, Offset{bounds.oldest});
     return *failed_;

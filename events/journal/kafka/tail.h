@@ -9,19 +9,20 @@
 
 namespace shiplog::kafka {
 
-/// Reads the partition on from one offset, with a reader of its own: no group, no committed offsets.
+/// Reads the partition from one offset on, with a reader of its own: no group, no committed offsets.
 ///
-///   resolving ──bounds known──▶ resting ──next()──▶ reading ──gone, damaged or cut short──▶ failed (for good)
+///   resolving ──bounds known──▶ resting ──next()──▶ reading ──trimmed, damaged or truncated──▶ failed (for good)
 ///
-/// What is known to be stored (`stored`: acknowledged here, or counted by head()) is waited for even when the caller's
-/// time is over: it is on its way.
+/// Records that are known to be stored (`stored`: acknowledged here, or counted by head()) are waited for even beyond
+/// the caller's timeout, because they must arrive.
 class KafkaTail final : public Journal::Tail {
  public:
-  KafkaTail(std::unique_ptr<Client> client, KafkaJournalOptions options, int64_t from,
+  KafkaTail(std::unique_ptr<KafkaClient> client, KafkaJournalOptions options, int64_t from,
             std::shared_ptr<std::atomic<int64_t>> stored);
   ~KafkaTail() override;
 
-  /// Asks where the journal begins and ends, if a broker answers; else next() will. Nothing is fetched before next().
+  /// Queries the beginning and the end of the journal if a broker answers; otherwise next() does. Nothing is fetched
+  /// before next().
   void resolve() { (void)find_position(); }
 
   Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) override;
@@ -30,11 +31,11 @@ class KafkaTail final : public Journal::Tail {
  private:
   Result<void> find_position();
   void fetch_from(int64_t offset);
-  /// Takes one message of the library's over. Errors that last are kept in failed_.
+  /// Processes one message of the library. Permanent errors are kept in failed_.
   Result<void> take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records);
   Result<void> explain_missing_offset();
 
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<KafkaClient> client_;
   KafkaJournalOptions options_;
   Queue queue_;
   std::shared_ptr<std::atomic<int64_t>> stored_;
@@ -43,9 +44,9 @@ class KafkaTail final : public Journal::Tail {
   int64_t from_;
   bool resolved_ = false;
   bool reading_ = false;
-  int64_t position_ = 0;  // the next record is there or later
+  int64_t position_ = 0;  // the next record is at this offset or later
   int64_t end_found_ = 0;
-  int64_t end_seen_ = 0;  // the partition ended there, once
+  int64_t end_seen_ = 0;  // the partition ended here when it was last reported
   std::optional<Error> failed_;
 };
 

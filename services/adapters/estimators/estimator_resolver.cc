@@ -36,7 +36,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const EstimatorOpt
   grpc::experimental::TlsChannelCredentialsOptions tls;
   if (options.certificate_file.empty() != options.key_file.empty()) {
     return Error{ErrorCode::kBadRequest,
-                 "a certificate for asking estimators needs its key, and a key its certificate"};
+                 "a client certificate for estimators requires its key, and a key its certificate"};
   }
   std::string roots;
   std::vector<grpc::experimental::IdentityKeyCertPair> identity;
@@ -64,11 +64,12 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const EstimatorOpt
   return grpc::experimental::TlsCredentials(tls);
 }
 
-/// One question under way to all its clusters.
-struct Round {
+/// One question in progress at all its clusters.
+struct EstimateRound {
   std::mutex mutex;
   Value answers = Value::object();
   size_t open = 0;
+  TraceContext trace;
   std::function<void(Value)> all;
 
   void add(const std::string& cluster, Value answer) {
@@ -82,12 +83,12 @@ struct Round {
     then(std::move(answers));
   }
 };
-using RoundPtr = std::shared_ptr<Round>;
+using EstimateRoundPtr = std::shared_ptr<EstimateRound>;
 
 Value failure(const std::string& why) { return Value::object({{"failure", why}}); }
 
 template <class Request, class Response>
-struct Call {
+struct EstimatorCall {
   grpc::ClientContext context;
   Request request;
   Response response;
@@ -95,8 +96,8 @@ struct Call {
 
 }  // namespace
 
-/// Calls that have not come back. Whoever ends waits for them: their answers go to what ends with it.
-struct UnderWay {
+/// Calls in progress. The destructor of the owner waits for them, because their callbacks use its members.
+struct EstimatorCalls {
   std::mutex mutex;
   std::condition_variable fewer;
   std::set<grpc::ClientContext*> contexts;
@@ -120,18 +121,19 @@ struct UnderWay {
 struct EstimatorResolver::Impl {
   EstimatorOptions options;
   Executor* executor = nullptr;
+  Random* random = nullptr;
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::map<std::string, std::unique_ptr<pb::Estimator::Stub>> stubs;  // by address
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
-  UnderWay under_way;
+  EstimatorCalls calls;
 
-  ~Impl() { under_way.cancel_all(); }
+  ~Impl() { calls.cancel_all(); }
 
   pb::Estimator::Stub& stub(const std::string& address) {
     auto& stub = stubs[address];
     if (stub == nullptr) {
       grpc::ChannelArguments arguments;
-      // An estimator that comes back is asked again soon, not after two minutes.
+      // An estimator that is reachable again is used soon, not after two minutes.
       arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
       arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
       arguments.SetMaxReceiveMessageSize(1 << 16);
@@ -141,31 +143,33 @@ struct EstimatorResolver::Impl {
   }
 
   template <class Request, class Response, class Start, class Read>
-  void call(const std::string& cluster, const Question& question, Request request, const RoundPtr& round, Start start,
-            Read read) {
-    auto one = std::make_shared<Call<Request, Response>>();
-    one->request = std::move(request);
-    one->request.set_cluster(cluster);
-    one->context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds{question.timeout.value});
-    one->context.AddMetadata("object", question.request["object"].str());
-    under_way.begin(&one->context);
-    start(one.get(), [this, one, cluster, round, read](const grpc::Status& status) {
-      round->add(cluster, status.ok() ? Value::object({{"replicas", static_cast<int64_t>(read(one->response))}})
+  void call(const std::string& cluster, const Question& question, Request request, const EstimateRoundPtr& round,
+            Start start, Read read) {
+    auto pending = std::make_shared<EstimatorCall<Request, Response>>();
+    pending->request = std::move(request);
+    pending->request.set_cluster(cluster);
+    pending->context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds{question.timeout.value});
+    pending->context.AddMetadata("object", question.request["object"].str());
+    pending->context.AddMetadata("traceparent", traceparent_of(round->trace, *random));
+    calls.begin(&pending->context);
+    start(pending.get(), [this, pending, cluster, round, read](const grpc::Status& status) {
+      round->add(cluster, status.ok() ? Value::object({{"replicas", static_cast<int64_t>(read(pending->response))}})
                                       : failure(status.error_message()));
-      under_way.end(&one->context);
+      calls.end(&pending->context);
     });
   }
 
-  void ask_one(const std::string& cluster, const std::string& address, const Question& question,
-               const RoundPtr& round) {
-    pb::Estimator::Stub& at = stub(address);
+  void ask_cluster(const std::string& cluster, const std::string& address, const Question& question,
+                   const EstimateRoundPtr& round) {
+    pb::Estimator::Stub& estimator = stub(address);
     if (question.operation == estimators::kMaxAvailableReplicas) {
       pb::MaxAvailableReplicasRequest request;
       estimators::put(question.request["replicaRequirements"], *request.mutable_replicarequirements());
       call<pb::MaxAvailableReplicasRequest, pb::MaxAvailableReplicasResponse>(
           cluster, question, std::move(request), round,
-          [&at](auto* one, auto done) {
-            at.async()->MaxAvailableReplicas(&one->context, &one->request, &one->response, std::move(done));
+          [&estimator](auto* pending, auto done) {
+            estimator.async()->MaxAvailableReplicas(&pending->context, &pending->request, &pending->response,
+                                                    std::move(done));
           },
           [](const pb::MaxAvailableReplicasResponse& response) { return response.maxreplicas(); });
       return;
@@ -180,8 +184,9 @@ struct EstimatorResolver::Impl {
     }
     call<pb::MaxAvailableComponentSetsRequest, pb::MaxAvailableComponentSetsResponse>(
         cluster, question, std::move(request), round,
-        [&at](auto* one, auto done) {
-          at.async()->MaxAvailableComponentSets(&one->context, &one->request, &one->response, std::move(done));
+        [&estimator](auto* pending, auto done) {
+          estimator.async()->MaxAvailableComponentSets(&pending->context, &pending->request, &pending->response,
+                                                       std::move(done));
         },
         [](const pb::MaxAvailableComponentSetsResponse& response) { return response.maxsets(); });
   }
@@ -189,7 +194,8 @@ struct EstimatorResolver::Impl {
 
 Result<std::string> estimator_address(const State& state, const std::string& cluster, const EstimatorOptions& options) {
   const Value& object = state.value_of({type::kCluster, "", cluster});
-  if (const auto told = annotation_of(object, kEstimatorAddress); !told.empty()) return std::string{told};
+  if (const auto annotated = annotation_of(object, kEstimatorAddress); !annotated.empty())
+    return std::string{annotated};
   if (options.not_in_pull_mode && object["spec"]["syncMode"].as_string() == "Pull") {
     return Error{ErrorCode::kUnavailable, "clusters in Pull mode are not asked"};
   }
@@ -205,12 +211,13 @@ Result<std::string> estimator_address(const State& state, const std::string& clu
   return host + port;
 }
 
-Result<std::unique_ptr<EstimatorResolver>> EstimatorResolver::make(const EstimatorOptions& options,
-                                                                   Executor& executor) {
+Result<std::unique_ptr<EstimatorResolver>> EstimatorResolver::make(const EstimatorOptions& options, Executor& executor,
+                                                                   Random& random) {
   auto impl = std::make_unique<Impl>();
   SHIPLOG_TRY(impl->credentials, credentials(options));
   impl->options = options;
   impl->executor = &executor;
+  impl->random = &random;
   return std::unique_ptr<EstimatorResolver>{new EstimatorResolver{std::move(impl)}};
 }
 
@@ -218,9 +225,10 @@ EstimatorResolver::EstimatorResolver(std::unique_ptr<Impl> impl) : impl_{std::mo
 
 EstimatorResolver::~EstimatorResolver() { *impl_->alive = false; }
 
-void EstimatorResolver::ask(const State& state, const QuestionPtr& question,
+void EstimatorResolver::ask(const State& state, const QuestionPtr& question, const TraceContext& trace,
                             std::function<void(Result<Value>)> answered) {
-  auto round = std::make_shared<Round>();
+  auto round = std::make_shared<EstimateRound>();
+  round->trace = trace.id.empty() ? new_trace(*impl_->random) : trace;
   round->all = [executor = impl_->executor, alive = impl_->alive, answered = std::move(answered)](Value answers) {
     executor->post([alive, answered, answers = std::move(answers)] {
       if (*alive) answered(answers);
@@ -231,12 +239,12 @@ void EstimatorResolver::ask(const State& state, const QuestionPtr& question,
   for (const Value& cluster : clusters) {
     const auto address = estimator_address(state, cluster.str(), impl_->options);
     if (address) {
-      impl_->ask_one(cluster.str(), address.value(), *question, round);
+      impl_->ask_cluster(cluster.str(), address.value(), *question, round);
     } else {
       round->add(cluster.str(), failure(address.error().message));
     }
   }
-  // The last one ends it, also when there is none.
+  // The last answer completes the round, also if there are no clusters.
   const std::lock_guard lock{round->mutex};
   if (--round->open == 0) std::exchange(round->all, nullptr)(std::move(round->answers));
 }

@@ -6,25 +6,25 @@ namespace shiplog::estimators {
 namespace {
 
 void put_texts(const Value& list, google::protobuf::RepeatedPtrField<std::string>* into) {
-  for (const Value& one : list.items()) *into->Add() = one.str();
+  for (const Value& item : list.items()) *into->Add() = item.str();
 }
 
 void put_expressions(const Value& list, google::protobuf::RepeatedPtrField<pb::NodeSelectorRequirement>* into) {
-  for (const Value& one : list.items()) {
+  for (const Value& expression : list.items()) {
     pb::NodeSelectorRequirement* added = into->Add();
-    added->set_key(one["key"].str());
-    added->set_operator_(one["operator"].str());
-    put_texts(one["values"], added->mutable_values());
+    added->set_key(expression["key"].str());
+    added->set_operator_(expression["operator"].str());
+    put_texts(expression["values"], added->mutable_values());
   }
 }
 
 Value expressions_from(const google::protobuf::RepeatedPtrField<pb::NodeSelectorRequirement>& list) {
   Value expressions = Value::array();
-  for (const pb::NodeSelectorRequirement& one : list) {
+  for (const pb::NodeSelectorRequirement& expression : list) {
     Value values = Value::array();
-    for (const std::string& value : one.values()) values.push_back(value);
-    expressions.push_back(
-        Value::object({{"key", one.key()}, {"operator", one.operator_()}, {"values", std::move(values)}}));
+    for (const std::string& value : expression.values()) values.push_back(value);
+    expressions.push_back(Value::object(
+        {{"key", expression.key()}, {"operator", expression.operator_()}, {"values", std::move(values)}}));
   }
   return expressions;
 }
@@ -38,14 +38,14 @@ void put_amounts(const Value& request, Amounts* into) {
   }
 }
 
-/// Maps of Protobuf have no order of their own; those of Values do.
+/// Maps of Protobuf are unordered; those of Values are ordered.
 template <class Amounts>
 Result<Value> amounts_from(const Amounts& amounts) {
   Value request = Value::object();
   for (const auto& [name, bytes] : amounts) {
     pb::Quantity quantity;
     if (!quantity.ParseFromString(bytes)) {
-      return Error{ErrorCode::kBadRequest, "resourceRequestBytes of " + name + " are no Quantity"};
+      return Error{ErrorCode::kBadRequest, "resourceRequestBytes of " + name + " are not a Quantity"};
     }
     request.set(name, quantity.string());
   }
@@ -87,13 +87,13 @@ void put_claim(const Value& claim, pb::NodeClaim& into) {
     }
     into.set_nodeaffinitybytes(selector.SerializeAsString());
   }
-  for (const Value& one : claim["tolerations"].items()) {
+  for (const Value& item : claim["tolerations"].items()) {
     pb::Toleration toleration;
-    toleration.set_key(one["key"].str());
-    toleration.set_operator_(one["operator"].str());
-    toleration.set_value(one["value"].str());
-    toleration.set_effect(one["effect"].str());
-    if (one["tolerationSeconds"].is_int()) toleration.set_tolerationseconds(one["tolerationSeconds"].as_int());
+    toleration.set_key(item["key"].str());
+    toleration.set_operator_(item["operator"].str());
+    toleration.set_value(item["value"].str());
+    toleration.set_effect(item["effect"].str());
+    if (item["tolerationSeconds"].is_int()) toleration.set_tolerationseconds(item["tolerationSeconds"].as_int());
     into.add_tolerationsbytes(toleration.SerializeAsString());
   }
 }
@@ -108,7 +108,7 @@ Result<Value> claim_from(const pb::NodeClaim& claim) {
   if (!claim.nodeaffinitybytes().empty()) {
     pb::NodeSelector selector;
     if (!selector.ParseFromString(claim.nodeaffinitybytes())) {
-      return Error{ErrorCode::kBadRequest, "nodeAffinityBytes are no NodeSelector"};
+      return Error{ErrorCode::kBadRequest, "nodeAffinityBytes are not a NodeSelector"};
     }
     Value terms = Value::array();
     for (const pb::NodeSelectorTerm& term : selector.nodeselectorterms()) {
@@ -120,12 +120,14 @@ Result<Value> claim_from(const pb::NodeClaim& claim) {
   if (claim.tolerationsbytes_size() > 0) {
     Value tolerations = Value::array();
     for (const std::string& bytes : claim.tolerationsbytes()) {
-      pb::Toleration one;
-      if (!one.ParseFromString(bytes)) {
-        return Error{ErrorCode::kBadRequest, "tolerationsBytes are no Toleration"};
+      pb::Toleration toleration;
+      if (!toleration.ParseFromString(bytes)) {
+        return Error{ErrorCode::kBadRequest, "tolerationsBytes are not a Toleration"};
       }
-      tolerations.push_back(Value::object(
-          {{"key", one.key()}, {"operator", one.operator_()}, {"value", one.value()}, {"effect", one.effect()}}));
+      tolerations.push_back(Value::object({{"key", toleration.key()},
+                                           {"operator", toleration.operator_()},
+                                           {"value", toleration.value()},
+                                           {"effect", toleration.effect()}}));
     }
     value.set("tolerations", std::move(tolerations));
   }

@@ -4,8 +4,8 @@
 #include "events/base/value.h"
 #include "schemas/estimator/v1/estimator.pb.h"
 
-/// Between the estimators' messages and the values that bindings hold: what the one side writes the other one reads.
-/// Only .cc files include this.
+/// Converts between the estimators' messages and the values in bindings; the functions of both directions are inverse.
+/// Only .cc files include this header.
 namespace shiplog::estimators {
 
 namespace pb = ::github::com::karmada_io::karmada::pkg::estimator::service;
@@ -17,7 +17,7 @@ Result<Value> claim_from(const pb::NodeClaim& claim);
 /// {nodeClaim, resourceRequest, namespace, priorityClassName}.
 void put(const Value& requirements, pb::ReplicaRequirements& into);
 void put(const Value& requirements, pb::ComponentReplicaRequirements& into);
-/// Error: kBadRequest, bytes that are not what they should be.
+/// Error: kBadRequest, embedded bytes cannot be parsed.
 Result<Value> requirements_from(const pb::ReplicaRequirements& requirements);
 Result<Value> requirements_from(const pb::ComponentReplicaRequirements& requirements);
 

@@ -1,5 +1,5 @@
-// The bytes here were made by Protobuf for Python from a protocol file of its own (S-71): what we write and read is the
-// protocol, and not only what our own two ends agree upon.
+// The bytes in this file were made by Protobuf for Python from a separate protocol file (S-71): the tests verify the
+// protocol itself, not only that our client and server agree.
 #include "services/adapters/estimators/messages.h"
 
 #include <gtest/gtest.h>
@@ -33,22 +33,22 @@ TEST(EstimatorMessages, ServiceAndMethodsAreCalledAsUpstream_S_71) {
   EXPECT_STREQ(pb::Estimator::service_full_name(), "github.com.karmada_io.karmada.pkg.estimator.service.Estimator");
 }
 
-TEST(EstimatorMessages, RoomForReplicas_S_71) {
-  const std::string told = bytes(
+TEST(EstimatorMessages, ReplicaRequirements_S_71) {
+  const std::string expected = bytes(
       "0a076d656d62657231125f0a3f120b0a046469736b120373736422170a150a130a047a6f6e651202496e1a01781a04792d7a7a2a170a016b"
       "1206457869737473220a4e6f5363686564756c651a0764656661756c742204686967682a0d0a0363707512060a043530306d");
   pb::MaxAvailableReplicasRequest written;
   written.set_cluster("member1");
   put(requirements(), *written.mutable_replicarequirements());
-  EXPECT_EQ(written.SerializeAsString(), told);
+  EXPECT_EQ(written.SerializeAsString(), expected);
   pb::MaxAvailableReplicasRequest read;
-  ASSERT_TRUE(read.ParseFromString(told));
+  ASSERT_TRUE(read.ParseFromString(expected));
   const auto value = requirements_from(read.replicarequirements());
   ASSERT_TRUE(value) << value.error().message;
   EXPECT_EQ(value.value(), requirements());
 }
 
-TEST(EstimatorMessages, RoomForSetsAndReplicasWithoutANode_S_71) {
+TEST(EstimatorMessages, ComponentSetsAndReplicasWithoutANodeClaim_S_71) {
   pb::MaxAvailableComponentSetsRequest sets;
   ASSERT_TRUE(
       sets.ParseFromString(bytes("0a076d656d6265723112270a0a6a6f626d616e6167657212171a0468696768220f0a066d656d6f7"
@@ -67,7 +67,7 @@ TEST(EstimatorMessages, RoomForSetsAndReplicasWithoutANode_S_71) {
   EXPECT_EQ(pods.unschedulablethreshold(), 60'000'000'000);
 }
 
-TEST(EstimatorMessages, BytesThatAreNoneAreRefused) {
+TEST(EstimatorMessages, UnparsableBytesAreRefused) {
   pb::ReplicaRequirements broken;
   (*broken.mutable_resourcerequestbytes())["cpu"] = "\x0a\x7f";
   EXPECT_EQ(requirements_from(broken).error().code, ErrorCode::kBadRequest);

@@ -2,7 +2,7 @@
 
 namespace shiplog::estimators {
 
-// The operations that answers of estimators are kept under: the protocol's methods.
+// The operations under which estimators' answers are stored: the methods of the protocol.
 inline constexpr const char* kMaxAvailableReplicas = "MaxAvailableReplicas";
 inline constexpr const char* kMaxAvailableComponentSets = "MaxAvailableComponentSets";
 

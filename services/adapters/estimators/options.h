@@ -9,16 +9,16 @@
 
 namespace shiplog {
 
-/// How the estimators of members are found and asked (S-71, S-72). The names of the options are
-/// upstream's.
+/// How the estimators of members are found and called (S-71, S-72). The options have the same names as upstream.
 struct EstimatorOptions {
   bool enabled = false;   ///< --enable-scheduler-estimator
   int64_t port = 10352;   ///< --scheduler-estimator-port
-  Millis timeout{3'000};  ///< --scheduler-estimator-timeout: of all clusters together
+  Millis timeout{3'000};  ///< --scheduler-estimator-timeout: for all clusters together
   std::string service_prefix = "karmada-scheduler-estimator";  ///< --scheduler-estimator-service-prefix
   std::string service_namespace = "karmada-system";            ///< --scheduler-estimator-service-namespace
   bool not_in_pull_mode = false;                               ///< --disable-scheduler-estimator-in-pull-mode
-  /// Files. With an authority, or with the check left out, TLS is spoken; a certificate and its key say who asks.
+  /// Files. TLS is used if there is an authority or if verification is disabled; the certificate and its key identify
+  /// the client.
   std::string ca_file, certificate_file, key_file;
   bool skip_verify = false;                                   ///< --insecure-skip-estimator-verify
   std::shared_ptr<const Networks> denied_networks = nullptr;  ///< --denied-networks

@@ -5,36 +5,38 @@
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
+#include "services/adapters/members/api_host.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 namespace {
 
-/// More under way at once would only queue up in the member.
+/// Further concurrent requests would only queue up in the member.
 constexpr size_t kRequestsPerMember = 8;
 
-/// Of answers that are being read or wait to be looked at.
+/// Bytes of responses that are being read or wait to be processed.
 constexpr size_t kMemberBudget = size_t{48} << 20U;
 constexpr size_t kTotalBudget = size_t{128} << 20U;
-/// Read JSON is held as values; short ones take more room than their text.
+/// Parsed JSON is held as values; short values take more memory than their text.
 constexpr size_t kBytesPerValue = 40;
 constexpr size_t kMostValues = 250'000;
-/// Of an answer that is no JSON, for a message.
+/// Length of the excerpt, for a message, of a response that is not JSON.
 constexpr size_t kMostText = 2048;
-/// One event of a watch: an object and its envelope.
+/// Values of one watch event: an object and its envelope.
 constexpr size_t kMostLine = kMostObjectBytes + 4096;
-/// Events of one watch that the fold thread has not taken yet.
+/// Events of one watch that the fold thread has not processed yet.
 constexpr size_t kMostAhead = size_t{16} << 20U;
 constexpr Millis kLogEvery{10'000};
 
-/// At least as many values as the JSON text has: one before each comma and bracket outside of strings, and one more.
+/// At least the number of values in the JSON text: one before each comma and bracket outside of strings, and one more.
 size_t values_in(std::string_view text) {
   size_t values = 1;
   bool in_string = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
+  for (size_t position = 0; position < text.size(); ++position) {
+    const char c = text[position];
     if (in_string) {
-      if (c == '\\') ++at;
+      if (c == '\\') ++position;
       if (c == '"') in_string = false;
     } else if (c == '"') {
       in_string = true;
@@ -45,7 +47,26 @@ size_t values_in(std::string_view text) {
   return values;
 }
 
-/// Takes room for the values of a text before they are made.
+/// A request to a member has ended, with this HTTP status or, 0, without an answer.
+void count_request(const std::string& cluster, const std::string& host, const std::string& method, int status,
+                   double seconds) {
+  static const metrics::CounterFamily requests{
+      "rest_client_requests_total", "Requests to members by HTTP status, method and host.", {"code", "method", "host"}};
+  static const metrics::HistogramFamily durations{"rest_client_request_duration_seconds",
+                                                  "Seconds of requests to members.",
+                                                  {"verb", "host"},
+                                                  {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}};
+  static const metrics::CounterFamily by_cluster{"shiplog_member_requests_total",
+                                                 "Requests to members by cluster, method and HTTP status.",
+                                                 {"member_cluster", "method", "code"}};
+  // A member chooses the status: only those that HTTP has become a label.
+  const std::string code = status >= 100 && status < 600 ? std::to_string(status) : "<error>";
+  requests.with({code, method, host}).add();
+  durations.with({method, host}).observe(seconds);
+  by_cluster.with({cluster, method, code}).add();
+}
+
+/// Reserves memory for the values of a text before they are created.
 Result<Value> parse_within(std::string_view text, ByteLease& lease) {
   const size_t values = values_in(text);
   if (values > kMostValues) {
@@ -75,18 +96,18 @@ std::string MemberResponse::message() const {
   return "HTTP status " + std::to_string(status);
 }
 
-/// Cuts the stream into lines on the network's thread and hands events over to the executor's.
+/// Splits the stream into lines on the network thread and passes events to the executor's thread.
 class HttpsMembers::Watch final : public MemberWatch {
  public:
   struct Shared {
     Executor* executor = nullptr;
     std::function<void(const Value&)> on_event;
     std::function<void(Result<void>)> on_end;
-    std::shared_ptr<ByteBudget> budget;  // of the member; nullptr before there is a client
+    std::shared_ptr<ByteBudget> budget;  // of the member; nullptr until there is a client
     std::shared_ptr<ByteBudget> ahead = std::make_shared<ByteBudget>(kMostAhead);
     std::function<void()> drop;  // executor only
     bool ended = false;          // executor only
-    std::string rest;            // network thread only: the line that is not complete
+    std::string rest;            // network thread only: the incomplete last line
     std::unique_ptr<ByteLease> rest_lease;
     bool exceeded = false;  // network thread only
     int status = 0;
@@ -98,7 +119,7 @@ class HttpsMembers::Watch final : public MemberWatch {
     if (stream_) stream_->cancel();
   }
 
-  /// Error: kTooLarge, the stream is to be dropped.
+  /// Error: kTooLarge, the stream must be dropped.
   static Result<void> feed(const std::shared_ptr<Shared>& shared, std::string_view data) {
     shared->rest += data;
     size_t begin = 0;
@@ -110,7 +131,7 @@ class HttpsMembers::Watch final : public MemberWatch {
       auto event = parse_within(line, leases->first);
       if (!event && event.error().code == ErrorCode::kTooLarge) return event.error();
       if (!leases->second.grow(line.size() + kBytesPerValue)) {
-        return Error{ErrorCode::kTooLarge, "a watch: its events come faster than they are taken, by more than " +
+        return Error{ErrorCode::kTooLarge, "a watch: its events arrive faster than they are processed, by more than " +
                                                std::to_string(kMostAhead) + " bytes"};
       }
       if (event && event.value().is_object()) events->push_back(std::move(event).value());
@@ -194,9 +215,11 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   options.denied_networks = options_.denied_networks;
   auto made = HttpClient::create(options_.io, target, options);
   if (!made) return made.error().context("cluster " + cluster);
-  // A budget outlives the client: what is held of its answers still counts.
+  // The budget outlives the client: responses that are still held count.
   if (member.budget == nullptr) member.budget = std::make_shared<ByteBudget>(kMemberBudget, total_);
-  member = {view->api_endpoint, insecure, secret->revision, std::move(made).value(), std::move(member.budget)};
+  member = {view->api_endpoint,       insecure,
+            secret->revision,         std::move(made).value(),
+            std::move(member.budget), host_of_url(view->api_endpoint)};
   return member.client;
 }
 
@@ -211,25 +234,29 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
   http.method = request.method;
   http.target = request.path;
   http.headers.set("Accept", "application/json");
+  http.headers.set("traceparent", traceparent_of(request.trace.id.empty() ? new_trace(*options_.random) : request.trace,
+                                                 *options_.random));
   if (!request.body.is_null()) {
     http.body = to_json(request.body);
     http.headers.set("Content-Type", request.content_type);
   }
   const auto lease = std::make_shared<ByteLease>(members_[cluster].budget);
-  const std::string what = request.method + " " + request.path.substr(0, request.path.find('?'));
-  // The client is kept while its request is under way: a change of credentials must not cut it off.
+  const std::string call = request.method + " " + request.path.substr(0, request.path.find('?'));
+  // The client is kept during its request: a change of credentials must not interrupt it.
   client.value()->request(
       std::move(http), request.timeout,
-      [this, executor = options_.executor, alive = alive_, cluster, what, lease, again = request.asks_for_less,
-       kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
+      [this, executor = options_.executor, alive = alive_, cluster, call, lease, again = request.asks_for_less,
+       host = members_[cluster].host, method = request.method, watch = metrics::Stopwatch{}, kept = client.value(),
+       done = std::move(done)](Result<HttpResponse> answer) {
+        count_request(cluster, host, method, answer ? answer.value().status : 0, watch.seconds());
         auto read = answer ? response_from(answer.value(), *lease) : Result<MemberResponse>{answer.error()};
-        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only what was read of it is still needed
+        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
         const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
         auto shared = std::make_shared<Result<MemberResponse>>(
             read ? std::move(read) : Result<MemberResponse>{read.error().context("cluster " + cluster)});
-        executor->post([this, alive, kept, done, shared, cluster, what, exceeded, lease] {
+        executor->post([this, alive, kept, done, shared, cluster, call, exceeded, lease] {
           if (!*alive) return;
-          if (exceeded) this->exceeded(cluster, what + ": " + shared->error().message);
+          if (exceeded) this->exceeded(cluster, call + ": " + shared->error().message);
           done(std::move(*shared));
         });
       },
@@ -267,6 +294,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
   HttpRequest http;
   http.target = path + (path.find('?') == std::string::npos ? "?" : "&") + "watch=true&allowWatchBookmarks=true";
   http.headers.set("Accept", "application/json");
+  http.headers.set("traceparent", traceparent_of(new_trace(*options_.random), *options_.random));
   shared->budget = members_[cluster].budget;
   const std::string http_path = "GET " + path.substr(0, path.find('?'));
   watch->stream_ = client.value()->stream(
@@ -278,7 +306,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
         shared->exceeded = true;
         shared->rest = {};
         shared->rest_lease = nullptr;
-        // Dropped here and not through the stream's handle, which may not be known yet.
+        // Dropped here and not through the stream's handle, which may not be set yet.
         shared->executor->post([this, alive, shared, cluster, error = fed.error().context(what)] {
           if (!*alive || shared->ended) return;
           exceeded(cluster, error.message);
@@ -290,7 +318,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
           end = Error{ErrorCode::kUnavailable,
                       "cluster " + cluster + ": watch answered with HTTP status " + std::to_string(shared->status)};
         }
-        // `kept` goes with this callback: not on the network's thread, which its destructor may wait for.
+        // `kept` is destroyed with this callback, not on the network thread, which its destructor may wait for.
         shared->executor->post([kept] {});
         Watch::finish(shared, std::move(end));
       });

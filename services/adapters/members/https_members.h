@@ -14,18 +14,19 @@
 
 namespace shiplog {
 
-/// The real members, over HTTPS. A member is not trusted with this process's memory: each answer is bounded by what was
-/// asked for, all that is held of one member's answers and of all members' by a budget, a watch by the length of its
-/// lines and by how far it is ahead of the fold thread. What exceeds its bound is dropped with its connection. One
-/// client for each cluster, made from its Cluster object and Secret and made anew when either changes. Secret data:
-/// `caBundle`, and `token` or `client-certificate-data` with `client-key-data`.
+/// The members of the fleet over HTTPS. A member must not exhaust this process's memory: each response is limited by
+/// the request, all data held for one member and for all members by budgets, a watch by its line length and by its lead
+/// over the fold thread. A connection that exceeds a limit is dropped. There is one client per cluster, created from
+/// its Cluster object and Secret and recreated when either changes. Secret data: `caBundle`, and `token` or
+/// `client-certificate-data` with `client-key-data`.
 class HttpsMembers final : public Members {
  public:
   struct Options {
     const State* state = nullptr;
     Executor* executor = nullptr;
+    Random* random = nullptr;  ///< of span ids
     std::shared_ptr<IoThreads> io;
-    /// Opens what is sealed in a Secret; empty: nothing is.
+    /// Decrypts sealed Secret data; empty: no data is sealed.
     std::function<Result<Value>(Value)> open;
     std::string user_agent;
     std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
@@ -39,7 +40,7 @@ class HttpsMembers final : public Members {
                                      std::function<void(const Value&)> on_event,
                                      std::function<void(Result<void>)> on_end) override;
   std::optional<Excess> excess(const std::string& cluster) const override;
-  /// How often members sent more than they may. Threads: any.
+  /// How often members exceeded a size limit. Threads: any.
   uint64_t excesses() const { return excesses_.load(std::memory_order_relaxed); }
 
  private:
@@ -48,6 +49,7 @@ class HttpsMembers final : public Members {
     Revision secret;
     std::shared_ptr<HttpClient> client;
     std::shared_ptr<ByteBudget> budget;
+    std::string host;  ///< of url, with its port
   };
   class Watch;
   void exceeded(const std::string& cluster, const std::string& what);

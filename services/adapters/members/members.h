@@ -10,15 +10,16 @@
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog {
 
-/// What answers of members may come to. An object is at most 1.5 MiB in etcd and 3 MiB in a request to a Kubernetes API
-/// server; JSON of a page is as long as its objects.
+/// Size limits of members' responses. An object is at most 1.5 MiB in etcd and 3 MiB in a request to a Kubernetes API
+/// server; a page of JSON is as large as its objects.
 inline constexpr size_t kMostObjectBytes = size_t{4} << 20U;
 inline constexpr size_t kMostPageBytes = size_t{8} << 20U;
 inline constexpr size_t kMostStatusBytes = size_t{64} << 10U;  ///< /readyz and the like
-/// Objects asked for at once, and when a page of these is too large.
+/// Objects per page, and per page after one was too large.
 inline constexpr int kPageLimit = 100;
 inline constexpr int kSmallPageLimit = 5;
 
@@ -28,12 +29,14 @@ struct MemberRequest {
   std::string path;  ///< with query: "/apis/apps/v1/namespaces/default/deployments/nginx?dryRun=All"
   Value body;        ///< null: none
   std::string content_type = "application/json";
+  TraceContext trace = {};  ///< empty: a new one
   Millis timeout = {10'000};
   size_t max_response_bytes = kMostObjectBytes;
-  bool asks_for_less = false;  ///< after kTooLarge with a smaller page: that one was too large is no excess yet
+  bool asks_for_less =
+      false;  ///< the caller retries with a smaller page after kTooLarge, so it is not recorded as an excess
 };
 
-/// The last time that a member sent more than it may: the answer was dropped with its connection.
+/// The last time that a member exceeded a size limit: the response and its connection were dropped.
 struct Excess {
   UtcMillis at;
   std::string what;  ///< "GET /api/v1/pods: the answer: the body is larger than 8388608 bytes"
@@ -41,7 +44,7 @@ struct Excess {
 
 struct MemberResponse {
   int status = 0;
-  Value body;  ///< JSON; null when the answer had none, or plain text as a string
+  Value body;  ///< JSON; null if the response had no body, or plain text as a string
   /// Status.message, else the plain text, else the HTTP status.
   std::string message() const;
 };
@@ -52,23 +55,23 @@ class MemberWatch {
   virtual ~MemberWatch() = default;
 };
 
-/// The member clusters of the fleet, by cluster name. Address and credentials come from the Cluster object and its
-/// Secret; a change of either takes effect with the next request. At most a few requests are under way per member, the
-/// others wait in order, so that one slow member does not hold up the rest.
+/// The member clusters of the fleet, by cluster name. Address and credentials are read from the Cluster object and its
+/// Secret; a change of either takes effect with the next request. Only a few requests per member are in flight, further
+/// ones wait in order, so that a slow member does not delay the others.
 /// Threads: called on, and calls back on, the fold thread; callbacks never run inside the call itself.
 class Members {
  public:
   virtual ~Members() = default;
 
-  /// Error: kNotFound, no such cluster or no credentials; kUnavailable, kTimeout: could not be reached, the message
-  /// names cluster and cause; kTooLarge: it sent more than it may. Any HTTP status is a response.
+  /// Error: kNotFound, no such cluster or no credentials; kUnavailable, kTimeout: not reachable, the message names
+  /// cluster and cause; kTooLarge: the response exceeds the limit. Any HTTP status is a response.
   virtual void request(const std::string& cluster, MemberRequest request,
                        std::function<void(Result<MemberResponse>)> done) = 0;
 
-  /// nullopt: it never did since this process started.
+  /// nullopt: not since this process started.
   virtual std::optional<Excess> excess(const std::string& /*cluster*/) const { return std::nullopt; }
 
-  /// Watches `path` (a collection, with query). `on_event` gets each watch event ({"type": ..., "object": ...});
+  /// Watches `path` (a collection, with query). `on_event` is called with each event ({"type": ..., "object": ...}),
   /// `on_end` once, when the stream ends for any reason but destruction.
   virtual std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
                                              std::function<void(const Value&)> on_event,

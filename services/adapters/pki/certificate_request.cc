@@ -35,26 +35,26 @@ x509::Names names_of(X509_REQ* request) {
 }
 
 /// A word of OpenSSL's for one of Kubernetes'; `extended`: it belongs to the extended key usage.
-struct Usage {
+struct KeyUsage {
   const char* word;
   const char* openssl;
   bool extended;
 };
-constexpr Usage kUsages[] = {{"digital signature", "digitalSignature", false},
-                             {"signing", "digitalSignature", false},
-                             {"content commitment", "nonRepudiation", false},
-                             {"key encipherment", "keyEncipherment", false},
-                             {"data encipherment", "dataEncipherment", false},
-                             {"key agreement", "keyAgreement", false},
-                             {"client auth", "clientAuth", true},
-                             {"server auth", "serverAuth", true}};
+constexpr KeyUsage kUsages[] = {{"digital signature", "digitalSignature", false},
+                                {"signing", "digitalSignature", false},
+                                {"content commitment", "nonRepudiation", false},
+                                {"key encipherment", "keyEncipherment", false},
+                                {"data encipherment", "dataEncipherment", false},
+                                {"key agreement", "keyAgreement", false},
+                                {"client auth", "clientAuth", true},
+                                {"server auth", "serverAuth", true}};
 
 Result<void> add_usages(X509* certificate, X509* issuer, const std::vector<std::string>& usages) {
   std::string plain = "critical";
   std::string extended;
   for (const std::string& usage : usages) {
-    const Usage* known = nullptr;
-    for (const Usage& each : kUsages) {
+    const KeyUsage* known = nullptr;
+    for (const KeyUsage& each : kUsages) {
       if (usage == each.word) known = &each;
     }
     if (known == nullptr) return Error{ErrorCode::kInvalid, "no certificates are issued for \"" + usage + "\""};

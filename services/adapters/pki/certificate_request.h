@@ -9,7 +9,7 @@
 
 namespace shiplog {
 
-/// Reads the PEM form and checks that whoever made it has the key. Error: kBadRequest.
+/// Reads the PEM form and checks that its signature proves possession of the key. Error: kBadRequest.
 Result<CertificateRequest> inspect_request(const std::string& request_pem);
 
 /// A certificate for the subject, names and key of a request, PEM. `usages` in Kubernetes' words ("client auth",

@@ -21,7 +21,8 @@ namespace shiplog::sandbox {
 namespace {
 
 constexpr rlim_t kMostAddressSpace = rlim_t{2} << 30;
-constexpr rlim_t kMostSeconds = 3;  // of processor time for one call; the parent is faster, unless it has died
+constexpr rlim_t kMostSeconds =
+    3;  // of processor time for one call; the parent's limit is lower, but it may have exited
 
 bool read_all(char* into, size_t size) {
   while (size > 0) {
@@ -35,11 +36,11 @@ bool read_all(char* into, size_t size) {
 }
 
 bool write_all(const std::string& bytes) {
-  for (size_t at = 0; at < bytes.size();) {
-    const ssize_t put = ::write(STDOUT_FILENO, bytes.data() + at, bytes.size() - at);
+  for (size_t position = 0; position < bytes.size();) {
+    const ssize_t put = ::write(STDOUT_FILENO, bytes.data() + position, bytes.size() - position);
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return false;
-    at += static_cast<size_t>(put);
+    position += static_cast<size_t>(put);
   }
   return true;
 }
@@ -49,7 +50,7 @@ void limit(__rlimit_resource_t what, rlim_t most) {
   ::setrlimit(what, &both);
 }
 
-/// From now on, as much processor time as one call may take. Only the soft limit: it has to be moved again.
+/// Limits the processor time from now on to that of one call. Only the soft limit, because it is raised again later.
 void limit_this_call() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -84,8 +85,8 @@ constexpr std::array kAllowed = {SYS_read,          SYS_write,        SYS_brk,  
 void forbid_system_calls() {
   if (kArchitecture == 0 || kSanitized) return;
   std::array<sock_filter, 6 + 2 * kAllowed.size()> program{};
-  size_t at = 0;
-  const auto add = [&](sock_filter one) { program.at(at++) = one; };
+  size_t position = 0;
+  const auto add = [&](sock_filter instruction) { program.at(position++) = instruction; };
   const auto allow = static_cast<unsigned>(SECCOMP_RET_ALLOW);
   const auto refuse = static_cast<unsigned>(SECCOMP_RET_ERRNO) | unsigned{EPERM};
   const auto load = [](size_t offset) {
@@ -102,8 +103,8 @@ void forbid_system_calls() {
     add(end(allow));
   }
   add(end(refuse));
-  const sock_fprog all{static_cast<unsigned short>(at), program.data()};
-  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);  // not supported: the limits above hold all the same
+  const sock_fprog all{static_cast<unsigned short>(position), program.data()};
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);  // if not supported, the limits above still apply
 }
 
 void confine() {
@@ -119,7 +120,7 @@ void confine() {
   forbid_system_calls();
 }
 
-/// {results, askedTime} or {error, overran}.
+/// {results, askedTime} or {error, exceeded, askedTime}.
 Value reply_to(const std::string& message) {
   const auto call = parse_json(message);
   if (!call) return Value::object({{"error", "the call cannot be read: " + call.error().message}});
@@ -129,8 +130,7 @@ Value reply_to(const std::string& message) {
     return Value::object({{"results", std::move(outcome.results).value()}, {"askedTime", outcome.asked_time}});
   }
   const Error& error = outcome.results.error();
-  return Value::object(
-      {{"error", error.message}, {"overran", error.code == ErrorCode::kTooLarge}, {"askedTime", outcome.asked_time}});
+  return Value::object({{"error", error.message}, {"exceeded", outcome.exceeded}, {"askedTime", outcome.asked_time}});
 }
 
 }  // namespace
@@ -145,7 +145,9 @@ int run_child() {
     if (!read_all(message.data(), length)) return 1;
     limit_this_call();
     std::string reply = to_json(reply_to(message));
-    if (reply.size() > kLongestFrame) reply = R"({"error":"the result is too large","overran":true})";
+    if (reply.size() > kLongestFrame) {
+      reply = R"({"error":"the result is too large","exceeded":"MemoryLimitExceeded"})";
+    }
     if (!write_all(header_of(reply.size()) + reply)) return 1;
   }
   return 0;

@@ -4,7 +4,7 @@
 
 namespace shiplog::sandbox {
 
-/// Messages between a process and its sandbox: a length of four bytes, the lowest first, and as many bytes of JSON.
+/// Messages between a process and its sandbox: a length of four bytes, little-endian, and that many bytes of JSON.
 inline constexpr size_t kHeader = 4;
 inline constexpr size_t kLongestFrame = size_t{64} << 20;
 

@@ -20,11 +20,11 @@
 namespace shiplog {
 namespace {
 
-constexpr int kLook = 20;  // ms between two looks at the processor time
+constexpr int kCheckInterval = 20;  // ms between two checks of the processor time
 
 using Steady = std::chrono::steady_clock;
 
-std::string words_of(int error) { return std::string{std::strerror(error)}; }
+std::string message_of(int error) { return std::string{std::strerror(error)}; }
 
 void close_at(int& fd) {
   if (fd >= 0) ::close(fd);
@@ -47,7 +47,7 @@ struct Sandbox::Process {
     if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0) {
       const int cause = errno;
       for (int& fd : in) close_at(fd);
-      return Error{ErrorCode::kUnavailable, "no pipe for the sandbox: " + words_of(cause)};
+      return Error{ErrorCode::kUnavailable, "no pipe for the sandbox: " + message_of(cause)};
     }
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -62,13 +62,13 @@ struct Sandbox::Process {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
-    posix_spawnattr_setpgroup(&how, 0);  // Ctrl-C in a terminal is for the parent
+    posix_spawnattr_setpgroup(&how, 0);  // Ctrl-C in a terminal applies to the parent only
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     std::string name = "shiplogd";
     std::string command = "interpret";
-    std::array<char*, 3> words = {name.data(), command.data(), nullptr};
+    std::array<char*, 3> arguments = {name.data(), command.data(), nullptr};
     std::array<char*, 1> environment = {nullptr};
-    const int failed = ::posix_spawn(&pid, program.c_str(), &files, &how, words.data(), environment.data());
+    const int failed = ::posix_spawn(&pid, program.c_str(), &files, &how, arguments.data(), environment.data());
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&how);
     close_at(in[0]);
@@ -78,13 +78,13 @@ struct Sandbox::Process {
     if (failed != 0) {
       pid = -1;
       end();
-      return Error{ErrorCode::kUnavailable, "the sandbox process cannot be started: " + words_of(failed)};
+      return Error{ErrorCode::kUnavailable, "the sandbox process cannot be started: " + message_of(failed)};
     }
     for (const int fd : {to, from}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     return ok();
   }
 
-  /// What the kernel has given it so far.
+  /// The processor time it has used so far.
   Millis processor_time() const {
     clockid_t clock{};
     timespec used{};
@@ -114,24 +114,24 @@ Sandbox::~Sandbox() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Sandbox::run(const std::string& line, Value request, Done done) {
+void Sandbox::run(const std::string& queue, Value request, Done done) {
   {
     const std::lock_guard lock{mutex_};
-    lines_[line].push_back({std::move(request), std::move(done)});
+    queues_[queue].push_back({std::move(request), std::move(done)});
     while (threads_.size() < options_.processes) threads_.emplace_back([this] { work(); });
   }
   changed_.notify_one();
 }
 
-/// Of the line after that of the last call. Holds the lock.
+/// Takes a call of the queue after that of the last call. The caller holds the lock.
 bool Sandbox::next(Call& call) {
-  if (lines_.empty()) return false;
-  auto line = lines_.upper_bound(last_line_);
-  if (line == lines_.end()) line = lines_.begin();
-  last_line_ = line->first;
-  call = std::move(line->second.front());
-  line->second.pop_front();
-  if (line->second.empty()) lines_.erase(line);
+  if (queues_.empty()) return false;
+  auto queue = queues_.upper_bound(last_queue_);
+  if (queue == queues_.end()) queue = queues_.begin();
+  last_queue_ = queue->first;
+  call = std::move(queue->second.front());
+  queue->second.pop_front();
+  if (queue->second.empty()) queues_.erase(queue);
   return true;
 }
 
@@ -145,38 +145,40 @@ void Sandbox::work() {
       continue;
     }
     lock.unlock();
-    Result<Outcome> outcome = make(process, call);
+    CallResult<Outcome> outcome = call_process(process, call);
     if (!stopping_) call.done(std::move(outcome));
     lock.lock();
   }
 }
 
-Result<Sandbox::Outcome> Sandbox::make(Process& process, const Call& call) {
+Sandbox::CallResult<Sandbox::Outcome> Sandbox::call_process(Process& process, const Call& call) {
   calls_.fetch_add(1, std::memory_order_relaxed);
   Outcome outcome;
   outcome.now = options_.clock->now();
   const std::string message = to_json(Value::object({{"request", call.request}, {"now", outcome.now.value}}));
   if (message.size() > sandbox::kLongestFrame) return Error{ErrorCode::kInvalid, "the arguments are too large"};
-  // A process that has ended by itself is given a second chance: somebody may have killed it between two calls.
+  // Retried once if the process has ended: it may have been killed between two calls.
   auto reply = exchange(process, message);
   if (!reply && reply.error().code == ErrorCode::kIo) reply = exchange(process, message);
   if (!reply && reply.error().code == ErrorCode::kIo) {
     killed_.fetch_add(1, std::memory_order_relaxed);
-    return Error{ErrorCode::kTimeout, "stopped: its process has ended while it ran"};
+    return Failure{{ErrorCode::kTimeout, "stopped: its process ended while it ran"}, "Crashed"};
   }
   if (!reply) return reply.error();
-  SHIPLOG_TRY(const Value said, parse_json(reply.value()));
-  outcome.asked_time = said["askedTime"].as_bool();
+  SHIPLOG_TRY(const Value answer, parse_json(reply.value()));
+  outcome.asked_time = answer["askedTime"].as_bool();
   outcome.bytes = reply.value().size();
-  if (const Value* error = said.find("error")) {
-    return Error{said["overran"].as_bool() ? ErrorCode::kTooLarge : ErrorCode::kInvalid, error->str()};
+  if (const Value* error = answer.find("error")) {
+    std::string exceeded = answer["exceeded"].str();
+    const ErrorCode code = exceeded.empty() ? ErrorCode::kInvalid : ErrorCode::kTooLarge;
+    return Failure{{code, error->str()}, std::move(exceeded)};
   }
-  outcome.results = said["results"];
+  outcome.results = answer["results"];
   return outcome;
 }
 
-/// Sends a message and waits for its reply. kIo: the process has gone.
-Result<std::string> Sandbox::exchange(Process& process, const std::string& message) {
+/// Sends a message and waits for its reply. kIo: the process has ended.
+Sandbox::CallResult<std::string> Sandbox::exchange(Process& process, const std::string& message) {
   if (process.pid < 0) {
     SHIPLOG_TRY(process.start(options_.program));
   }
@@ -186,14 +188,14 @@ Result<std::string> Sandbox::exchange(Process& process, const std::string& messa
   std::string reply;
   size_t sent = 0;
   std::array<char, 65536> part{};
-  const auto gone = [&]() -> Result<std::string> {
+  const auto gone = [&] {
     process.end();
     return Error{ErrorCode::kIo, "the sandbox process has ended"};
   };
   while (true) {
     const bool sending = sent < bytes.size();
     pollfd wait{sending ? process.to : process.from, static_cast<short>(sending ? POLLOUT : POLLIN), 0};
-    ::poll(&wait, 1, kLook);
+    ::poll(&wait, 1, kCheckInterval);
     if (wait.revents != 0 && sending) {
       const ssize_t put = ::write(process.to, bytes.data() + sent, bytes.size() - sent);
       if (put < 0 && errno != EAGAIN && errno != EINTR) return gone();
@@ -214,13 +216,14 @@ Result<std::string> Sandbox::exchange(Process& process, const std::string& messa
     if (process.processor_time().value - before.value > options_.processor.value) {
       process.end();
       killed_.fetch_add(1, std::memory_order_relaxed);
-      return Error{ErrorCode::kTimeout, "stopped: it has taken more than " + std::to_string(options_.processor.value) +
-                                            " ms of processor time"};
+      return Failure{{ErrorCode::kTimeout, "stopped: it has taken more than " +
+                                               std::to_string(options_.processor.value) + " ms of processor time"},
+                     "TimeLimitExceeded"};
     }
     if (Steady::now() > deadline) {
       process.end();
-      return Error{ErrorCode::kUnavailable, "it has not ended within " + std::to_string(options_.longest.value) +
-                                                " ms, without the processor time it may take"};
+      return Error{ErrorCode::kUnavailable, "it did not finish within " + std::to_string(options_.longest.value) +
+                                                " ms, before its limit of processor time"};
     }
   }
 }

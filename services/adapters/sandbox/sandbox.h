@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "events/base/result.h"
@@ -17,36 +18,44 @@
 
 namespace shiplog {
 
-/// Runs scripts in processes of their own (`shiplogd interpret`), which are started with the first call and killed when
-/// a call takes too long. What limits a call is the processor time it takes, so a busy machine stops none.
-/// Threads: run() from any; `done` is called on a thread of the sandbox, or not at all once the sandbox is gone.
+/// Runs scripts in separate processes (`shiplogd interpret`), which are started with the first call and killed when a
+/// call takes too long. Calls are limited by the processor time they use, so none fails because the machine is busy.
+/// Threads: run() from any; `done` is called on a thread of the sandbox, or not at all after the sandbox was destroyed.
 class Sandbox {
  public:
   struct Options {
     std::string program = "/proc/self/exe";  ///< shiplogd
     size_t processes = 2;
     Millis processor{1'000};  ///< of one call
-    Millis longest{20'000};   ///< by the clock: for a machine that gives the process no time
+    Millis longest{20'000};   ///< wall-clock limit: for a machine so busy that the process does not run
     const Clock* clock = nullptr;
   };
   struct Outcome {
     Value results;  ///< as interpreter::ScriptOutcome
     bool asked_time = false;
-    UtcMillis now;  ///< what the script saw as the time
+    UtcMillis now;  ///< the time that the script saw
     size_t bytes = 0;
   };
-  /// kInvalid: the script's own error. kTooLarge: it went beyond its steps or memory. kTimeout: it was killed for the
-  /// processor time it took, or has ended its process. kUnavailable: it could not be run; later it may be.
-  using Done = std::function<void(Result<Outcome>)>;
+  /// Why a call has no results. kInvalid: the script's own error. kTooLarge: it exceeded its limit of steps or memory.
+  /// kTimeout: it was killed for the processor time it used, or it ended its process. kUnavailable: it could not be
+  /// run; it may be retried.
+  struct Failure : Error {
+    Failure(Error error, std::string the_exceeded = "")  // NOLINT(google-explicit-constructor)
+        : Error{std::move(error)}, exceeded{std::move(the_exceeded)} {}
+    std::string exceeded;  ///< with kTooLarge and kTimeout: interpreter::Overrun::reason
+  };
+  template <class T>
+  using CallResult = boost::outcome_v2::basic_result<T, Failure, boost::outcome_v2::policy::terminate>;
+  using Done = std::function<void(CallResult<Outcome>)>;
 
   explicit Sandbox(Options options);
-  /// Kills what runs.
+  /// Kills running scripts.
   ~Sandbox();
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  /// `line`: calls of one line take their turn with those of others, whatever their number.
-  void run(const std::string& line, Value request, Done done);
+  /// `queue`: queues are served in turn, independently of how many calls each contains.
+  void run(const std::string& queue, Value request, Done done);
 
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   uint64_t killed() const { return killed_.load(std::memory_order_relaxed); }
@@ -59,14 +68,14 @@ class Sandbox {
   struct Process;
   void work();
   bool next(Call& call);
-  Result<Outcome> make(Process& process, const Call& call);
-  Result<std::string> exchange(Process& process, const std::string& message);
+  CallResult<Outcome> call_process(Process& process, const Call& call);
+  CallResult<std::string> exchange(Process& process, const std::string& message);
 
   Options options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::deque<Call>> lines_;
-  std::string last_line_;
+  std::map<std::string, std::deque<Call>> queues_;
+  std::string last_queue_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> calls_{0}, killed_{0};
   std::vector<std::thread> threads_;

@@ -5,16 +5,8 @@
 namespace shiplog {
 namespace {
 
-bool is_overrun(const Result<Sandbox::Outcome>& outcome) {
-  return !outcome && (outcome.error().code == ErrorCode::kTooLarge || outcome.error().code == ErrorCode::kTimeout);
-}
-
-const char* reason_of(const Error& error) {
-  if (error.code == ErrorCode::kTimeout) {
-    return error.message.find("processor time") == std::string::npos ? "Crashed" : "TimeLimitExceeded";
-  }
-  return error.message.find(" steps") == std::string::npos ? "MemoryLimitExceeded" : "StepLimitExceeded";
-}
+/// Of one script: what is decided from its results contains them, and has to fit into an entry of the journal.
+constexpr size_t kMostResultBytes = size_t{2} << 20;
 
 }  // namespace
 
@@ -44,50 +36,59 @@ void ScriptResolver::keep(const std::string& basis, Kept kept) {
   newer_.insert_or_assign(basis, std::move(kept));
 }
 
-void ScriptResolver::ask(const State& state, const QuestionPtr& question, Answered answered) {
+void ScriptResolver::ask(const State& state, const QuestionPtr& question, const TraceContext& trace,
+                         Answered answered) {
   if (!question->script) {
-    if (options_.others != nullptr) return options_.others->ask(state, question, std::move(answered));
-    options_.executor->post([answered] { answered(Error{ErrorCode::kUnavailable, "nobody can be asked"}); });
+    if (options_.others != nullptr) return options_.others->ask(state, question, trace, std::move(answered));
+    options_.executor->post([answered] {
+      answered(Error{ErrorCode::kUnavailable, "no resolver is configured for this question"});
+    });
     return;
   }
-  // Who asks the same while it is being run waits for the same result.
+  // The same question, while it is being run, waits for the same result.
   const std::string id = question->basis.empty() ? "#" + std::to_string(++asked_) : question->basis;
   auto& waiting = under_way_[id];
   waiting.push_back(std::move(answered));
   if (waiting.size() > 1) return;
-  sandbox_.run(question->asked, question->request,
-               [this, question, id, executor = options_.executor, alive = alive_](Result<Sandbox::Outcome> outcome) {
+  sandbox_.run(question->source, question->request,
+               [this, question, id, executor = options_.executor,
+                alive = alive_](Sandbox::CallResult<Sandbox::Outcome> outcome) {
                  executor->post([this, question, id, alive, outcome = std::move(outcome)] {
                    if (*alive) take(question, id, outcome);
                  });
                });
 }
 
-void ScriptResolver::take(const QuestionPtr& question, const std::string& id, const Result<Sandbox::Outcome>& outcome) {
+void ScriptResolver::take(const QuestionPtr& question, const std::string& id,
+                          const Sandbox::CallResult<Sandbox::Outcome>& outcome) {
   const auto waiting = std::exchange(under_way_[id], {});
   under_way_.erase(id);
-  const auto tell = [waiting](const Result<Value>& said) {
-    for (const Answered& answered : waiting) answered(said);
+  const auto answer_all = [waiting](const Result<Value>& answer) {
+    for (const Answered& answered : waiting) answered(answer);
   };
   if (!outcome && outcome.error().code == ErrorCode::kUnavailable)
-    return tell(outcome.error().context(question->asked));
-  if (is_overrun(outcome) && question->address.is_object()) {
+    return answer_all(outcome.error().context(question->source));
+  if (!outcome && !outcome.error().exceeded.empty() && question->address.is_object()) {
     const interpreter::Overrun overrun{question->operation, question->address["namespace"].str(),
-                                       reason_of(outcome.error()), outcome.error().message};
-    const Error stopped{ErrorCode::kUnavailable, question->asked + ": " + outcome.error().message};
-    return options_.overran(*question, overrun, [tell, stopped] { tell(stopped); });
+                                       outcome.error().exceeded, outcome.error().message};
+    const Error stopped{ErrorCode::kUnavailable, question->source + ": " + outcome.error().message};
+    return options_.overran(*question, overrun, [answer_all, stopped] { answer_all(stopped); });
   }
-  // What a built-in script makes of an object that is too much for it is final for that object.
+  // If an object makes a built-in script exceed its limits, that result is final for the object.
   Result<Value> results = outcome ? Result<Value>{outcome.value().results}
                                   : Result<Value>{Error{ErrorCode::kInvalid, outcome.error().message}};
+  if (outcome && outcome.value().bytes > kMostResultBytes) {
+    results = Error{ErrorCode::kInvalid, "the results have " + std::to_string(outcome.value().bytes) +
+                                             " bytes, limit is " + std::to_string(kMostResultBytes)};
+  }
   if (question->basis.empty()) {
-    return tell(results ? interpreter::read_results(*question, results.value())
-                        : Result<Value>{results.error().context(question->asked)});
+    return answer_all(results ? interpreter::read_results(*question, results.value())
+                              : Result<Value>{results.error().context(question->source)});
   }
   Kept kept{std::move(results), {}, id.size() + (outcome ? outcome.value().bytes : size_t{1024})};
   if (outcome && outcome.value().asked_time) kept.second = outcome.value().now.value / 1000;
   keep(id, std::move(kept));
-  tell(Value{});
+  answer_all(Value{});
 }
 
 }  // namespace shiplog

@@ -28,7 +28,7 @@ class ScriptResolverTest : public ::testing::Test {
     Question question;
     question.script = true;
     question.operation = basis[0] == '\0' ? "InterpretHealth" : "InterpretReplica";
-    question.asked = "here";
+    question.source = "here";
     question.basis = basis;
     question.request =
         Value::object({{"script", std::string{"function F() "} + body + " end"}, {"function", "F"}, {"results", 1}});
@@ -36,13 +36,13 @@ class ScriptResolverTest : public ::testing::Test {
     return std::make_shared<const Question>(std::move(question));
   }
 
-  /// What each of these is answered, in the order of the answers.
+  /// The answers to these questions, in the order in which they arrive.
   std::vector<Result<Value>> ask(const std::vector<QuestionPtr>& questions) {
     std::vector<Result<Value>> answers;
     std::promise<void> all;
     loop_.post([&] {
-      for (const QuestionPtr& one : questions) {
-        resolver_.ask(state_, one, [&](Result<Value> answer) {
+      for (const QuestionPtr& each : questions) {
+        resolver_.ask(state_, each, {}, [&](Result<Value> answer) {
           answers.push_back(std::move(answer));
           if (answers.size() == questions.size()) all.set_value();
         });
@@ -64,23 +64,23 @@ class ScriptResolverTest : public ::testing::Test {
 };
 
 TEST_F(ScriptResolverTest, KeepsWhatDecisionsRead) {
-  const auto one = question("return 7", "b", "c");
+  const auto same = question("return 7", "b", "c");
   EXPECT_FALSE(known("b", {}));
-  const auto answers = ask({one, one});
+  const auto answers = ask({same, same});
   EXPECT_TRUE(std::ranges::all_of(answers, [](const auto& answer) { return bool{answer}; }));
-  EXPECT_EQ(resolver_.calls(), 1U) << "who asks the same waits for the same result";
+  EXPECT_EQ(resolver_.calls(), 1U) << "the same question waits for the same result";
   EXPECT_EQ(to_json(known("b", {})->value()), "[7]");
   EXPECT_TRUE(ask({question("return nil + 1", "e", "c")}).front()) << "its error is a result";
   EXPECT_EQ(known("e", {})->error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(ScriptResolverTest, AResultThatDependsOnTheTimeIsForOneSecond) {
+TEST_F(ScriptResolverTest, AResultThatDependsOnTheTimeIsValidForOneSecond) {
   ask({question("return os.time()", "t", "c")});
   const UtcMillis now = loop_.now();
   EXPECT_FALSE(known("t", now + Millis{60'000}));
 }
 
-TEST_F(ScriptResolverTest, AnswersAboutMembersObjectsAreGivenOn) {
+TEST_F(ScriptResolverTest, AnswersAboutMembersObjectsAreNotKept) {
   EXPECT_EQ(ask({question("return true", "", "c")}).front().value(), Value{true});
   EXPECT_EQ(ask({question("return 1", "", "c")}).front().error().message, "here: it returned a number, not a boolean");
 }

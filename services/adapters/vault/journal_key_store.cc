@@ -68,8 +68,8 @@ Result<void> JournalKeyStore::claim(const std::string& fingerprint) {
 Result<std::optional<std::string>> JournalKeyStore::find(std::string_view id) {
   const std::lock_guard lock{mutex_};
   const auto known = [&]() -> std::optional<std::string> {
-    const auto at = keys_.find(id);
-    return at == keys_.end() ? std::nullopt : std::optional{at->second.wrapped};
+    const auto found = keys_.find(id);
+    return found == keys_.end() ? std::nullopt : std::optional{found->second.wrapped};
   };
   if (auto wrapped = known()) return wrapped;
   if (absent_.contains(id) || condemned_.contains(id)) return std::optional<std::string>{};
@@ -106,8 +106,8 @@ Result<std::string> JournalKeyStore::newest_of(const ObjectKey& object) {
   if (!by_object_.contains(name)) {
     SHIPLOG_TRY(refresh());
   }
-  const auto at = by_object_.find(name);
-  return at == by_object_.end() ? std::string{} : at->second.rbegin()->second;
+  const auto found = by_object_.find(name);
+  return found == by_object_.end() ? std::string{} : found->second.rbegin()->second;
 }
 
 Result<void> JournalKeyStore::add(const std::string& id, const ObjectKey& object, const std::string& wrapped) {
@@ -134,6 +134,23 @@ Result<void> JournalKeyStore::destroy(const std::vector<std::string>& ids) {
   return ok();
 }
 
+Result<std::vector<StoredKey>> JournalKeyStore::list() {
+  const std::lock_guard lock{mutex_};
+  SHIPLOG_TRY(refresh());
+  std::vector<StoredKey> keys;
+  for (const auto& [name, ids] : by_object_) {
+    SHIPLOG_TRY(const ObjectKey object, parse_object_key(name));
+    for (const auto& [offset, id] : ids) keys.push_back({id, keys_.at(id).wrapped, object});
+  }
+  return keys;
+}
+
+Result<std::string> JournalKeyStore::fingerprint() {
+  const std::lock_guard lock{mutex_};
+  SHIPLOG_TRY(refresh());
+  return fleets_.empty() ? std::string{} : fleets_.begin()->second;
+}
+
 std::vector<ObjectKey> JournalKeyStore::to_look_after() {
   const std::lock_guard lock{mutex_};
   std::vector<ObjectKey> objects;
@@ -150,12 +167,12 @@ void JournalKeyStore::insert(const std::string& id, Stored key) {
 }
 
 void JournalKeyStore::erase(const std::string& id) {
-  const auto at = keys_.find(id);
-  if (at == keys_.end()) return;
-  const auto object = by_object_.find(at->second.object);
-  object->second.erase(at->second.offset);
+  const auto found = keys_.find(id);
+  if (found == keys_.end()) return;
+  const auto object = by_object_.find(found->second.object);
+  object->second.erase(found->second.offset);
   if (object->second.empty()) by_object_.erase(object);
-  keys_.erase(at);
+  keys_.erase(found);
 }
 
 // Counting the head first makes the tail wait for all that is stored before it.
@@ -187,7 +204,7 @@ Result<void> JournalKeyStore::fold(const JournalRecord& record) {
   if (name.starts_with(kFleet)) {
     const std::string_view fingerprint = name.substr(kFleet.size());
     if (tombstone) {
-      std::erase_if(fleets_, [&](const auto& one) { return one.second == fingerprint; });
+      std::erase_if(fleets_, [&](const auto& fleet) { return fleet.second == fingerprint; });
     } else {
       fleets_[record.offset.value] = fingerprint;
     }
@@ -196,7 +213,7 @@ Result<void> JournalKeyStore::fold(const JournalRecord& record) {
   const auto damaged = [&] {
     return Error{ErrorCode::kCorrupt, log_->describe() + ": the record at offset " +
                                           std::to_string(record.offset.value) +
-                                          " is not one of a key store: does somebody else write to it?"};
+                                          " is not one of a key store: does another program write to it?"};
   };
   if (!name.starts_with(kKey)) return damaged();
   const std::string id{name.substr(kKey.size())};
@@ -266,7 +283,7 @@ void JournalKeyStore::run() {
       lock.lock();
       if (buried) continue;
       log::warn("vault.destroy_late", {log::kv("reason", buried.error().message)});
-      if (closing_) return;  // whoever starts next looks after them
+      if (closing_) return;  // the next process to start destroys them
       wake_.wait_for(lock, kTryAgain, [this] { return closing_; });
       continue;
     }

@@ -21,10 +21,11 @@ namespace shiplog {
 ///   fleet/FINGERPRINT  {}                                             of the fleet's own key; the first one counts
 ///   roll  {}                                                          see below
 ///
-/// Every process holds all of it in memory. Before it says that a key is not there, it reads up to the log's end, so
-/// that no lag can make a Secret look destroyed. Destroying runs behind, on a thread of its own, and is tried until it
-/// is done; a process that ends meanwhile leaves keys to to_look_after(). Once tombstones have lain for `roll_after`,
-/// one more record is appended: a broker only compacts what it no longer writes to, and this makes it begin a new file.
+/// Every process holds all of it in memory. Before it reports that a key does not exist, it reads up to the log's end,
+/// so that no lag can make a Secret look destroyed. Destroying runs behind, on a thread of its own, and is tried until
+/// it is done; a process that ends meanwhile leaves keys to to_look_after(). Once tombstones have lain for
+/// `roll_after`, one more record is appended: a broker only compacts what it no longer writes to, and this makes it
+/// begin a new file.
 class JournalKeyStore final : public KeyStore {
  public:
   /// Reads all of it. Errors: of the journal.
@@ -42,9 +43,12 @@ class JournalKeyStore final : public KeyStore {
   Result<std::string> newest_of(const ObjectKey& object) override;
   Result<void> add(const std::string& id, const ObjectKey& object, const std::string& wrapped) override;
   Result<void> destroy(const std::vector<std::string>& ids) override;
-  /// Error: kCorrupt, the log is shorter than it was: it was made anew, and the keys are gone.
+  /// Error: kCorrupt, the log is shorter than it was: it was created anew, and the keys are lost.
   Result<bool> changed() override;
   Result<std::vector<std::pair<std::string, std::string>>> all() override;
+  Result<std::vector<StoredKey>> list() override;
+  Result<std::string> fingerprint() override;
+  Result<void> adopt(const std::string& fingerprint) override { return claim(fingerprint); }
   std::vector<ObjectKey> to_look_after() override;
   std::string describe() const override { return log_->describe(); }
 
@@ -80,7 +84,7 @@ class JournalKeyStore final : public KeyStore {
   std::set<std::string, std::less<>> buried_;     // of these: a tombstone was read
   int64_t read_to_ = 0;                           // the offset after the last record read
   int64_t looked_at_ = -1;                        // read_to_ at the last changed()
-  std::set<std::string, std::less<>> condemned_;  // destroyed here; the log may not say so yet
+  std::set<std::string, std::less<>> condemned_;  // destroyed here; the log may not record it yet
   std::deque<std::string> to_bury_;               // of the condemned: want a tombstone
   std::set<std::string> unseen_;                  // of the condemned: not read yet, or destroyed long ago
   bool tombstones_ = false;                       // there are some that no `roll` has followed

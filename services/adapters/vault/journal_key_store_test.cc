@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_directory.h"
 #include "events/journal/memory_journal.h"
 #include "services/adapters/vault/vault.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 const ObjectKey kSecretKey{type::kSecret, "default", "password"};
 const std::string kPlain = "aHVudGVyMg==";
 
-/// A log whose brokers can be away, and that tells what it holds.
+/// A log whose brokers can be unreachable, and whose content can be read.
 class Log final : public Journal {
  public:
   void append(std::string bytes, Appended done) override {
@@ -111,7 +111,7 @@ TEST_F(JournalKeys, AProcessWithAnotherFleetsKeyOrNoneIsRefused) {
   open(here_);
 }
 
-TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneAndForEverybody) {
+TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneInEveryProcess) {
   const auto api = open(here_);
   take_fleet_key_there();
   const auto dispatcher = open(there_);
@@ -180,7 +180,7 @@ TEST_F(JournalKeys, WhatAKilledProcessDidNotDestroyTheNextOneDoes) {
   }  // the removal was folded and projected, and then the process was gone
   const Value present = open(here_)->seal({type::kSecret, "default", "present"}, secret(kPlain)).value();
   const auto next = open(here_);
-  next->look_after([&](const ObjectKey& object) -> Result<std::vector<Value>> {
+  next->destroy_removed_keys([&](const ObjectKey& object) -> Result<std::vector<Value>> {
     return object == kSecretKey ? std::vector{sealed} : std::vector<Value>{};
   });
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
@@ -197,7 +197,7 @@ TEST_F(JournalKeys, ARecordAfterTheTombstonesLetsTheBrokerCompactThem) {
   EXPECT_EQ(log_->records().back(), "roll\n{}");
 }
 
-TEST_F(JournalKeys, KeysThatAreGoneAreAskedForOnce) {
+TEST_F(JournalKeys, LostKeysAreReadOnce) {
   const auto api = open(here_);
   const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
   remove(*api, sealed);
@@ -209,7 +209,7 @@ TEST_F(JournalKeys, KeysThatAreGoneAreAskedForOnce) {
   EXPECT_EQ(log_->asked, before);
 }
 
-TEST_F(JournalKeys, ALogThatSomebodyElseWritesToIsRefused) {
+TEST_F(JournalKeys, ALogWithAnotherWriterIsRefused) {
   open(here_);
   std::promise<void> written;
   log_->append("hello", [&](const Result<Offset>&) { written.set_value(); });

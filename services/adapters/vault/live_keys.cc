@@ -55,15 +55,15 @@ void LiveKeys::note(const Change& change) {
 bool LiveKeys::needs(std::string_view id, const Value& holder) const {
   const std::lock_guard lock{mutex_};
   const auto has = [&](const Live& live) {
-    return std::ranges::binary_search(live.ids, id, {}, [](const auto& one) { return std::string_view{one}; });
+    return std::ranges::binary_search(live.ids, id, {}, [](const auto& known) { return std::string_view{known}; });
   };
   const Value& metadata = holder["metadata"];
   const bool named = holder["kind"].as_string() == "Secret" && !metadata["name"].is_empty();
-  if (!named) return std::ranges::any_of(live_, [&](const auto& one) { return has(one.second); });
-  const auto at = live_.find({type::kSecret, metadata["namespace"].str(), metadata["name"].str()});
-  if (at == live_.end()) return false;
+  if (!named) return std::ranges::any_of(live_, [&](const auto& entry) { return has(entry.second); });
+  const auto found = live_.find({type::kSecret, metadata["namespace"].str(), metadata["name"].str()});
+  if (found == live_.end()) return false;
   const auto uid = metadata["uid"].as_string();
-  return uid.empty() ? has(at->second) : uid == at->second.uid;
+  return uid.empty() ? has(found->second) : uid == found->second.uid;
 }
 
 std::map<ObjectKey, LiveKeys::Live> LiveKeys::all() const {

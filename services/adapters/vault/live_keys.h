@@ -14,7 +14,7 @@
 
 namespace shiplog::vault {
 
-/// Which objects exist now and which keys they are sealed with: what tells a key that is lost from one that was
+/// Which objects exist now and which keys they are sealed with: what distinguishes a lost key from one that was
 /// destroyed along with its object. Threads: any.
 class LiveKeys {
  public:

@@ -11,15 +11,15 @@ class MemoryKeyStore final : public KeyStore {
  public:
   Result<std::optional<std::string>> find(std::string_view id) override {
     const std::lock_guard lock{mutex_};
-    const auto at = keys_.find(id);
-    return at == keys_.end() ? std::optional<std::string>{} : std::optional{at->second.second};
+    const auto found = keys_.find(id);
+    return found == keys_.end() ? std::optional<std::string>{} : std::optional{found->second.second};
   }
-  /// Nobody else can have removed a key.
+  /// No other process can have removed a key.
   Result<bool> destroyed(std::string_view) override { return true; }
   Result<std::string> newest_of(const ObjectKey& object) override {
     const std::lock_guard lock{mutex_};
-    const auto at = newest_.find(object);
-    return at == newest_.end() ? std::string{} : at->second;
+    const auto found = newest_.find(object);
+    return found == newest_.end() ? std::string{} : found->second;
   }
   Result<void> add(const std::string& id, const ObjectKey& object, const std::string& wrapped) override {
     const std::lock_guard lock{mutex_};
@@ -30,12 +30,12 @@ class MemoryKeyStore final : public KeyStore {
   Result<void> destroy(const std::vector<std::string>& ids) override {
     const std::lock_guard lock{mutex_};
     for (const std::string& id : ids) {
-      const auto at = keys_.find(id);
-      if (at == keys_.end()) continue;
-      if (const auto newest = newest_.find(at->second.first); newest != newest_.end() && newest->second == id) {
+      const auto found = keys_.find(id);
+      if (found == keys_.end()) continue;
+      if (const auto newest = newest_.find(found->second.first); newest != newest_.end() && newest->second == id) {
         newest_.erase(newest);
       }
-      keys_.erase(at);
+      keys_.erase(found);
     }
     return ok();
   }
@@ -46,6 +46,15 @@ class MemoryKeyStore final : public KeyStore {
     for (const auto& [id, key] : keys_) all.emplace_back(id, key.second);
     return all;
   }
+  /// The order does not matter: what is in memory is not copied.
+  Result<std::vector<StoredKey>> list() override {
+    const std::lock_guard lock{mutex_};
+    std::vector<StoredKey> keys;
+    for (const auto& [id, key] : keys_) keys.push_back({id, key.second, key.first});
+    return keys;
+  }
+  Result<std::string> fingerprint() override { return std::string{}; }
+  Result<void> adopt(const std::string&) override { return ok(); }
   std::vector<ObjectKey> to_look_after() override { return {}; }
   std::string describe() const override { return "memory"; }
 

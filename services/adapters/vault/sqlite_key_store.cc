@@ -140,6 +140,24 @@ class FileKeyStore final : public SqliteKeyStore {
     return read_fingerprint();
   }
 
+  Result<std::vector<StoredKey>> list() override {
+    const std::lock_guard lock{mutex_};
+    SHIPLOG_TRY(auto statement, file_->prepare("SELECT id, wrapped, object FROM key ORDER BY rowid"));
+    std::vector<StoredKey> keys;
+    while (true) {
+      SHIPLOG_TRY(const bool found, statement.next());
+      if (!found) return keys;
+      SHIPLOG_TRY(auto object, parse_object_key(statement.text(2)));
+      keys.push_back({std::string{statement.text(0)}, std::string{statement.blob(1)}, std::move(object)});
+    }
+  }
+
+  Result<void> adopt(const std::string& fingerprint) override {
+    SHIPLOG_TRY(const std::string claimed, claim(fingerprint));
+    if (claimed == fingerprint) return ok();
+    return Error{ErrorCode::kInvalid, path_ + " holds keys that another fleet's key has wrapped: name another folder"};
+  }
+
   /// None: destroy() is done before a removal is projected, so a removal that is cut short is folded again.
   std::vector<ObjectKey> to_look_after() override { return {}; }
   std::string describe() const override { return path_; }

@@ -89,7 +89,7 @@ struct Vault::Impl {
   }
 
   Result<std::optional<Key>> find(std::string_view id) {
-    if (const auto at = cached.find(id); at != cached.end()) return std::optional{at->second};
+    if (const auto found = cached.find(id); found != cached.end()) return std::optional{found->second};
     SHIPLOG_TRY(const auto wrapped, store->find(id));
     if (!wrapped) return std::optional<Key>{};
     const auto key = unwrap(fleet, *wrapped);
@@ -176,7 +176,7 @@ struct Vault::Impl {
   }
 
   static Value sealed_text(std::string_view id, const Key& key, std::string_view field, std::string_view plain) {
-    // The nonce comes from the text itself: equal texts seal alike, different ones never share a nonce (SIV).
+    // The nonce is derived from the text itself: equal texts seal alike, different ones never share a nonce (SIV).
     const std::string nonce = vault::hmac(key, std::string{field} + '\0' + std::string{plain}).substr(0, kNonceBytes);
     return Value{std::string{kSealedPrefix} + std::string{id} + ":" + base64_encode(vault::encrypt(key, nonce, plain))};
   }
@@ -244,12 +244,12 @@ struct Vault::Impl {
         SHIPLOG_TRY(const bool on_purpose, store->destroyed(id));
         if (on_purpose) continue;
         const std::lock_guard lock{mutex};
-        const auto at = cached.find(id);
-        if (at == cached.end()) {
+        const auto found = cached.find(id);
+        if (found == cached.end()) {
           gone.insert(object);
           continue;
         }
-        SHIPLOG_TRY(store->add(id, object, wrap(fleet, at->second)));
+        SHIPLOG_TRY(store->add(id, object, wrap(fleet, found->second)));
         log::error("vault.key_restored", {log::kv("object", to_string(object)), log::kv("store", store->describe()),
                                           log::kv("reason",
                                                   "the key was removed from the store while this process was running, "
@@ -357,12 +357,12 @@ Result<std::unique_ptr<Vault>> Vault::open_log(const std::string& folder, std::s
 /// template.
 Result<Value> Vault::seal_manifests(Value work) {
   const Value manifests = work["spec"]["workload"]["manifests"];
-  for (size_t at = 0; at < manifests.size(); ++at) {
-    if (!is_sealed(manifests[at])) continue;
-    const Value& metadata = manifests[at]["metadata"];
+  for (size_t index = 0; index < manifests.size(); ++index) {
+    if (!is_sealed(manifests[index])) continue;
+    const Value& metadata = manifests[index]["metadata"];
     SHIPLOG_TRY(Value sealed,
-                seal({type::kSecret, metadata["namespace"].str(), metadata["name"].str()}, manifests[at]));
-    work.edit("spec").edit("workload").edit("manifests").edit_items()[at] = std::move(sealed);
+                seal({type::kSecret, metadata["namespace"].str(), metadata["name"].str()}, manifests[index]));
+    work.edit("spec").edit("workload").edit("manifests").edit_items()[index] = std::move(sealed);
   }
   return work;
 }
@@ -449,7 +449,7 @@ size_t Vault::lost() const {
   return impl_->lost.size();
 }
 
-void Vault::look_after(const Removals& removals) {
+void Vault::destroy_removed_keys(const Removals& removals) {
   for (const ObjectKey& object : impl_->store->to_look_after()) {
     auto last_states = removals(object);
     if (!last_states) {

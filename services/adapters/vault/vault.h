@@ -66,11 +66,11 @@ class Vault final : public Observer {
 
   /// The last states of an object, at each of its removals.
   using Removals = std::function<Result<std::vector<Value>>(const ObjectKey&)>;
-  /// Destroys what on_folded() should have, of removals that this process will not fold any more: whoever did may have
-  /// been killed before it was done. Once, after everything is folded.
-  void look_after(const Removals& removals);
+  /// Destroys what on_folded() should have, for removals that this process will not fold again: the process that
+  /// folded them may have been killed before it destroyed the keys. Once, after everything is folded.
+  void destroy_removed_keys(const Removals& removals);
 
-  /// Destroys the keys of Secrets that are gone.
+  /// Destroys the keys of deleted Secrets.
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 
  private:

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_directory.h"
 #include "events/sqlite/connection.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog {
 namespace {
@@ -85,7 +85,7 @@ TEST(Vault, OtherTypesPassUnchanged) {
   EXPECT_EQ(vault->seal({"configmaps", "default", "x"}, secret("YQ==")).value(), secret("YQ=="));
 }
 
-TEST(Vault, KeyGoesWithTheObject) {
+TEST(Vault, KeyIsDestroyedWithTheObject) {
   const TestDirectory folder{"vault"};
   auto vault = Vault::open_folder(folder.path()).value();
   const Value sealed = vault->seal(kSecretKey, secret("YQ==")).value();
@@ -122,7 +122,7 @@ Value named_secret(const char* text, const char* uid = "11") {
       .value();
 }
 
-/// The vault hears that the object exists now, as it would from the fold.
+/// Notifies the vault that the object exists now, as the fold does.
 void note(Vault& vault, const Value& sealed) {
   Folded folded;
   folded.changes.push_back({kSecretKey, Revision{1}, Value{}, sealed, nullptr});
@@ -156,7 +156,7 @@ TEST(LostKeys, AnObjectThatExistsIsAnErrorThatNamesItAndNeverEmpty) {
   EXPECT_FALSE(vault->open_version(sealed).has_value()) << "its older versions stay unreadable";
 }
 
-TEST(LostKeys, OfAnObjectThatIsGoneTheOldVersionsAreEmpty) {
+TEST(LostKeys, OldVersionsOfADeletedObjectAreEmpty) {
   const TestDirectory folder{"vault"};
   auto vault = Vault::open_folder(folder.path()).value();
   const Value sealed = vault->seal(kSecretKey, named_secret("YQ==")).value();

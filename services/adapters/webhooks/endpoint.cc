@@ -11,18 +11,20 @@ namespace {
 /// Host and port to connect to for a port of a Service.
 Result<std::string> address_of(const ObjectKey& key, int64_t port, const FindObject& find, UnknownService unknown) {
   const std::string suffix = ":" + std::to_string(port);
-  const std::string called = "service \"" + key.name + "\" of namespace \"" + key.ns + "\"";
+  const std::string service_name = "service \"" + key.name + "\" of namespace \"" + key.ns + "\"";
   const auto service = find(key);
   if (!service && unknown == UnknownService::kByName) return key.name + "." + key.ns + ".svc" + suffix;
-  if (!service) return Error{ErrorCode::kNotFound, called + " not found"};
+  if (!service) return Error{ErrorCode::kNotFound, service_name + " not found"};
   const Value& spec = service.value()["spec"];
   if (spec["type"].as_string() != "ExternalName" &&
-      std::ranges::none_of(spec["ports"].items(), [&](const Value& one) { return one["port"].as_int() == port; })) {
-    return Error{ErrorCode::kUnavailable, called + " has no port " + std::to_string(port)};
+      std::ranges::none_of(spec["ports"].items(),
+                           [&](const Value& port_spec) { return port_spec["port"].as_int() == port; })) {
+    return Error{ErrorCode::kUnavailable, service_name + " has no port " + std::to_string(port)};
   }
   const std::string host = service_host(service.value());
   if (host.empty()) {
-    return Error{ErrorCode::kUnavailable, called + " has neither a cluster IP nor an external name to call it at"};
+    return Error{ErrorCode::kUnavailable,
+                 service_name + " has neither a cluster IP nor an external name to call it at"};
   }
   return host + suffix;
 }

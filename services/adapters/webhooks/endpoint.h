@@ -10,25 +10,26 @@
 
 namespace shiplog {
 
-/// Where a webhook is called.
+/// The address of a webhook.
 struct WebhookEndpoint {
   ClientTarget target;
   std::string path;   ///< of the request
-  std::string shown;  ///< the URL as users know it: of a Service, by its name
+  std::string shown;  ///< the URL shown to users; for a Service, with its name
 };
 
 /// Finds an object. Error: kNotFound.
 using FindObject = std::function<Result<Value>(const ObjectKey&)>;
 
-/// What is called when the control plane does not have the Service.
+/// The address used if the control plane does not have the Service.
 enum class UnknownService {
   kRefused,
-  kByName,  ///< the name it has inside of a cluster (L-22)
+  kByName,  ///< the Service's DNS name within a cluster (L-22)
 };
 
-/// A clientConfig ({url} or {service}, caBundle); a Service wins over a URL. A Service of the control plane is called
-/// at its externalName or cluster IP: this process is in no member's network, and what cannot be called from here is
-/// refused with a sentence. Pure. Errors: kNotFound, kUnavailable, kBadRequest.
+/// Resolves a clientConfig ({url} or {service}, caBundle); a Service takes precedence over a URL. A Service of the
+/// control plane is called at its externalName or cluster IP: this process is not part of a member's network, and
+/// addresses that cannot be called from here are refused with a message. Pure. Errors: kNotFound, kUnavailable,
+/// kBadRequest.
 Result<WebhookEndpoint> webhook_endpoint(const Value& client, const FindObject& find, UnknownService unknown);
 
 }  // namespace shiplog

@@ -10,11 +10,11 @@ namespace {
 constexpr size_t kMostShownBytes = 200;
 constexpr size_t kMostLines = 64;
 
-Error at(const std::string& shown, const Error& error) {
+Error with_url(const std::string& shown, const Error& error) {
   return {ErrorCode::kUnavailable, shown + ": " + error.message};
 }
 
-/// The answer's JSON, or why there is none.
+/// The JSON of the response, or an error with the reason.
 Result<Value> json_of(const Result<HttpResponse>& response) {
   if (!response) return response.error();
   const HttpResponse& answer = response.value();
@@ -33,6 +33,7 @@ Result<Value> json_of(const Result<HttpResponse>& response) {
 struct WebhookResolver::Call {
   QuestionPtr question;
   std::string uid, path, shown;
+  TraceContext trace;
   std::function<void(Result<Value>)> answered;
 };
 
@@ -49,9 +50,9 @@ void WebhookResolver::later(std::function<void()> run) {
   });
 }
 
-void WebhookResolver::ask(const State& state, const QuestionPtr& question,
+void WebhookResolver::ask(const State& state, const QuestionPtr& question, const TraceContext& trace,
                           std::function<void(Result<Value>)> answered) {
-  const std::string who = "interpreter webhook " + question->asked;
+  const std::string webhook = "interpreter webhook " + question->source;
   const auto find = [&](const ObjectKey& key) -> Result<Value> {
     const Object* object = state.find(key);
     if (object == nullptr) return Error{ErrorCode::kNotFound, ""};
@@ -60,11 +61,12 @@ void WebhookResolver::ask(const State& state, const QuestionPtr& question,
   auto endpoint = webhook_endpoint(question->address, find, UnknownService::kByName);
   auto line = endpoint ? line_for(endpoint.value()) : Result<LinePtr>{endpoint.error()};
   if (!line) {
-    Error error{ErrorCode::kUnavailable, who + ": " + line.error().message};
+    Error error{ErrorCode::kUnavailable, webhook + ": " + line.error().message};
     return later([answered = std::move(answered), error = std::move(error)] { answered(error); });
   }
   line.value()->waiting.push_back({question, uid_from(new_entry_id(*options_.random), 0), endpoint.value().path,
-                                   who + ": " + endpoint.value().shown, std::move(answered)});
+                                   webhook + ": " + endpoint.value().shown,
+                                   trace.id.empty() ? new_trace(*options_.random) : trace, std::move(answered)});
   send_next(line.value());
 }
 
@@ -79,7 +81,7 @@ Result<WebhookResolver::LinePtr> WebhookResolver::line_for(const WebhookEndpoint
   options.denied_networks = options_.denied_networks;
   auto line = std::make_shared<Line>();
   SHIPLOG_TRY(line->client, HttpClient::create(io_, endpoint.target, options));
-  // Whom nobody asks any more: configurations come and go.
+  // Removes the queues of addresses that are no longer used, since configurations change.
   if (lines_.size() >= kMostLines) std::erase_if(lines_, [](const auto& item) { return item.second->under_way == 0; });
   lines_.emplace(key, line);
   return line;
@@ -94,6 +96,7 @@ void WebhookResolver::send_next(const LinePtr& line) {
     request.method = "POST";
     request.target = call->path;
     request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+    request.headers.set("traceparent", traceparent_of(call->trace, *options_.random));
     request.body = to_json(interpreter::context_of(*call->question, call->uid));
     line->client->request(std::move(request), call->question->timeout,
                           [this, executor = options_.executor, alive = alive_, line, call](auto response) {
@@ -104,7 +107,7 @@ void WebhookResolver::send_next(const LinePtr& line) {
                               send_next(line);
                               call->answered(answer->has_value()
                                                  ? interpreter::read_answer(*call->question, answer->value(), call->uid)
-                                                 : Result<Value>{at(call->shown, answer->error())});
+                                                 : Result<Value>{with_url(call->shown, answer->error())});
                             });
                           });
   }

@@ -15,9 +15,9 @@
 
 namespace shiplog {
 
-/// Asks interpreter webhooks over HTTPS (L-19 to L-22). Of each address a few at a time are asked, the
-/// other questions wait: their time runs from when they are sent, so a slow webhook fails nobody who only stood in
-/// line.
+/// Calls interpreter webhooks over HTTPS (L-19 to L-22). A limited number of questions per address is in flight,
+/// further ones wait. The timeout of a question begins when it is sent, so no question fails because it waited for a
+/// slow webhook.
 class WebhookResolver final : public QuestionResolver {
  public:
   struct Options {
@@ -25,13 +25,14 @@ class WebhookResolver final : public QuestionResolver {
     Random* random = nullptr;
     std::string user_agent;
     std::shared_ptr<const Networks> denied_networks = {};  ///< see HttpClient::Options
-    size_t at_once = 16;                                   ///< of each address
+    size_t at_once = 16;                                   ///< per address
     size_t most_answer_bytes = 4U << 20U;
   };
   explicit WebhookResolver(Options options);
   ~WebhookResolver() override;
 
-  void ask(const State& state, const QuestionPtr& question, std::function<void(Result<Value>)> answered) override;
+  void ask(const State& state, const QuestionPtr& question, const TraceContext& trace,
+           std::function<void(Result<Value>)> answered) override;
 
  private:
   struct Call;

@@ -6,16 +6,16 @@
 #include "events/base/system.h"
 #include "services/adapters/webhooks/endpoint.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
-#include "services/http/http_test_support.h"
 #include "services/runtime/thread_loop.h"
 #include "tests/support/given.h"
+#include "tests/support/http_peers.h"
 
 namespace shiplog {
 namespace {
 
 using given::json;
 
-TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
+TEST(WebhookEndpoint, AServiceIsCalledAtItsAddressInTheControlPlane_L_22) {
   given::History history;
   const auto service = [&](const char* name, const std::string& spec) {
     history.object({"services", "default", name}, R"({"apiVersion":"v1","kind":"Service","spec":)" + spec + "}");
@@ -51,27 +51,29 @@ TEST(WebhookEndpoint, AServiceIsCalledWhereTheControlPlaneSaysItIs_L_22) {
   EXPECT_EQ(at(R"({"url":"https://x"})"), "https://x as \"\" /");
   EXPECT_EQ(at(R"({"url":"https://x","service":{"namespace":"default","name":"inside"}})"),
             "https://10.0.0.7:443 as \"inside.default.svc\" /")
-      << "a service goes before a url";
+      << "a service takes precedence over a url";
   EXPECT_EQ(at(R"({"url":"https://x","caBundle":"!"})"), "the caBundle is not base64");
   EXPECT_EQ(at(R"({"url":"http://x"})"), "the url is not https");
   unknown = UnknownService::kRefused;
   EXPECT_EQ(at(of("unknown")), "service \"unknown\" of namespace \"default\" not found");
 }
 
-/// A webhook over real TLS whose answers are held back until they are let go.
-class Asked : public ::testing::Test {
+/// A webhook over real TLS that holds back its answers until the test releases them.
+class InterpreterWebhookCalls : public ::testing::Test {
  protected:
-  Asked() {
+  InterpreterWebhookCalls() {
     auto started = HttpServer::start(testing::tls_options(), [this](const HttpRequest& request, auto writer) {
-      const Value asked = parse_json(request.body).value()["request"];
+      const Value received = parse_json(request.body).value()["request"];
       const std::lock_guard lock{mutex_};
       ++asked_;
-      const auto answer = [writer, asked] {
-        writer->send({200,
-                      {},
-                      to_json(Value::object({{"response", Value::object({{"uid", asked["uid"]},
-                                                                         {"successful", true},
-                                                                         {"replicas", asked["object"]["size"]}})}}))});
+      traceparents_.push_back(std::string{request.headers.get("traceparent")});
+      const auto answer = [writer, received] {
+        writer->send(
+            {200,
+             {},
+             to_json(Value::object({{"response", Value::object({{"uid", received["uid"]},
+                                                                {"successful", true},
+                                                                {"replicas", received["object"]["size"]}})}}))});
       };
       held_.push_back(answer);
     });
@@ -81,7 +83,7 @@ class Asked : public ::testing::Test {
   QuestionPtr question(int64_t size, Millis timeout = Millis{20'000}) const {
     auto question = std::make_shared<Question>();
     question->operation = "InterpretReplica";
-    question->asked = "c/h";
+    question->source = "c/h";
     question->request = Value::object({{"object", Value::object({{"size", size}})}});
     question->address =
         Value::object({{"url", "https://127.0.0.1:" + std::to_string(server_->bound_port()) + "/"},
@@ -89,7 +91,7 @@ class Asked : public ::testing::Test {
     question->timeout = timeout;
     return question;
   }
-  size_t asked() {
+  size_t received() {
     const std::lock_guard lock{mutex_};
     return asked_;
   }
@@ -105,6 +107,7 @@ class Asked : public ::testing::Test {
 
   std::mutex mutex_;
   size_t asked_ = 0;
+  std::vector<std::string> traceparents_;  // as received
   std::vector<std::function<void()>> held_;
   std::unique_ptr<HttpServer> server_;
   SystemRandom random_;
@@ -112,7 +115,7 @@ class Asked : public ::testing::Test {
   State state_;
 };
 
-TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
+TEST_F(InterpreterWebhookCalls, LimitsConcurrencyAndWaitingIsNotPartOfTheTimeout_L_21) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test", .at_once = 2}};
   std::mutex mutex;
   std::map<int64_t, Result<Value>> answers;
@@ -122,15 +125,15 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
   };
   loop_.call([&] {
     for (int64_t size = 1; size <= 7; ++size) {
-      resolver.ask(state_, question(size), [&, size](Result<Value> answer) {
+      resolver.ask(state_, question(size), {}, [&, size](Result<Value> answer) {
         const std::lock_guard lock{mutex};
         answers.emplace(size, std::move(answer));
       });
     }
   });
   while (answered() < 7) {
-    ASSERT_TRUE(testing::eventually([&] { return asked() > answered(); }));
-    EXPECT_LE(asked() - answered(), 2U);
+    ASSERT_TRUE(testing::eventually([&] { return received() > answered(); }));
+    EXPECT_LE(received() - answered(), 2U);
     const size_t before = answered();
     const size_t gone = let_go();
     ASSERT_TRUE(testing::eventually([&] { return answered() >= before + gone; }));
@@ -142,30 +145,51 @@ TEST_F(Asked, AFewAtATimeAndNobodyFailsForHavingStoodInLine_L_21) {
   loop_.stop();
 }
 
-TEST_F(Asked, ATimeoutOfItsOwnEndsACall_L_21) {
+TEST_F(InterpreterWebhookCalls, ATimeoutOfItsOwnEndsACall_L_21) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   testing::Awaited<Result<Value>> answer;
-  loop_.call(
-      [&] { resolver.ask(state_, question(1, Millis{50}), [&](Result<Value> said) { answer.set(std::move(said)); }); });
-  const auto said = answer.get();
-  ASSERT_TRUE(said.has_value());
-  ASSERT_FALSE(said->has_value());
-  EXPECT_TRUE(said->error().message.starts_with("interpreter webhook c/h: https://127.0.0.1:"))
-      << said->error().message;
+  loop_.call([&] {
+    resolver.ask(state_, question(1, Millis{50}), {}, [&](Result<Value> result) { answer.set(std::move(result)); });
+  });
+  const auto result = answer.get();
+  ASSERT_TRUE(result.has_value());
+  ASSERT_FALSE(result->has_value());
+  EXPECT_TRUE(result->error().message.starts_with("interpreter webhook c/h: https://127.0.0.1:"))
+      << result->error().message;
   loop_.stop();
 }
 
-TEST_F(Asked, AnotherAuthorityThanTheConfiguredOneIsNotTrusted_L_22) {
+TEST_F(InterpreterWebhookCalls, CallBelongsToTheTraceOfItsQuestionOrToANewOne) {
+  WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
+  const TraceContext trace{"4bf92f3577b34da6a3ce929d0e0e4736", true};
+  for (const TraceContext& given : {trace, TraceContext{}}) {
+    testing::Awaited<Result<Value>> answer;
+    loop_.call([&] {
+      resolver.ask(state_, question(1), given, [&](Result<Value> result) { answer.set(std::move(result)); });
+    });
+    ASSERT_TRUE(testing::eventually([&] { return let_go() == 1; }));
+    ASSERT_TRUE(answer.get().has_value());
+  }
+  const std::lock_guard lock{mutex_};
+  ASSERT_EQ(traceparents_.size(), 2U);
+  EXPECT_EQ(parse_traceparent(traceparents_[0]), trace) << traceparents_[0];
+  const auto begun = parse_traceparent(traceparents_[1]);
+  ASSERT_TRUE(begun) << traceparents_[1];
+  EXPECT_NE(begun->id, trace.id);
+  loop_.stop();
+}
+
+TEST_F(InterpreterWebhookCalls, AnotherAuthorityThanTheConfiguredOneIsNotTrusted_L_22) {
   WebhookResolver resolver{{.executor = &loop_, .random = &random_, .user_agent = "test"}};
   auto other = std::make_shared<Question>(*question(1));
   const auto authority = make_authority("other", valid_for_days(SystemClock{}.now(), 1)).value();
   other->address.set("caBundle", base64_encode(authority.certificate_pem));
   testing::Awaited<Result<Value>> answer;
-  loop_.call([&] { resolver.ask(state_, other, [&](Result<Value> said) { answer.set(std::move(said)); }); });
-  const auto said = answer.get();
-  ASSERT_TRUE(said.has_value() && !said->has_value());
-  EXPECT_NE(said->error().message.find("certificate"), std::string::npos) << said->error().message;
-  EXPECT_EQ(asked(), 0U);
+  loop_.call([&] { resolver.ask(state_, other, {}, [&](Result<Value> result) { answer.set(std::move(result)); }); });
+  const auto result = answer.get();
+  ASSERT_TRUE(result.has_value() && !result->has_value());
+  EXPECT_NE(result->error().message.find("certificate"), std::string::npos) << result->error().message;
+  EXPECT_EQ(received(), 0U);
   loop_.stop();
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFirstIp = "spec.clusterIPs";
 
-/// One Service on its way to its addresses.
+/// One Service whose addresses are allocated.
 class Allocation {
  public:
   Allocation(const ObjectKey& key, const Value& old, Value& service, const ServiceRanges& ranges,
@@ -43,7 +43,7 @@ class Allocation {
  private:
   std::string other(const std::string& family) const { return family == "IPv4" ? "IPv6" : "IPv4"; }
 
-  /// As many families as the policy asks for, the Service's own choice first.
+  /// As many families as the policy requires, the Service's own choice first.
   void choose_families() {
     std::vector<std::string> families;
     for (const Value& family : spec_["ipFamilies"].items()) families.push_back(family.str());
@@ -108,7 +108,7 @@ class Allocation {
   void check_ip(const Value& ip, const std::string& family, const std::string& field) {
     if (had_.cluster_ips.contains(ip.str())) return;
     const auto parsed = parse_ip(ip.as_string());
-    if (!parsed) return;  // admission has said so
+    if (!parsed) return;  // admission has reported it
     const IpRange& network = *ranges_.network(family);
     if (family_of(*parsed) != family) {
       causes_.invalid(field, ip, "expected an " + family + " value as indicated by `ipFamilies`");
@@ -177,8 +177,8 @@ class Allocation {
     const auto type = before["type"].as_string();
     if (type != "NodePort" && type != "LoadBalancer") return false;
     if (type == "LoadBalancer" && !before["allocateLoadBalancerNodePorts"].as_bool(true)) return false;
-    return std::ranges::any_of(before["ports"].items(), [&](const Value& one) {
-      return one["port"] == port["port"] && one["protocol"] == port["protocol"] && one["nodePort"].as_int() == 0;
+    return std::ranges::any_of(before["ports"].items(), [&](const Value& old) {
+      return old["port"] == port["port"] && old["protocol"] == port["protocol"] && old["nodePort"].as_int() == 0;
     });
   }
 
@@ -195,9 +195,9 @@ class Allocation {
 
   /// The same for TCP and UDP of one port number, as DNS servers are reached under.
   Result<int64_t> port_for(const Value& port) {
-    for (const Value& one : spec_["ports"].items()) {
-      const int64_t node_port = one["nodePort"].as_int();
-      if (node_port == 0 || one["port"] != port["port"] || one["protocol"] == port["protocol"]) continue;
+    for (const Value& sibling : spec_["ports"].items()) {
+      const int64_t node_port = sibling["nodePort"].as_int();
+      if (node_port == 0 || sibling["port"] != port["port"] || sibling["protocol"] == port["protocol"]) continue;
       const bool used = std::ranges::any_of(spec_["ports"].items(), [&](const Value& other_port) {
         return other_port["nodePort"].as_int() == node_port && other_port["protocol"] == port["protocol"];
       });
@@ -239,10 +239,6 @@ Result<Value> with_addresses(const ObjectKey& key, const Value& old, Value servi
   if (service["spec"]["type"].as_string() == "ExternalName") return service;
   SHIPLOG_TRY(Allocation(key, old, service, ranges, taken, random).run());
   return service;
-}
-
-bool lacks_cluster_ip(const Value& service) {
-  return service["spec"]["type"].as_string() != "ExternalName" && service["spec"]["clusterIP"].is_empty();
 }
 
 }  // namespace shiplog::api

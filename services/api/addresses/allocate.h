@@ -17,7 +17,4 @@ namespace shiplog::api {
 Result<Value> with_addresses(const ObjectKey& key, const Value& old, Value service, const ServiceRanges& ranges,
                              const ServiceIndex& taken, Random& random);
 
-/// The Service is served under a cluster IP and has none.
-bool lacks_cluster_ip(const Value& service);
-
 }  // namespace shiplog::api

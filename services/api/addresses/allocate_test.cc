@@ -42,7 +42,7 @@ class Allocate : public ::testing::Test {
   SeededRandom random_{7};
 };
 
-TEST_F(Allocate, AClusterIpThatNobodyHasUntilTheRangeIsFull) {
+TEST_F(Allocate, AFreeClusterIpUntilTheRangeIsFull) {
   std::set<std::string> seen;
   for (int i = 0; i < 5; ++i) {
     const Value spec = given(service(R"({"type":"ClusterIP"})"));

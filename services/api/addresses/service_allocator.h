@@ -1,8 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "events/base/random.h"
 #include "events/state/service_index.h"
@@ -23,21 +21,10 @@ class ServiceAllocator final : public Observer {
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 
-  /// Gives the Services of an older journal the cluster IPs that they lack, one entry after the other. `replica` and
-  /// `random` must outlive this, and `replica` be caught up.
-  void begin(Replica& replica, Random& random, std::string user_agent);
-
  private:
-  void repair_next();
-
   std::mutex mutex_;  // what follows
   ServiceIndex index_;
   ServiceRanges ranges_;
-
-  Replica* replica_ = nullptr;  // set by begin()
-  Random* random_ = nullptr;
-  std::string user_agent_;
-  std::vector<ObjectKey> lacking_;
 };
 
 }  // namespace shiplog::api

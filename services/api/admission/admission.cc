@@ -8,7 +8,7 @@
 #include "events/base/quantity.h"
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
-#include "events/kinds/place.h"
+#include "events/kinds/field_path.h"
 #include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/protection.h"
@@ -25,11 +25,11 @@ constexpr size_t kMostBytes = 3U << 19U;
 
 Error bad_request(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
 
-Subject subject_of(const Kind& kind, const Value& object) {
+StatusDetails subject_of(const Kind& kind, const Value& object) {
   return {kind.group, kind.kind, kind.plural, object["metadata"]["name"].str()};
 }
 
-/// How kube-apiserver begins what its decoder has to say.
+/// How kube-apiserver begins the errors of its decoder.
 std::string cannot_be_handled(const Kind& kind) {
   return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
 }
@@ -82,7 +82,7 @@ Result<void> settle_identity(const Admission& admission, Value& object) {
   return ok();
 }
 
-/// CRU-6: fields that nobody knows, and keys that stood twice.
+/// CRU-6: unknown fields and duplicate keys.
 Result<void> drop_unknown(Admission& admission, Value& object) {
   const Kind& kind = *admission.kind;
   std::vector<std::string> dropped;
@@ -97,8 +97,8 @@ Result<void> drop_unknown(Admission& admission, Value& object) {
 
   constexpr size_t kMostComplaints = 100;  // as Kubernetes' JSON decoder
   std::vector<std::string> complaints;
-  const auto complain = [&](const char* what, const std::string& field) {
-    if (complaints.size() < kMostComplaints) complaints.push_back(what + printable(field, 512) + "\"");
+  const auto complain = [&](const char* problem, const std::string& field) {
+    if (complaints.size() < kMostComplaints) complaints.push_back(problem + printable(field, 512) + "\"");
   };
   for (const std::string& field : dropped) complain("unknown field \"", field);
   for (const std::string& field : admission.duplicate_fields) complain("duplicate field \"", field);
@@ -113,7 +113,7 @@ Result<void> drop_unknown(Admission& admission, Value& object) {
 }
 
 /// The texts of built-in quantities, which their schema takes for any text.
-void check_quantities(const Schema& schema, const Value& value, const Place& place, std::string& wrong) {
+void check_quantities(const Schema& schema, const Value& value, const FieldPath& place, std::string& wrong) {
   if (!wrong.empty()) return;
   if (schema.format == "quantity" && value.is_string() && !parse_quantity(value.as_string())) {
     wrong = place.text() +
@@ -125,14 +125,14 @@ void check_quantities(const Schema& schema, const Value& value, const Place& pla
   for (const auto& member : value.members()) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-    if (below != nullptr) check_quantities(*below, member.value, Place{place, member.key()}, wrong);
+    if (below != nullptr) check_quantities(*below, member.value, FieldPath{place, member.key()}, wrong);
   }
   for (size_t i = 0; schema.items != nullptr && value.is_array() && i < value.size(); ++i) {
-    check_quantities(*schema.items, value[i], Place{place, i}, wrong);
+    check_quantities(*schema.items, value[i], FieldPath{place, i}, wrong);
   }
 }
 
-/// Of custom resources the schema says nothing about the metadata.
+/// The schema of a custom resource does not cover its metadata.
 const Schema& metadata_schema() {
   static const Schema kSchema = [] {
     Schema schema;
@@ -144,12 +144,12 @@ const Schema& metadata_schema() {
   return kSchema;
 }
 
-/// What the schemas have to say. Where a field has the wrong type, nothing behind this may look at the object: error.
+/// Validation by the schemas. A field of the wrong type is an error, as no later check may read the object then.
 Result<Causes> check_schema(const Kind& kind, const Value& object) {
   Causes causes;
   std::vector<FieldCause> found;
   if (kind.schema != nullptr) found = validate(*kind.schema, object);
-  // A status that the schema asks for comes later, through its own subresource.
+  // A status that the schema requires is written later, through its own subresource.
   if (kind.has_status) std::erase_if(found, [](const FieldCause& cause) { return cause.field == "status"; });
   for (FieldCause& cause : validate(metadata_schema(), object)) found.push_back(std::move(cause));
   bool readable = true;
@@ -158,7 +158,7 @@ Result<Causes> check_schema(const Kind& kind, const Value& object) {
     causes.add(std::move(cause));
   }
   std::string wrong;
-  if (kind.builtin && kind.schema != nullptr) check_quantities(*kind.schema, object, Place{}, wrong);
+  if (kind.builtin && kind.schema != nullptr) check_quantities(*kind.schema, object, FieldPath{}, wrong);
   if (readable && wrong.empty()) return causes;
   if (!kind.builtin) return invalid(subject_of(kind, object), causes.take());
   // Kubernetes' decoder stops at the first field that it cannot read.
@@ -208,12 +208,12 @@ void check_scale(const Kind& kind, const Value& object, bool only_status, Causes
   }
 }
 
-/// What nobody needs to write, as far as the schemas say it.
+/// The defaults that the schemas define.
 Value with_schema_defaults(const Kind& kind, Value object) {
   // kubectl diff would show these: it compares what was sent with what upstream makes of it.
   if (kind.builtin && kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
   object = canonical(metadata_schema(), std::move(object));
-  // Go's structs are there even when nobody wrote them, and so are their defaults.
+  // Go's structs exist even when the request omits them, and so do their defaults.
   if (kind.builtin && kind.schema != nullptr && kind.schema->properties.contains("spec") && object["spec"].is_null()) {
     object.set("spec", Value::object());
   }
@@ -238,8 +238,8 @@ void warn_of_selectors(const Value& value, const std::string& field, std::vector
       warn_of_selectors(member.value, here, warnings);
     }
   }
-  for (size_t at = 0; at < value.items().size(); ++at) {
-    warn_of_selectors(value.items()[at], field + "[" + std::to_string(at) + "]", warnings);
+  for (size_t index = 0; index < value.items().size(); ++index) {
+    warn_of_selectors(value.items()[index], field + "[" + std::to_string(index) + "]", warnings);
   }
 }
 
@@ -274,12 +274,11 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (!own.empty()) {
     // A webhook's denial is the joined text of the errors, without the object's name in front.
     const std::vector<FieldCause> denied = own.take();
-    std::string message = invalid({"", "", "", ""}, denied).message;
-    message.erase(0, message.find("is invalid: ") + 12);
     return Error{ErrorCode::kForbidden,
-                 "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + message, denied};
+                 "admission webhook \"" + std::string{rules->webhook} + "\" denied the request: " + text_of(denied),
+                 denied};
   }
-  // Hardly any object comes near the limit: those that cannot reach it are not written out to be measured.
+  // Hardly any object is near the limit: those that cannot reach it are not written out to be measured.
   const size_t bytes = most_bytes(object) > kMostBytes ? to_json(object).size() : 0;
   if (bytes > kMostBytes) {
     return Error{ErrorCode::kTooLarge, "Request entity too large: the object has " + std::to_string(bytes) +
@@ -298,7 +297,7 @@ bool needs_version(const Kind& kind) {
 /// META-9 and CRU-2 for both kinds of update.
 Result<void> check_versions(const Admission& admission, const Value& old, const Value& object) {
   const Kind& kind = *admission.kind;
-  const Subject subject = subject_of(kind, old);
+  const StatusDetails subject = subject_of(kind, old);
   const std::string uid = object["metadata"]["uid"].str();
   if (!uid.empty() && uid != uid_of(old)) {
     return conflict(subject, "Precondition failed: UID in precondition: " + printable(uid) +
@@ -320,7 +319,7 @@ void keep_identity(Value& object, const Value& old) {
   for (const char* field : {"selfLink", "managedFields"}) metadata.erase(field);
 }
 
-/// Everything about a new object that comes before its defaults.
+/// Everything about a new object that precedes its defaults.
 Result<Value> begin_create(Admission& admission, Value object) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(settle_identity(admission, object));
@@ -370,7 +369,7 @@ Result<Value> begin_status_update(Admission& admission, const Value& old, Value 
   return merged;
 }
 
-/// A draft gets the kind's own defaults too, unless types are wrong: the checks after the webhooks will say so.
+/// A draft gets the kind's own defaults too, unless types are wrong: the checks after the webhooks report that.
 Result<Value> draft(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
   object = with_schema_defaults(kind, std::move(object));
@@ -450,7 +449,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
 
 Result<void> admit_delete(const Kind& kind, const Value& old) {
   const std::string type = kind.type();
-  const Subject subject = subject_of(kind, old);
+  const StatusDetails subject = subject_of(kind, old);
   if (type == type::kNamespace &&
       (subject.name == "default" || subject.name == "kube-system" || subject.name == "kube-public")) {  // NSP-2
     return forbidden(subject, "this namespace may not be deleted");

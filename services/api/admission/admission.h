@@ -30,10 +30,10 @@ struct Admission {
   std::string name;         ///< of the request path; empty on create
   UtcMillis now;            ///< the time the entry will carry
   std::string subresource;  ///< of the request path
-  Value user;               ///< who asks: authentication.k8s.io UserInfo
+  Value user;               ///< the requester: authentication.k8s.io UserInfo
   /// Addresses in them may not be named as the control plane's to call; nullptr: none.
   const Networks* denied_networks = nullptr;
-  std::string author;  ///< of policies: who asks, for kPolicyAuthorAnnotation; empty: it is not recorded
+  std::string author;  ///< of policies: the requester, for kPolicyAuthorAnnotation; empty: it is not recorded
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;
 };
@@ -51,13 +51,13 @@ Result<Value> admit_update(Admission& admission, const Value& old, Value object)
 /// `old`.
 Result<Value> admit_status_update(Admission& admission, const Value& old, Value object);
 
-/// The body of a write to a view of another kind (see Kind::is_view), checked as far as the view has a say: identity,
+/// The body of a write to a view of another kind (see Kind::is_view), checked as far as possible: identity,
 /// unknown fields, types, and what it alone requires of a new object. It is then made into the kind that is stored.
 /// Errors: kBadRequest, kInvalid.
 Result<Value> admit_view(Admission& admission, Value object, bool creating);
 
 /// The object as mutating webhooks get to see it, before it is admitted: decoded, with identity and defaults, but not
-/// yet checked, as a webhook may put right what is missing. What comes back from them goes through the admit_ function
+/// yet checked, as a webhook may add what is missing. Their result goes through the admit_ function
 /// that belongs to it. Errors: those of a body that cannot be read.
 Result<Value> draft_create(Admission& admission, Value object);
 Result<Value> draft_update(Admission& admission, const Value& old, Value object);

@@ -1,6 +1,6 @@
 #include "services/api/admission/admission.h"
 
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {

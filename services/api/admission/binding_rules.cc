@@ -122,7 +122,7 @@ void fill_work(Value& object, const Write& write) {
   }
 }
 
-/// Rendered by the dispatcher, for a binding or for a Namespace that goes to every member.
+/// Rendered by the dispatcher, for a binding or for a Namespace that every member gets.
 bool rendered(const Value& work) {
   for (const char* key : {label::kBindingId, label::kClusterBindingId}) {
     if (!label_of(work, key).empty()) return true;
@@ -133,7 +133,7 @@ bool rendered(const Value& work) {
   });
 }
 
-/// What ties a Work to its binding decides whose status it counts for, and with whom it is deleted.
+/// What ties a Work to its binding decides which status it counts towards, and with which object it is deleted.
 void check_work(const Value& object, const Write& write, Causes& causes) {
   const Value none;
   const Value& before = write.old == nullptr ? none : *write.old;

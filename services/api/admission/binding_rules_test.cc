@@ -1,4 +1,4 @@
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {

@@ -25,7 +25,7 @@ void Causes::add(FieldCause cause) {
     return;
   }
   const bool known = std::any_of(list_.begin(), list_.end(), [&](const FieldCause& each) {
-    // That a field is missing need be said once, whoever found it first.
+    // A missing field is reported once, whichever check finds it first.
     return each == cause || (each.field == cause.field && each.reason == cause.reason && each.reason == kRequired);
   });
   if (known) return;

@@ -30,7 +30,7 @@ class Causes {
 
   bool empty() const { return list_.empty(); }
   const std::vector<FieldCause>& list() const { return list_; }
-  /// The last one tells when some were left out.
+  /// The last one reports that some were left out.
   std::vector<FieldCause> take();
 
  private:

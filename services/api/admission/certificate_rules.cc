@@ -12,7 +12,7 @@
 namespace shiplog::api {
 namespace {
 
-/// Who asks is what the server saw, never what the body says; and what was asked for stays as it was.
+/// The requester is the authenticated user, never what the body states; the request itself is immutable.
 void fill_request(Value& object, const Write& write) {
   if (write.old != nullptr) {
     object.set("spec", (*write.old)["spec"]);

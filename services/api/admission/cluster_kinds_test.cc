@@ -1,7 +1,7 @@
 // Defaults and refusals of the kinds around workloads: endpoints, scaling, networking, storage, certificates, webhooks,
 // flow control.
 #include "services/api/admission/field_checks.h"
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {
@@ -105,7 +105,7 @@ TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
   EXPECT_TRUE(external.has_value()) << message_of(external);
 }
 
-TEST(PodDisruptionBudgets, SayOneAmount) {
+TEST(PodDisruptionBudgets, HaveOneAmount) {
   const char* type = "poddisruptionbudgets.policy";
   EXPECT_TRUE(create(type, json(R"({"metadata":{"name":"p"},"spec":{"minAvailable":"50%"}})")).has_value());
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"p"},"spec":{"minAvailable":-1,"maxUnavailable":"101%",
@@ -194,7 +194,7 @@ TEST(CsiDriversAndAttachments, AreChecked) {
   EXPECT_EQ(fields_of(update(attachment, attached, moved)), "spec");
 }
 
-TEST(SigningRequests, SayWhatTheyWantAndNeverWhoAsks) {
+TEST(SigningRequests, HaveTheirFieldsAndNeverTheRequester) {
   const char* type = "certificatesigningrequests.certificates.k8s.io";
   const Value good = json(R"({"metadata":{"name":"c"},"spec":{"request":
       "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUE9PQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
@@ -217,7 +217,7 @@ TEST(SigningRequests, SayWhatTheyWantAndNeverWhoAsks) {
             "spec.request,spec.signerName,spec.usages");
 }
 
-TEST(Webhooks, AreToldApartAndReachable) {
+TEST(Webhooks, AreUniqueAndReachable) {
   for (const char* type : {"validatingwebhookconfigurations.admissionregistration.k8s.io",
                            "mutatingwebhookconfigurations.admissionregistration.k8s.io"}) {
     const auto made =

@@ -6,7 +6,7 @@
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
-// Cluster: CL-1 to CL-10. What the schema can say (names, label values, required fields) stands
+// Cluster: CL-1 to CL-10. What the schema can express (names, label values, required fields) is
 // there.
 
 namespace shiplog::api {

@@ -36,7 +36,7 @@ void fill_namespace(Value& object, const Write& write) {
   object.edit("metadata").edit("labels").set("kubernetes.io/metadata.name", object["metadata"]["name"]);
   Value& spec = object.edit("spec");
   if (write.old != nullptr) {
-    // Only the finalize subresource takes from these: they hold the namespace until its content is gone.
+    // Only the finalize subresource takes from these: they hold the namespace until its content is removed.
     spec.set("finalizers", (*write.old)["spec"]["finalizers"]);
   } else if (spec["finalizers"].size() == 0) {
     spec.set("finalizers", Value::array({"kubernetes"}));
@@ -153,11 +153,11 @@ void check_role_binding(const Value& object, const Write& write, Causes& causes)
   for (size_t i = 0; i < subjects.size(); ++i) {
     const std::string field = at("subjects", i);
     const Value& subject = subjects[i];
-    const std::string_view what = subject["kind"].as_string();
+    const std::string_view subject_kind = subject["kind"].as_string();
     if (subject["name"].is_empty()) causes.required(field + ".name");
-    if (what == "ServiceAccount") {
+    if (subject_kind == "ServiceAccount") {
       if (subject["namespace"].is_empty()) causes.required(field + ".namespace");
-    } else if (what != "User" && what != "Group") {
+    } else if (subject_kind != "User" && subject_kind != "Group") {
       causes.not_supported(field + ".kind", subject["kind"], {"Group", "ServiceAccount", "User"});
     } else if (subject["apiGroup"].as_string() != "rbac.authorization.k8s.io") {
       causes.not_supported(field + ".apiGroup", subject["apiGroup"], {"rbac.authorization.k8s.io"});

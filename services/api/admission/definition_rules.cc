@@ -107,7 +107,7 @@ void fill_definition(Value& object, const Write& write) {
   object.set("status", std::move(status));
 }
 
-/// An established kind keeps its names: others that are taken are refused, so that it is never half accepted.
+/// An established kind keeps its names: others that are in use are refused, so that it is never half accepted.
 void check_conflicts(const Value& object, const Write& write, Causes& causes) {
   if (write.old == nullptr || !condition_holds(*write.old, "Established")) return;
   for (const Conflict& conflict : conflicts_of(object, write.kinds)) {

@@ -371,7 +371,7 @@ void check_interpreter_webhooks(const Value& object, const Write&, Causes& cause
       if (interpreter::names_secrets(Value::object(
               {{"webhooks", Value::array({Value::object({{"rules", Value::array({hook["rules"][j]})}})})}}))) {
         causes.forbidden(at(field + ".rules", j) + ".kinds",
-                         "nobody is asked about Secrets: what is in them does not leave the vault");
+                         "no webhook is called for Secrets: their content does not leave the vault");
       }
     }
     const Value& timeout = hook["timeoutSeconds"];

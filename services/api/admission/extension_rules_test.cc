@@ -1,4 +1,4 @@
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {
@@ -68,7 +68,7 @@ TEST(ExtensionAdmission, InterpreterWebhooks) {  // KIND-10
       fields_of(with(R"({"name":"a.b","clientConfig":{"url":"https://x"},"interpreterContextVersions":["v1alpha1"],
       "rules":[{"operations":["Retain"],"apiGroups":["*"],"apiVersions":["v1"],"kinds":["ConfigMap","Secret"]}]})")),
       "webhooks[0].rules[0].kinds")
-      << "nobody is asked about Secrets";
+      << "no webhook is called for Secrets";
   EXPECT_EQ(fields_of(with(R"({"name":"a.b","clientConfig":{"service":{"namespace":"n","name":"s","path":"a","port":0}},
       "interpreterContextVersions":["v1alpha1","v1alpha1","V2"]})")),
             "webhooks[0].clientConfig.service.port,webhooks[0].clientConfig.service.path,"

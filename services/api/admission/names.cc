@@ -83,7 +83,7 @@ Problem path_segment_problem(std::string_view text) {
   for (const char c : {'/', '%'}) {
     if (text.find(c) != std::string_view::npos) return std::string{"may not contain '"} + c + "'";
   }
-  // The name becomes a key and a line in many places: Kubernetes would take control characters, nobody needs them.
+  // The name becomes a key and a line in many places: Kubernetes accepts control characters; there is no use for them.
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; })) {
     return "may not contain control characters";
   }

@@ -148,7 +148,7 @@ void fill_pod_spec(Value& spec) {
   }
 }
 
-void check_pod_spec(const Value& spec, const std::string& field, Causes& causes) {
+void check_pod_spec(const Value& spec, const std::string& field, Causes& causes, const std::set<std::string>& claims) {
   std::set<std::string> volumes;
   const Value& volume_list = spec["volumes"];
   for (size_t i = 0; i < volume_list.size(); ++i) {
@@ -157,6 +157,7 @@ void check_pod_spec(const Value& spec, const std::string& field, Causes& causes)
       causes.forbidden(at(field + ".volumes", i), "may not specify more than 1 volume type");
     }
   }
+  volumes.insert(claims.begin(), claims.end());  // a claim takes the place of a volume with its name
   if (spec["containers"].size() == 0) causes.required(field + ".containers");
   std::set<std::string> names;
   for (const char* list : {"containers", "initContainers"}) {

@@ -38,7 +38,7 @@ void check_selector_namespaces(const Value& object, const Write& write, Causes& 
 
 void fill_propagation(Value& object, const Write& write) {
   if (write.old == nullptr && object["metadata"]["labels"].contains(permanent_id(write))) {
-    // Whoever copies a policy copies its identity with it; a new one gets its own when it is first reconciled.
+    // A copy of a policy contains its identity; a new one gets its own when it is first reconciled.
     object.edit("metadata").edit("labels").erase(permanent_id(write));
   }
   if (!object["spec"].is_object()) return;

@@ -1,5 +1,5 @@
 #include "events/base/quantity.h"
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {
@@ -169,7 +169,7 @@ TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KI
   EXPECT_EQ(made.value()["spec"]["resourceSelectors"][0]["namespace"].as_string(), "default");
 }
 
-TEST(PolicyAdmission, TheAuthorIsWhoWroteTheSpecAndNobodyElse) {
+TEST(PolicyAdmission, TheAuthorIsTheUserWhoLastWroteTheSpec) {
   const char* const annotation = "policy.shiplog.io/author";
   const auto author_of = [&](const Result<Value>& admitted) {
     EXPECT_TRUE(admitted.has_value()) << message_of(admitted);
@@ -355,7 +355,7 @@ TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // Q-2
             "spec.overall[cpu],spec.overall[pods],spec.overall[wheels]");
 }
 
-TEST(TaintPolicyAdmission, NoTwinsButEvictionsAreAllowed) {  // TN-14, with upstream's --allow-no-execute flag on
+TEST(TaintPolicyAdmission, NoDuplicatesButEvictionsArePermitted) {  // TN-14, with upstream's --allow-no-execute flag on
   const auto refused =
       create("clustertaintpolicies.policy.karmada.io", json(R"({"metadata":{"name":"t"},"spec":{"taints":[
       {"key":"a","effect":"NoSchedule"},{"key":"a","effect":"NoSchedule"},{"key":"b","effect":"NoExecute"}]}})"));

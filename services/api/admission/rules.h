@@ -18,11 +18,11 @@ struct Write {
   const Value* old = nullptr;  ///< nullptr: a create
   UtcMillis now;
   std::string_view subresource = {};  ///< of a status write: "status" or "approval"; else "finalize" or none
-  const Value* user = nullptr;        ///< who asks, as a UserInfo; nullptr: nobody in particular
+  const Value* user = nullptr;        ///< the requester, as a UserInfo; nullptr: no particular user
   std::string_view author = {};       ///< see Admission
 };
 
-/// What schemas cannot say about a kind. All of these run on objects whose fields have the types the schema gives them,
+/// What schemas cannot express about a kind. All of these run on objects whose fields have the types of the schema,
 /// and after the schema's defaults.
 struct Rules {
   std::string_view type;          ///< "deployments.apps"

@@ -5,7 +5,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// Kinds that tell an API server what to do: webhooks, APIServices, flow control. Source: KIND-1.
+// Kinds that configure an API server: webhooks, APIServices, flow control. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {

@@ -51,9 +51,9 @@ void keep_allocated(Value& spec, const Value& before) {
     for (const Value& port : spec["ports"].items()) used.insert(port["nodePort"].as_int());
     for (Value& port : spec.edit("ports").edit_items()) {
       if (port["nodePort"].as_int() != 0) continue;
-      for (const Value& one : before["ports"].items()) {
-        if (one["name"].as_string() != port["name"].as_string() || one["nodePort"].as_int() == 0) continue;
-        if (used.insert(one["nodePort"].as_int()).second) port.set("nodePort", one["nodePort"]);
+      for (const Value& old : before["ports"].items()) {
+        if (old["name"].as_string() != port["name"].as_string() || old["nodePort"].as_int() == 0) continue;
+        if (used.insert(old["nodePort"].as_int()).second) port.set("nodePort", old["nodePort"]);
       }
     }
   }
@@ -62,7 +62,7 @@ void keep_allocated(Value& spec, const Value& before) {
   }
 }
 
-/// What only the type that the Service had until now has goes with it, unless the update changes it.
+/// Fields of only the previous type of the Service are removed with it, unless the update changes it.
 void drop_of_old_type(Value& spec, const Value& before) {
   const auto drop = [&](const char* field) {
     if (spec[field] == before[field]) spec.erase(field);
@@ -72,8 +72,8 @@ void drop_of_old_type(Value& spec, const Value& before) {
   }
   if (needs_node_ports(before) && !needs_node_ports(spec) && spec["ports"].size() > 0) {
     for (Value& port : spec.edit("ports").edit_items()) {
-      const bool same = std::ranges::any_of(before["ports"].items(), [&](const Value& one) {
-        return one["nodePort"].as_int() != 0 && one["nodePort"] == port["nodePort"];
+      const bool same = std::ranges::any_of(before["ports"].items(), [&](const Value& old) {
+        return old["nodePort"].as_int() != 0 && old["nodePort"] == port["nodePort"];
       });
       if (same) port.erase("nodePort");
     }
@@ -201,8 +201,8 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
     const Value& node = ports[i]["nodePort"];
     if (node.as_int() == 0) continue;
     const std::string field = at("spec.ports", i) + ".nodePort";
-    const bool stored = std::ranges::any_of(old_of(write)["spec"]["ports"].items(), [&](const Value& one) {
-      return one["nodePort"] == node && !has_type(old_of(write)["spec"], {"NodePort", "LoadBalancer"});
+    const bool stored = std::ranges::any_of(old_of(write)["spec"]["ports"].items(), [&](const Value& port) {
+      return port["nodePort"] == node && !has_type(old_of(write)["spec"], {"NodePort", "LoadBalancer"});
     });  // an earlier version accepted it
     if (!has_type(spec, {"NodePort", "LoadBalancer"}) && !stored) {
       causes.forbidden(field, "may not be used when `type` is '" + std::string{type} + "'");

@@ -5,7 +5,7 @@
 namespace shiplog::api {
 
 /// Every read-only view has this label with the value "true", and admission refuses to store a ReplicaSet or
-/// ControllerRevision that has it. It is a label because `kubectl rollout undo` copies the annotations of a ReplicaSet
+/// ControllerRevision with it. It is a label because `kubectl rollout undo` copies the annotations of a ReplicaSet
 /// to its Deployment.
 inline constexpr std::string_view kViewLabel = "shiplog.io/view";
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "events/base/quantity.h"
 #include "events/state/policy.h"
@@ -48,7 +49,9 @@ void check_template(const Value& spec, const std::string& what, Causes& causes) 
     }
   }
   check_labels(labels, "spec.template.metadata.labels", causes);
-  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes);
+  std::set<std::string> claims;
+  for (const Value& claim : spec["volumeClaimTemplates"].items()) claims.insert(claim["metadata"]["name"].str());
+  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes, claims);
 }
 
 void check_always_restarts(const Value& spec, Causes& causes) {
@@ -107,7 +110,7 @@ void check_deployment(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
-/// A copy of a view (`kubectl get rs -o yaml`, a backup) would be taken for a workload, and propagated.
+/// A copy of a view (`kubectl get rs -o yaml`, a backup) would be treated as a workload, and propagated.
 void check_no_view(const Value& object, const Write&, Causes& causes) {
   if (object["metadata"]["labels"][kViewLabel].is_null()) return;
   causes.forbidden("metadata.labels[" + std::string{kViewLabel} + "]",
@@ -247,7 +250,7 @@ void check_job(const Value& object, const Write& write, Causes& causes) {
   if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) causes.required("spec.selector");
   check_immutable(object, write, "selector", causes);
   check_immutable(object, write, "completionMode", causes);
-  // An indexed job may grow and shrink, a suspended one may still be told where to run.
+  // An indexed job may grow and shrink, the scheduling of a suspended one may still change.
   if (spec["completionMode"].as_string() != "Indexed") check_immutable(object, write, "completions", causes);
   if (write.old != nullptr && !(*write.old)["spec"]["suspend"].as_bool()) {
     check_immutable(object, write, "template", causes);
@@ -306,7 +309,7 @@ void check_cron_job(const Value& object, const Write&, Causes& causes) {
   }
 }
 
-/// How much of a node the pod is promised, in one word.
+/// The QoS class of the pod.
 const char* quality_of_service(const Value& spec) {
   bool any = false;
   bool all = true;
@@ -334,13 +337,13 @@ void fill_pod(Value& object, const Write& write) {
     if (spec[list].size() == 0) continue;
     for (Value& container : spec.edit(list).edit_items()) {
       const Value limits = container["resources"]["limits"];
-      for (const auto& limit : limits.members()) {  // what is limited is asked for, unless it says otherwise
+      for (const auto& limit : limits.members()) {  // limits are the default of requests
         if (container["resources"]["requests"].contains(limit.key())) continue;
         container.edit("resources").edit("requests").set(limit.key(), limit.value);
       }
     }
   }
-  if (write.old != nullptr) return;  // from here on who runs it says how it is
+  if (write.old != nullptr) return;  // the component that runs it updates the status
   object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", quality_of_service(spec)}}));
 }
 

@@ -1,4 +1,4 @@
-#include "services/api/admission/test_admit.h"
+#include "tests/support/admit.h"
 
 namespace shiplog::api {
 namespace {
@@ -68,7 +68,7 @@ TEST(WorkloadAdmission, ImagePullPolicyFollowsTheTag) {  // CRU-10
   }
 }
 
-TEST(WorkloadAdmission, AllThatIsWrongIsSaidAtOnce) {  // CRU-9
+TEST(WorkloadAdmission, AllThatIsWrongIsReportedAtOnce) {  // CRU-9
   const auto refused = create("deployments.apps", json(R"({"metadata":{"name":"web"},"spec":{"replicas":-1,"selector":
       {"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"other"}},"spec":{"restartPolicy":"Never",
       "containers":[{"name":"c","ports":[{"containerPort":70000}]},{"name":"c","image":"i","volumeMounts":[
@@ -131,6 +131,18 @@ TEST(WorkloadAdmission, StatefulSetsAndDaemonSets) {  // CRU-8, CRU-10
   Value renamed = set;
   renamed.edit("spec").set("serviceName", "other");
   EXPECT_EQ(fields_of(update("statefulsets.apps", set, renamed)), "spec");
+
+  Value mounting = object;
+  mounting.edit("spec")
+      .edit("template")
+      .edit("spec")
+      .edit("containers")
+      .edit_items()[0]
+      .set("volumeMounts", json(R"([{"name":"data","mountPath":"/data"}])"));
+  EXPECT_EQ(fields_of(create("statefulsets.apps", mounting)), "spec.template.spec.containers[0].volumeMounts[0].name");
+  mounting.edit("spec").set("volumeClaimTemplates", json(R"([{"metadata":{"name":"data"},"spec":{"accessModes":
+      ["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}])"));
+  EXPECT_TRUE(create("statefulsets.apps", mounting).has_value()) << "claims are volumes of its pods";
 
   const Value daemon = stored("daemonsets.apps", deployment());
   EXPECT_EQ(to_json(daemon["spec"]["updateStrategy"]),

@@ -93,15 +93,15 @@ bool FieldSet::empty() const { return !owned && children.empty(); }
 bool FieldSet::operator==(const FieldSet& other) const { return owned == other.owned && children == other.children; }
 
 const FieldSet* FieldSet::find(std::string_view key) const {
-  const auto at = std::lower_bound(children.begin(), children.end(), key,
-                                   [](const Child& child, std::string_view wanted) { return child.key < wanted; });
-  return at != children.end() && at->key == key ? &at->set : nullptr;
+  const auto found = std::lower_bound(children.begin(), children.end(), key,
+                                      [](const Child& child, std::string_view wanted) { return child.key < wanted; });
+  return found != children.end() && found->key == key ? &found->set : nullptr;
 }
 
 FieldSet& FieldSet::edit(std::string_view key) {
-  auto at = position(children, key);
-  if (at == children.end() || at->key != key) at = children.insert(at, Child{std::string{key}, {}});
-  return at->set;
+  auto index = position(children, key);
+  if (index == children.end() || index->key != key) index = children.insert(index, Child{std::string{key}, {}});
+  return index->set;
 }
 
 void FieldSet::put(std::string_view key, FieldSet child) {
@@ -114,8 +114,8 @@ void FieldSet::put(std::string_view key, FieldSet child) {
     }
     return;
   }
-  const auto at = position(children, key);
-  if (at != children.end() && at->key == key) children.erase(at);
+  const auto index = position(children, key);
+  if (index != children.end() && index->key == key) children.erase(index);
 }
 
 FieldSet unite(const FieldSet& a, const FieldSet& b) {

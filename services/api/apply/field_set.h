@@ -24,7 +24,7 @@ class FieldSet {
   const FieldSet* find(std::string_view key) const;
   /// Made when missing.
   FieldSet& edit(std::string_view key);
-  /// The child goes when it is empty.
+  /// The child is removed when it is empty.
   void put(std::string_view key, FieldSet child);
   bool operator==(const FieldSet& other) const;
 };

@@ -12,13 +12,13 @@
 namespace shiplog::api {
 namespace {
 
-enum class Shape { kLeaf, kObject, kKeyed, kSet };
+enum class FieldShape { kLeaf, kObject, kKeyed, kSet };
 
-Shape shape_of(const Value& value, const Schema* schema) {
-  if (value.is_object()) return schema != nullptr && schema->atomic_map ? Shape::kLeaf : Shape::kObject;
-  if (!value.is_array() || schema == nullptr) return Shape::kLeaf;
-  if (schema->list_type == Schema::ListType::kMap) return Shape::kKeyed;
-  return schema->list_type == Schema::ListType::kSet ? Shape::kSet : Shape::kLeaf;
+FieldShape shape_of(const Value& value, const Schema* schema) {
+  if (value.is_object()) return schema != nullptr && schema->atomic_map ? FieldShape::kLeaf : FieldShape::kObject;
+  if (!value.is_array() || schema == nullptr) return FieldShape::kLeaf;
+  if (schema->list_type == Schema::ListType::kMap) return FieldShape::kKeyed;
+  return schema->list_type == Schema::ListType::kSet ? FieldShape::kSet : FieldShape::kLeaf;
 }
 
 const Schema* below(const Schema* schema, std::string_view key) {
@@ -32,8 +32,8 @@ const Schema* items_of(const Schema* schema) { return schema == nullptr ? nullpt
 std::string field_step(std::string_view key) { return "f:" + std::string{key}; }
 
 /// nullopt: an element of a list with keys that lacks them all.
-std::optional<std::string> element_step(const Value& element, Shape shape, const Schema& list) {
-  if (shape == Shape::kSet) return "v:" + to_json(element);
+std::optional<std::string> element_step(const Value& element, FieldShape shape, const Schema& list) {
+  if (shape == FieldShape::kSet) return "v:" + to_json(element);
   Value keys = Value::object();
   for (const std::string& key : list.list_keys) {
     if (const Value* given = element.find(key)) {
@@ -56,7 +56,7 @@ class Elements {
     const Value* value;
   };
 
-  Elements(const Value& list, Shape shape, const Schema& schema) {
+  Elements(const Value& list, FieldShape shape, const Schema& schema) {
     all_.reserve(list.size());  // the index refers to the steps
     for (const Value& element : list.items()) {
       auto step = element_step(element, shape, schema);
@@ -68,13 +68,13 @@ class Elements {
 
   const std::vector<Element>& all() const { return all_; }
   std::optional<size_t> position(const std::string& step) const {
-    const auto at = by_step_.find(step);
-    return at == by_step_.end() ? std::nullopt : std::optional{at->second};
+    const auto found = by_step_.find(step);
+    return found == by_step_.end() ? std::nullopt : std::optional{found->second};
   }
   /// nullptr: there is none.
   const Value* find(const std::string& step) const {
-    const auto at = position(step);
-    return at ? all_[*at].value : nullptr;
+    const auto index = position(step);
+    return index ? all_[*index].value : nullptr;
   }
 
  private:
@@ -102,13 +102,13 @@ struct Path {
 
 Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& path) {
   FieldSet set;
-  const Shape shape = shape_of(value, schema);
-  if (shape == Shape::kLeaf) {
+  const FieldShape shape = shape_of(value, schema);
+  if (shape == FieldShape::kLeaf) {
     set.owned = true;
     return set;
   }
   set.children.reserve(value.size());
-  if (shape == Shape::kObject) {
+  if (shape == FieldShape::kObject) {
     for (const auto& member : value.members()) {
       SHIPLOG_TRY(auto child, gather(member.value, below(schema, member.key()), Path{&path, member.key(), false}));
       if (stands_for_itself(member.value, schema, member.key())) child.owned = true;
@@ -124,7 +124,7 @@ Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& pa
       return Error{ErrorCode::kBadRequest, path.text() + ": an element of the list has no " + keys};
     }
     FieldSet child;
-    if (shape == Shape::kKeyed) {
+    if (shape == FieldShape::kKeyed) {
       SHIPLOG_TRY(child, gather(element, items_of(schema), Path{&path, std::string_view{*step}.substr(2), true}));
     }
     child.owned = true;
@@ -156,7 +156,7 @@ void compare_child(const Value* before, const Value* after, const Schema* schema
     compare(*before, *after, schema, child);
   } else if (after != nullptr) {
     child.changed = all_of(*after, schema);
-    // Who brings a map (labels, data) owns it as well as its entries, as upstream's trackers have it.
+    // The manager that adds a map (labels, data) owns it as well as its entries, as upstream's trackers have it.
     const bool map = after->is_object() && schema != nullptr && schema->additional != nullptr;
     if (element || for_itself || map) child.changed.owned = true;
   } else {
@@ -167,7 +167,7 @@ void compare_child(const Value* before, const Value* after, const Schema* schema
   if (!child.removed.empty()) changes.removed.children.push_back({step, std::move(child.removed)});
 }
 
-/// compare_child() leaves the children in the order in which they come.
+/// compare_child() leaves the children in their order of occurrence.
 void sort(FieldChanges& changes) {
   for (FieldSet* set : {&changes.changed, &changes.removed}) {
     if (!std::ranges::is_sorted(set->children, {}, &FieldSet::Child::key)) {
@@ -178,13 +178,13 @@ void sort(FieldChanges& changes) {
 
 void compare(const Value& before, const Value& after, const Schema* schema, FieldChanges& changes) {
   if (before == after) return;
-  const Shape shape = shape_of(after, schema);
-  if (shape != shape_of(before, schema) || shape == Shape::kLeaf) {
+  const FieldShape shape = shape_of(after, schema);
+  if (shape != shape_of(before, schema) || shape == FieldShape::kLeaf) {
     changes.changed = all_of(after, schema);
     if (changes.changed.empty()) changes.changed.owned = true;
     return;
   }
-  if (shape == Shape::kObject) {
+  if (shape == FieldShape::kObject) {
     for (const auto& member : after.members()) {
       compare_child(before.find(member.key()), &member.value, below(schema, member.key()), false,
                     field_step(member.key()), stands_for_itself(member.value, schema, member.key()), changes);
@@ -210,9 +210,9 @@ void compare(const Value& before, const Value& after, const Schema* schema, Fiel
 }
 
 Value merge(const Value& live, const Value& wanted, const Schema* schema) {
-  const Shape shape = shape_of(wanted, schema);
-  if (shape == Shape::kLeaf || shape != shape_of(live, schema)) return wanted;
-  if (shape == Shape::kObject) {
+  const FieldShape shape = shape_of(wanted, schema);
+  if (shape == FieldShape::kLeaf || shape != shape_of(live, schema)) return wanted;
+  if (shape == FieldShape::kObject) {
     return merged_members(live, wanted, [&](std::string_view key, const Value* old, const Value& value) {
       return std::optional{old == nullptr ? value : merge(*old, value, below(schema, key))};
     });
@@ -225,12 +225,12 @@ Value merge(const Value& live, const Value& wanted, const Schema* schema) {
   const auto take_wanted = [&] {
     const auto& [step, element] = all[next++];
     const Value* old = old_elements.find(step);
-    result.push_back(old == nullptr || shape == Shape::kSet ? *element : merge(*old, *element, items_of(schema)));
+    result.push_back(old == nullptr || shape == FieldShape::kSet ? *element : merge(*old, *element, items_of(schema)));
   };
   for (const auto& [step, element] : old_elements.all()) {
-    const auto at = new_elements.position(step);
-    if (!at) result.push_back(*element);
-    while (at && next <= *at) take_wanted();
+    const auto index = new_elements.position(step);
+    if (!index) result.push_back(*element);
+    while (index && next <= *index) take_wanted();
   }
   while (next < all.size()) take_wanted();
   return Value::array(std::move(result));
@@ -240,10 +240,10 @@ Value merge(const Value& live, const Value& wanted, const Schema* schema) {
 std::optional<Value> reduced(const Value& value, const FieldSet& fields, const FieldSet* kept, const Schema* schema) {
   const bool holds = kept != nullptr && !kept->empty();
   if (fields.owned && !holds) return std::nullopt;
-  const Shape shape = shape_of(value, schema);
-  if (shape == Shape::kLeaf || fields.children.empty()) return value;
+  const FieldShape shape = shape_of(value, schema);
+  if (shape == FieldShape::kLeaf || fields.children.empty()) return value;
   const auto kept_below = [&](std::string_view step) { return kept == nullptr ? nullptr : kept->find(step); };
-  if (shape == Shape::kObject) {
+  if (shape == FieldShape::kObject) {
     Value::Object members;
     for (const auto& member : value.members()) {
       const std::string step = field_step(member.key());
@@ -264,7 +264,7 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
     if (gone == nullptr) {
       list.push_back(element);
     } else if (auto left = reduced(element, *gone, kept_below(*step), items_of(schema))) {
-      // What stays for somebody else's sake stays recognisable.
+      // An item that stays because another manager owns part of it keeps its key.
       for (const std::string& key : schema->list_keys) {
         if (const Value* given = element.find(key)) left->set(key, *given);
       }

@@ -83,7 +83,7 @@ TEST(Fields, SetsCombine) {
   EXPECT_TRUE(subtract(a, a).empty());
 }
 
-TEST(Fields, ComparingTellsWhatChangedAndWhatWent) {
+TEST(Fields, ComparingReportsChangedAndRemovedFields) {
   const Value before = json(R"({"metadata":{"labels":{"a":"1","b":"1"}},"spec":{"replicas":1}})");
   const Value after = json(R"({"metadata":{"labels":{"a":"2","c":"1"}},"spec":{"replicas":1}})");
   const FieldChanges changes = compare_fields(before, after, deployment());

@@ -28,7 +28,7 @@ struct Manager {
   std::string time;
   FieldSet fields;
 
-  /// SSA-4: an Apply is known by its manager, an Update also by the version it came through.
+  /// SSA-4: an Apply is known by its manager, an Update also by the version of its request.
   bool is(const FieldWriter& writer, const char* its_operation) const {
     return name == writer.manager && operation == its_operation && subresource == writer.subresource &&
            (operation == kApply || api_version == writer.api_version);
@@ -92,8 +92,8 @@ void with_managers(Value& object, Managers managers) {
   }
 }
 
-/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition does not say. Every write
-/// asks for it, so that of a built-in kind it is the kind's own. `made` keeps any other.
+/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition omits. Every write
+/// needs it, so that of a built-in kind it is the kind's own. `made` keeps any other.
 const Schema& schema_of(const Kind& kind, std::optional<Schema>& made) {
   if (kind.builtin && kind.schema != nullptr) return *kind.schema;
   made.emplace();
@@ -184,6 +184,38 @@ Value without_managers(const Value& object) {
   return rest;
 }
 
+/// The managers of the live object. What it has without any belongs to "before-first-apply".
+Managers live_managers(const FieldWriter& writer, const Kind& kind, const Value& live, const Schema& schema) {
+  auto stored = read_managers(live["metadata"]["managedFields"]);
+  Managers managers = stored ? std::move(stored).value() : Managers{};
+  if (!live.is_null() && managers.empty()) {
+    auto everything = fields_of(live, schema);
+    managers.push_back({"before-first-apply", kUpdate, live["apiVersion"].str(), writer.subresource,
+                        rfc3339(writer.now),
+                        everything ? ownable(std::move(everything).value(), kind, writer.subresource) : FieldSet{}});
+  }
+  return managers;
+}
+
+/// Takes the changed and removed fields from the managers other than the applier. Returns the conflicts: fields that
+/// one of them owns and that it has not given up.
+std::vector<FieldConflict> take_from_others(Managers& managers, const FieldWriter& writer, const FieldSet& changed,
+                                            const FieldSet& removed, const FieldSet& given_up) {
+  std::vector<FieldConflict> conflicts;
+  for (Manager& manager : managers) {
+    if (manager.is(writer, kApply)) continue;
+    const FieldSet disputed = intersect(manager.fields, changed);
+    if (disputed.empty() && removed.empty()) continue;
+    for (const std::string& field : paths_of(subtract(disputed, given_up))) {
+      std::string who = '"' + manager.name + '"';
+      if (!manager.subresource.empty()) who += " with subresource \"" + manager.subresource + '"';
+      conflicts.push_back({who + " using " + manager.api_version, manager.api_version, field});
+    }
+    manager.fields = subtract(subtract(manager.fields, disputed), removed);
+  }
+  return conflicts;
+}
+
 }  // namespace
 
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after) {
@@ -224,14 +256,7 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
   const Schema& schema = schema_of(kind, made);
   SHIPLOG_TRY(auto all, fields_of(patch, schema));
   const FieldSet wanted = ownable(std::move(all), kind, writer.subresource);
-  auto stored = read_managers(live["metadata"]["managedFields"]);
-  Managers managers = stored ? std::move(stored).value() : Managers{};
-  if (!live.is_null() && managers.empty()) {
-    auto everything = fields_of(live, schema);
-    managers.push_back({"before-first-apply", kUpdate, live["apiVersion"].str(), writer.subresource,
-                        rfc3339(writer.now),
-                        everything ? ownable(std::move(everything).value(), kind, writer.subresource) : FieldSet{}});
-  }
+  Managers managers = live_managers(writer, kind, live, schema);
 
   const auto mine = [&](const Manager& manager) { return manager.is(writer, kApply); };
   std::vector<FieldSet> owned_by_others;
@@ -259,24 +284,15 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
     given_up = last_applied_by_client(live, schema);
     given_up.edit("f:metadata").edit("f:annotations").edit(std::string{"f:"} + kLastApplied).owned = true;
   }
-  for (Manager& manager : managers) {
-    if (mine(manager)) continue;
-    const FieldSet disputed = intersect(manager.fields, changed);
-    if (disputed.empty() && removed.empty()) continue;
-    if (!force) {
-      for (const std::string& field : paths_of(subtract(disputed, given_up))) {
-        std::string who = '"' + manager.name + '"';
-        if (!manager.subresource.empty()) who += " with subresource \"" + manager.subresource + '"';
-        applied.conflicts.push_back({who + " using " + manager.api_version, manager.api_version, field});
-      }
-    }
-    manager.fields = subtract(subtract(manager.fields, disputed), removed);
+  auto conflicts = take_from_others(managers, writer, changed, removed, given_up);
+  if (!force && !conflicts.empty()) {
+    applied.conflicts = std::move(conflicts);
+    return applied;
   }
-  if (!applied.conflicts.empty()) return applied;
 
   const bool same_fields = own != managers.end() && own->fields == wanted && own->api_version == writer.api_version;
   if (same_fields && without_managers(applied.object) == without_managers(live)) {
-    applied.object = live;  // SSA-10: no write, whatever the clock says
+    applied.object = live;  // SSA-10: no write, whatever the time is
     return applied;
   }
   if (own == managers.end()) {
@@ -296,15 +312,15 @@ Error conflict_error(const std::vector<FieldConflict>& conflicts) {
     by_manager[conflict.manager].push_back(conflict.field);
     error.causes.push_back({conflict.field, "FieldManagerConflict", "conflict with " + conflict.manager});
   }
-  const bool one = conflicts.size() == 1;
-  error.message = "Apply failed with " + std::to_string(conflicts.size()) + (one ? " conflict: " : " conflicts: ");
+  const bool single = conflicts.size() == 1;
+  error.message = "Apply failed with " + std::to_string(conflicts.size()) + (single ? " conflict: " : " conflicts: ");
   bool first = true;
   for (const auto& [manager, fields] : by_manager) {
-    error.message += std::string{first ? "" : "\n"} + (one ? "conflict" : "conflicts") + " with " + manager + ":";
+    error.message += std::string{first ? "" : "\n"} + (single ? "conflict" : "conflicts") + " with " + manager + ":";
     first = false;
-    if (one) error.message += " " + fields.front();
+    if (single) error.message += " " + fields.front();
     for (const std::string& field : fields) {
-      if (!one) error.message += "\n- " + field;
+      if (!single) error.message += "\n- " + field;
     }
   }
   return error;

@@ -21,7 +21,7 @@ struct FieldWriter {
 };
 
 /// `after` with metadata.managedFields brought up to date after a create, update or patch by `writer`: what it added or
-/// changed is its own now, what is gone belongs to nobody (SSA-6, SSA-7, META-15). `before` is null for
+/// changed is its own now, what was removed has no owner (SSA-6, SSA-7, META-15). `before` is null for
 /// a create. With nothing changed the list stays as it was, times and all.
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after);
 

@@ -81,7 +81,7 @@ TEST(ManagedFields, AnEmptyListStartsOver) {  // META-15
   EXPECT_EQ(track_update(writer("two"), config_maps(), made, silent), made);
 }
 
-TEST(ManagedFields, AStatusBelongsToWhoWroteItThroughTheSubresource) {
+TEST(ManagedFields, AStatusBelongsToTheWriterOfTheSubresource) {
   const Value made =
       json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1}})");
   Value next = made;
@@ -124,7 +124,7 @@ TEST(Apply, LeavesWhatAnotherOwnsToo) {  // SSA-8
   EXPECT_EQ(managers(after), (Lines{R"(one Apply {"f:data":{"f:b":{}}})", R"(two Apply {"f:data":{"f:a":{}}})"}));
 }
 
-TEST(Apply, FindsConflictsAndSaysWithWhom) {  // SSA-8, SSA-9
+TEST(Apply, FindsConflictsAndNamesTheManagers) {  // SSA-8, SSA-9
   const Value live = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
   const auto single = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2"})"), false);
   ASSERT_TRUE(single);

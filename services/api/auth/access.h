@@ -13,7 +13,7 @@
 namespace shiplog::api {
 
 /// Who may do what, now: a cache of the roles and bindings in the state. Asked on any thread, kept up to date on the
-/// fold thread, so that whoever was answered that a binding is gone is held to it at once. Threads: decide(), held(),
+/// fold thread, so that a confirmed deletion of a binding takes effect at once. Threads: decide(), held(),
 /// escalation(), refuse_owned() and records_authors() from any; the rest on the executor.
 class Access final : public Observer {
  public:

@@ -32,17 +32,17 @@ bool has_failed(const Value& request) { return !condition_of(request, "Failed").
 std::optional<Error> refuse_certificate(const Access* access, const User& user, const std::string& subresource,
                                         const Value& old, const Value& object) {
   const std::string signer = object["spec"]["signerName"].str();
-  const Subject subject{"certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests",
-                        object["metadata"]["name"].str()};
+  const StatusDetails subject{"certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests",
+                              object["metadata"]["name"].str()};
   const auto refused = [&](const std::string& why) { return forbidden(subject, why); };
   if (old.is_null()) {
     const std::string pem = base64_decode(object["spec"]["request"].as_string()).value_or("");
-    const auto asked = inspect_request(pem);
-    if (!asked) {
+    const auto inspected = inspect_request(pem);
+    if (!inspected) {
       return invalid(subject, {{"spec.request", "FieldValueInvalid",
-                                "Invalid value: \"<request data>\": " + asked.error().message}});
+                                "Invalid value: \"<request data>\": " + inspected.error().message}});
     }
-    const auto& groups = asked.value().organizations;
+    const auto& groups = inspected.value().organizations;
     if (signer == "kubernetes.io/kube-apiserver-client" && std::ranges::find(groups, kMastersGroup) != groups.end()) {
       return refused("use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
     }

@@ -69,12 +69,13 @@ Value lasting_claims_of(const TokenObject& account, const std::string& secret) {
 namespace {
 
 Result<TokenIdentity> lasting_identity_from(const Value& claims, const std::vector<std::string>& audiences) {
-  const auto said = [&](const char* claim) { return claims[std::string{kLasting} + claim].str(); };
-  const std::string ns = said("namespace");
-  const std::string name = said("service-account.name");
-  const std::string uid = said("service-account.uid");
+  const auto claim_value = [&](const char* claim) { return claims[std::string{kLasting} + claim].str(); };
+  const std::string ns = claim_value("namespace");
+  const std::string name = claim_value("service-account.name");
+  const std::string uid = claim_value("service-account.uid");
   const auto account = service_account_of(claims["sub"].as_string());
-  if (!account || account->first != ns || account->second != name || uid.empty() || said("secret.name").empty()) {
+  if (!account || account->first != ns || account->second != name || uid.empty() ||
+      claim_value("secret.name").empty()) {
     return unauthorized("the token names no service account");
   }
   if (std::ranges::find(audiences, kTokenIssuer) == audiences.end()) {
@@ -87,7 +88,7 @@ Result<TokenIdentity> lasting_identity_from(const Value& claims, const std::vect
   identity.user.groups = service_account_groups(ns);
   identity.user.groups.emplace_back(kAuthenticatedGroup);
   identity.depends_on = {{"ServiceAccount", {"serviceaccounts", ns, name}, uid},
-                         {"Secret", {"secrets", ns, said("secret.name")}, ""}};
+                         {"Secret", {"secrets", ns, claim_value("secret.name")}, ""}};
   return identity;
 }
 

@@ -12,7 +12,7 @@
 
 namespace shiplog::api {
 
-/// Who issues the fleet's tokens, and whom they are for when nothing else is asked (AUTHN-4).
+/// The issuer of the fleet's tokens, and their audience when the request names none (AUTHN-4).
 inline constexpr const char* kTokenIssuer = "https://kubernetes.default.svc.cluster.local";
 
 /// Names an object that a token depends on.
@@ -22,7 +22,7 @@ struct TokenObject {
   std::string uid;  ///< empty: of a Secret that carries the token itself
 };
 
-/// What a token is to say.
+/// The content of a token.
 struct TokenTerms {
   TokenObject account;
   std::optional<TokenObject> bound;  ///< the token ends with this object
@@ -35,19 +35,19 @@ Value claims_of(const TokenTerms& terms);
 /// Of a token that lasts as long as its account and the Secret that carries it.
 Value lasting_claims_of(const TokenObject& account, const std::string& secret);
 
-/// What valid claims come to.
+/// The identity in valid claims.
 struct TokenIdentity {
   User user;
   std::vector<TokenObject> depends_on;  ///< valid only while each of these exists with this uid
   std::vector<std::string> audiences;   ///< those of the wanted ones that the token is for
 };
-/// Checks issuer, times and audiences of a signed token's claims, and says whose they are. `audiences`: any one of them
-/// will do. Error: kUnauthorized, saying why.
+/// Checks issuer, times and audiences of a signed token's claims, and returns their user. `audiences`: any one of them
+/// will do. Error: kUnauthorized, with the cause.
 Result<TokenIdentity> identity_from(const Value& claims, UtcMillis now, const std::vector<std::string>& audiences);
 
 /// AUTHN-6: {id, secret} of a bootstrap token; nullopt: it has not that form.
 std::optional<std::pair<std::string, std::string>> bootstrap_token_parts(std::string_view token);
-/// Who a bootstrap token with this secret part is, by the Secret that describes it. Error: kUnauthorized, saying why.
+/// The user of a bootstrap token with this secret part, by its Secret. Error: kUnauthorized, with the cause.
 Result<User> bootstrap_user(const Value& secret, const std::string& id, const std::string& token_secret, UtcMillis now);
 
 /// authentication.k8s.io UserInfo; empty fields are left out.

@@ -11,7 +11,7 @@
 namespace shiplog::api {
 namespace {
 
-Subject subject_of(const Kind& kind) { return {kind.group, kind.kind, kind.plural, ""}; }
+StatusDetails subject_of(const Kind& kind) { return {kind.group, kind.kind, kind.plural, ""}; }
 
 /// spec.resourceAttributes or nonResourceAttributes; exactly one of them. "*" stands for all of something.
 Result<Attributes> read_attributes(const Kind& kind, const Value& spec) {
@@ -91,7 +91,7 @@ Result<Value> review_rules(const ReviewSources& sources, const ReviewQuestion& q
       {{"resourceRules", std::move(resources)}, {"nonResourceRules", std::move(paths)}, {"incomplete", false}});
   if (!held.missing.empty()) {
     std::string text;
-    for (const std::string& one : held.missing) text += (text.empty() ? "" : ", ") + one;
+    for (const std::string& permission : held.missing) text += (text.empty() ? "" : ", ") + permission;
     status.set("evaluationError", text);
   }
   review.set("status", std::move(status));

@@ -15,7 +15,7 @@ struct ReviewSources {
   TokenSources tokens;
 };
 
-/// Which kind of review is requested, by whom and in which namespace.
+/// Which kind of review is requested, by which user and in which namespace.
 struct ReviewQuestion {
   const Kind* kind = nullptr;
   User user;

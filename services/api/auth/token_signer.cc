@@ -128,7 +128,7 @@ Result<Value> TokenSigner::check(std::string_view token) const {
   const auto raw = base64url_decode(token.substr(second + 1));
   if (!header_text || !claims_text || !raw) return unauthorized("the token is no JSON web token");
   const auto header = parse_json(*header_text);
-  // Only what we sign with: whoever sent the token has no say in how it is checked.
+  // Only our own algorithm: the sender of a token does not choose how it is verified.
   if (!header || header.value()["alg"].as_string() != "ES256" || header.value()["kid"].as_string() != impl_->id) {
     return unauthorized("the token was not signed by this fleet's key");
   }

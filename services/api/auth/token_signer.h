@@ -16,9 +16,9 @@ class TokenSigner {
   static Result<std::unique_ptr<TokenSigner>> from_key(const std::string& key_pem);
   ~TokenSigner();
 
-  /// The token that says `claims`. Error: kInternal from OpenSSL.
+  /// The signed token with these claims. Error: kInternal from OpenSSL.
   Result<std::string> sign(const Value& claims) const;
-  /// The claims of a token signed by this key; nothing of them is checked. Error: kUnauthorized, saying why.
+  /// The claims of a token signed by this key; they are not validated. Error: kUnauthorized, with the cause.
   Result<Value> verify(std::string_view token) const;
   /// The public key as a JSON web key set (AUTHN-8).
   Value key_set() const;

@@ -57,7 +57,7 @@ TEST(TokenSigner, PublishesItsKey) {  // AUTHN-8
   EXPECT_FALSE(key.contains("d"));
 }
 
-TEST(Claims, SayWhoseTokenItIs) {  // AUTHN-3, AUTHN-4
+TEST(Claims, NameTheUserOfTheToken) {  // AUTHN-3, AUTHN-4
   TokenTerms wanted = terms();
   wanted.bound = TokenObject{"Pod", {"pods", "a", "p"}, "uid-2"};
   const auto identity = identity_from(claims_of(wanted), kNow, {kTokenIssuer, "other"});

@@ -64,6 +64,7 @@ Entry denial_entry(const RefusedRequest& request, UtcMillis now) {
   entry.time = now;
   entry.actor = bounded(request.actor);
   entry.request = {request.verb, clipped(request.path, kLongestPath)};
+  entry.cause = request.cause;
   RequestDenied denial = request.denial;
   denial.object = bounded(denial.object);
   denial.message = clipped(denial.message, kLongestMessage);
@@ -80,12 +81,12 @@ void DenialTally::Tokens::refill(int64_t most, Millis every, UtcMillis now) {
 
 DenialTally::Client& DenialTally::client(const Actor& actor, UtcMillis now) {
   std::string key = key_of(actor);
-  if (const auto at = by_key_.find(key); at != by_key_.end()) {
-    clients_.splice(clients_.end(), clients_, at->second);
-    return *at->second;
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    clients_.splice(clients_.end(), clients_, found->second);
+    return *found->second;
   }
   if (clients_.size() >= limits_.clients) {
-    // The one seen longest ago is forgotten once it has nothing counted and would have its tokens back anyway.
+    // The least recent one is removed once it has nothing counted and would have its tokens back anyway.
     Client& oldest = clients_.front();
     oldest.tokens.refill(limits_.burst, limits_.refill, now);
     if (oldest.count > 0 || oldest.tokens.left < limits_.burst) {
@@ -102,9 +103,9 @@ DenialTally::Client& DenialTally::client(const Actor& actor, UtcMillis now) {
 
 bool DenialTally::suspicious(const Actor& actor, UtcMillis now) const {
   if (clients_.empty()) return false;
-  const auto at = by_key_.find(key_of(actor));
-  if (at == by_key_.end()) return clients_.size() >= limits_.clients;
-  Tokens own = at->second->tokens;
+  const auto found = by_key_.find(key_of(actor));
+  if (found == by_key_.end()) return clients_.size() >= limits_.clients;
+  Tokens own = found->second->tokens;
   own.refill(limits_.burst, limits_.refill, now);
   return own.left < limits_.burst;
 }
@@ -121,38 +122,39 @@ bool DenialTally::spend(Client& client, UtcMillis now) {
 void DenialTally::recorded(const Actor& actor, UtcMillis now) { spend(client(actor, now), now); }
 
 bool DenialTally::record(const RefusedRequest& request, UtcMillis now) {
-  Client& who = client(request.actor, now);
-  if (spend(who, now)) return true;
-  count(who, request, now);
+  Client& requester = client(request.actor, now);
+  if (spend(requester, now)) return true;
+  count(requester, request, now);
   return false;
 }
 
 void DenialTally::count(Client& client, const RefusedRequest& request, UtcMillis now) {
   if (client.count++ == 0) ++counting_;
   const ObjectKey object = bounded(ObjectKey{request.denial.object.type, request.denial.object.ns, ""});
-  const auto same = [&](const RequestsDenied& one) {
-    return one.object == object && one.verb == request.verb && one.status == request.denial.status &&
-           one.reason == request.denial.reason;
+  const auto same = [&](const RequestsDenied& denied) {
+    return denied.object == object && denied.verb == request.verb && denied.status == request.denial.status &&
+           denied.reason == request.denial.reason;
   };
-  auto at = std::ranges::find_if(client.counted, same);
-  if (at == client.counted.end() && client.counted.size() >= limits_.subjects_per_client) {
-    at = std::prev(client.counted.end());  // the last one sums up all others
-    if (at->object != ObjectKey{} || !at->verb.empty()) *at = {{}, "", 0, "", "", at->count, at->first, at->last};
+  auto found = std::ranges::find_if(client.counted, same);
+  if (found == client.counted.end() && client.counted.size() >= limits_.subjects_per_client) {
+    found = std::prev(client.counted.end());  // the last one sums up all others
+    if (found->object != ObjectKey{} || !found->verb.empty())
+      *found = {{}, "", 0, "", "", found->count, found->first, found->last};
   }
-  if (at == client.counted.end()) {
+  if (found == client.counted.end()) {
     client.counted.push_back({object, request.verb, 0, request.denial.reason, "", 0, now, now});
-    at = std::prev(client.counted.end());
+    found = std::prev(client.counted.end());
   }
-  ++at->count;
-  at->last = now;
-  at->status = request.denial.status;
-  at->message = clipped(request.denial.message, kLongestCountedMessage);
+  ++found->count;
+  found->last = now;
+  found->status = request.denial.status;
+  found->message = clipped(request.denial.message, kLongestCountedMessage);
 }
 
 std::vector<Entry> DenialTally::take(UtcMillis now) {
   std::vector<Client*> counted;
-  for (Client& one : clients_) {
-    if (one.count > 0) counted.push_back(&one);
+  for (Client& candidate : clients_) {
+    if (candidate.count > 0) counted.push_back(&candidate);
   }
   std::ranges::stable_sort(counted, [](const Client* a, const Client* b) { return a->count > b->count; });
   std::vector<Entry> entries;
@@ -160,25 +162,25 @@ std::vector<Entry> DenialTally::take(UtcMillis now) {
     Entry entry;
     entry.time = now;
     entry.actor = std::move(actor);
-    const auto same_verb = [&](const RequestsDenied& one) { return one.verb == events.front().verb; };
+    const auto same_verb = [&](const RequestsDenied& denied) { return denied.verb == events.front().verb; };
     entry.request = {std::ranges::all_of(events, same_verb) ? events.front().verb : "", ""};
     for (RequestsDenied& event : events) entry.events.emplace_back(std::move(event));
     entries.push_back(std::move(entry));
   };
   // The clients with the most; one entry is for all others.
   RequestsDenied rest{{}, "", 403, "", "", overflow_.count, now, now};
-  for (const RequestsDenied& one : overflow_.counted) rest.first = std::min(rest.first, one.first);
+  for (const RequestsDenied& denied : overflow_.counted) rest.first = std::min(rest.first, denied.first);
   int64_t others = overflow_.others;
-  for (Client* one : counted) {
+  for (Client* counted_client : counted) {
     if (entries.size() + 1 < limits_.entries_per_window) {
-      add(one->actor, std::move(one->counted));
+      add(counted_client->actor, std::move(counted_client->counted));
     } else {
       ++others;
-      rest.count += one->count;
-      for (const RequestsDenied& each : one->counted) rest.first = std::min(rest.first, each.first);
+      rest.count += counted_client->count;
+      for (const RequestsDenied& each : counted_client->counted) rest.first = std::min(rest.first, each.first);
     }
-    one->counted.clear();
-    one->count = 0;
+    counted_client->counted.clear();
+    counted_client->count = 0;
   }
   if (rest.count > 0) {
     rest.message = "of up to " + std::to_string(others) + " more clients";

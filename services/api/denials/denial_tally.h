@@ -18,6 +18,7 @@ struct RefusedRequest {
   Actor actor;
   std::string verb;
   std::string path;
+  Cause cause;  ///< its trace
   RequestDenied denial;
 };
 
@@ -40,7 +41,7 @@ class DenialTally {
     Millis window{60'000};
     size_t clients = 1'000;          ///< remembered at once
     size_t entries_per_window = 20;  ///< of counted requests, for all clients together
-    size_t subjects_per_client = 4;  ///< told apart within one entry; the rest is summed up
+    size_t subjects_per_client = 4;  ///< distinguished within one entry; the rest is summed up
   };
 
   DenialTally() : DenialTally(Limits{}) {}
@@ -75,7 +76,7 @@ class DenialTally {
     int64_t count = 0;
     int64_t others = 0;  // clients that share this one; 0: it is one client
   };
-  using Clients = std::list<Client>;  // the one seen longest ago first
+  using Clients = std::list<Client>;  // the least recent first
 
   Client& client(const Actor& actor, UtcMillis now);
   bool spend(Client& client, UtcMillis now);

@@ -12,6 +12,7 @@ RefusedRequest refused(const std::string& user, const std::string& address, cons
   return {{.user = user, .groups = {"system:authenticated"}, .service = "api", .source_ip = address, .user_agent = ""},
           "get",
           "/api/v1/namespaces/default/" + type + "/" + name,
+          {{}, {}, "4bf92f3577b34da6a3ce929d0e0e4736"},
           {{type, "default", name}, 403, "Forbidden", user + " cannot"}};
 }
 

@@ -40,7 +40,7 @@ void Denials::append(Store& store, Entry entry, std::function<void(Result<Outcom
   }
   // What is needed of the entry when it is refused: small, as nearly every entry is accepted.
   auto request = std::make_shared<RefusedRequest>(
-      RefusedRequest{entry.actor, entry.request.verb, entry.request.path, {subject_of(entry), 0, "", ""}});
+      RefusedRequest{entry.actor, entry.request.verb, entry.request.path, entry.cause, {subject_of(entry), 0, "", ""}});
   auto answered = [self = shared_from_this(), request, &replica = store.replica(),
                    done = std::move(done)](Result<Outcome> outcome) {
     if (outcome && outcome.value().refusal) {

@@ -14,7 +14,7 @@ constexpr size_t kLongestChain = 200;
 // A member reports the same object again and again: how many such versions to step over at most.
 constexpr size_t kVersionsLookedAt = 200;
 
-// Somebody asked for it: the chain ends here.
+// A user requested it: the chain ends here.
 bool is_request(const AuditRow& entry) { return entry.actor.service.empty() || entry.actor.service == "api"; }
 
 bool has_event(const AuditRow& entry, const std::string& kind) {
@@ -25,7 +25,7 @@ bool follows_from_a_deletion(const AuditRow& entry) {
   return std::ranges::any_of(entry.events, [](const AuditEvent& event) { return !event.because.empty(); });
 }
 
-// What members say of many objects is written down together, and so are the deletions that follow from one: most events
+// The status of many objects is recorded in one entry, and so are the deletions that follow from one: most events
 // of such an entry belong to other stories.
 bool is_gathered(const AuditRow& entry) {
   return entry.events.size() > 1 && (entry.cause.entry_id.empty() || follows_from_a_deletion(entry));
@@ -67,7 +67,7 @@ Result<void> follow(const View& view, AuditRow& entry, std::vector<ObjectKey>& s
 Result<std::optional<AuditRow>> step_before(const View& view, const AuditRow& entry) {
   for (const AuditEvent& event : entry.events) {
     if (event.subject.empty()) continue;
-    // The entry may have made several revisions; anything up to its last one is looked at, itself stepped over.
+    // The entry may have made several revisions; all up to its last one are read, itself excepted.
     SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(event.subject, true, kVersionsLookedAt, entry.revision));
     for (VersionRow& version : versions) {
       if (version.entry.offset >= entry.offset || has_event(version.entry, event.kind)) continue;
@@ -86,7 +86,7 @@ Result<std::optional<AuditRow>> deletion_before(const View& view, const AuditRow
     std::optional<AuditRow> found;
     for (VersionRow& version : versions) {
       if (version.entry.offset >= entry.offset) continue;
-      if (version.operation != Operation::kRemoved) {
+      if (version.operation != VersionOperation::kRemoved) {
         SHIPLOG_TRY(const Value value, parse_stored_json(version.json));
         if (!deleting(value)) break;
       }
@@ -158,7 +158,7 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
     chain.push_back(std::move(*before));
     SHIPLOG_TRY(follow(view, chain.back(), story));
   }
-  // Of a deletion that follows from another, what was asked of the object before is no cause.
+  // Of a deletion that follows from another, earlier requests about the object are no cause.
   const bool cascades = std::ranges::any_of(chain, follows_from_a_deletion);
   if (!is_request(chain.front()) && !cascades) {
     SHIPLOG_TRY(add_beside(view, key, story, chain));

@@ -13,7 +13,7 @@ const ObjectKey kTemplate{"deployments.apps", "default", "web"};
 const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
 const ObjectKey kWork{type::kWork, "karmada-es-m1", "web"};
 
-// A Deployment on its whole way: asked for, bound, placed, rendered, applied, reported and summed up.
+// The whole chain of a Deployment: requested, bound, placed, rendered, applied, reported and summed up.
 class InsightChainTest : public testing::Test {
  protected:
   InsightChainTest() {
@@ -51,7 +51,7 @@ class InsightChainTest : public testing::Test {
     ASSERT_FALSE(folded.refusal) << folded.refusal->reason;
   }
 
-  // What a member says has no entry as its cause.
+  // A report of a member has no entry as its cause.
   void report(const char* ready) {
     Entry entry;
     entry.actor = {"system:shiplog:collector", {}, "collector", "", ""};
@@ -76,7 +76,7 @@ TEST_F(InsightChainTest, LeadsFromTheRequestToTheStatusAcrossObjects) {
                                       "WorkStatusObserved", "StatusAggregated"}));
 }
 
-TEST_F(InsightChainTest, OfWhatMembersSayOfManyObjectsFollowsItsOwn) {
+TEST_F(InsightChainTest, OfTheStatusOfManyObjectsFollowsItsOwn) {
   const ObjectKey other{type::kWork, "karmada-es-m1", "another"};
   fleet.create({"configmaps", "default", "another"});
   decide("dispatcher", {WorkRendered{other, object_value(other), {}}});
@@ -107,7 +107,7 @@ TEST_F(InsightChainTest, OfWhatMembersSayOfManyObjectsFollowsItsOwn) {
   }
 }
 
-TEST_F(InsightChainTest, TellsWhatWasAskedOfTheObjectThoughAPolicySetItOff) {
+TEST_F(InsightChainTest, ContainsTheRequestForTheObjectThoughAPolicyCausedIt) {
   const ObjectKey policy{type::kPropagationPolicy, "default", "p"};
   Entry request;
   request.actor = {"alice", {}, "api", "", ""};
@@ -135,7 +135,7 @@ TEST_F(InsightChainTest, EndsAtTheRequestOfAnEarlierVersion) {
   EXPECT_EQ(kinds_of(must(chain_of(now, kTemplate))), (std::vector<std::string>{"ObjectUpdated"}));
 }
 
-TEST_F(InsightChainTest, HistoryTellsWhoWhyAndWhatChanged) {
+TEST_F(InsightChainTest, HistoryShowsRequesterCauseAndChanges) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   const Value versions = must(history_of(view, kTemplate, 0, false));
@@ -176,7 +176,7 @@ TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {
   EXPECT_EQ(versions[0]["changes"][0]["after"].str(), "(secret)");
 }
 
-// A namespace with more in it than one entry deletes; each entry is woken by what the one before has changed.
+// A namespace with more in it than one entry deletes; each entry is triggered by the changes of the one before.
 TEST(InsightDeletionChain, ACascadingDeletionIsCausedByTheDeletionOfTheNamespace) {
   TestFleet fleet;
   const ObjectKey ns{type::kNamespace, "", "shop"};

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 4> kNoise = {
     "metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]"};
 constexpr std::array<std::string_view, 3> kHeartbeats = {"lastHeartbeatTime", "lastProbeTime", "lastUpdateTime"};
 
-// What tells the items of Kubernetes' lists apart, most telling first.
+// What identifies the items of Kubernetes' lists, most specific first.
 constexpr std::array<const char*, 5> kItemKeys = {"name", "type", "clusterName", "cluster", "key"};
 
 std::string shortened(const Value& value) {
@@ -127,7 +127,8 @@ class Differ {
       if (!old_items.contains(name)) added(path + "[" + name + "]", *item);
     }
     // The same items and yet a difference: only their order has changed.
-    if (same_items && std::ranges::all_of(old_items, [&](const auto& one) { return new_items.contains(one.first); })) {
+    if (same_items &&
+        std::ranges::all_of(old_items, [&](const auto& entry) { return new_items.contains(entry.first); })) {
       changes.push_back({path, FieldChange::Kind::kChanged, shortened(before), shortened(after)});
     }
   }

@@ -22,8 +22,8 @@ const char* name_of(FieldChange::Kind kind);
 
 inline constexpr size_t kLongestValue = 120;
 
-/// What changed, in the order of the paths. A part that is new or gone is one change, whole. Items of a list are told
-/// apart by their name, type, cluster or key where they all have one, else by position. Left out: what every write
+/// What changed, in the order of the paths. An added or removed part is one change, whole. Items of a list are matched
+/// by their name, type, cluster or key where they all have one, else by position. Left out: what every write
 /// touches (metadata.resourceVersion, generation, managedFields, kubectl's last-applied annotation, heartbeats).
 std::vector<FieldChange> diff(const Value& before, const Value& after);
 

@@ -13,7 +13,7 @@ std::vector<FieldChange> changed(const char* before, const char* after) {
   return diff(parse_json(before).value(), parse_json(after).value());
 }
 
-TEST(InsightDiff, TellsAddedRemovedAndChangedFieldsByPath) {
+TEST(InsightDiff, ReportsAddedRemovedAndChangedFieldsByPath) {
   EXPECT_EQ(changed(R"({"spec": {"replicas": 2, "paused": true}})",
                     R"({"spec": {"replicas": 3, "selector": {"app": "web"}}})"),
             (std::vector<FieldChange>{{"spec.paused", Kind::kRemoved, "true", ""},
@@ -21,7 +21,7 @@ TEST(InsightDiff, TellsAddedRemovedAndChangedFieldsByPath) {
                                       {"spec.selector", Kind::kAdded, "", R"({"app":"web"})"}}));
 }
 
-TEST(InsightDiff, TellsListItemsApartByNameAndNotByPosition) {
+TEST(InsightDiff, MatchesListItemsByNameAndNotByPosition) {
   EXPECT_EQ(changed(R"({"containers": [{"name": "a", "image": "x:1"}, {"name": "b", "image": "y:1"}]})",
                     R"({"containers": [{"name": "b", "image": "y:2"}, {"name": "c", "image": "z:1"}]})"),
             (std::vector<FieldChange>{{"containers[a]", Kind::kRemoved, R"({"image":"x:1","name":"a"})", ""},

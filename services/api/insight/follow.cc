@@ -18,7 +18,7 @@ constexpr int kMostStreams = 64;
 
 std::atomic<int> streams{0};
 
-/// One stream. Its thread holds it until it is over. `store` may go away once the writer is closed: reads happen under
+/// One stream. Its thread holds it until it is over. `store` is valid until the writer is closed: reads happen under
 /// store_mutex_, which closing takes to put the store out of reach; a batch is small, so closing waits milliseconds.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -32,7 +32,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void begin() {
     const std::weak_ptr<Stream> weak = weak_from_this();
-    // The listener holds no lock of ours that publishing could wait for, but wake's own.
+    // The listener holds no lock of ours that publishing could wait for, but that of wake().
     listening_ = store_->feed().listen([weak] {
       if (const auto self = weak.lock()) self->wake();
     });
@@ -79,10 +79,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
     wake();
     while (wait()) {
       auto pulled = pull();
-      // Before the client sees the end: whoever waits for it may take the store away.
+      // Before the client sees the end: its owner may close the store as soon as it does.
       if (!pulled || pulled.value().last) leave_store();
       if (!pulled) {
-        // The header is out: all that is left is to say it in the client's own terms.
+        // The header is out: an error can only be reported in the stream's format.
         write(to_json(failure_status(pulled.error())) + "\n", true);
         break;
       }
@@ -118,7 +118,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
       pulled.text += '\n';
     }
     const bool all = rows.size() < filter.limit;
-    // Whatever the filter left out up to here need not be looked at again.
+    // Whatever the filter left out up to here need not be read again.
     if (all && next.value > 0) {
       filter_.after = std::max(filter_.after.value_or(Offset{-1}), Offset{next.value - 1});
     } else if (!rows.empty()) {

@@ -57,18 +57,18 @@ Result<Value> causes_of(const View& view, const VersionRow& version) {
 }
 
 Value who_of(const Actor& actor) {
-  Value who = Value::object({{"user", actor.user}});
-  if (!actor.service.empty()) who.set("service", actor.service);
-  if (!actor.source_ip.empty()) who.set("sourceIP", actor.source_ip);
-  if (!actor.user_agent.empty()) who.set("userAgent", actor.user_agent);
-  return who;
+  Value requester = Value::object({{"user", actor.user}});
+  if (!actor.service.empty()) requester.set("service", actor.service);
+  if (!actor.source_ip.empty()) requester.set("sourceIP", actor.source_ip);
+  if (!actor.user_agent.empty()) requester.set("userAgent", actor.user_agent);
+  return requester;
 }
 
 }  // namespace
 
 Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first,
                          std::optional<Revision> at) {
-  // One more than asked for: the oldest one is compared with the version before it.
+  // One more than requested: the oldest one is compared with the version before it.
   SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, limit == 0 ? 0 : limit + 1, at));
   // An entry may hold several decisions about one object; the last one is the one that shows.
   std::map<Offset, Value> explanations;
@@ -106,8 +106,9 @@ Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, b
                                 {"who", who_of(version.entry.actor)},
                                 {"why", std::move(why)}});
     if (!version.entry.request.verb.empty()) item.set("verb", version.entry.request.verb);
+    if (!version.entry.cause.trace_id.empty()) item.set("trace", version.entry.cause.trace_id);
     Value changes = Value::array();
-    if (version.operation == Operation::kUpdated && i + 1 < versions.size()) {
+    if (version.operation == VersionOperation::kUpdated && i + 1 < versions.size()) {
       SHIPLOG_TRY(changes, changes_between(key, versions[i + 1].json, version.json));
     }
     item.set("changes", std::move(changes));

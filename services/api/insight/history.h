@@ -9,8 +9,8 @@
 
 namespace shiplog::api {
 
-/// The versions of one object, the newest `limit` (0: all): each with revision, time, operation, who, why and what
-/// changed since the one before. What Secrets hold is not told. `at`: the versions up to that revision. Empty: there
+/// The versions of one object, the newest `limit` (0: all): each with revision, time, verb, requester, cause and what
+/// changed since the one before. The data of Secrets is omitted. `at`: the versions up to that revision. Empty: there
 /// never was such an object.
 Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first,
                          std::optional<Revision> at = {});

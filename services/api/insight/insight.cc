@@ -8,10 +8,11 @@
 #include "projections/audit/audit_query.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/store/checkpoint.h"
+#include "services/api/insight/as_of.h"
 #include "services/api/insight/chain.h"
+#include "services/api/insight/fleet_status.h"
 #include "services/api/insight/follow.h"
 #include "services/api/insight/history.h"
-#include "services/api/insight/moment.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/resource.h"
 #include "services/api/insight/why.h"
@@ -24,7 +25,7 @@ constexpr std::string_view kPrefix = "/shiplog/v1/";
 constexpr size_t kMostRows = 10'000;  // of one answer that is built in memory; `events` streams any number
 
 /// One question, with its parameters read and checked.
-struct Question {
+struct InsightRequest {
   Store& store;
   const Clock& clock;
   const Kinds& kinds;
@@ -64,8 +65,8 @@ struct Question {
     if (given.empty()) return std::nullopt;
     if (const auto before = parse_duration(given))
       return std::optional{UtcMillis{clock.now().value - before.value().value}};
-    auto at = parse_rfc3339(given);
-    if (at) return std::optional{at.value()};
+    auto time = parse_rfc3339(given);
+    if (time) return std::optional{time.value()};
     return Error{
         ErrorCode::kBadRequest,
         std::string{key} + ": \"" + given + "\" is neither a time like 2024-05-01T12:00:00Z nor a duration like 1h30m"};
@@ -79,7 +80,7 @@ struct Question {
     return std::optional{revision};
   }
 
-  /// "deployments.apps" of `kind` or `type`; empty: neither was given. Also tells whether it has namespaces.
+  /// "deployments.apps" of `kind` or `type`; empty: neither was given. Also whether it has namespaces.
   Result<std::string> type(bool& namespaced) const {
     namespaced = true;
     if (const std::string given = text("kind"); !given.empty()) {
@@ -88,7 +89,7 @@ struct Question {
       return kind->type();
     }
     const std::string given = text("type");
-    // A type that is served no longer still has a history: then `namespace` is taken as it stands.
+    // A type that is served no longer still has a history: then `namespace` is used as given.
     if (const Kind* kind = kinds.find_type(given)) namespaced = kind->namespaced;
     return given;
   }
@@ -96,21 +97,21 @@ struct Question {
   Result<ObjectKey> object() const {
     bool namespaced = true;
     SHIPLOG_TRY(auto type, this->type(namespaced));
-    if (type.empty()) return Error{ErrorCode::kBadRequest, "say which object: kind (or type) is missing"};
+    if (type.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: kind (or type) is missing"};
     ObjectKey key{std::move(type), namespaced ? text("namespace") : "", text("name")};
-    if (key.name.empty()) return Error{ErrorCode::kBadRequest, "say which object: name is missing"};
+    if (key.name.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: name is missing"};
     if (namespaced && key.ns.empty() && kinds.find_type(key.type) != nullptr) key.ns = "default";
     return key;
   }
 };
 
-Error unknown_object(const Question& question, const ObjectKey& key) {
+Error unknown_object(const InsightRequest& question, const ObjectKey& key) {
   const Kind* kind = question.kinds.find_type(key.type);
   if (kind == nullptr) return Error{ErrorCode::kNotFound, key.type + " \"" + key.name + "\" not found"};
   return not_found({kind->group, kind->kind, kind->plural, key.name});
 }
 
-Result<Value> history(const Question& question) {
+Result<Value> history(const InsightRequest& question) {
   SHIPLOG_TRY(const ObjectKey key, question.object());
   SHIPLOG_TRY(const size_t limit, question.limit(50));
   const std::string order = question.text("order");
@@ -128,7 +129,7 @@ Result<Value> history(const Question& question) {
   });
 }
 
-Result<Value> chain(const Question& question) {
+Result<Value> chain(const InsightRequest& question) {
   SHIPLOG_TRY(const ObjectKey key, question.object());
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(auto at, question.revision(view, "at"));
@@ -146,7 +147,7 @@ Result<Value> chain(const Question& question) {
   });
 }
 
-Result<Value> why(const Question& question, const Sources& sources) {
+Result<Value> why(const InsightRequest& question, const Sources& sources) {
   WhyQuestion asked;
   SHIPLOG_TRY(asked.object, question.object());
   asked.cluster = question.text("cluster");
@@ -157,7 +158,7 @@ Result<Value> why(const Question& question, const Sources& sources) {
 }
 
 /// What `at` means: for clients that read objects as of a time.
-Result<Value> revision(const Question& question) {
+Result<Value> revision(const InsightRequest& question) {
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto at, question.revision(view, "at"));
     const Revision revision = at.value_or(view.revision());
@@ -168,7 +169,7 @@ Result<Value> revision(const Question& question) {
   });
 }
 
-Result<Value> decisions(const Question& question) {
+Result<Value> decisions(const InsightRequest& question) {
   SHIPLOG_TRY(const ObjectKey key, question.object());
   SHIPLOG_TRY(const size_t limit, question.limit(50));
   return question.store.read([&](const View& view) -> Result<Value> {
@@ -186,13 +187,14 @@ Result<Value> decisions(const Question& question) {
 }
 
 /// What `audit` and `events` have in common.
-Result<AuditFilter> filter_of(const Question& question) {
+Result<AuditFilter> filter_of(const InsightRequest& question) {
   AuditFilter filter;
   filter.user = question.text("user");
   filter.service = question.text("service");
   filter.verb = question.text("verb");
   filter.family = question.text("family");
   filter.event_kind = question.text("event");
+  filter.trace = question.text("trace");
   bool namespaced = true;
   SHIPLOG_TRY(filter.type, question.type(namespaced));
   // A kind without namespaces has none to filter by, though clients add the one of their context.
@@ -204,7 +206,7 @@ Result<AuditFilter> filter_of(const Question& question) {
   return filter;
 }
 
-Result<Value> audit(const Question& question) {
+Result<Value> audit(const InsightRequest& question) {
   SHIPLOG_TRY(auto filter, filter_of(question));
   SHIPLOG_TRY(filter.limit, question.limit(100));
   filter.newest_first = question.text("order") != "oldest";
@@ -218,13 +220,13 @@ Result<Value> audit(const Question& question) {
   });
 }
 
-Result<void> events(const Question& question, const std::shared_ptr<ResponseWriter>& writer) {
+Result<void> events(const InsightRequest& question, const std::shared_ptr<ResponseWriter>& writer) {
   SHIPLOG_TRY(auto filter, filter_of(question));
   SHIPLOG_TRY(const auto limit, question.number("limit"));
   filter.limit = limit ? static_cast<size_t>(*limit) : 0;
   SHIPLOG_TRY(const auto from, question.number("from"));
   const bool follow = question.flag("follow");
-  // A question that cannot be asked is answered before the stream begins; this also tells where "now" is.
+  // An invalid request is answered before the stream begins; this also determines the present revision.
   SHIPLOG_TRY(const Offset next, question.store.read([&](const View& view) -> Result<Offset> {
     AuditFilter probe = filter;
     probe.limit = 1;
@@ -242,14 +244,7 @@ Result<void> events(const Question& question, const std::shared_ptr<ResponseWrit
   return ok();
 }
 
-// The hash of a whole state, without its objects at hand: their sum is part of the meta.
-Hash128 hash_of(const StateMeta& meta) {
-  State bare;
-  State::restore(meta, {}, {}, bare);
-  return bare.hash();
-}
-
-Result<Value> state(const Question& question, const Sources& sources) {
+Result<Value> state(const InsightRequest& question, const Sources& sources) {
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(view.connection()));
     if (!checkpoint) return Error{ErrorCode::kUnavailable, "nothing has been folded yet"};
@@ -258,8 +253,8 @@ Result<Value> state(const Question& question, const Sources& sources) {
       leases.set(service, Value::object({{"holder", lease.holder}, {"epoch", lease.epoch}}));
     }
     Value roles = Value::array();
-    for (const RoleLeadership& one : sources.roles ? sources.roles() : std::vector<RoleLeadership>{}) {
-      roles.push_back(Value::object({{"role", one.role}, {"led", one.led}, {"since", rfc3339_millis(one.since)}}));
+    for (const RoleLeadership& role : sources.roles ? sources.roles() : std::vector<RoleLeadership>{}) {
+      roles.push_back(Value::object({{"role", role.role}, {"led", role.led}, {"since", rfc3339_millis(role.since)}}));
     }
     return Value::object({{"kind", "State"},
                           {"revision", checkpoint->meta.revision.value},
@@ -287,7 +282,7 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
                    const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
   if (!request.path.starts_with(kPrefix)) return false;
   const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
-  const Question question{store, clock, *kinds, request};
+  const InsightRequest question{store, clock, *kinds, request};
   if (request.method != "GET") {
     answer(*writer,
            Error{ErrorCode::kMethodNotAllowed, request.path + " is for reading: use GET, not " + request.method});
@@ -297,22 +292,23 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (const auto begun = events(question, writer); !begun) answer(*writer, begun.error());
     return true;
   }
-  const auto asked = [&]() -> Result<Value> {
+  const auto result = [&]() -> Result<Value> {
     if (what == "history") return history(question);
     if (what == "chain") return chain(question);
     if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);
     if (what == "state") return state(question, sources);
+    if (what == "status") return fleet_status(store, sources, clock.now());
     if (what == "revision") return revision(question);
     return Error{ErrorCode::kNotFound,
                  "there is nothing at " + request.path +
-                     ": history, chain, why, decisions, audit, events, state and revision are here"};
+                     ": history, chain, why, decisions, audit, events, state, status and revision are here"};
   }();
-  if (asked) {
-    answer(*writer, 200, asked.value());
+  if (result) {
+    answer(*writer, 200, result.value());
   } else {
-    answer(*writer, asked.error());
+    answer(*writer, result.error());
   }
   return true;
 }

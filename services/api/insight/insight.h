@@ -11,20 +11,21 @@
 namespace shiplog::api {
 
 /// Answers GETs below /shiplog/v1/, in JSON: what the record knows beyond objects as they are now.
-///   history    every version of one object: when, who, why, what changed
+///   history    every version of one object: time, requester, cause, what changed
 ///   chain      the entries that led to one object's current version, oldest first, across objects
 ///   why        which policy and placement an object runs by, what each cluster's verdict was, what it would have
 ///              needed, and what holds it up at present
 ///   decisions  what services decided about one object, with explanations
-///   audit      entries, by who, what, about which object, when, refused or not
-///   events     entries from an offset on, one JSON document a line; with follow=true it goes on as they come
+///   audit      entries, by requester, verb, object, time, refused or not
+///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones
 ///   state      revision, next offset and state hash
+///   status     journal, projection, state and roles with figures
 ///   revision   the revision that `at` means
 ///
 /// One object: `kind` (any word that kubectl takes: "deploy", "deployments.apps") or `type` (exactly), `namespace`
 /// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`. `at` of history, chain and
 /// why: a revision or a time.
-/// `sources`: what `why` asks the scheduler, and which roles are led.
+/// `sources`: what `why` requests from the scheduler, and which roles are led.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
 /// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the
 /// writer is closed. Threads: any.

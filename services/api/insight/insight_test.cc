@@ -18,7 +18,7 @@ namespace {
 const ObjectKey kMap = config_map("default", "settings");
 
 /// Keeps what is sent; a client that reads everything at once, until it is closed.
-class Recorder final : public ResponseWriter {
+class InsightWriter final : public ResponseWriter {
  public:
   void send(HttpResponse response) override {
     const std::lock_guard lock{mutex_};
@@ -93,7 +93,7 @@ class InsightTest : public testing::Test {
  protected:
   InsightTest() : projections_{std::move(must(Projections::open(folder_.file("p.db"))).projections)} {
     const Offset from = must(replica_.open());
-    tail_ = std::make_unique<TailThread>(*journal_, replica_, loop_, from,
+    tail_ = std::make_unique<TailThread>("journal", *journal_, replica_, loop_, from,
                                          [](const Error& error) { ADD_FAILURE() << error.message; });
     append("admin",
            {ObjectCreated{{type::kNamespace, "", "default"}, object_value({type::kNamespace, "", "default"})}});
@@ -125,12 +125,12 @@ class InsightTest : public testing::Test {
     ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds{20}, [&] { return done; }));
   }
 
-  std::shared_ptr<Recorder> ask(const std::string& target, const std::string& method = "GET") {
+  std::shared_ptr<InsightWriter> ask(const std::string& target, const std::string& method = "GET") {
     HttpRequest request;
     request.method = method;
     request.target = target;
     EXPECT_TRUE(parse_target(request));
-    auto writer = std::make_shared<Recorder>();
+    auto writer = std::make_shared<InsightWriter>();
     handled_ = serve_insight(store_, clock_, kinds_, {}, request, writer);
     return writer;
   }
@@ -160,7 +160,7 @@ TEST_F(InsightTest, OtherPathsAreNotItsOwn) {
   EXPECT_EQ(writer->status(), 0);
 }
 
-TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstUnlessToldOtherwise) {
+TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstByDefault) {
   const Value newest = answer("/shiplog/v1/history?kind=cm&name=settings");
   ASSERT_EQ(newest["items"].size(), 2U);
   EXPECT_EQ(newest["object"]["namespace"].str(), "default");
@@ -172,7 +172,7 @@ TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstUnlessToldOtherwise) {
   EXPECT_EQ(answer("/shiplog/v1/history?kind=ns&name=default")["items"].size(), 1U) << "no namespace of its own";
 }
 
-TEST_F(InsightTest, MistakesGetAStatusThatSaysWhatIsWrong) {
+TEST_F(InsightTest, MistakesGetAStatusThatStatesTheCause) {
   for (const auto& [target, status, words] : std::vector<std::tuple<std::string, int, std::string>>{
            {"history?kind=cm", 400, "name is missing"},
            {"history?name=x", 400, "kind (or type) is missing"},
@@ -240,7 +240,7 @@ TEST_F(InsightTest, AtIsARevisionATimeOrADurationBeforeNow) {
   EXPECT_EQ(answer("/shiplog/v1/why?kind=cm&name=settings&at=2023-11-14T22:15:20Z")["revision"].as_int(), 2);
 }
 
-TEST_F(InsightTest, StateTellsTheHashThatTheFoldHas) {
+TEST_F(InsightTest, StateReportsTheHashOfTheFold) {
   const Value state = answer("/shiplog/v1/state");
   EXPECT_EQ(state["revision"].as_int(), 3);
   EXPECT_EQ(state["nextOffset"].as_int(), 4);

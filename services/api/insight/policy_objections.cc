@@ -26,8 +26,8 @@ Result<std::vector<std::string>> policy_objections(const View& view, std::option
   std::vector<std::string> sentences;
   SHIPLOG_TRY(const auto stored, ObjectQuery{view}.get(fleet_options_key(), at));
   if (!stored) return sentences;
-  SHIPLOG_TRY(const Value said, parse_stored_json(stored->json));
-  const FleetOptions options = fleet_options_from(said);
+  SHIPLOG_TRY(const Value options_object, parse_stored_json(stored->json));
+  const FleetOptions options = fleet_options_from(options_object);
   if (!restricts_policies(options)) return sentences;
 
   RbacPolicy roles;

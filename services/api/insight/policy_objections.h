@@ -11,8 +11,8 @@
 
 namespace shiplog::api {
 
-/// The policies that select a template and may not have it (decision 0028), a sentence for each, by name; none while
-/// the options ask for no check. `at`: as of this revision; nullopt: the view's.
+/// The policies that must not claim the template they select (decision 0028), a sentence for each, by name; none while
+/// the options require no check. `at`: as of this revision; nullopt: the view's.
 Result<std::vector<std::string>> policy_objections(const View& view, std::optional<Revision> at, const ObjectKey& key,
                                                    const Value& object);
 

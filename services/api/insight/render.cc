@@ -19,11 +19,13 @@ Value to_value(const Refusal& refusal) {
   return Value::object({{"code", name_of(refusal.code)}, {"reason", refusal.reason}});
 }
 
-Value to_value(const Cause& cause) {
+/// The entry that led to this one, if there is one.
+void set_cause(Value& object, const Cause& cause) {
+  set_if(object, "trace", cause.trace_id);
+  if (cause.entry_id.empty() && cause.revision == Revision{}) return;
   Value value = Value::object({{"revision", cause.revision.value}});
   if (!cause.entry_id.empty()) value.set("entry", to_string(cause.entry_id));
-  set_if(value, "trace", cause.trace_id);
-  return value;
+  object.set("cause", std::move(value));
 }
 
 Value to_value(const AuditEvent& event) {
@@ -35,6 +37,12 @@ Value to_value(const AuditEvent& event) {
 }
 
 }  // namespace
+
+Hash128 hash_of(const StateMeta& meta) {
+  State bare;
+  State::restore(meta, {}, {}, bare);
+  return bare.hash();
+}
 
 Value to_value(const ObjectKey& key) {
   Value value = Value::object({{"type", key.type}, {"name", key.name}});
@@ -55,7 +63,7 @@ Value to_value(const AuditRow& entry) {
   set_if(value, "verb", entry.request.verb);
   set_if(value, "path", entry.request.path);
   if (entry.as_of != Revision{}) value.set("asOf", entry.as_of.value);
-  if (entry.cause != Cause{}) value.set("cause", to_value(entry.cause));
+  set_cause(value, entry.cause);
   for (const std::string& group : entry.actor.groups) value.edit("groups").push_back(group);
   Value events = Value::array();
   for (const AuditEvent& event : entry.events) events.push_back(to_value(event));
@@ -89,7 +97,7 @@ Result<Value> to_value(const DecisionRow& decision) {
                                {"summary", decision.summary},
                                {"result", decision.refusal ? "refused" : "accepted"},
                                {"explanation", std::move(explanation).value()}});
-  if (decision.cause != Cause{}) value.set("cause", to_value(decision.cause));
+  set_cause(value, decision.cause);
   if (decision.refusal) value.set("refusal", to_value(*decision.refusal));
   return value;
 }

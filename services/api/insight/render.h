@@ -17,4 +17,7 @@ Value to_value(const FieldChange& change);
 /// Error: kCorrupt, the stored explanation is no JSON.
 Result<Value> to_value(const DecisionRow& decision);
 
+/// The hash of a whole state, without its objects at hand: their sum is part of the meta.
+Hash128 hash_of(const StateMeta& meta);
+
 }  // namespace shiplog::api

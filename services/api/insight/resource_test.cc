@@ -10,7 +10,7 @@ std::string type_of(const char* word) {
   return found ? found.value()->type() : found.error().message;
 }
 
-TEST(InsightResource, TakesEveryWordThatKubectlTakes) {
+TEST(InsightResource, AcceptsEveryNameThatKubectlAccepts) {
   for (const char* word : {"deployment", "deployments", "deploy", "Deployment", "deployments.apps", "deploy.apps"}) {
     EXPECT_EQ(type_of(word), "deployments.apps") << word;
   }
@@ -20,7 +20,7 @@ TEST(InsightResource, TakesEveryWordThatKubectlTakes) {
   EXPECT_EQ(type_of("cluster"), "clusters.cluster.karmada.io");
 }
 
-TEST(InsightResource, UnknownWordIsNotFoundInKubectlsWords) {
+TEST(InsightResource, UnknownNameIsNotFoundWithKubectlsMessage) {
   EXPECT_EQ(type_of("spaceship"), "the server doesn't have a resource type \"spaceship\"");
   EXPECT_EQ(type_of("deployments.nowhere"), "the server doesn't have a resource type \"deployments.nowhere\"");
   EXPECT_EQ(find_resource(Kinds::compiled(), "").error().code, ErrorCode::kNotFound);

@@ -12,16 +12,15 @@
 #include "events/state/binding.h"
 #include "events/state/claim.h"
 #include "events/state/condition.h"
-#include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
-#include "events/state/skipped.h"
+#include "events/state/propagation_skips.h"
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
-#include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "services/api/insight/current_status.h"
+#include "services/api/insight/placement_inputs.h"
 #include "services/api/insight/policy_objections.h"
-#include "services/api/insight/present.h"
 #include "services/api/insight/render.h"
 #include "services/interpreter/levels.h"
 #include "services/interpreter/webhooks.h"
@@ -29,12 +28,12 @@
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kMostRemedies = 16;  // more are worked out when a cluster is asked for by name
+constexpr size_t kMostRemedies = 16;  // more are computed when a cluster is requested by name
 constexpr size_t kMostPastEvictions = 5;
 
-class Answer {
+class WhyBuilder {
  public:
-  Answer(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources)
+  WhyBuilder(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources)
       : view_{view}, kinds_{kinds}, question_{question}, remedies_{sources.remedies}, roles_{sources.roles} {}
 
   Result<Value> make() {
@@ -53,10 +52,10 @@ class Answer {
       return answer;
     }
     answer.set("binding", to_value(binding_key_));
-    for (const Value& one : binding_["spec"]["requiredBy"].items()) {
+    for (const Value& requirer : binding_["spec"]["requiredBy"].items()) {
       answer.edit("requiredBy")
-          .push_back(
-              Value::object({{"namespace", one["namespace"]}, {"name", one["name"]}, {"clusters", one["clusters"]}}));
+          .push_back(Value::object(
+              {{"namespace", requirer["namespace"]}, {"name", requirer["name"]}, {"clusters", requirer["clusters"]}}));
     }
     if (!claimed() && answer["requiredBy"].is_null()) {
       answer.set("summary",
@@ -85,28 +84,28 @@ class Answer {
                                            (question_.at ? " at revision " + std::to_string(question_.at->value) : "")};
   }
 
-  /// From whichever of the three was asked for to the binding.
+  /// From whichever of the three was requested to the binding.
   Result<void> resolve() {
-    const ObjectKey& asked = question_.object;
-    SHIPLOG_TRY(const Value found, object(asked, question_.at));
+    const ObjectKey& subject = question_.object;
+    SHIPLOG_TRY(const Value found, object(subject, question_.at));
     cluster_ = question_.cluster;
-    if (is_binding(asked.type)) {
-      binding_key_ = asked;
-    } else if (asked.type == type::kWork) {
+    if (is_binding(subject.type)) {
+      binding_key_ = subject;
+    } else if (subject.type == type::kWork) {
       const Value& notes = found["metadata"]["annotations"];
       const std::string name = notes[annotation::kBindingName].str();
       binding_key_ = name.empty()
                          ? ObjectKey{type::kClusterResourceBinding, "", notes[annotation::kClusterBindingName].str()}
                          : ObjectKey{type::kResourceBinding, notes[annotation::kBindingNamespace].str(), name};
-      if (cluster_.empty()) cluster_ = cluster_of_space(asked.ns);
+      if (cluster_.empty()) cluster_ = cluster_of_space(subject.ns);
       if (!found.is_null() && binding_key_.name.empty()) return resolve_namespace_work(found);
     } else {
-      template_ = asked;
-      const Kind* kind = kinds_.find_type(asked.type);
-      binding_key_ = binding_key(asked, found.is_null() && kind != nullptr ? kind->kind : found["kind"].as_string());
+      template_ = subject;
+      const Kind* kind = kinds_.find_type(subject.type);
+      binding_key_ = binding_key(subject, found.is_null() && kind != nullptr ? kind->kind : found["kind"].as_string());
     }
     SHIPLOG_TRY(binding_, object(binding_key_, question_.at));
-    if (found.is_null() && binding_.is_null()) return unknown(asked);
+    if (found.is_null() && binding_.is_null()) return unknown(subject);
     template_value_ = found;
     if (!template_.empty() || binding_.is_null()) return ok();
     const Value& resource = binding_["spec"]["resource"];
@@ -133,7 +132,7 @@ class Answer {
     return ok();
   }
 
-  /// Accepted or refused for a quota, newest first, up to the moment asked about.
+  /// Accepted or refused for a quota, newest first, up to the requested revision.
   Result<std::vector<DecisionRow>> decisions_until(const ObjectKey& key) const {
     SHIPLOG_TRY(auto rows, DecisionQuery{view_}.of(key));
     std::erase_if(rows, [&](const DecisionRow& row) {
@@ -142,7 +141,7 @@ class Answer {
     return rows;
   }
 
-  /// What is said of a template that has not been bound.
+  /// The explanation for a template without a binding.
   Result<std::string> without_binding() const {
     const auto claim = claim_of(template_value_);
     const std::string holder = !claim ? ""
@@ -157,22 +156,24 @@ class Answer {
     SHIPLOG_TRY(const auto objections, policy_objections(view_, question_.at, template_, template_value_));
     if (!objections.empty()) {
       std::string all = "no policy has it, and it is in no member";
-      for (const std::string& one : objections) all += "; " + one;
+      for (const std::string& objection : objections) all += "; " + objection;
       return all;
     }
     return "no policy has it: it has no binding, and is in no member; if a policy selects it and cannot have it, its "
            "Events say why";
   }
 
-  /// By a policy, or by whoever else places it.
+  /// By a policy, or by another owner of the binding.
   bool claimed() const {
     return std::ranges::any_of(
         std::initializer_list<std::string_view>{label::kPolicyId, label::kClusterPolicyId, kManagedByLabel},
-        [&](std::string_view one) { return !label_of(binding_, one).empty(); });
+        [&](std::string_view label) { return !label_of(binding_, label).empty(); });
   }
 
   static Value moment(const DecisionRow& row) {
-    return Value::object({{"revision", row.revision.value}, {"time", rfc3339_millis(row.time)}});
+    Value moment = Value::object({{"revision", row.revision.value}, {"time", rfc3339_millis(row.time)}});
+    if (!row.cause.trace_id.empty()) moment.set("trace", row.cause.trace_id);
+    return moment;
   }
 
   /// Explanations of earlier builds have no facts.
@@ -185,22 +186,23 @@ class Answer {
   }
 
   /// A claim is kept, and explained again with each change of the template: the oldest explanation with the same
-  /// summary tells how it was won, the newest how things stand.
+  /// summary states how it was made, the newest the present state.
   Result<void> policy(const std::vector<DecisionRow>& rows, Value& answer) const {
     Value policy;
     for (const DecisionRow& row : rows) {
       if (row.kind != "BindingPut") continue;
       SHIPLOG_TRY(const Value decision, to_value(row));
-      const Value& told = decision["explanation"];
+      const Value& explanation = decision["explanation"];
       if (policy.is_null()) {
-        policy = Value::object({{"summary", told["summary"]}, {"now", moment(row)}, {"stepsNow", told["steps"]}});
-        copy(told, "summaryFact", policy, "summaryFact");
-        copy(told, "facts", policy, "factsNow");
+        policy = Value::object(
+            {{"summary", explanation["summary"]}, {"now", moment(row)}, {"stepsNow", explanation["steps"]}});
+        copy(explanation, "summaryFact", policy, "summaryFact");
+        copy(explanation, "facts", policy, "factsNow");
       }
-      if (!same_summary(told, policy)) break;
+      if (!same_summary(explanation, policy)) break;
       policy.set("since", moment(row));
-      policy.set("steps", told["steps"]);
-      copy(told, "facts", policy, "facts");
+      policy.set("steps", explanation["steps"]);
+      copy(explanation, "facts", policy, "facts");
     }
     if (policy.is_null()) return ok();
     if (!claimed()) policy.set("released", true);
@@ -221,34 +223,35 @@ class Answer {
       return ok();
     }
     SHIPLOG_TRY(const Value decision, to_value(*newest));
-    const Value& told = decision["explanation"];
+    const Value& explanation = decision["explanation"];
     const bool refused = newest->kind != "PlacementDecided";
-    Value placement = Value::object({{"outcome", newest->kind},
-                                     {"made", moment(*newest)},
-                                     {"summary", told["summary"].is_null() ? Value{newest->summary} : told["summary"]},
-                                     {"steps", told["steps"]}});
-    copy(told, "facts", placement, "facts");
+    Value placement =
+        Value::object({{"outcome", newest->kind},
+                       {"made", moment(*newest)},
+                       {"summary", explanation["summary"].is_null() ? Value{newest->summary} : explanation["summary"]},
+                       {"steps", explanation["steps"]}});
+    copy(explanation, "facts", placement, "facts");
     placement.set("targets", binding_["spec"]["clusters"]);
     answer.set("placement", std::move(placement));
     std::vector<std::string> left_out;
     Value lines = Value::array();
-    for (const Value& line : told["clusters"].items()) {
+    for (const Value& line : explanation["clusters"].items()) {
       const std::string name = line["cluster"].str();
       if (!cluster_.empty() && name != cluster_) continue;
       if (line["replicas"].is_null() || refused) left_out.push_back(name);
       lines.push_back(line);
     }
-    if (!cluster_.empty() && lines.size() == 0 && told["clusters"].size() > 0) {
+    if (!cluster_.empty() && lines.size() == 0 && explanation["clusters"].size() > 0) {
       return Error{ErrorCode::kNotFound, "cluster " + cluster_ + " was not in the fleet when " +
                                              to_string(binding_key_) + " was placed, at revision " +
                                              std::to_string(newest->revision.value)};
     }
     SHIPLOG_TRY(const auto found, remedies(newest->as_of, newest->time, left_out));
-    // The fleet has changed since: taints are gone, labels have come.
+    // The fleet has changed since: taints were removed, labels were added.
     const Revision present = question_.at.value_or(view_.revision());
     SHIPLOG_TRY(const auto found_now, remedies(present, newest->time, left_out));
     for (Value& line : lines.edit_items()) {
-      const auto to_json_value = [](const Remedy& remedy) {
+      const auto to_json_value = [](const ClusterRemedy& remedy) {
         Value changes = Value::array();
         for (const std::string& change : remedy.changes) changes.push_back(change);
         return Value::object({{"changes", std::move(changes)}, {"chosen", remedy.chosen}});
@@ -268,59 +271,13 @@ class Answer {
   }
 
   /// From the binding and the fleet as of a revision: the one that the placement was decided from, or the present one.
-  Result<std::map<std::string, Remedy>> remedies(Revision as_of, UtcMillis time,
-                                                 std::vector<std::string> left_out) const {
-    if (!remedies_ || left_out.empty()) return std::map<std::string, Remedy>{};
+  Result<std::map<std::string, ClusterRemedy>> remedies(Revision as_of, UtcMillis time,
+                                                        std::vector<std::string> left_out) const {
+    if (!remedies_ || left_out.empty()) return std::map<std::string, ClusterRemedy>{};
     if (left_out.size() > kMostRemedies) left_out.resize(kMostRemedies);
-    // What lies before the kept history cannot be tried again.
-    SHIPLOG_TRY(const Revision oldest, HistoryQuery{view_}.oldest());
-    if (as_of < oldest) return std::map<std::string, Remedy>{};
-    Scene scene;
-    scene.key = binding_key_;
-    scene.now = time;
-    SHIPLOG_TRY(scene.binding, object(binding_key_, as_of));
-    if (scene.binding.is_null()) return std::map<std::string, Remedy>{};
-    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type::kCluster, .at = as_of}));
-    for (const ObjectRow& row : rows) {
-      SHIPLOG_TRY(auto cluster, parse_json(row.json));
-      scene.fleet.push_back(std::move(cluster));
-    }
-    SHIPLOG_TRY(add_what_is_beside(scene, as_of));
-    return remedies_(scene, left_out);
-  }
-
-  /// Other bindings matter to one that stays with some of them or apart, and where room that is promised counts.
-  Result<void> add_what_is_beside(Scene& scene, Revision at) const {
-    SHIPLOG_TRY(Value gates, object(feature_gates_key(), at));
-    const bool overcommit = feature_gates_from(gates).overcommit_protection;
-    scene.beside.emplace_back(feature_gates_key(), std::move(gates));
-    SHIPLOG_TRY(Value options, object(fleet_options_key(), at));
-    scene.beside.emplace_back(fleet_options_key(), std::move(options));
-    SHIPLOG_TRY(add_definition(scene, at));
-    if (!overcommit && !scene.binding["spec"]["workloadAffinityGroups"].is_object()) return ok();
-    ObjectList wanted{.type = type::kResourceBinding, .at = at};
-    if (!overcommit) wanted.ns = scene.key.ns;
-    SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list(wanted));
-    for (const ObjectRow& row : rows) {
-      SHIPLOG_TRY(auto binding, parse_json(row.json));
-      scene.beside.emplace_back(row.key, std::move(binding));
-    }
-    return ok();
-  }
-
-  /// Where the definition of a custom resource is placed, the object can be placed too (decision 0033).
-  Result<void> add_definition(Scene& scene, Revision at) const {
-    constexpr const char* kDefinition = "CustomResourceDefinition";
-    const ObjectKey key = binding_key({type::kCustomResourceDefinition, "", template_.type}, kDefinition);
-    SHIPLOG_TRY(Value placed, object(key, at));
-    if (placed.is_null()) return ok();
-    for (const Value& target : placed["spec"]["clusters"].items()) {
-      ObjectKey work{type::kWork, execution_space(target["name"].str()), work_name(kDefinition, "", template_.type)};
-      SHIPLOG_TRY(Value rendered, object(work, at));
-      scene.beside.emplace_back(std::move(work), std::move(rendered));
-    }
-    scene.beside.emplace_back(key, std::move(placed));
-    return ok();
+    SHIPLOG_TRY(const auto scene, placement_inputs(view_, binding_key_, template_.type, as_of, time));
+    if (!scene) return std::map<std::string, ClusterRemedy>{};
+    return remedies_(*scene, left_out);
   }
 
   /// A role that no process leads for: what it decides or does stays undone. Known of the present only.
@@ -334,10 +291,10 @@ class Answer {
         {"collector", "nothing that happens in members is noticed"},
         {"taint", "clusters are not tainted, and evictions neither begin nor end"},
         {"lifecycle", "what depends on deleted objects is not deleted"}};
-    for (const RoleLeadership& one : roles_()) {
-      const auto undone = kUndone.find(one.role);
-      if (one.led || undone == kUndone.end()) continue;
-      answer.edit("notes").push_back("no " + one.role + " is running since " + rfc3339(one.since) + ": " +
+    for (const RoleLeadership& role : roles_()) {
+      const auto undone = kUndone.find(role.role);
+      if (role.led || undone == kUndone.end()) continue;
+      answer.edit("notes").push_back("no " + role.role + " is running since " + rfc3339(role.since) + ": " +
                                      undone->second +
                                      " until a process with that role is started (shiplogd serve --roles)");
     }
@@ -381,12 +338,12 @@ class Answer {
     fold(alone, entry);
     const Value& resource = binding_["spec"]["resource"];
     const Value object = Value::object({{"apiVersion", resource["apiVersion"]}, {"kind", resource["kind"]}});
-    const auto by = [&](interpreter::Operation operation) {
+    const auto by = [&](interpreter::InterpreterOperation operation) {
       return interpreter::interpreted_by(alone, object, operation);
     };
-    answer.set("interpreters", Value::object({{"status", by(interpreter::Operation::kStatus)},
-                                              {"health", by(interpreter::Operation::kHealth)},
-                                              {"aggregation", by(interpreter::Operation::kAggregate)}}));
+    answer.set("interpreters", Value::object({{"status", by(interpreter::InterpreterOperation::kStatus)},
+                                              {"health", by(interpreter::InterpreterOperation::kHealth)},
+                                              {"aggregation", by(interpreter::InterpreterOperation::kAggregate)}}));
     return ok();
   }
 
@@ -422,7 +379,7 @@ class Answer {
     };
     add(binding_["spec"]["clusters"], "name");
     add(binding_["spec"]["gracefulEvictionTasks"], "fromCluster");
-    for (const Value& one : binding_["spec"]["requiredBy"].items()) add(one["clusters"], "name");
+    for (const Value& requirer : binding_["spec"]["requiredBy"].items()) add(requirer["clusters"], "name");
     return members_of(binding_, work_of_binding(), std::move(clusters), rows, answer);
   }
 
@@ -481,7 +438,7 @@ class Answer {
     return failures;
   }
 
-  /// A namespace has no policy: it goes to every member, unless it is left out.
+  /// A namespace has no policy: every member gets it, unless it is excluded.
   Result<void> synced_namespace(Value& answer) {
     SHIPLOG_TRY(const Value options, object(fleet_options_key(), question_.at));
     const std::string left_out = not_synced_because(fleet_options_from(options), template_value_);
@@ -528,7 +485,7 @@ class Answer {
 }  // namespace
 
 Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources) {
-  return Answer{view, kinds, question, sources}.make();
+  return WhyBuilder{view, kinds, question, sources}.make();
 }
 
 }  // namespace shiplog::api

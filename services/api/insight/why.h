@@ -14,17 +14,18 @@
 #include "events/kinds/kinds.h"
 #include "projections/store/reader.h"
 #include "services/runtime/leaders.h"
+#include "services/runtime/process_figures.h"
 
 namespace shiplog::api {
 
 /// What would have let a placement take in a cluster that it left out.
-struct Remedy {
+struct ClusterRemedy {
   std::vector<std::string> changes;
-  bool chosen = false;  ///< with all of the changes it is taken; else it is eligible, but still not taken
+  bool chosen = false;  ///< with all of the changes it is selected; else it is eligible, but still not selected
 };
 
 /// What a placement was decided from.
-struct Scene {
+struct PlacementInputs {
   ObjectKey key;
   Value binding;
   std::vector<Value> fleet;                         ///< the Clusters
@@ -32,17 +33,21 @@ struct Scene {
   UtcMillis now = {};
 };
 
-/// The scheduler's answer for some clusters. One that is missing from it is taken as it is, or was not there.
-using Remedies =
-    std::function<Result<std::map<std::string, Remedy>>(const Scene& scene, const std::vector<std::string>& asked)>;
+/// The scheduler's answer for some clusters. One that is missing from it is used as it is, or did not exist.
+using Remedies = std::function<Result<std::map<std::string, ClusterRemedy>>(const PlacementInputs& scene,
+                                                                            const std::vector<std::string>& clusters)>;
 
 /// Which roles some process leads for at present.
 using RoleStates = std::function<std::vector<RoleLeadership>()>;
 
-/// What is asked of others than the record. Either may be empty: it is not asked.
+/// What the process that answers reports of itself.
+using ProcessSource = std::function<ProcessFigures()>;
+
+/// Sources besides the record. Each may be empty: it is not used.
 struct Sources {
   Remedies remedies;
   RoleStates roles;
+  ProcessSource process = {};
 };
 
 struct WhyQuestion {
@@ -51,11 +56,11 @@ struct WhyQuestion {
   std::optional<Revision> at;  ///< as of then; nullopt: as of the view
 };
 
-/// Why an object runs where it does: the policy that has it and how it won, the newest placement with the verdicts on
+/// Why an object runs where it does: the policy that claims it and how it won, its newest placement, the verdicts on
 /// each cluster and the arithmetic, what each cluster that was left out would have needed (tried by `remedies`, from
 /// the fleet as it was, and as it is), the evictions, what was changed for each member on the way and how it is there
-/// now. What is not led is told when the question is about the present. Errors: kNotFound, no such object then, or
-/// such a cluster was not looked at; kGone, `at` is before what history holds.
+/// now. Roles without a leader are reported when the question is about the present. Errors: kNotFound, no such object
+/// then, or such a cluster was not evaluated; kGone, `at` is before what history holds.
 Result<Value> why(const View& view, const Kinds& kinds, const WhyQuestion& question, const Sources& sources);
 
 }  // namespace shiplog::api

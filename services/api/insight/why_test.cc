@@ -20,7 +20,7 @@ Value with(const ObjectKey& key, std::initializer_list<std::pair<const char*, Va
   return value;
 }
 
-/// A Deployment that came to policy p, was placed on m1 and not on m2, was rendered, and then left p for q.
+/// A Deployment that policy p claimed, was placed on m1 and not on m2, was rendered, and was then claimed by q.
 class InsightWhyTest : public testing::Test {
  protected:
   InsightWhyTest() {
@@ -71,19 +71,21 @@ class InsightWhyTest : public testing::Test {
   Result<Value> ask(const ObjectKey& object, const std::string& cluster = "", std::optional<Revision> at = {}) {
     Reader reader = fleet.reader();
     const View view = must(reader.view());
-    return why(view, kinds_, {object, cluster, at},
-               {[this](const Scene& scene, const std::vector<std::string>& asked) { return remedies(scene, asked); },
-                [this] { return roles_; }});
+    return why(
+        view, kinds_, {object, cluster, at},
+        {[this](const PlacementInputs& scene, const std::vector<std::string>& asked) { return remedies(scene, asked); },
+         [this] { return roles_; }});
   }
-  Result<std::map<std::string, Remedy>> remedies(const Scene& scene, const std::vector<std::string>& asked) const {
+  Result<std::map<std::string, ClusterRemedy>> remedies(const PlacementInputs& scene,
+                                                        const std::vector<std::string>& asked) const {
     EXPECT_EQ(scene.key, kBinding);
     // As it was before it was placed, and then as it is.
     const bool now = !scene.binding["spec"]["clusters"].is_null();
-    if (now && taint_is_gone_) return std::map<std::string, Remedy>{};
+    if (now && taint_is_gone_) return std::map<std::string, ClusterRemedy>{};
     EXPECT_EQ(scene.fleet.size(), 2U);
     EXPECT_EQ(scene.beside.size(), 2U) << "the feature gates and the options; nobody it stays with or apart from";
     EXPECT_EQ(asked, std::vector<std::string>{"m2"}) << "what was chosen is not asked about";
-    return std::map<std::string, Remedy>{{"m2", {{"take the taint off"}, true}}};
+    return std::map<std::string, ClusterRemedy>{{"m2", {{"take the taint off"}, true}}};
   }
 
   TestFleet fleet;
@@ -100,7 +102,7 @@ std::string now_of(const Value& answer, size_t member = 0) {
   return text;
 }
 
-TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThreeObjects) {
+TEST_F(InsightWhyTest, ShowsPolicyPlacementAndMembersFromAnyOfTheThreeObjects) {
   const Value of_template = must(ask(kTemplate));
   EXPECT_EQ(of_template["policy"]["summary"].str(), "web is selected by q");
   EXPECT_EQ(of_template["placement"]["summary"].str(), "placed on m1:2");
@@ -117,7 +119,7 @@ TEST_F(InsightWhyTest, TellsOfThePolicyThePlacementAndTheMembersFromAnyOfTheThre
   EXPECT_EQ(of_binding, of_template) << "the template's type is found from the binding";
 }
 
-TEST_F(InsightWhyTest, OfOneThatItsPolicyHasLeftItIsSaidThatNothingFollowsTheTemplate) {
+TEST_F(InsightWhyTest, ReportsThatNothingFollowsATemplateWithoutItsPolicy) {
   EXPECT_TRUE(must(ask(kTemplate))["summary"].is_null());
   EXPECT_TRUE(must(ask(kTemplate))["policy"]["released"].is_null());
   bind("web is selected by q", "stripped", "");
@@ -127,7 +129,7 @@ TEST_F(InsightWhyTest, OfOneThatItsPolicyHasLeftItIsSaidThatNothingFollowsTheTem
   EXPECT_FALSE(left["placement"].is_null()) << "it is where it was";
 }
 
-TEST_F(InsightWhyTest, AnEarlierRevisionKnowsNothingOfWhatCameLater) {
+TEST_F(InsightWhyTest, AnEarlierRevisionContainsNoLaterChanges) {
   const Value then = must(ask(kTemplate, "", with_p_));
   EXPECT_EQ(then["policy"]["summary"].str(), "web is selected by p");
   EXPECT_EQ(then["policy"]["steps"][0].str(), "won by name") << "how it was won, not what was said last";
@@ -140,7 +142,7 @@ TEST_F(InsightWhyTest, AnEarlierRevisionKnowsNothingOfWhatCameLater) {
   EXPECT_EQ(too_early.error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(InsightWhyTest, OneClusterOnlyAndOneThatWasNotThereIsSaidSo) {
+TEST_F(InsightWhyTest, OneClusterOnlyAndAMissingOneIsReported) {
   const Value one = must(ask(kTemplate, "m2"));
   ASSERT_EQ(one["clusters"].size(), 1U);
   EXPECT_EQ(one["clusters"][0]["cluster"].str(), "m2");
@@ -150,7 +152,7 @@ TEST_F(InsightWhyTest, OneClusterOnlyAndOneThatWasNotThereIsSaidSo) {
   EXPECT_NE(other.error().message.find("cluster m9 was not in the fleet"), std::string::npos) << other.error().message;
 }
 
-TEST_F(InsightWhyTest, WhatNoPolicyHasIsSaidSoAndWhatIsNotThereIsNotFound) {
+TEST_F(InsightWhyTest, WithoutAPolicyItIsReportedAndAMissingObjectIsNotFound) {
   const ObjectKey map = config_map("default", "alone");
   fleet.create(map);
   EXPECT_NE(must(ask(map))["summary"].str().find("no policy has it"), std::string::npos);
@@ -182,7 +184,7 @@ TEST_F(InsightWhyTest, AnUnreachableMemberHasAPendingGeneration) {
   EXPECT_EQ(now_of(must(ask(kTemplate, "", before))).find("unreachable"), std::string::npos);
 }
 
-TEST_F(InsightWhyTest, ATaintThatIsGoneSinceThePlacementIsToldThenAndNow) {
+TEST_F(InsightWhyTest, ATaintThatWasRemovedSinceThePlacementIsReported) {
   EXPECT_TRUE(must(ask(kTemplate))["clusters"][1]["remedyNow"].is_null()) << "nothing has changed";
   taint_is_gone_ = true;
   const Value line = must(ask(kTemplate))["clusters"][1];
@@ -191,7 +193,7 @@ TEST_F(InsightWhyTest, ATaintThatIsGoneSinceThePlacementIsToldThenAndNow) {
   EXPECT_EQ(line["remedyNow"], Value::object({{"changes", Value::array()}, {"chosen", true}}));
 }
 
-TEST_F(InsightWhyTest, AnEvictionTellsItsReasonAndWhatItWaitsFor) {
+TEST_F(InsightWhyTest, AnEvictionShowsItsReasonAndWhatItWaitsFor) {
   decide("taint",
          {EvictionStarted{kBinding, "m1", "TaintUntolerated", "cluster m1 has taint {fire}", "TaintManager", 0}});
   PlacementDecided moved;
@@ -222,7 +224,7 @@ TEST_F(InsightWhyTest, AnOverrideThatFailsIsTheReasonThatAMemberKeepsWhatItHas) 
   EXPECT_EQ(now_of(must(ask(kTemplate))).find("could not be rendered"), std::string::npos);
 }
 
-TEST_F(InsightWhyTest, ARoleWithoutALeaderIsTold) {
+TEST_F(InsightWhyTest, ARoleWithoutALeaderIsReported) {
   roles_ = {{"scheduler", false, UtcMillis{1'700'000'000'000}}, {"dispatcher", true, {}}};
   const auto notes = [&](std::optional<Revision> at) {
     std::string text;

@@ -8,7 +8,7 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
-#include "events/kinds/place.h"
+#include "events/kinds/field_path.h"
 #include "services/api/patch/patch.h"
 
 // SMP-1 to SMP-10.
@@ -25,7 +25,7 @@ bool is_directive(std::string_view key) {
   return key == kPatch || key == kRetainKeys || key.starts_with(kDeletePrimitives) || key.starts_with(kElementOrder);
 }
 
-Error fails(const Place& place, const std::string& why) {
+Error fails(const FieldPath& place, const std::string& why) {
   const std::string path = place.text();
   return {ErrorCode::kBadRequest,
           "the strategic merge patch cannot be applied: " + (path.empty() ? "" : printable(path, 253) + ": ") + why};
@@ -71,8 +71,8 @@ class Index {
   /// As the last one. False: there is one like it, which stays the one that is found.
   bool add(const Value& element) { return positions_.emplace(name_of(element), size_++).second; }
   std::optional<size_t> position(const Value& element) const {
-    const auto at = positions_.find(name_of(element));
-    return at == positions_.end() ? std::nullopt : std::optional{at->second};
+    const auto found = positions_.find(name_of(element));
+    return found == positions_.end() ? std::nullopt : std::optional{found->second};
   }
   bool contains(const Value& element) const { return positions_.contains(name_of(element)); }
 
@@ -84,15 +84,15 @@ class Index {
   std::map<std::string, size_t> positions_;
 };
 
-/// SMP-7. Elements that `wanted` names come in its order; the others stay where they were among what was there before.
+/// SMP-7. Elements that `wanted` names follow its order; the others keep their position among the previous elements.
 Value ordered(const Value& merged, const Value& before, const Value& wanted, const std::string& key) {
   const Index places{wanted, key};
   const Index old_places{before, key};
   std::vector<std::pair<size_t, const Value*>> named;
   Value::Array others;
   for (const Value& element : merged.items()) {
-    if (const auto at = places.position(element)) {
-      named.emplace_back(*at, &element);
+    if (const auto index = places.position(element)) {
+      named.emplace_back(*index, &element);
     } else {
       others.push_back(element);
     }
@@ -101,10 +101,10 @@ Value ordered(const Value& merged, const Value& before, const Value& wanted, con
   Value::Array result;
   auto next = others.begin();
   for (const auto& [place, element] : named) {
-    const auto at = old_places.position(*element);
-    while (at && next != others.end()) {
+    const auto index = old_places.position(*element);
+    while (index && next != others.end()) {
       const auto other = old_places.position(*next);
-      if (!other || *other > *at) break;
+      if (!other || *other > *index) break;
       result.push_back(*next++);
     }
     result.push_back(*element);
@@ -115,9 +115,9 @@ Value ordered(const Value& merged, const Value& before, const Value& wanted, con
 
 /// An object while a patch changes its members, in any order. They are put in their places at the end: setting them one
 /// by one would move all members behind each.
-class Members {
+class PatchedMembers {
  public:
-  explicit Members(Value base) : base_{std::move(base)} {}
+  explicit PatchedMembers(Value base) : base_{std::move(base)} {}
   /// nullptr: there is none.
   const Value* find(std::string_view key) const {
     const auto changed = changes_.find(key);
@@ -148,14 +148,14 @@ class Members {
 
 class Merger {
  public:
-  Result<Value> object(const Value& original, const Value& patch, const Schema* schema, const Place& place) {
+  Result<Value> object(const Value& original, const Value& patch, const Schema* schema, const FieldPath& place) {
     if (const Value* directive = patch.find(kPatch)) {
       if (directive->as_string() == "delete") return Value::object();
       if (directive->as_string() == "replace") return plain(patch);
       return unknown_directive(*directive, place);
     }
     SHIPLOG_TRY(Value retained, retain_keys(original, patch, place));
-    Members result{std::move(retained)};
+    PatchedMembers result{std::move(retained)};
     for (const auto& member : patch.members()) {
       const std::string_view key = member.key();
       if (key == kPatch || key == kRetainKeys) continue;
@@ -166,21 +166,21 @@ class Merger {
       if (key.starts_with(kElementOrder)) {
         const std::string_view field = key.substr(kElementOrder.size());
         if (patch.contains(field)) continue;  // together with the field's own patch, below
-        SHIPLOG_TRY(field_of(result, field, Value::array(), patch, below(schema, field), Place{place, field}));
+        SHIPLOG_TRY(field_of(result, field, Value::array(), patch, below(schema, field), FieldPath{place, field}));
         continue;
       }
-      SHIPLOG_TRY(field_of(result, key, member.value, patch, below(schema, key), Place{place, key}));
+      SHIPLOG_TRY(field_of(result, key, member.value, patch, below(schema, key), FieldPath{place, key}));
     }
     return result.take();
   }
 
  private:
-  static Error unknown_directive(const Value& directive, const Place& place) {
+  static Error unknown_directive(const Value& directive, const FieldPath& place) {
     return fails(place,
                  "unknown $patch directive " + quoted(directive.is_string() ? directive.str() : to_json(directive)));
   }
 
-  static Result<Value> retain_keys(const Value& object, const Value& patch, const Place& place) {
+  static Result<Value> retain_keys(const Value& object, const Value& patch, const FieldPath& place) {
     const Value* retained = patch.find(kRetainKeys);
     if (retained == nullptr) return object;
     if (!retained->is_array()) return fails(place, "$retainKeys must be a list");
@@ -198,9 +198,9 @@ class Merger {
     return Value::object(std::move(left));
   }
 
-  static Result<void> delete_primitives(Members& object, const std::string& field, const Value& values,
-                                        const Place& place) {
-    if (!values.is_array()) return fails(Place{place, field}, "$deleteFromPrimitiveList must be a list");
+  static Result<void> delete_primitives(PatchedMembers& object, const std::string& field, const Value& values,
+                                        const FieldPath& place) {
+    if (!values.is_array()) return fails(FieldPath{place, field}, "$deleteFromPrimitiveList must be a list");
     const Value* list = object.find(field);
     if (list == nullptr || !list->is_array()) return ok();
     const Index deleted{values, ""};
@@ -213,8 +213,8 @@ class Merger {
   }
 
   /// `patch`: the map that `value` is a member of, and that may carry the field's element order.
-  Result<void> field_of(Members& object, std::string_view key, const Value& value, const Value& patch,
-                        const Schema* schema, const Place& place) {
+  Result<void> field_of(PatchedMembers& object, std::string_view key, const Value& value, const Value& patch,
+                        const Schema* schema, const FieldPath& place) {
     if (value.is_null()) {
       object.erase(key);
       return ok();
@@ -242,7 +242,7 @@ class Merger {
     return ok();
   }
 
-  static Result<Value> primitives(const Value& original, const Value& patch, const Place& place) {
+  static Result<Value> primitives(const Value& original, const Value& patch, const FieldPath& place) {
     Value merged = original;
     Index known{original, ""};
     for (const Value& item : patch.items()) {
@@ -252,25 +252,25 @@ class Merger {
     return merged;
   }
 
-  Result<Value> list(const Value& original, const Value& patch, const Schema& schema, const Place& place) {
+  Result<Value> list(const Value& original, const Value& patch, const Schema& schema, const FieldPath& place) {
     const std::string& key = schema.patch_key;
     Value additions = Value::array();
     Index deleted{key};
     bool replaces = false;
     for (size_t i = 0; i < patch.size(); ++i) {
       const Value& element = patch[i];
-      const Place at{place, i};
-      if (!element.is_object()) return fails(at, "must be an object");
+      const FieldPath item_path{place, i};
+      if (!element.is_object()) return fails(item_path, "must be an object");
       const Value& directive = element[kPatch];
-      const std::string_view what = directive.as_string();
-      if (what == "replace") {
+      const std::string_view name = directive.as_string();
+      if (name == "replace") {
         replaces = true;
         if (element.size() > 1) additions.push_back(element);
         continue;
       }
-      if (!directive.is_null() && what != "delete") return unknown_directive(directive, at);
-      if (element[key].is_null()) return fails(at, "does not contain declared merge key: " + key);
-      if (what == "delete") {
+      if (!directive.is_null() && name != "delete") return unknown_directive(directive, item_path);
+      if (element[key].is_null()) return fails(item_path, "does not contain declared merge key: " + key);
+      if (name == "delete") {
         deleted.add(element);
       } else {
         additions.push_back(element);
@@ -286,10 +286,10 @@ class Merger {
     }
     for (size_t i = 0; i < additions.size(); ++i) {
       const Value& element = additions[i];
-      if (const auto at = known.position(element)) {
-        SHIPLOG_TRY(merged[*at], object(merged[*at], element, schema.items.get(), Place{place, i}));
+      if (const auto index = known.position(element)) {
+        SHIPLOG_TRY(merged[*index], object(merged[*index], element, schema.items.get(), FieldPath{place, i}));
       } else {
-        SHIPLOG_TRY(check_directives(element, Place{place, i}));
+        SHIPLOG_TRY(check_directives(element, FieldPath{place, i}));
         known.add(element);
         merged.push_back(plain(element));
       }
@@ -298,32 +298,33 @@ class Merger {
   }
 
   /// Every element that the patch sets stands in the order, and in that order.
-  static Result<void> check_order(const Value& patch, const Value& order, const std::string& key, const Place& place) {
+  static Result<void> check_order(const Value& patch, const Value& order, const std::string& key,
+                                  const FieldPath& place) {
     size_t after = 0;
     const Index places{order, key};
     for (const Value& element : patch.items()) {
       if (element[kPatch].is_string()) continue;
-      const auto at = places.position(element);
-      if (!at) return fails(place, "$setElementOrder does not name an element that the patch sets");
-      if (*at < after) return fails(place, "$setElementOrder has another order than the patch");
-      after = *at;
+      const auto index = places.position(element);
+      if (!index) return fails(place, "$setElementOrder does not name an element that the patch sets");
+      if (*index < after) return fails(place, "$setElementOrder has another order than the patch");
+      after = *index;
     }
     return ok();
   }
 
-  /// A directive that nobody knows is an error even where there is nothing to merge with.
-  static Result<void> check_directives(const Value& patch, const Place& place) {
+  /// An unknown directive is an error even where there is nothing to merge with.
+  static Result<void> check_directives(const Value& patch, const FieldPath& place) {
     if (patch.is_object()) {
       const Value* directive = patch.find(kPatch);
       if (directive != nullptr && directive->as_string() != "delete" && directive->as_string() != "replace") {
         return unknown_directive(*directive, place);
       }
       for (const auto& member : patch.members()) {
-        SHIPLOG_TRY(check_directives(member.value, Place{place, member.key()}));
+        SHIPLOG_TRY(check_directives(member.value, FieldPath{place, member.key()}));
       }
     }
     for (size_t i = 0; i < patch.size() && patch.is_array(); ++i) {
-      SHIPLOG_TRY(check_directives(patch[i], Place{place, i}));
+      SHIPLOG_TRY(check_directives(patch[i], FieldPath{place, i}));
     }
     return ok();
   }
@@ -334,7 +335,7 @@ class Merger {
 Result<Value> apply_strategic_merge_patch(const Value& object, const Value& patch, const Schema& schema) {
   if (!patch.is_object()) return Error{ErrorCode::kBadRequest, "a strategic merge patch must be a JSON object"};
   const Value base = object.is_object() ? object : Value::object();
-  return Merger{}.object(base, patch, &schema, Place{});
+  return Merger{}.object(base, patch, &schema, FieldPath{});
 }
 
 }  // namespace shiplog::api

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
 #include "events/kinds/kinds.h"
 #include "services/api/patch/patch.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {

@@ -104,8 +104,14 @@ Rejection refused(const RequestContext& context, const Proposal& proposal, Error
   return rejection;
 }
 
+Rejection refused_by_admission(const RequestContext& context, const Proposal& proposal, Error error) {
+  Rejection rejection = refused(context, proposal, std::move(error));
+  rejection.by_admission = true;
+  return rejection;
+}
+
 Rejection denied(const RequestContext& context, Proposal& proposal, Denial denial) {
-  Rejection rejection = refused(context, proposal, Error{ErrorCode::kForbidden, denial.message()});
+  Rejection rejection = refused_by_admission(context, proposal, Error{ErrorCode::kForbidden, denial.message()});
   rejection.denial = std::move(denial);
   rejection.warnings = std::move(proposal.warnings);
   return rejection;

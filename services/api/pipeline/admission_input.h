@@ -13,7 +13,7 @@ const Kind& written_kind(const RequestContext& context);
 
 FieldWriter field_writer_for(const Server& server, const RequestContext& context, const WriteParameters& parameters);
 
-/// For admission/admission.h. `proposal`: its duplicate fields are taken.
+/// For admission/admission.h. `proposal`: its duplicate fields are moved out.
 Admission admission_for(const Server& server, const RequestContext& context, const WriteRequest& write,
                         Proposal& proposal);
 
@@ -25,6 +25,8 @@ AdmissionRequest admission_request_for(const RequestContext& context, const Writ
 
 /// What a stage refuses: it leaves a trace in the audit trail, under the name that the object has by now.
 Rejection refused(const RequestContext& context, const Proposal& proposal, Error error);
+/// The same of what admission does not accept, whose error may quote the object.
+Rejection refused_by_admission(const RequestContext& context, const Proposal& proposal, Error error);
 /// The same of what a webhook denied.
 Rejection denied(const RequestContext& context, Proposal& proposal, Denial denial);
 

@@ -28,7 +28,7 @@ class InlineExecutor {
   static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
     return asio::execution::blocking.possibly;
   }
-  // "Never" is taken for "soon": what runs at once here has been suspended before.
+  // "Never" is treated as "soon": what runs at once here has been suspended before.
   InlineExecutor require(asio::execution::blocking_t::never_t) const noexcept { return {}; }
   InlineExecutor require(asio::execution::blocking_t::possibly_t) const noexcept { return {}; }
 };
@@ -84,20 +84,26 @@ awaitable<Result<Outcome>> append(const Server& server, const RequestContext& co
       use_awaitable);
 }
 
-awaitable<LargeRequests::Place> turn_to_append(LargeRequests& large) {
-  return asio::async_initiate<Token, void(LargeRequests::Place)>(
+void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done) {
+  constexpr Millis kLongest{60'000};
+  Replica& replica = server.options.record->replica();
+  replica.append(std::move(entry), server.deadlines->guard(kLongest, std::move(done)));
+}
+
+awaitable<LargeRequests::Permit> turn_to_append(LargeRequests& large) {
+  return asio::async_initiate<Token, void(LargeRequests::Permit)>(
       [&large](auto handler) {
         large.append(
-            [held = shared(std::move(handler))](LargeRequests::Place turn) { std::move (*held)(std::move(turn)); });
+            [held = shared(std::move(handler))](LargeRequests::Permit turn) { std::move (*held)(std::move(turn)); });
       },
       use_awaitable);
 }
 
-awaitable<AdmissionResponse> call_webhook(const WebhookCalls& calls, const Hook& hook,
+awaitable<AdmissionResponse> call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook,
                                           const AdmissionRequest& request) {
   return asio::async_initiate<Token, void(AdmissionResponse)>(
-      [&calls, &hook, &request](auto handler) {
-        call_webhook(calls, hook, request, [held = shared(std::move(handler))](AdmissionResponse response) {
+      [&calls, &webhook, &request](auto handler) {
+        call_webhook(calls, webhook, request, [held = shared(std::move(handler))](AdmissionResponse response) {
           std::move (*held)(std::move(response));
         });
       },

@@ -12,13 +12,13 @@ using boost::asio::awaitable;
 /// Where the blocking work of one request runs: on the workers or, of a large request, on the thread of these.
 struct Lane {
   const Server* server = nullptr;
-  LargeRequests::Place large;  ///< nullptr: the request is not large
-  bool entered = false;        ///< the request runs there now
+  LargeRequests::Permit large;  ///< nullptr: the request is not large
+  bool entered = false;         ///< the request runs there now
   void post(std::function<void()> work) const;
 };
 
 /// Runs what it is given at once, on the calling thread. With it a request continues on the thread that completes what
-/// it waited for: no thread is woken only to pass it on.
+/// it waited for: no thread is resumed only to pass it on.
 boost::asio::any_io_executor inline_executor();
 
 // The callback interfaces, wrapped. Each completes on the thread that calls back: references must outlive that.
@@ -31,10 +31,14 @@ awaitable<Result<void>> when_current(Store& store, Lane& lane);
 /// kTimeout, the journal took longer than the request may.
 awaitable<Result<Outcome>> append(const Server& server, const RequestContext& context, Lane& lane, Store& store,
                                   Entry& entry);
-/// Continues on the thread of large requests, in turn: until the place is gone, no other large entry is appended.
-awaitable<LargeRequests::Place> turn_to_append(LargeRequests& large);
+/// Appends the entry that settles a produced request which was not carried out, to the record, and calls `done` on the
+/// fold thread. Threads: any.
+void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done);
+/// Continues on the thread of large requests, in turn: until the place is released, no other large entry is appended.
+awaitable<LargeRequests::Permit> turn_to_append(LargeRequests& large);
 /// See webhooks/call.h.
-awaitable<AdmissionResponse> call_webhook(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request);
+awaitable<AdmissionResponse> call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook,
+                                          const AdmissionRequest& request);
 awaitable<AdmissionResponse> call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request);
 
 }  // namespace shiplog::api

@@ -8,7 +8,7 @@ namespace {
 /// 403, which is left in the audit trail.
 Rejection refused(const User& user, const Attributes& wanted, const std::string& reason) {
   Rejection rejection{forbidden(user, wanted, reason)};
-  rejection.subject = Subject{wanted.group, "", wanted.resource, wanted.name};
+  rejection.subject = StatusDetails{wanted.group, "", wanted.resource, wanted.name};
   ObjectKey key;
   if (wanted.is_resource) {
     key.type = wanted.group.empty() ? wanted.resource : wanted.resource + "." + wanted.group;

@@ -24,7 +24,7 @@ FieldCause being_terminated(const std::string& ns) {
 
 /// The namespace does not exist: the answer is about that.
 Rejection without_namespace(const std::string& ns) {
-  const Subject subject{"", "Namespace", "namespaces", ns};
+  const StatusDetails subject{"", "Namespace", "namespaces", ns};
   Rejection rejection{not_found(subject)};
   rejection.subject = subject;
   return rejection;
@@ -44,8 +44,8 @@ StageResult<void> check_namespace(const Server& server, const RequestContext& co
   return refused(context, proposal, std::move(error));
 }
 
-/// The object as it is stored. Sealed text must not come from a client: a copy of one, from the history or a backup,
-/// would be opened for everybody who can read the object that it was written into.
+/// The object as it is stored. Sealed text from a client is not accepted: a copy of one, from the history or a backup,
+/// would be opened for every user who can read the object that it was written into.
 Result<Value> sealed(const Server& server, const WriteRequest& write, const RequestContext& context, Value object,
                      const ObjectKey& key, bool exists) {
   Vault* vault = server.objects.vault();
@@ -66,8 +66,9 @@ Result<Value> sealed(const Server& server, const WriteRequest& write, const Requ
 /// What the fold refused, in kubectl's words.
 Rejection refused_by_fold(const RequestContext& context, const WriteRequest& write, const Refusal& refusal,
                           const ObjectKey& key) {
-  const Subject subject = context.subject(key.name);
-  if (is_address_taken(refusal)) {
+  const StatusDetails subject = context.subject(key.name);
+  if (refusal.settled) return Error{ErrorCode::kConflict, refusal.reason};
+  if (refusal.address_taken) {
     // Another Service got the address that was proposed for this one.
     Rejection rejection{invalid(subject, {{"spec", "FieldValueInvalid", refusal.reason}})};
     rejection.denied = DeniedAction{context.verb, key};
@@ -81,18 +82,17 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
     rejection.superseded = write.retries_conflicts;
     return rejection;
   }
-  if (refusal.code == ErrorCode::kNotFound && refusal.reason.starts_with("namespaces ")) {
-    return without_namespace(key.ns);
-  }
-  // The reason may be about another object (the namespace): only what is about this one is put in kubectl's words.
-  const bool about_this = refusal.reason.starts_with(to_string(key));
+  // The reason may be about another object: only what is about this one is put in kubectl's words.
+  const bool about_this = refusal.about == key;
+  const bool about_namespace = refusal.about == ObjectKey{type::kNamespace, "", key.ns};
+  if (about_namespace && refusal.code == ErrorCode::kNotFound) return without_namespace(key.ns);
   Error error{refusal.code, refusal.reason};
   if (about_this && refusal.code == ErrorCode::kAlreadyExists) error = already_exists(subject);
   if (about_this && refusal.code == ErrorCode::kNotFound) error = not_found(subject);
   if (about_this && refusal.code == ErrorCode::kConflict) error = conflict(subject);
   if (refusal.code == ErrorCode::kForbidden) {
     error = forbidden(subject, refusal.reason);
-    if (refusal.reason.ends_with("because it is being terminated")) error.causes = {being_terminated(key.ns)};
+    if (about_namespace) error.causes = {being_terminated(key.ns)};
   }
   Rejection rejection{std::move(error)};
   rejection.subject = subject;
@@ -120,7 +120,7 @@ WriteChanges object_changes(const WriteRequest& write, Proposal& proposal) {
     changes.put = WriteChanges::Put::kCreate;
   } else if (changes.object != proposal.old) {  // META-3
     changes.put = write.form == WriteForm::kStatus ? WriteChanges::Put::kReplaceStatus : WriteChanges::Put::kReplace;
-    // Always bound to what was read: the fold decides who was first, and an unconditional update tries again.
+    // Always bound to what was read: the fold decides which write was first, and an unconditional update tries again.
     changes.expected = revision_of(proposal.old);
   }
   return changes;
@@ -145,33 +145,67 @@ Committed outcome_of(const WriteRequest& write, const ObjectKey& key, Value comp
   return committed;
 }
 
-}  // namespace
+/// An entry, and the object as it will be if the outcome does not hold it.
+struct PreparedEntry {
+  Entry entry;
+  Value computed;
+};
 
-awaitable<StageResult<Committed>> commit(const Server& server, const RequestContext& context, const WriteRequest& write,
-                                         Lane& lane, Proposal& proposal) {
-  WriteChanges changes;
-  if (write.changes) {
-    if (!lane.entered) co_await continue_on(lane);
-    auto computed = write.changes(proposal);
-    if (!computed) co_return std::move(computed).error();
-    changes = std::move(computed).value();
+StageResult<PreparedEntry> prepare_entry(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                         const std::string& verb, const ObjectKey& key, WriteChanges changes) {
+  PreparedEntry prepared{entry_for(server, context, verb), {}};
+  Entry& entry = prepared.entry;
+  if (changes.put == WriteChanges::Put::kNothing) {
+    prepared.computed = std::move(changes.object);
   } else {
-    changes = object_changes(write, proposal);
+    auto event = put_event(server, context, write, key, changes, std::move(changes.object));
+    if (!event) {
+      Rejection rejection = std::move(event).error();
+      rejection.denied = DeniedAction{context.verb, key};
+      return rejection;
+    }
+    // What is created always changes something, so that the answer is in the outcome: the object can be freed here, by
+    // the thread that made it, which is cheaper than by another.
+    if (const auto* updated = std::get_if<ObjectUpdated>(&event.value())) prepared.computed = updated->value;
+    if (const auto* status = std::get_if<StatusUpdated>(&event.value())) prepared.computed = status->value;
+    if (changes.put != WriteChanges::Put::kCreate) entry.expects.push_back({key, changes.expected});
+    entry.events.push_back(std::move(event).value());
   }
-  ObjectKey key = write.key;
-  const bool creates = changes.put == WriteChanges::Put::kCreate;
-  if (creates) key.name = changes.object["metadata"]["name"].str();
-  const bool dry_run = write.parameters.dry_run;
-  const bool checks_namespace = creates && !key.ns.empty() && (context.kind->ephemeral || dry_run);
-  const bool adds_token = creates && !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
-                          serviceaccount_token::is_token_secret(changes.object);
+  for (Expect& expect : changes.expects) entry.expects.push_back(std::move(expect));
+  for (Event& event : changes.events) entry.events.push_back(std::move(event));
+  return prepared;
+}
 
-  if (creates && dry_run) {
-    // What the fold would have filled in; clients rely on finding it.
-    std::string uid = uid_from(new_entry_id(*server.options.random), 0);
-    uid[14] = '4';
-    changes.object.edit("metadata").set("uid", std::move(uid));
-    changes.object.edit("metadata").set("creationTimestamp", rfc3339(server.options.clock->now()));
+Rejection refusal_of(const Server& server, const RequestContext& context, const WriteRequest& write,
+                     const Refusal& refusal, const ObjectKey& key) {
+  Rejection rejection = refused_by_fold(context, write, refusal, key);
+  if (rejection.superseded || rejection.error.code != ErrorCode::kAlreadyExists) return rejection;
+  const auto existing = server.current(context, key);
+  if (existing && deleting(existing.value())) {
+    rejection.error.message = "object is being deleted: " + rejection.error.message;
+  }
+  return rejection;
+}
+
+/// The answer to a dry run has what the fold would have filled in: clients rely on finding it.
+void fill_as_the_fold_would(const Server& server, Value& object) {
+  std::string uid = uid_from(new_entry_id(*server.options.random), 0);
+  uid[14] = '4';
+  object.edit("metadata").set("uid", std::move(uid));
+  object.edit("metadata").set("creationTimestamp", rfc3339(server.options.clock->now()));
+}
+
+/// Completes an object that is created, and rejects what the fold does not check: in a dry run, that the name is taken;
+/// in a dry run and in the ephemera, that the namespace does not exist.
+awaitable<StageResult<Value>> complete_creation(const Server& server, const RequestContext& context,
+                                                const WriteRequest& write, Lane& lane, const Proposal& proposal,
+                                                const ObjectKey& key, Value object) {
+  const bool dry_run = write.parameters.dry_run;
+  const bool checks_namespace = !key.ns.empty() && (context.kind->ephemeral || dry_run);
+  const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
+                          serviceaccount_token::is_token_secret(object);
+  if (dry_run) {
+    fill_as_the_fold_would(server, object);
     auto current = co_await when_current(server.store(*context.kind), lane);
     if (!current) co_return std::move(current).error();
     const auto stored = server.objects.find_json(*context.kind, key);
@@ -189,60 +223,64 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
     auto allowed = check_namespace(server, context, proposal, key.ns);
     if (!allowed) co_return std::move(allowed).error();
   }
-  if (adds_token) {
-    auto filled = with_token(server.objects, *server.options.tokens, server.options.authority_pem, key,
-                             std::move(changes.object));
-    if (!filled) co_return std::move(filled).error();
-    changes.object = std::move(filled).value();
+  if (!adds_token) co_return std::move(object);
+  auto filled =
+      with_token(server.objects, *server.options.tokens, server.options.authority_pem, key, std::move(object));
+  if (!filled) co_return std::move(filled).error();
+  co_return std::move(filled).value();
+}
+
+void note_outcome(ProducedRequestLife& produced, const EntryId& id, const Outcome& outcome) {
+  if (!outcome.refusal) {
+    produced.entry = SettlingEntry{id, outcome.offset, outcome.revision};
+  } else {
+    produced.settled = outcome.refusal->settled;
   }
-  if (dry_run || (changes.put == WriteChanges::Put::kNothing && changes.events.empty())) {
+}
+
+}  // namespace
+
+awaitable<StageResult<Committed>> commit(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                         Lane& lane, Proposal& proposal) {
+  WriteChanges changes;
+  if (write.changes) {
+    if (!lane.entered) co_await continue_on(lane);
+    auto computed = write.changes(proposal);
+    if (!computed) co_return std::move(computed).error();
+    changes = std::move(computed).value();
+  } else {
+    changes = object_changes(write, proposal);
+  }
+  ObjectKey key = write.key;
+  if (changes.put == WriteChanges::Put::kCreate) {
+    key.name = changes.object["metadata"]["name"].str();
+    auto completed = co_await complete_creation(server, context, write, lane, proposal, key, std::move(changes.object));
+    if (!completed) co_return std::move(completed).error();
+    changes.object = std::move(completed).value();
+  }
+  if (write.parameters.dry_run || (changes.put == WriteChanges::Put::kNothing && changes.events.empty())) {
     Committed committed;
     committed.object = std::move(changes.object);
     committed.gone = changes.gone;
     co_return committed;
   }
 
-  Entry entry = entry_for(server, context, proposal.verb);
-  Value computed;
-  if (changes.put != WriteChanges::Put::kNothing) {
-    auto event = put_event(server, context, write, key, changes, std::move(changes.object));
-    if (!event) {
-      Rejection rejection = std::move(event).error();
-      rejection.denied = DeniedAction{context.verb, key};
-      co_return rejection;
-    }
-    // What is created always changes something, so that the answer is in the outcome: the object can be freed here, by
-    // the thread that made it, which is cheaper than by another.
-    if (const auto* updated = std::get_if<ObjectUpdated>(&event.value())) computed = updated->value;
-    if (const auto* status = std::get_if<StatusUpdated>(&event.value())) computed = status->value;
-    if (!creates) entry.expects.push_back({key, changes.expected});
-    entry.events.push_back(std::move(event).value());
-  } else {
-    computed = std::move(changes.object);
-  }
-  for (Expect& expect : changes.expects) entry.expects.push_back(std::move(expect));
-  for (Event& event : changes.events) entry.events.push_back(std::move(event));
+  auto prepared = prepare_entry(server, context, write, proposal.verb, key, std::move(changes));
+  if (!prepared) co_return std::move(prepared).error();
   Store& store = server.store(*context.kind);
-  LargeRequests::Place turn;
+  LargeRequests::Permit turn;
   if (lane.large != nullptr) turn = co_await turn_to_append(*server.large);
-  auto outcome = co_await append(server, context, lane, store, entry);
+  const EntryId entry_id = prepared.value().entry.id;
+  auto outcome = co_await append(server, context, lane, store, prepared.value().entry);
   turn = nullptr;
+  if (context.produced != nullptr && outcome) note_outcome(*context.produced, entry_id, outcome.value());
   if (!outcome || outcome.value().refusal) co_await continue_on(lane);
   if (!outcome) {
-    const char* what = write.form == WriteForm::kDeletion ? "deleting " : "storing ";
-    co_return outcome.error().context(what + to_string(key));
+    const char* verb = write.form == WriteForm::kDeletion ? "deleting " : "storing ";
+    co_return outcome.error().context(verb + to_string(key));
   }
-  if (const auto& refusal = outcome.value().refusal) {
-    Rejection rejection = refused_by_fold(context, write, *refusal, key);
-    if (!rejection.superseded && rejection.error.code == ErrorCode::kAlreadyExists) {
-      const auto there = server.current(context, key);
-      if (there && deleting(there.value())) {
-        rejection.error.message = "object is being deleted: " + rejection.error.message;
-      }
-    }
-    co_return rejection;
-  }
-  co_return outcome_of(write, key, std::move(computed), outcome.value());
+  if (outcome.value().refusal) co_return refusal_of(server, context, write, *outcome.value().refusal, key);
+  co_return outcome_of(write, key, std::move(prepared.value().computed), outcome.value());
 }
 
 }  // namespace shiplog::api

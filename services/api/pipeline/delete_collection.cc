@@ -8,8 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "services/api/listing.h"
-#include "services/api/pipeline/answers.h"
 #include "services/api/pipeline/pipeline.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 
 namespace shiplog::api {

@@ -18,8 +18,8 @@ StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const U
   return with_slot(std::move(writer), std::move(slot), use);
 }
 
-StageResult<LargeRequests::Place> limit_large(const Server& server, const User& user, size_t bytes) {
-  if (bytes <= LargeRequests::kLargeBytes) return LargeRequests::Place{};
+StageResult<LargeRequests::Permit> limit_large(const Server& server, const User& user, size_t bytes) {
+  if (bytes <= LargeRequests::kLargeBytes) return LargeRequests::Permit{};
   auto place = server.large->take(user.name);
   if (place != nullptr) return place;
   return Error{ErrorCode::kTooManyRequests, "too many large requests are under way, please try again later"};

@@ -40,12 +40,12 @@ Result<Value> draft(const Server& server, const RequestContext& context, const W
 /// with what the one before left (ADM-2); once more those that want to see later changes (reinvocationPolicy IfNeeded).
 class MutatingRounds {
  public:
-  explicit MutatingRounds(size_t hooks) : hooks_{hooks} {}
+  explicit MutatingRounds(size_t webhooks) : webhooks_{webhooks} {}
 
-  /// The index of the next webhook to look at; nullopt: all have been called.
+  /// The index of the next webhook to evaluate; nullopt: all have been called.
   std::optional<size_t> next() {
     while (true) {
-      if (next_ == hooks_) {
+      if (next_ == webhooks_) {
         if (second_ || again_.empty()) return std::nullopt;
         second_ = true;
         next_ = 0;
@@ -60,11 +60,11 @@ class MutatingRounds {
   }
 
  private:
-  size_t hooks_;
+  size_t webhooks_;
   size_t next_ = 0;
   bool second_ = false;
   std::set<size_t> called_;  // those to be reinvoked, since the last change
-  std::set<size_t> again_;   // those that have not seen a later change
+  std::set<size_t> again_;   // those called before a later change
 };
 
 }  // namespace
@@ -88,32 +88,32 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
   if (!lane.entered) co_await continue_on(lane);
   if (object) {
     auto drafted = draft(server, context, write, proposal);
-    if (!drafted) co_return refused(context, proposal, std::move(drafted).error());
+    if (!drafted) co_return refused_by_admission(context, proposal, std::move(drafted).error());
     proposal.object = std::move(drafted).value();
     proposal.name = proposal.object["metadata"]["name"].str();
   }
-  const WebhookCalls calls = server.webhook_calls();
+  const WebhookCalls calls = server.webhook_calls(context);
   AdmissionRequest request = admission_request_for(context, write, proposal);
-  const Webhooks::Hooks hooks = calls.webhooks->hooks(true);
-  MutatingRounds rounds{hooks->size()};
+  const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
+  MutatingRounds rounds{webhooks->size()};
   NamespaceLabels labels;
   while (const auto index = rounds.next()) {
-    const Hook& hook = (*hooks)[*index];
-    if (!is_selected(calls, hook, request, labels)) continue;
-    AdmissionResponse response = co_await call_webhook(calls, hook, request);
+    const AdmissionWebhook& webhook = (*webhooks)[*index];
+    if (!is_selected(calls, webhook, request, labels)) continue;
+    AdmissionResponse response = co_await call_webhook(calls, webhook, request);
     std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
     if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
     bool changed = false;
     if (!response.patch.is_null() && !request.object.is_null()) {
-      auto patched = patched_object(hook, request, response.patch);
+      auto patched = patched_object(webhook, request, response.patch);
       if (!patched) {
         co_return denied(context, proposal,
-                         failed_call(hook, "its patch cannot be applied: " + patched.error().message));
+                         failed_call(webhook, "its patch cannot be applied: " + patched.error().message));
       }
       changed = patched.value() != request.object;
       if (changed) request.object = std::move(patched).value();
     }
-    rounds.called(*index, hook.reinvoked, changed);
+    rounds.called(*index, webhook.reinvoked, changed);
   }
   proposal.object = std::move(request.object);
   co_return std::move(proposal);

@@ -6,7 +6,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/request_meter.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
 #include "services/runtime/log.h"
@@ -25,8 +26,26 @@ bool is_read(const RequestContext& context) {
 /// As kube-apiserver's --request-timeout.
 Millis timeout_of(const HttpRequest& request) {
   constexpr Millis kLongest{60'000};
-  const Millis asked = duration_of(text(request, "timeout")).value_or(kLongest);
-  return asked.value == 0 ? kLongest : std::min(asked, kLongest);
+  const Millis requested = duration_of(text(request, "timeout")).value_or(kLongest);
+  return requested.value == 0 ? kLongest : std::min(requested, kLongest);
+}
+
+/// The trace of the client, if its headers are valid; else a new one.
+TraceContext trace_of(const HttpHeaders& headers, Random& random) {
+  const std::string* parent = nullptr;
+  std::string state;
+  for (const auto& [name, value] : headers.all()) {
+    if (equal_ignoring_case(name, "traceparent")) {
+      if (parent != nullptr) return new_trace(random);
+      parent = &value;
+    } else if (equal_ignoring_case(name, "tracestate")) {
+      state += (state.empty() ? "" : ",") + value;
+    }
+  }
+  auto trace = parent == nullptr ? std::nullopt : parse_traceparent(*parent);
+  if (!trace) return new_trace(random);
+  if (is_tracestate(state)) trace->state = std::move(state);
+  return *std::move(trace);
 }
 
 void forget_credentials(HttpRequest& request) {
@@ -57,27 +76,85 @@ awaitable<void> reject_unserved(const Server& server, const RequestContext& cont
   reject(server, context, unserved(server, context.path));
 }
 
+/// Who sends the request, and as whom: by its credentials, or as they were checked before.
+awaitable<StageResult<User>> requester(const Server& server, const HttpRequest& request,
+                                       const std::optional<User>& known) {
+  if (known) co_return *known;
+  auto user = co_await authenticate(server, request);
+  count_authentication(user.has_value());
+  if (!user) co_return std::move(user).error();
+  co_return impersonate(server, user.value(), request);
+}
+
+/// Whether a produced request was settled before, as far as this server's projection shows; what it does not show yet,
+/// the fold refuses. Blocks.
+Result<bool> settled_before(const Server& server, ProducedRequestLife& produced) {
+  SHIPLOG_TRY(produced.before,
+              server.options.record->read([&](const View& view) -> Result<std::optional<SettledRequest>> {
+                const AuditQuery audit{view};
+                if (!produced.source.topic.empty()) {
+                  SHIPLOG_TRY(auto same_record, audit.settled(record_of(produced.source)));
+                  if (same_record && same_record->id == produced.source.id) return same_record;
+                }
+                return audit.carried_out(produced.user, produced.source.id);
+              }));
+  return produced.before.has_value();
+}
+
+/// Answers a produced request that is settled, or that cannot be one. True: it is answered.
+awaitable<bool> answered_before(const Server& server, const RequestContext& context, Lane& lane) {
+  co_await continue_on(lane);
+  auto settled = settled_before(server, *context.produced);
+  if (!settled) {
+    reject(server, context, settled.error());
+  } else if (settled.value()) {
+    send(context, 200, "application/json", "{}");
+  }
+  co_return !settled || settled.value();
+}
+
+/// Events and Leases are in a journal of their own, where settled requests are not known.
+Error not_produced(const RequestContext& context) {
+  return method_not_allowed(context.subject(), context.verb + " by a produced request");
+}
+
+/// A write, once it is known what it is about.
+awaitable<void> serve_write(const Server& server, const RequestContext& context, const std::string& body, Lane& lane) {
+  auto write = decode(server, context, body);
+  if (!write) co_return reject(server, context, write.error());
+  if (context.verb == "deletecollection") {
+    co_await delete_collection(server, context, write.value(), lane);
+    co_return;
+  }
+  auto written = co_await carry_out(server, context, write.value(), lane);
+  if (!written) co_return reject(server, context, written.error());
+  const metrics::Stopwatch since_commit;
+  co_await respond(server, context, write.value(), lane, written.value().proposal, written.value().committed);
+  observe_commit_to_response(since_commit.seconds());
+}
+
 /// The life of a request from its bytes to its answer. What it waits for: bearer tokens are looked up, current objects
 /// are read, webhooks are called, entries are stored and folded.
 awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandlers> reads, HttpRequest request,
-                      std::shared_ptr<ResponseWriter> writer) {
+                      std::shared_ptr<ResponseWriter> writer, Submission submission) {
   const Server& server = *shared_server;
   RequestContext draft;
-  const std::string body = std::exchange(request.body, {});
+  std::string body = std::exchange(request.body, {});
   draft.audit_id = audit_id_of(request, *server.options.random);
-  draft.writer = stamped(std::move(writer), request, draft.audit_id);
+  draft.trace = trace_of(request.headers, *server.options.random);
+  const auto meter = std::make_shared<RequestMeter>(request);
+  draft.writer = stamped(metered(std::move(writer), meter), request, draft.audit_id);
   draft.timeout = timeout_of(request);
   draft.request = std::move(request);
+  draft.produced = std::move(submission.produced);
 
-  auto user = co_await authenticate(server, draft.request);
-  if (!user) co_return reject(server, draft, user.error());
-  draft.user = std::move(user).value();
-
-  auto acting = impersonate(server, draft.user, draft.request);
+  auto acting = co_await requester(server, draft.request, submission.user);
   forget_credentials(draft.request);
   if (!acting) co_return reject(server, draft, acting.error());
   draft.user = std::move(acting).value();
+  if (draft.produced != nullptr) draft.produced->user = draft.user.name;
   auto allowed = authorize(server, draft.user, draft.request);
+  count_authorization(allowed.has_value());
   if (!allowed) co_return reject(server, draft, allowed.error());
 
   auto slot = limit(server, draft.user, draft.request, draft.writer);
@@ -88,10 +165,12 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
 
   Lane lane{&server, nullptr, false};
   if (!parse_resource_path(draft.request.path)) {
+    draft.body = std::move(body);
     const auto context = std::make_shared<const RequestContext>(std::move(draft));
     if (!reads->serve_path(context)) reject(server, *context, no_such_path());
     co_return;
   }
+  if (draft.produced != nullptr && co_await answered_before(server, draft, lane)) co_return;
   auto place = limit_large(server, draft.user, body.size());
   if (!place) co_return reject(server, draft, place.error());
   draft.large = std::move(place).value();
@@ -101,22 +180,18 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto resolved = resolve(server, draft.request, body);
   if (!resolved) co_return reject(server, draft, resolved.error());
   static_cast<RequestTarget&>(draft) = std::move(resolved).value();
+  meter->resolved(draft, draft.request);
   const auto context = std::make_shared<const RequestContext>(std::move(draft));
   if (context->kind == nullptr) {
     co_await reject_unserved(server, *context, lane);
     co_return;
   }
   if (is_read(*context)) co_return reads->read(context);
-
-  auto write = decode(server, *context, body);
-  if (!write) co_return reject(server, *context, write.error());
-  if (context->verb == "deletecollection") {
-    co_await delete_collection(server, *context, write.value(), lane);
-    co_return;
+  if (context->produced != nullptr && context->kind->ephemeral) {
+    co_return reject(server, *context, not_produced(*context));
   }
-  auto written = co_await carry_out(server, *context, write.value(), lane);
-  if (!written) co_return reject(server, *context, written.error());
-  co_await respond(server, *context, write.value(), lane, written.value().proposal, written.value().committed);
+
+  co_await serve_write(server, *context, body, lane);
 }
 
 }  // namespace
@@ -146,10 +221,14 @@ Pipeline::Pipeline(ServerPtr server, ReadHandlers reads, boost::asio::any_io_exe
       executor_{std::move(executor)} {}
 
 void Pipeline::handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
-  auto request_life = serve(server_, reads_, std::move(request), std::move(writer));
+  submit(std::move(request), std::move(writer), {});
+}
+
+void Pipeline::submit(HttpRequest request, std::shared_ptr<ResponseWriter> writer, Submission submission) {
+  auto request_life = serve(server_, reads_, std::move(request), std::move(writer), std::move(submission));
   boost::asio::co_spawn(executor_, std::move(request_life), [](const std::exception_ptr& failure) {
     if (failure == nullptr) return;
-    // The writer has gone unanswered, which answers with 500.
+    // The writer was destroyed without an answer, which answers with 500.
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& error) {

@@ -25,6 +25,8 @@ class Pipeline {
 
   /// Answers the request, here or later.
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+  /// The same for the request that a produced request stands for.
+  void submit(HttpRequest request, std::shared_ptr<ResponseWriter> writer, Submission submission);
 
  private:
   ServerPtr server_;

@@ -86,6 +86,40 @@ TEST_F(PipelineTest, AWriteWithoutVersionIsComputedAgainWhenAnotherOneWasFirst) 
   EXPECT_EQ(patches, 3U) << "one of them was refused and computed again";
 }
 
+/// The same number so many times, and others then.
+class SameNumberFirst final : public Random {
+ public:
+  uint64_t next() override {
+    ++drawn;
+    if (same == 0) return others_.next();
+    --same;
+    return uint64_t{1} << 63;
+  }
+  uint64_t same = 1'000;
+  uint64_t drawn = 0;
+
+ private:
+  SeededRandom others_{11};
+};
+
+TEST_F(PipelineTest, AGeneratedNameThatIsTakenIsGeneratedAgain) {
+  SameNumberFirst random;
+  server_.server().options.random = &random;
+  const std::string body = R"({"metadata":{"generateName":"web-"},"data":{"k":"1"}})";
+  const HttpResponse first = answer("POST", kMaps, body);
+  ASSERT_EQ(first.status, 201);
+  const std::string taken = parse_json(first.body).value()["metadata"]["name"].str();
+  random.same = random.drawn;  // the second request draws the same name first
+  const size_t entries = server_.journal.size();
+  const HttpResponse second = answer("POST", kMaps, body);
+  EXPECT_EQ(second.status, 201) << second.body;
+  const std::string name = parse_json(second.body).value()["metadata"]["name"].str();
+  EXPECT_TRUE(name.starts_with("web-") && name != taken) << name;
+  EXPECT_EQ(server_.journal.size(), entries + 2) << "it was refused once";
+  EXPECT_EQ(answer("POST", kMaps, R"({"metadata":{"name":")" + taken + R"("}})").status, 409)
+      << "a name that was given";
+}
+
 TEST_F(PipelineTest, AWriteThatNamesAVersionIsAConflictWhenAnotherOneWasFirst) {
   ASSERT_EQ(answer("POST", kMaps, kBody).status, 201);
   const std::string body = R"({"metadata":{"name":"a","resourceVersion":")" +

@@ -24,11 +24,12 @@ struct Rejection {
   Rejection(Error the_error) : error{std::move(the_error)} {}  // NOLINT(google-explicit-constructor)
 
   Error error;
-  std::optional<Subject> subject;      ///< what the Status is about; nullopt: the object of the request
-  std::optional<Denial> denial;        ///< of a webhook, which chooses the Status; `error` is for the audit trail
-  std::vector<std::string> warnings;   ///< with a denial
-  std::optional<DeniedAction> denied;  ///< recorded in the journal as a refused request
-  bool superseded = false;             ///< another write was first: this one may succeed when it is computed again
+  std::optional<StatusDetails> subject;  ///< what the Status is about; nullopt: the object of the request
+  std::optional<Denial> denial;          ///< of a webhook, which chooses the Status; `error` is for the audit trail
+  std::vector<std::string> warnings;     ///< with a denial
+  std::optional<DeniedAction> denied;    ///< recorded in the journal as a refused request
+  bool by_admission = false;             ///< by the rules of the kind or a webhook: the error may quote the object
+  bool superseded = false;               ///< another write was first: this one may succeed when it is computed again
 };
 
 /// What a stage makes of its input.

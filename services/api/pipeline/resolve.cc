@@ -28,7 +28,7 @@ std::string verb_of(const HttpRequest& request, const ResourcePath& path) {
 StageResult<void> resolve_bindings(RequestTarget& target, const HttpRequest& request, const std::string& body) {
   ResourcePath& path = target.path;
   if (!path.group.empty() || path.resource != "bindings" || path.ns.empty() || !path.name.empty()) return ok();
-  const Subject bindings{"", "Binding", "bindings", ""};
+  const StatusDetails bindings{"", "Binding", "bindings", ""};
   if (request.method != "POST") {
     Rejection rejection{method_not_allowed(bindings, request.method)};
     return rejection;
@@ -55,7 +55,7 @@ StageResult<void> resolve_accept(RequestTarget& target, const HttpRequest& reque
                                            ": supported values: \"None\", \"Metadata\", \"Object\""};
 }
 
-/// SUB-5. The answer for what only a node can do tells where the nodes are. `templates`: this server has templates,
+/// SUB-5. The response for what only a node can do states where the nodes are. `templates`: this server has templates,
 /// which run elsewhere; otherwise its pods are simulated.
 Error no_subresource(const std::string& type, const std::string& subresource, bool templates) {
   std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 
 namespace shiplog::api {
@@ -33,12 +33,19 @@ Result<WriteAnswer> answer_for(const Server& server, const WriteRequest& write, 
 
 void record_rejection(const Server& server, const RequestContext& context, const Rejection& rejection) {
   const Error& error = rejection.error;
+  const std::string kind_type = context.kind == nullptr ? "" : context.kind->type();
+  const std::string& about = rejection.denied ? rejection.denied->object.type : kind_type;
+  // The error message about an object that is to be sealed may quote its data.
+  const bool about_content =
+      error.code == ErrorCode::kInvalid || error.code == ErrorCode::kBadRequest || rejection.by_admission;
+  const bool may_quote = about_content && (about == type::kSecret || about == type::kWork);
+  if (context.produced != nullptr) {
+    context.produced->may_quote = may_quote;
+    if (!context.produced->source.topic.empty()) return;  // the entry that settles the request records it
+  }
   if (!rejection.denied) return;
   if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
   const auto& [verb, object] = *rejection.denied;
-  // What is wrong with an object that is to be sealed may be told with its data.
-  const bool about_content = error.code == ErrorCode::kInvalid || error.message.starts_with("admission webhook ");
-  const bool may_quote = about_content && (object.type == type::kSecret || object.type == type::kWork);
   const Kind* kind = context.kind;
   const auto kinds = server.options.kinds->current();
   if (kind == nullptr) kind = kinds->find_type(object.type);
@@ -48,6 +55,7 @@ void record_rejection(const Server& server, const RequestContext& context, const
                          {std::move(entry.actor),
                           std::move(entry.request.verb),
                           std::move(entry.request.path),
+                          std::move(entry.cause),
                           {object, http_status(error.code), reason_of(error.code),
                            may_quote ? "not recorded, as it may quote data of a Secret" : error.message}});
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "services/api/pipeline/answers.h"
+#include "services/api/pipeline/responses.h"
 #include "services/api/views/views.h"
 
 namespace shiplog::api {
@@ -50,6 +50,12 @@ Entry entry_for(const Server& server, const RequestContext& context, const std::
                  .source_ip = context.request.peer.address,
                  .user_agent = clipped(context.request.headers.get("User-Agent"), kLongestUserAgent)};
   entry.request = {verb, context.request.path};
+  entry.cause.trace_id = journaled(context.trace);
+  if (context.produced != nullptr) {
+    entry.id = new_entry_id(*server.options.random);
+    entry.source = context.produced->source;
+    if (context.produced->done_before != nullptr) entry.source.done_before = context.produced->done_before->load();
+  }
   return entry;
 }
 

@@ -20,7 +20,7 @@
 #include "services/api/stored_objects.h"
 #include "services/api/webhooks/call.h"
 #include "services/http/server.h"
-#include "services/runtime/metrics.h"
+#include "services/runtime/health.h"
 
 namespace shiplog::api {
 
@@ -36,7 +36,6 @@ struct ServerOptions {
   Clock* clock = nullptr;
   Random* random = nullptr;       ///< thread-safe
   Vault* vault = nullptr;         ///< may be nullptr: nothing is sealed
-  Metrics* metrics = nullptr;     ///< may be nullptr: none are served
   Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
   TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
   std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
@@ -44,20 +43,19 @@ struct ServerOptions {
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
-  ConcurrencyLimiter::Limits limits;  ///< do not bind system:masters, who must get in when others flood
+  ConcurrencyLimiter::Limits limits;  ///< do not bind system:masters, who must be served under overload
   std::string version = "0.1.0";
   /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
   /// whose controllers make real ReplicaSets and ControllerRevisions.
   bool revision_views = false;
   /// May be nullptr: Services get no addresses from this server (a trial member's controller gives them).
   ServiceAllocator* addresses = nullptr;
-  Remedies remedies;  ///< asked by /shiplog/v1/why; may be empty
-  RoleStates roles;   ///< which roles are led; may be empty
-  /// Answered by /readyz besides the caught-up checks: empty means ready, else why not.
-  std::function<std::string()> not_ready;
-  /// Why the thread that folds counts as stuck, when one thing may keep it busy for so long; empty: it does not.
-  /// Answered by /readyz and, for longer, /livez.
-  std::function<std::string(Millis longest)> stuck;
+  Remedies remedies;      ///< called by /shiplog/v1/why; may be empty
+  RoleStates roles;       ///< which roles are led; may be empty
+  ProcessSource process;  ///< figures of this process; may be empty
+  HealthChecks health;    ///< of /readyz, /livez and /healthz; may be empty
+  /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
+  std::function<bool(const RequestContextPtr&)> requests;
   /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
   std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
 };
@@ -78,7 +76,10 @@ struct Server : std::enable_shared_from_this<Server> {
   Store& store(const Kind& kind) const { return objects.store(kind); }
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   ReviewSources review_sources() const { return {options.access, token_sources()}; }
-  WebhookCalls webhook_calls() const { return {options.webhooks, &objects, options.random, post_blocking}; }
+  /// Calls on behalf of the request.
+  WebhookCalls webhook_calls(const RequestContext& context) const {
+    return {options.webhooks, &objects, options.random, post_blocking, context.trace};
+  }
 
   /// The object in the version of the request's kind, opened. Errors: kNotFound in kubectl's words; kMethodNotAllowed,
   /// it is a read-only view (views/views.h). Blocks on the projection.

@@ -8,20 +8,20 @@
 // The stages of a request, in their order. Each makes a value of a value; none calls another one.
 namespace shiplog::api {
 
-/// Who sends the request: client certificate, bearer token, or nobody (AUTHN-2 to AUTHN-9). Error: kUnauthorized.
+/// The requester, by client certificate or bearer token, or anonymous (AUTHN-2 to AUTHN-9). Error: kUnauthorized.
 awaitable<StageResult<User>> authenticate(const Server& server, const HttpRequest& request);
 
 /// The user that the request is carried out as: another one if the Impersonate headers name it and `user` may act as it
 /// (AUTHZ-9). Errors: kForbidden; kBadRequest, also if nothing can have such a path.
 StageResult<User> impersonate(const Server& server, const User& user, const HttpRequest& request);
-/// Whether `user` may do what the request asks for (AUTHZ-1). Error: kForbidden.
+/// Whether `user` is permitted to send the request (AUTHZ-1). Error: kForbidden.
 StageResult<void> authorize(const Server& server, const User& user, const HttpRequest& request);
 
-/// The writer, which occupies a slot of the server until the client has taken the answer. Error: kTooManyRequests.
+/// The writer, which occupies a slot of the server until the client has received the answer. Error: kTooManyRequests.
 StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const User& user, const HttpRequest& request,
                                                    std::shared_ptr<ResponseWriter> writer);
 /// A place among the large requests, for one of so many bytes; nullptr: it is not large. Error: kTooManyRequests.
-StageResult<LargeRequests::Place> limit_large(const Server& server, const User& user, size_t bytes);
+StageResult<LargeRequests::Permit> limit_large(const Server& server, const User& user, size_t bytes);
 
 /// The resource that the path names, the verb and the form of the answer. `kind` is nullptr for a resource that is not
 /// served. Errors: kNotFound, kMethodNotAllowed, kNotAcceptable, kBadRequest.
@@ -34,8 +34,8 @@ StageResult<WriteRequest> decode(const Server& server, const RequestContext& con
 struct Current {
   Result<Value> object = Value{};
 };
-/// Linearizable. Continues where it may block. A large object makes the request a large one: `lane` says so afterwards.
-/// Error: kTooManyRequests.
+/// Linearizable. Continues where it may block. A large object makes the request a large one: `lane` states it
+/// afterwards. Error: kTooManyRequests.
 awaitable<StageResult<Current>> read_current(const Server& server, const RequestContext& context,
                                              const WriteRequest& write, Lane& lane);
 

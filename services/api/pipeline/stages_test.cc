@@ -119,7 +119,7 @@ TEST_F(StagesTest, ResolveTakesThePodOfABindingFromItsBody) {
   EXPECT_EQ(target.value().path.subresource, "binding");
 }
 
-TEST_F(StagesTest, ReadCurrentTellsTheObjectOrThatThereIsNone) {
+TEST_F(StagesTest, ReadCurrentReturnsTheObjectOrThatThereIsNone) {
   const auto context = server_.context("PUT", std::string{kMaps} + "/a");
   const auto write = decode(server_.server(), *context, kMapBody);
   ASSERT_TRUE(write);
@@ -138,7 +138,7 @@ TEST_F(StagesTest, ReadCurrentMakesTheRequestForALargeObjectALargeOne) {
   const auto context = server_.context("PUT", std::string{kMaps} + "/a");
   const auto write = decode(server_.server(), *context, kMapBody);
   ASSERT_TRUE(write);
-  std::vector<LargeRequests::Place> places;
+  std::vector<LargeRequests::Permit> places;
   for (size_t index = 0; index < LargeRequests::kMost / 2; ++index) {
     places.push_back(server_.server().large->take("admin"));
   }
@@ -296,6 +296,20 @@ TEST_F(StagesTest, RejectAnswersAndRecordsTheDeniedAction) {
   const size_t entries = server_.journal.size();
   server_.run();
   EXPECT_EQ(server_.journal.size(), entries);
+}
+
+TEST_F(StagesTest, TextThatMayQuoteASecretIsNotRecorded) {
+  const auto context = server_.context("POST", "/api/v1/namespaces/default/secrets");
+  for (const bool by_admission : {true, false}) {
+    Rejection rejection{Error{ErrorCode::kForbidden, "no"}};
+    rejection.denied = DeniedAction{"create", {type::kSecret, "default", "a"}};
+    rejection.by_admission = by_admission;
+    reject(server_.server(), *context, rejection);
+    server_.run();
+    const auto* denied = std::get_if<RequestDenied>(&server_.journal.back().events[0]);
+    ASSERT_NE(denied, nullptr);
+    EXPECT_EQ(denied->message, by_admission ? "not recorded, as it may quote data of a Secret" : "no");
+  }
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class StampedWriter final : public ResponseWriter {
   bool closed() const override { return writer_->closed(); }
 
  private:
-  static constexpr size_t kWorthCompressing = 128 * 1024;  // as kube-apiserver has it (HTTP-10)
+  static constexpr size_t kWorthCompressing = 128 * 1024;  // as in kube-apiserver (HTTP-10)
 
   void stamp(int status, HttpHeaders& headers) const {
     headers.add("Audit-Id", audit_id_);

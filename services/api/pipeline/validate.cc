@@ -101,7 +101,7 @@ Result<Value> completed(const Server& server, const RequestContext& context, con
 StageResult<Proposal> admit_object(const Server& server, const RequestContext& context, const WriteRequest& write,
                                    Proposal proposal) {
   auto object = admitted(server, context, write, proposal);
-  if (!object) return refused(context, proposal, std::move(object).error());
+  if (!object) return refused_by_admission(context, proposal, std::move(object).error());
   std::ranges::move(idle_part_warnings(*context.kind, object.value()), std::back_inserter(proposal.warnings));
   proposal.object = std::move(object).value();
   if (auto error = refuse_object(server, context, write, proposal)) {
@@ -116,7 +116,7 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
 StageResult<Proposal> admit_deletion(const Server& server, const RequestContext& context, const WriteRequest& write,
                                      Proposal proposal) {
   if (auto allowed = admit_delete(*context.kind, proposal.old); !allowed) {
-    return refused(context, proposal, std::move(allowed).error());
+    return refused_by_admission(context, proposal, std::move(allowed).error());
   }
   if (auto error = refuse_deletion(server.options.access, context.user, write.key, proposal.old)) {
     return refused(context, proposal, std::move(*error));
@@ -147,14 +147,14 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   const bool validating = calls_webhooks(server, context, proposal, false);
   if (!mutating && !validating) co_return std::move(proposal);
   if (!lane.entered) co_await continue_on(lane);
-  const WebhookCalls calls = server.webhook_calls();
+  const WebhookCalls calls = server.webhook_calls(context);
   const AdmissionRequest request = admission_request_for(context, write, proposal);
   if (mutating) {
     NamespaceLabels labels;
-    const Webhooks::Hooks hooks = calls.webhooks->hooks(true);
-    for (const Hook& hook : *hooks) {
-      if (!is_selected(calls, hook, request, labels)) continue;
-      AdmissionResponse response = co_await call_webhook(calls, hook, request);
+    const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
+    for (const AdmissionWebhook& webhook : *webhooks) {
+      if (!is_selected(calls, webhook, request, labels)) continue;
+      AdmissionResponse response = co_await call_webhook(calls, webhook, request);
       if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
     }
   }

@@ -11,7 +11,7 @@
 
 namespace shiplog::api {
 
-/// What a write makes of the current object: the object as it is to be, on its way through the stages.
+/// What a write makes of the current object: the desired object, which passes through the stages.
 struct Proposal {
   std::string operation = {};  ///< as in AdmissionReviews: CREATE, UPDATE, DELETE
   std::string verb = {};       ///< of the journal's entry: create, update, patch, delete

@@ -14,7 +14,7 @@ struct Labels {
   std::vector<std::string_view> paths;
 };
 
-/// What can be asked of a kind besides name and namespace.
+/// The selectable fields of a kind besides name and namespace.
 const std::vector<Labels>& extra_labels() {
   static const std::vector<Labels> kLabels = {
       {"pods",

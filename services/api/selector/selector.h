@@ -37,7 +37,7 @@ struct FieldSelector {
   std::vector<Term> terms;
   bool empty() const { return terms.empty(); }
   bool matches(const Value& object) const;
-  /// The name, when the selector asks for exactly one.
+  /// The name, when the selector requires exactly one.
   std::optional<std::string> name() const;
 };
 /// Errors: kBadRequest, malformed, or a label that this kind does not support.

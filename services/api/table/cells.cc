@@ -4,8 +4,8 @@ namespace shiplog::api {
 
 std::string age(const Value& timestamp, UtcMillis now) {
   if (timestamp.is_empty()) return "<unknown>";
-  const auto at = parse_rfc3339(timestamp.as_string());
-  return at ? human_duration(now - at.value()) : "<unknown>";
+  const auto time = parse_rfc3339(timestamp.as_string());
+  return time ? human_duration(now - time.value()) : "<unknown>";
 }
 
 std::string age_of(const Value& object, UtcMillis now) { return age(object["metadata"]["creationTimestamp"], now); }

@@ -18,7 +18,7 @@ struct Column {
 };
 
 /// One row in the making.
-struct Row {
+struct TableRow {
   Value cells = Value::array();
   Value conditions = Value::array();
 };
@@ -27,7 +27,7 @@ struct Row {
 struct Printer {
   std::string_view type;  ///< "deployments.apps"
   std::vector<Column> columns;
-  void (*print)(const Value& object, UtcMillis now, Row& row);
+  void (*print)(const Value& object, UtcMillis now, TableRow& row);
 };
 
 const std::vector<Printer>& workload_printers();
@@ -46,6 +46,6 @@ std::string names_of(const Value& containers);
 std::string images_of(const Value& containers);
 std::string access_modes(const Value& modes);  ///< "RWO,RWX"
 
-void print_pod(const Value& pod, UtcMillis now, Row& row);
+void print_pod(const Value& pod, UtcMillis now, TableRow& row);
 
 }  // namespace shiplog::api

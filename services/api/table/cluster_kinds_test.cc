@@ -7,7 +7,7 @@
 namespace shiplog::api {
 namespace {
 
-struct Sample {
+struct TableSample {
   const char* type;
   const char* columns;  ///< of every priority
   const char* members;
@@ -15,7 +15,7 @@ struct Sample {
 };
 
 TEST(ClusterKindsTable, ShowsWhatKubectlShows) {
-  const std::vector<Sample> samples = {
+  const std::vector<TableSample> samples = {
       {"endpoints", "Name,Endpoints,Age",
        R"("subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}],"ports":[{"port":80},{"port":443}]}])",
        R"(["x","10.0.0.1:80,[fd00::1]:80,10.0.0.1:443 + 1 more...","60m"])"},
@@ -80,7 +80,7 @@ TEST(ClusterKindsTable, ShowsWhatKubectlShows) {
        R"(["x","Limited","30","<none>","<none>","<none>","60m"])"},
   };
   const UtcMillis now = parse_rfc3339("2026-01-02T00:00:00Z").value();
-  for (const Sample& sample : samples) {
+  for (const TableSample& sample : samples) {
     auto object = parse_json("{" + std::string{sample.members} + "}");
     ASSERT_TRUE(object.has_value()) << sample.type;
     object.value().edit("metadata").set("name", "x");

@@ -11,17 +11,17 @@
 namespace shiplog::api {
 namespace {
 
-void print_config_map(const Value& object, UtcMillis now, Row& row) {
+void print_config_map(const Value& object, UtcMillis now, TableRow& row) {
   row.cells = Value::array(
       {object["metadata"]["name"], object["data"].size() + object["binaryData"].size(), age_of(object, now)});
 }
 
-void print_secret(const Value& object, UtcMillis now, Row& row) {
+void print_secret(const Value& object, UtcMillis now, TableRow& row) {
   row.cells =
       Value::array({object["metadata"]["name"], object["type"].str(), object["data"].size(), age_of(object, now)});
 }
 
-void print_service_account(const Value& object, UtcMillis now, Row& row) {
+void print_service_account(const Value& object, UtcMillis now, TableRow& row) {
   row.cells = Value::array({object["metadata"]["name"], object["secrets"].size(), age_of(object, now)});
 }
 
@@ -52,7 +52,7 @@ std::string external_ip(const Value& service) {
   return joined(addresses);
 }
 
-void print_service(const Value& service, UtcMillis now, Row& row) {
+void print_service(const Value& service, UtcMillis now, TableRow& row) {
   const Value& spec = service["spec"];
   std::vector<std::string> ports;
   for (const Value& port : spec["ports"].items()) {
@@ -65,7 +65,7 @@ void print_service(const Value& service, UtcMillis now, Row& row) {
                             age_of(service, now), labels_text(spec["selector"])});
 }
 
-void print_ingress(const Value& ingress, UtcMillis now, Row& row) {
+void print_ingress(const Value& ingress, UtcMillis now, TableRow& row) {
   const Value& spec = ingress["spec"];
   std::vector<std::string> hosts;
   for (const Value& rule : spec["rules"].items()) {
@@ -105,7 +105,7 @@ std::string node_address(const Value& node, const char* type) {
   return "<none>";
 }
 
-void print_node(const Value& node, UtcMillis now, Row& row) {
+void print_node(const Value& node, UtcMillis now, TableRow& row) {
   const Value& info = node["status"]["nodeInfo"];
   const auto known = [&](const char* field) {
     return info[field].is_empty() ? std::string{"<unknown>"} : info[field].str();
@@ -116,7 +116,7 @@ void print_node(const Value& node, UtcMillis now, Row& row) {
                     known("osImage"), known("kernelVersion"), known("containerRuntimeVersion")});
 }
 
-void print_event(const Value& event, UtcMillis now, Row& row) {
+void print_event(const Value& event, UtcMillis now, TableRow& row) {
   const Value& involved = event["involvedObject"];
   const std::string object = lower_case(involved["kind"].as_string()) + "/" + involved["name"].str();
   const Value& series = event["series"];
@@ -137,7 +137,7 @@ void print_event(const Value& event, UtcMillis now, Row& row) {
                     source, message, age(first, now), std::max<int64_t>(count, 1), event["metadata"]["name"]});
 }
 
-void print_role_binding(const Value& binding, UtcMillis now, Row& row) {
+void print_role_binding(const Value& binding, UtcMillis now, TableRow& row) {
   std::vector<std::string> users, groups, accounts;
   for (const Value& subject : binding["subjects"].items()) {
     const std::string_view kind = subject["kind"].as_string();
@@ -150,7 +150,7 @@ void print_role_binding(const Value& binding, UtcMillis now, Row& row) {
                             age_of(binding, now), joined(users, ", "), joined(groups, ", "), joined(accounts, ", ")});
 }
 
-void print_resource_quota(const Value& quota, UtcMillis now, Row& row) {
+void print_resource_quota(const Value& quota, UtcMillis now, TableRow& row) {
   std::vector<std::string> requests, limits;
   for (const auto& hard : quota["status"]["hard"].members()) {
     const Value& used = quota["status"]["used"][hard.key()];
@@ -168,7 +168,7 @@ std::string storage_class(const Value& object) {
   return std::string{legacy.empty() ? object["spec"]["storageClassName"].as_string() : legacy};
 }
 
-void print_volume(const Value& volume, UtcMillis now, Row& row) {
+void print_volume(const Value& volume, UtcMillis now, TableRow& row) {
   const Value& spec = volume["spec"];
   const Value& claim = spec["claimRef"];
   row.cells =
@@ -179,7 +179,7 @@ void print_volume(const Value& volume, UtcMillis now, Row& row) {
                     volume["status"]["reason"].str(), age_of(volume, now), spec["volumeMode"].as_string("<unset>")});
 }
 
-void print_claim(const Value& claim, UtcMillis now, Row& row) {
+void print_claim(const Value& claim, UtcMillis now, TableRow& row) {
   const Value& spec = claim["spec"];
   const Value& status = claim["status"];
   const bool bound = !spec["volumeName"].is_empty();
@@ -190,7 +190,7 @@ void print_claim(const Value& claim, UtcMillis now, Row& row) {
                             spec["volumeMode"].as_string("<unset>")});
 }
 
-void print_cluster(const Value& cluster, UtcMillis now, Row& row) {  // KIND-15
+void print_cluster(const Value& cluster, UtcMillis now, TableRow& row) {  // KIND-15
   const Value& spec = cluster["spec"];
   const Value& condition = condition_of(cluster, "Ready");
   const std::string ready = condition.is_null() ? "Unknown" : condition["status"].str();
@@ -209,6 +209,63 @@ const std::vector<Column>& binding_columns() {
   return kColumns;
 }
 
+std::vector<Column> node_columns() {
+  return {kName,
+          {"Status"},
+          {"Roles"},
+          kAge,
+          {"Version"},
+          {"Internal-IP", "string", 1},
+          {"External-IP", "string", 1},
+          {"OS-Image", "string", 1},
+          {"Kernel-Version", "string", 1},
+          {"Container-Runtime", "string", 1}};
+}
+
+std::vector<Column> event_columns() {
+  return {{"Last Seen"},
+          {"Type"},
+          {"Reason"},
+          {"Object"},
+          {"Subobject", "string", 1},
+          {"Source", "string", 1},
+          {"Message"},
+          {"First Seen", "string", 1},
+          {"Count", "integer", 1},
+          {"Name", "string", 1, "name"}};
+}
+
+std::vector<Column> volume_columns() {
+  return {kName,      {"Capacity"}, {"Access Modes"},           {"Reclaim Policy"},
+          {"Status"}, {"Claim"},    {"StorageClass"},           {"VolumeAttributesClass"},
+          {"Reason"}, kAge,         {"VolumeMode", "string", 1}};
+}
+
+std::vector<Column> claim_columns() {
+  return {kName,
+          {"Status"},
+          {"Volume"},
+          {"Capacity"},
+          {"Access Modes"},
+          {"StorageClass"},
+          {"VolumeAttributesClass"},
+          kAge,
+          {"VolumeMode", "string", 1}};
+}
+
+std::vector<Column> cluster_columns() {
+  return {kName,
+          {"Version"},
+          {"Mode"},
+          {"Ready"},
+          kAge,
+          {"Zones", "string", 1},
+          {"Region", "string", 1},
+          {"Provider", "string", 1},
+          {"API-Endpoint", "string", 1},
+          {"Proxy-URL", "string", 1}};
+}
+
 }  // namespace
 
 const std::vector<Printer>& core_printers() {
@@ -220,69 +277,14 @@ const std::vector<Printer>& core_printers() {
        {kName, {"Type"}, {"Cluster-IP"}, {"External-IP"}, {"Port(s)"}, kAge, {"Selector", "string", 1}},
        print_service},
       {"ingresses.networking.k8s.io", {kName, {"Class"}, {"Hosts"}, {"Address"}, {"Ports"}, kAge}, print_ingress},
-      {"nodes",
-       {kName,
-        {"Status"},
-        {"Roles"},
-        kAge,
-        {"Version"},
-        {"Internal-IP", "string", 1},
-        {"External-IP", "string", 1},
-        {"OS-Image", "string", 1},
-        {"Kernel-Version", "string", 1},
-        {"Container-Runtime", "string", 1}},
-       print_node},
-      {"events",
-       {{"Last Seen"},
-        {"Type"},
-        {"Reason"},
-        {"Object"},
-        {"Subobject", "string", 1},
-        {"Source", "string", 1},
-        {"Message"},
-        {"First Seen", "string", 1},
-        {"Count", "integer", 1},
-        {"Name", "string", 1, "name"}},
-       print_event},
+      {"nodes", node_columns(), print_node},
+      {"events", event_columns(), print_event},
       {"rolebindings.rbac.authorization.k8s.io", binding_columns(), print_role_binding},
       {"clusterrolebindings.rbac.authorization.k8s.io", binding_columns(), print_role_binding},
       {"resourcequotas", {kName, {"Request"}, {"Limit"}, kAge}, print_resource_quota},
-      {"persistentvolumes",
-       {kName,
-        {"Capacity"},
-        {"Access Modes"},
-        {"Reclaim Policy"},
-        {"Status"},
-        {"Claim"},
-        {"StorageClass"},
-        {"VolumeAttributesClass"},
-        {"Reason"},
-        kAge,
-        {"VolumeMode", "string", 1}},
-       print_volume},
-      {"persistentvolumeclaims",
-       {kName,
-        {"Status"},
-        {"Volume"},
-        {"Capacity"},
-        {"Access Modes"},
-        {"StorageClass"},
-        {"VolumeAttributesClass"},
-        kAge,
-        {"VolumeMode", "string", 1}},
-       print_claim},
-      {type::kCluster,
-       {kName,
-        {"Version"},
-        {"Mode"},
-        {"Ready"},
-        kAge,
-        {"Zones", "string", 1},
-        {"Region", "string", 1},
-        {"Provider", "string", 1},
-        {"API-Endpoint", "string", 1},
-        {"Proxy-URL", "string", 1}},
-       print_cluster},
+      {"persistentvolumes", volume_columns(), print_volume},
+      {"persistentvolumeclaims", claim_columns(), print_claim},
+      {type::kCluster, cluster_columns(), print_cluster},
   };
   return kPrinters;
 }

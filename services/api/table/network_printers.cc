@@ -6,7 +6,7 @@ namespace shiplog::api {
 namespace {
 
 /// The first three, and how many more there are.
-class Sample {
+class AbbreviatedList {
  public:
   void add(std::string text) {
     constexpr size_t kShown = 3;
@@ -31,8 +31,8 @@ std::string address_and_port(const Value& ip, const Value& port) {
   return (v6 ? "[" + ip.str() + "]" : ip.str()) + ":" + std::to_string(port.as_int());
 }
 
-void print_endpoints(const Value& object, UtcMillis now, Row& row) {
-  Sample sample;
+void print_endpoints(const Value& object, UtcMillis now, TableRow& row) {
+  AbbreviatedList sample;
   for (const Value& subset : object["subsets"].items()) {
     const auto addresses = subset["addresses"].items();
     if (subset["ports"].size() == 0) {
@@ -45,8 +45,8 @@ void print_endpoints(const Value& object, UtcMillis now, Row& row) {
   row.cells = Value::array({object["metadata"]["name"], sample.text("<none>"), age_of(object, now)});
 }
 
-void print_slice(const Value& slice, UtcMillis now, Row& row) {
-  Sample ports, addresses;
+void print_slice(const Value& slice, UtcMillis now, TableRow& row) {
+  AbbreviatedList ports, addresses;
   for (const Value& port : slice["ports"].items()) {
     if (!port["port"].is_null()) {
       ports.add(std::to_string(port["port"].as_int()));
@@ -61,7 +61,7 @@ void print_slice(const Value& slice, UtcMillis now, Row& row) {
                             addresses.text("<unset>"), age_of(slice, now)});
 }
 
-void print_ingress_class(const Value& object, UtcMillis now, Row& row) {
+void print_ingress_class(const Value& object, UtcMillis now, TableRow& row) {
   const Value& parameters = object["spec"]["parameters"];
   std::string shown = "<none>";
   if (!parameters.is_null()) {
@@ -73,7 +73,7 @@ void print_ingress_class(const Value& object, UtcMillis now, Row& row) {
       Value::array({object["metadata"]["name"], object["spec"]["controller"].str(), shown, age_of(object, now)});
 }
 
-void print_network_policy(const Value& object, UtcMillis now, Row& row) {
+void print_network_policy(const Value& object, UtcMillis now, TableRow& row) {
   row.cells =
       Value::array({object["metadata"]["name"], selector_text(object["spec"]["podSelector"]), age_of(object, now)});
 }

@@ -14,8 +14,8 @@ struct Restarts {
   UtcMillis last;
   void add(const Value& status) {
     count += status["restartCount"].as_int();
-    const auto at = parse_rfc3339(status["lastState"]["terminated"]["finishedAt"].as_string());
-    if (at && at.value() > last) last = at.value();
+    const auto time = parse_rfc3339(status["lastState"]["terminated"]["finishedAt"].as_string());
+    if (time && time.value() > last) last = time.value();
   }
   std::string text(UtcMillis now) const {
     std::string shown = std::to_string(count);
@@ -44,7 +44,7 @@ bool is_sidecar(const Value& pod, const Value& status) {
   });
 }
 
-/// True while initialization goes on; then `reason` says how far it is.
+/// True while init containers run or wait; `reason` is then set to their progress.
 bool initializing(const Value& pod, std::string& reason, Restarts& restarts) {
   const Value& statuses = pod["status"]["initContainerStatuses"];
   for (size_t i = 0; i < statuses.size(); ++i) {
@@ -88,7 +88,7 @@ void read_containers(const Value& pod, std::string& reason, Restarts& restarts, 
 
 }  // namespace
 
-void print_pod(const Value& pod, UtcMillis now, Row& row) {
+void print_pod(const Value& pod, UtcMillis now, TableRow& row) {
   const Value& spec = pod["spec"];
   const Value& status = pod["status"];
   const std::string phase = status["phase"].str();

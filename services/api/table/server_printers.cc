@@ -4,12 +4,12 @@
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
 
-// Kinds that tell servers what to do: storage, certificates, webhooks, APIServices, flow control. TBL-6.
+// Kinds that configure servers: storage, certificates, webhooks, APIServices, flow control. TBL-6.
 
 namespace shiplog::api {
 namespace {
 
-void print_storage_class(const Value& object, UtcMillis now, Row& row) {
+void print_storage_class(const Value& object, UtcMillis now, TableRow& row) {
   const bool preferred = annotation_of(object, "storageclass.kubernetes.io/is-default-class") == "true" ||
                          annotation_of(object, "storageclass.beta.kubernetes.io/is-default-class") == "true";
   row.cells =
@@ -18,7 +18,7 @@ void print_storage_class(const Value& object, UtcMillis now, Row& row) {
                     object["allowVolumeExpansion"].as_bool(), age_of(object, now)});
 }
 
-void print_driver(const Value& driver, UtcMillis now, Row& row) {
+void print_driver(const Value& driver, UtcMillis now, TableRow& row) {
   const Value& spec = driver["spec"];
   std::vector<std::string> modes, audiences;
   for (const Value& mode : spec["volumeLifecycleModes"].items()) modes.push_back(mode.str());
@@ -29,14 +29,14 @@ void print_driver(const Value& driver, UtcMillis now, Row& row) {
                             spec["requiresRepublish"].as_bool(), or_none(joined(modes)), age_of(driver, now)});
 }
 
-void print_attachment(const Value& attachment, UtcMillis now, Row& row) {
+void print_attachment(const Value& attachment, UtcMillis now, TableRow& row) {
   const Value& spec = attachment["spec"];
   row.cells = Value::array({attachment["metadata"]["name"], spec["attacher"].str(),
                             spec["source"]["persistentVolumeName"].str(), spec["nodeName"].str(),
                             attachment["status"]["attached"].as_bool(), age_of(attachment, now)});
 }
 
-void print_signing_request(const Value& request, UtcMillis now, Row& row) {
+void print_signing_request(const Value& request, UtcMillis now, TableRow& row) {
   const Value& spec = request["spec"];
   std::string condition = "Pending";
   if (!condition_of(request, "Approved").is_null()) condition = "Approved";
@@ -49,11 +49,11 @@ void print_signing_request(const Value& request, UtcMillis now, Row& row) {
                     seconds.is_null() ? "<none>" : human_duration(Millis{seconds.as_int() * 1000}), condition});
 }
 
-void print_webhooks(const Value& object, UtcMillis now, Row& row) {
+void print_webhooks(const Value& object, UtcMillis now, TableRow& row) {
   row.cells = Value::array({object["metadata"]["name"], object["webhooks"].size(), age_of(object, now)});
 }
 
-void print_api_service(const Value& object, UtcMillis now, Row& row) {
+void print_api_service(const Value& object, UtcMillis now, TableRow& row) {
   const Value& service = object["spec"]["service"];
   std::string available = "Unknown";
   if (const Value& condition = condition_of(object, "Available"); !condition.is_null()) {
@@ -65,7 +65,7 @@ void print_api_service(const Value& object, UtcMillis now, Row& row) {
                             available, age_of(object, now)});
 }
 
-void print_flow_schema(const Value& object, UtcMillis now, Row& row) {
+void print_flow_schema(const Value& object, UtcMillis now, TableRow& row) {
   const Value& spec = object["spec"];
   const Value& dangling = condition_of(object, "Dangling");
   row.cells =
@@ -74,7 +74,7 @@ void print_flow_schema(const Value& object, UtcMillis now, Row& row) {
                     age_of(object, now), dangling.is_null() ? "?" : dangling["status"].str()});
 }
 
-void print_priority_level(const Value& object, UtcMillis now, Row& row) {
+void print_priority_level(const Value& object, UtcMillis now, TableRow& row) {
   const Value& spec = object["spec"];
   const Value& shares = spec[spec["limited"].is_null() ? "exempt" : "limited"]["nominalConcurrencyShares"];
   const Value& queuing = spec["limited"]["limitResponse"]["queuing"];

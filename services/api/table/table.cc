@@ -58,8 +58,8 @@ Value cell(const PrintColumn& column, const Value& object, UtcMillis now) {
   if (found.empty() || found.front()->is_null()) return Value{};
   const Value& value = *found.front();
   if (column.type == "date") {
-    const auto at = parse_rfc3339(value.as_string());
-    return at ? human_duration(now - at.value()) : std::string{"<invalid>"};
+    const auto time = parse_rfc3339(value.as_string());
+    return time ? human_duration(now - time.value()) : std::string{"<invalid>"};
   }
   if (column.type == "integer") return value.is_number() ? Value{value.as_int()} : Value{};
   if (column.type == "number") return value.is_number() ? value : Value{};
@@ -67,8 +67,8 @@ Value cell(const PrintColumn& column, const Value& object, UtcMillis now) {
   return value.is_string() ? value : Value{to_json(value)};
 }
 
-Row row_of(const Kind& kind, const Printer* printer, const Value& object, UtcMillis now) {
-  Row row;
+TableRow row_of(const Kind& kind, const Printer* printer, const Value& object, UtcMillis now) {
+  TableRow row;
   if (printer != nullptr) {
     printer->print(object, now, row);
     return row;
@@ -93,7 +93,7 @@ Value table_of(const Kind& kind, std::span<const Value> objects, IncludeObject i
   Value::Array rows;
   rows.reserve(objects.size());
   for (const Value& object : objects) {
-    Row printed = row_of(kind, printer, object, now);
+    TableRow printed = row_of(kind, printer, object, now);
     Value row = Value::object({{"cells", std::move(printed.cells)}});
     if (printed.conditions.size() > 0) row.set("conditions", std::move(printed.conditions));
     if (include == IncludeObject::kObject) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/base/test_values.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {

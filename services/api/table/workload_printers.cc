@@ -14,7 +14,7 @@ const Value& template_containers(const Value& object) { return object["spec"]["t
 
 std::string ratio(int64_t part, int64_t whole) { return std::to_string(part) + "/" + std::to_string(whole); }
 
-void print_deployment(const Value& object, UtcMillis now, Row& row) {
+void print_deployment(const Value& object, UtcMillis now, TableRow& row) {
   const Value& status = object["status"];
   row.cells = Value::array({object["metadata"]["name"],
                             ratio(status["readyReplicas"].as_int(), object["spec"]["replicas"].as_int(1)),
@@ -23,7 +23,7 @@ void print_deployment(const Value& object, UtcMillis now, Row& row) {
                             images_of(template_containers(object)), selector_text(object["spec"]["selector"])});
 }
 
-void print_replicated(const Value& object, std::string selector, UtcMillis now, Row& row) {
+void print_replicated(const Value& object, std::string selector, UtcMillis now, TableRow& row) {
   const Value& status = object["status"];
   row.cells =
       Value::array({object["metadata"]["name"], object["spec"]["replicas"].as_int(1), status["replicas"].as_int(),
@@ -31,22 +31,22 @@ void print_replicated(const Value& object, std::string selector, UtcMillis now, 
                     images_of(template_containers(object)), std::move(selector)});
 }
 
-void print_replica_set(const Value& object, UtcMillis now, Row& row) {
+void print_replica_set(const Value& object, UtcMillis now, TableRow& row) {
   print_replicated(object, selector_text(object["spec"]["selector"]), now, row);
 }
 
-void print_replication_controller(const Value& object, UtcMillis now, Row& row) {
+void print_replication_controller(const Value& object, UtcMillis now, TableRow& row) {
   print_replicated(object, labels_text(object["spec"]["selector"]), now, row);
 }
 
-void print_stateful_set(const Value& object, UtcMillis now, Row& row) {
+void print_stateful_set(const Value& object, UtcMillis now, TableRow& row) {
   row.cells = Value::array({object["metadata"]["name"],
                             ratio(object["status"]["readyReplicas"].as_int(), object["spec"]["replicas"].as_int(1)),
                             age_of(object, now), names_of(template_containers(object)),
                             images_of(template_containers(object))});
 }
 
-void print_daemon_set(const Value& object, UtcMillis now, Row& row) {
+void print_daemon_set(const Value& object, UtcMillis now, TableRow& row) {
   const Value& status = object["status"];
   row.cells = Value::array({object["metadata"]["name"], status["desiredNumberScheduled"].as_int(),
                             status["currentNumberScheduled"].as_int(), status["numberReady"].as_int(),
@@ -56,7 +56,7 @@ void print_daemon_set(const Value& object, UtcMillis now, Row& row) {
                             selector_text(object["spec"]["selector"])});
 }
 
-void print_controller_revision(const Value& object, UtcMillis now, Row& row) {
+void print_controller_revision(const Value& object, UtcMillis now, TableRow& row) {
   std::string controller = "<none>";
   for (const Value& owner : object["metadata"]["ownerReferences"].items()) {
     if (!owner["controller"].as_bool()) continue;
@@ -75,7 +75,7 @@ const char* job_status(const Value& job) {
   return "Running";
 }
 
-void print_job(const Value& job, UtcMillis now, Row& row) {
+void print_job(const Value& job, UtcMillis now, TableRow& row) {
   const Value& spec = job["spec"];
   const int64_t succeeded = job["status"]["succeeded"].as_int();
   std::string completions = ratio(succeeded, spec["completions"].as_int(1));
@@ -92,7 +92,7 @@ void print_job(const Value& job, UtcMillis now, Row& row) {
                             selector_text(spec["selector"])});
 }
 
-void print_cron_job(const Value& object, UtcMillis now, Row& row) {
+void print_cron_job(const Value& object, UtcMillis now, TableRow& row) {
   const Value& spec = object["spec"];
   const Value& containers = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"];
   const Value& last = object["status"]["lastScheduleTime"];
@@ -102,7 +102,7 @@ void print_cron_job(const Value& object, UtcMillis now, Row& row) {
                             images_of(containers), selector_text(spec["jobTemplate"]["spec"]["selector"])});
 }
 
-void print_pod_template(const Value& object, UtcMillis, Row& row) {
+void print_pod_template(const Value& object, UtcMillis, TableRow& row) {
   const Value& containers = object["template"]["spec"]["containers"];
   row.cells = Value::array({object["metadata"]["name"], names_of(containers), images_of(containers),
                             labels_text(object["template"]["metadata"]["labels"])});
@@ -137,7 +137,7 @@ std::string metric_text(const Value& metric, const Value& current) {
   return average && (type == "Object" || type == "External") ? text + " (avg)" : text;
 }
 
-void print_autoscaler(const Value& object, UtcMillis now, Row& row) {
+void print_autoscaler(const Value& object, UtcMillis now, TableRow& row) {
   constexpr size_t kShown = 2;
   const Value& spec = object["spec"];
   const Value& metrics = spec["metrics"];
@@ -154,7 +154,7 @@ void print_autoscaler(const Value& object, UtcMillis now, Row& row) {
                             std::to_string(object["status"]["currentReplicas"].as_int()), age_of(object, now)});
 }
 
-void print_disruption_budget(const Value& object, UtcMillis now, Row& row) {
+void print_disruption_budget(const Value& object, UtcMillis now, TableRow& row) {
   const auto amount = [](const Value& value) {
     if (value.is_null()) return std::string{"N/A"};
     return value.is_string() ? value.str() : std::to_string(value.as_int());
@@ -170,6 +170,38 @@ constexpr Column kContainers{"Containers", "string", 1};
 constexpr Column kImages{"Images", "string", 1};
 constexpr Column kSelector{"Selector", "string", 1};
 
+std::vector<Column> pod_columns() {
+  return {kName,
+          {"Ready"},
+          {"Status"},
+          {"Restarts"},
+          kAge,
+          {"IP", "string", 1},
+          {"Node", "string", 1},
+          {"Nominated Node", "string", 1},
+          {"Readiness Gates", "string", 1}};
+}
+
+std::vector<Column> daemon_set_columns() {
+  return {kName,
+          {"Desired", "integer"},
+          {"Current", "integer"},
+          {"Ready", "integer"},
+          {"Up-to-date", "integer"},
+          {"Available", "integer"},
+          {"Node Selector"},
+          kAge,
+          kContainers,
+          kImages,
+          kSelector};
+}
+
+std::vector<Column> cron_job_columns() {
+  return {
+      kName,       {"Schedule"}, {"Timezone"}, {"Suspend", "boolean"}, {"Active", "integer"}, {"Last Schedule"}, kAge,
+      kContainers, kImages,      kSelector};
+}
+
 }  // namespace
 
 const std::vector<Printer>& workload_printers() {
@@ -177,36 +209,14 @@ const std::vector<Printer>& workload_printers() {
       kName,    {"Desired", "integer"}, {"Current", "integer"}, {"Ready", "integer"}, kAge, kContainers, kImages,
       kSelector};
   static const std::vector<Printer> kPrinters = {
-      {"pods",
-       {kName,
-        {"Ready"},
-        {"Status"},
-        {"Restarts"},
-        kAge,
-        {"IP", "string", 1},
-        {"Node", "string", 1},
-        {"Nominated Node", "string", 1},
-        {"Readiness Gates", "string", 1}},
-       print_pod},
+      {"pods", pod_columns(), print_pod},
       {"deployments.apps",
        {kName, {"Ready"}, {"Up-to-date", "integer"}, {"Available", "integer"}, kAge, kContainers, kImages, kSelector},
        print_deployment},
       {"replicasets.apps", kReplicated, print_replica_set},
       {"controllerrevisions.apps", {kName, {"Controller"}, {"Revision", "integer"}, kAge}, print_controller_revision},
       {"statefulsets.apps", {kName, {"Ready"}, kAge, kContainers, kImages}, print_stateful_set},
-      {"daemonsets.apps",
-       {kName,
-        {"Desired", "integer"},
-        {"Current", "integer"},
-        {"Ready", "integer"},
-        {"Up-to-date", "integer"},
-        {"Available", "integer"},
-        {"Node Selector"},
-        kAge,
-        kContainers,
-        kImages,
-        kSelector},
-       print_daemon_set},
+      {"daemonsets.apps", daemon_set_columns(), print_daemon_set},
       {"jobs.batch",
        {kName, {"Status"}, {"Completions"}, {"Duration"}, kAge, kContainers, kImages, kSelector},
        print_job},
@@ -218,18 +228,7 @@ const std::vector<Printer>& workload_printers() {
       {"poddisruptionbudgets.policy",
        {kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
        print_disruption_budget},
-      {"cronjobs.batch",
-       {kName,
-        {"Schedule"},
-        {"Timezone"},
-        {"Suspend", "boolean"},
-        {"Active", "integer"},
-        {"Last Schedule"},
-        kAge,
-        kContainers,
-        kImages,
-        kSelector},
-       print_cron_job},
+      {"cronjobs.batch", cron_job_columns(), print_cron_job},
   };
   return kPrinters;
 }

@@ -8,7 +8,7 @@ namespace shiplog::api {
 /// An object, stored in whatever version of its kind, as `kind` shows it (GRP-3, CRD-10, EVENT-1). Kinds that users
 /// define look alike in all versions; so do the built-in ones but autoscaling/v1 and events.k8s.io/v1, which are views
 /// of autoscaling/v2 and of core Events. What autoscaling/v1 has no fields for stands in annotations, as Kubernetes
-/// has it, so that nothing is lost on the way there and back. Defaults that a definition was given later are filled in.
+/// does, so that no conversion loses a value. Defaults that a definition was given later are filled in.
 Value in_version(const Kind& kind, Value object);
 
 }  // namespace shiplog::api

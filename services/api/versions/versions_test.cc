@@ -46,9 +46,9 @@ TEST(Versions, AnAutoscalerHasItsCpuTargetInAFieldAndTheRestInAnnotations) {
   EXPECT_EQ(metrics[2]["external"]["metricSelector"], json(R"({"matchLabels":{"c":"d"}})"));
 }
 
-TEST(Versions, AnAutoscalerComesBackAsItWas) {
+TEST(Versions, AnAutoscalerIsTheSameAfterBothConversions) {
   Value expected = json(kAutoscaler);
-  // Of the CPU's current use, v1 tells the percentage alone.
+  // Of the CPU's current use, v1 has the percentage alone.
   expected.edit("status").edit("currentMetrics").edit_items()[0].edit("resource").edit("current").erase("averageValue");
   const Value there = in_version(kind("autoscaling", "v1", "horizontalpodautoscalers"), json(kAutoscaler));
   EXPECT_EQ(in_version(kind("autoscaling", "v2", "horizontalpodautoscalers"), there), expected);
@@ -66,7 +66,7 @@ TEST(Versions, AnEventHasTwoSetsOfNames) {
   EXPECT_EQ(in_version(kind("", "v1", "events"), shown), event);
 }
 
-TEST(Versions, AKindOfAUsersOwnLooksAlikeInAll) {
+TEST(Versions, ACustomKindIsTheSameInAll) {
   Kind sofa;
   sofa.group = "example.com";
   sofa.version = "v1";

@@ -33,9 +33,9 @@ std::string view_uid(const Value& workload, const TemplateRevision& revision) {
 /// all of them to the workload.
 Value annotations_of(const Value& workload, const TemplateRevision& revision) {
   Value annotations = parsed(revision.annotations);
-  for (const auto& one : workload["metadata"]["annotations"].members()) {
-    if (is_own_annotation(one.key()) && one.key() != "kubectl.kubernetes.io/last-applied-configuration") {
-      annotations.set(one.key(), one.value);
+  for (const auto& annotation : workload["metadata"]["annotations"].members()) {
+    if (is_own_annotation(annotation.key()) && annotation.key() != "kubectl.kubernetes.io/last-applied-configuration") {
+      annotations.set(annotation.key(), annotation.value);
     }
   }
   return annotations;

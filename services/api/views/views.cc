@@ -65,9 +65,9 @@ Result<Value> view_of(const StoredObjects& objects, const Kind& kind, const Obje
     Value found;
     for (const std::string& type : workload_types(kind)) {
       const RevisionList which{.type = type, .ns = key.ns, .name = key.name.substr(0, dash)};
-      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value one) {
-        if (one["metadata"]["name"].as_string() != key.name) return true;
-        found = std::move(one);
+      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value view_object) {
+        if (view_object["metadata"]["name"].as_string() != key.name) return true;
+        found = std::move(view_object);
         return false;
       }));
       if (!found.is_null()) break;
@@ -88,15 +88,15 @@ Result<void> add_views(const StoredObjects& objects, const Kind& kind, const std
     for (const std::string& type : workload_types(kind)) {
       RevisionList which{.type = type};
       if (!ns.empty()) which.ns = ns;
-      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value one) {
-        if (!labels.matches(one["metadata"]["labels"]) || !fields.matches(one)) return true;
-        const auto [in_ns, name] = place(one);
+      SHIPLOG_TRY(visit_views(objects, view, which, [&](Value view_object) {
+        if (!labels.matches(view_object["metadata"]["labels"]) || !fields.matches(view_object)) return true;
+        const auto [in_ns, name] = place(view_object);
         auto stored = ObjectQuery{view}.get({kind.type(), std::string{in_ns}, std::string{name}});
         if (!stored) {
           failed = stored.error();
           return false;
         }
-        if (!stored.value()) items.push_back(std::move(one));
+        if (!stored.value()) items.push_back(std::move(view_object));
         return true;
       }));
       if (failed) return *failed;
@@ -106,7 +106,7 @@ Result<void> add_views(const StoredObjects& objects, const Kind& kind, const std
   });
 }
 
-Error view_is_read_only(const Subject& subject, const Value& view) {
+Error view_is_read_only(const StatusDetails& subject, const Value& view) {
   const Value& owner = view["metadata"]["ownerReferences"][0];
   return {ErrorCode::kMethodNotAllowed, subject.resource + " \"" + subject.name +
                                             "\" is a read-only view of the rollout history of " + owner["kind"].str() +

@@ -25,6 +25,6 @@ Result<void> add_views(const StoredObjects& objects, const Kind& kind, const std
 bool lists_views(const Kind& kind, const ReadOptions& options);
 
 /// What a write to a view is answered with.
-Error view_is_read_only(const Subject& subject, const Value& view);
+Error view_is_read_only(const StatusDetails& subject, const Value& view);
 
 }  // namespace shiplog::api

@@ -9,36 +9,56 @@
 #include "services/api/patch/patch.h"
 #include "services/api/versions/versions.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog::api {
 namespace {
 
+void observe_call(const AdmissionWebhook& webhook, const std::string& operation, bool rejected, double seconds) {
+  // Names of webhooks and operations are few: an administrator writes the first, Kubernetes has the second.
+  static const metrics::HistogramFamily family{"apiserver_admission_webhook_admission_duration_seconds",
+                                               "Seconds for the call of an admission webhook.",
+                                               {"name", "type", "operation", "rejected"},
+                                               {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
+                                               500};
+  family.with({webhook.name, webhook.mutating ? "admit" : "validating", operation, rejected ? "true" : "false"})
+      .observe(seconds);
+}
+
 /// The response of a webhook that could not be called.
-AdmissionResponse without_response(const Hook& hook, const std::string& why) {
-  log::warn("webhook.failed", {log::kv("webhook", hook.name), log::kv("configuration", hook.configuration),
-                               log::kv("ignored", !hook.fails_closed), log::kv("reason", why)});
+AdmissionResponse without_response(const AdmissionWebhook& webhook, const TraceContext& trace, const std::string& why) {
+  log::warn("webhook.failed",
+            {log::kv("webhook", webhook.name), log::kv("configuration", webhook.configuration),
+             log::kv("ignored", !webhook.fails_closed), log::kv("reason", why), log::kv("trace_id", trace.id)});
   AdmissionResponse response;
-  if (hook.fails_closed) response.denial = failed_call(hook, why);
+  if (webhook.fails_closed) response.denial = failed_call(webhook, why);
   return response;
 }
 
-bool selects_namespace(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request,
+/// The headers that make the call part of the trace of the request.
+HttpHeaders trace_headers(const WebhookCalls& calls) {
+  HttpHeaders headers{{"traceparent", traceparent_of(calls.trace, *calls.random)}};
+  if (!calls.trace.state.empty()) headers.add("tracestate", calls.trace.state);
+  return headers;
+}
+
+bool selects_namespace(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                        NamespaceLabels& labels) {
-  if (hook.any_namespace) return true;
+  if (webhook.any_namespace) return true;
   const bool is_namespace = request.kind->type() == type::kNamespace;
   if (!is_namespace && !request.kind->namespaced) return true;  // of no namespace: there is nothing to select
   if (is_namespace) {
     const Value& object = request.object.is_null() ? request.old : request.object;
-    return hook.namespaces.matches(object["metadata"]["labels"]);
+    return webhook.namespaces.matches(object["metadata"]["labels"]);
   }
   if (!labels) {
     const auto ns = calls.objects->find({type::kNamespace, "", request.ns});
     labels = ns ? ns.value()["metadata"]["labels"] : Value{};
   }
-  return hook.namespaces.matches(*labels);
+  return webhook.namespaces.matches(*labels);
 }
 
-/// The responses of the validating webhooks, as they come in.
+/// The responses of the validating webhooks, as they arrive.
 struct ValidatingResponses {
   std::mutex mutex;
   std::vector<AdmissionResponse> responses;
@@ -70,69 +90,78 @@ struct ValidatingResponses {
 
 bool has_webhooks(const Webhooks& webhooks, bool mutating, const AdmissionRequest& request) {
   if (webhooks.none(mutating) || is_beyond_webhooks(*request.kind)) return false;
-  const auto hooks = webhooks.hooks(mutating);
-  return std::ranges::any_of(*hooks, [&](const Hook& hook) { return matched_kind(hook, request) != nullptr; });
+  const auto configured = webhooks.configured(mutating);
+  return std::ranges::any_of(
+      *configured, [&](const AdmissionWebhook& webhook) { return matched_kind(webhook, request) != nullptr; });
 }
 
-bool is_selected(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request,
+bool is_selected(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                  NamespaceLabels& labels) {
-  return matched_kind(hook, request) != nullptr && selects_namespace(calls, hook, request, labels) &&
-         selects_object(hook, request);
+  return matched_kind(webhook, request) != nullptr && selects_namespace(calls, webhook, request, labels) &&
+         selects_object(webhook, request);
 }
 
-void call_webhook(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request,
+void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                   const OnAdmission& done) {
-  if (hook.conditional) {
-    return done(without_response(hook, "matchConditions are CEL expressions, which this server does not evaluate"));
+  if (webhook.conditional) {
+    return done(without_response(webhook, calls.trace,
+                                 "matchConditions are CEL expressions, which this server does not evaluate"));
   }
-  if (request.dry_run && !hook.fit_for_dry_run) {
+  if (request.dry_run && !webhook.fit_for_dry_run) {
     AdmissionResponse response;
-    response.denial = unfit_for_dry_run(hook);
+    response.denial = unfit_for_dry_run(webhook);
     return done(std::move(response));
   }
   const auto endpoint = webhook_endpoint(
-      hook.client, [&](const ObjectKey& key) { return calls.objects->find(key); }, UnknownService::kRefused);
-  if (!endpoint) return done(without_response(hook, "failed to call webhook: " + endpoint.error().message));
+      webhook.client, [&](const ObjectKey& key) { return calls.objects->find(key); }, UnknownService::kRefused);
+  if (!endpoint)
+    return done(without_response(webhook, calls.trace, "failed to call webhook: " + endpoint.error().message));
   const std::string uid = uid_from(new_entry_id(*calls.random), 0);
-  const auto review = review_request(hook, request, *matched_kind(hook, request), uid);
-  if (!review) return done(without_response(hook, review.error().message));
-  const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(hook.timeout_seconds) + "s";
-  calls.webhooks->call(endpoint.value(), review.value(), hook.timeout_seconds,
-                       [post = calls.post, hook, uid, shown, done](Result<Value> answer) {
-                         post([hook, uid, shown, done, answer = std::move(answer)] {
-                           if (!answer) {
-                             return done(without_response(
-                                 hook, "failed to call webhook: Post \"" + shown + "\": " + answer.error().message));
-                           }
-                           auto response = read_review(hook, answer.value(), uid);
-                           if (!response) return done(without_response(hook, response.error().message));
-                           done(std::move(response).value());
-                         });
-                       });
+  const auto review = review_request(webhook, request, *matched_kind(webhook, request), uid);
+  if (!review) return done(without_response(webhook, calls.trace, review.error().message));
+  const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(webhook.timeout_seconds) + "s";
+  calls.webhooks->call(
+      endpoint.value(), review.value(), webhook.timeout_seconds, trace_headers(calls),
+      [post = calls.post, trace = calls.trace, webhook, uid, shown, operation = request.operation,
+       watch = metrics::Stopwatch{}, respond = done](Result<Value> answer) {
+        post([trace, webhook, uid, shown, operation, seconds = watch.seconds(), respond, answer = std::move(answer)] {
+          const auto finish = [&](AdmissionResponse response) {
+            observe_call(webhook, operation, response.denial.has_value(), seconds);
+            respond(std::move(response));
+          };
+          if (!answer) {
+            return finish(without_response(
+                webhook, trace, "failed to call webhook: Post \"" + shown + "\": " + answer.error().message));
+          }
+          auto response = read_review(webhook, answer.value(), uid);
+          if (!response) return finish(without_response(webhook, trace, response.error().message));
+          finish(std::move(response).value());
+        });
+      });
 }
 
 void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done) {
-  const auto hooks = calls.webhooks->hooks(false);
+  const auto webhooks = calls.webhooks->configured(false);
   const auto responses = std::make_shared<ValidatingResponses>();
-  responses->responses.resize(hooks->size());
-  responses->missing = hooks->size() + 1;  // one for this loop, so that a response never completes it too early
+  responses->responses.resize(webhooks->size());
+  responses->missing = webhooks->size() + 1;  // one for this loop, so that a response never completes it too early
   responses->done = std::move(done);
   NamespaceLabels labels;
-  for (size_t index = 0; index < hooks->size(); ++index) {
-    const Hook& hook = (*hooks)[index];
-    if (!is_selected(calls, hook, request, labels)) {
+  for (size_t index = 0; index < webhooks->size(); ++index) {
+    const AdmissionWebhook& webhook = (*webhooks)[index];
+    if (!is_selected(calls, webhook, request, labels)) {
       responses->complete_one();
       continue;
     }
-    call_webhook(calls, hook, request,
+    call_webhook(calls, webhook, request,
                  [responses, index](AdmissionResponse response) { responses->add(index, std::move(response)); });
   }
   responses->complete_one();
 }
 
-Result<Value> patched_object(const Hook& hook, const AdmissionRequest& request, const Value& patch) {
+Result<Value> patched_object(const AdmissionWebhook& webhook, const AdmissionRequest& request, const Value& patch) {
   const Value& object = request.object;
-  const Kind* shown = request.form.is_null() ? matched_kind(hook, request) : nullptr;
+  const Kind* shown = request.form.is_null() ? matched_kind(webhook, request) : nullptr;
   const Kind* own = request.kinds->find_kind(object["apiVersion"].as_string(), object["kind"].as_string());
   SHIPLOG_TRY(auto patched, apply_json_patch(shown == nullptr ? object : in_version(*shown, object), patch,
                                              JsonPatchRules::kKubernetes));

@@ -9,6 +9,7 @@
 #include "services/api/stored_objects.h"
 #include "services/api/webhooks/review.h"
 #include "services/api/webhooks/webhooks.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog::api {
 
@@ -18,6 +19,7 @@ struct WebhookCalls {
   const StoredObjects* objects = nullptr;
   Random* random = nullptr;
   std::function<void(std::function<void()>)> post;  ///< runs what reads a response, off the network's threads
+  TraceContext trace;                               ///< of the request
 };
 
 /// Whether the rules of some webhook match the request, so that it has to be called. Looks at no selector: cheap.
@@ -27,21 +29,22 @@ bool has_webhooks(const Webhooks& webhooks, bool mutating, const AdmissionReques
 using NamespaceLabels = std::optional<Value>;
 
 /// Whether the webhook is to be called: its rules and selectors match. May read the projection.
-bool is_selected(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request, NamespaceLabels& labels);
+bool is_selected(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
+                 NamespaceLabels& labels);
 
 using OnAdmission = std::function<void(AdmissionResponse)>;
 
-/// Calls one selected webhook. `done` comes once, here or from `calls.post`. A webhook that cannot be called, or whose
+/// Calls one selected webhook, then `done` once, here or from `calls.post`. A webhook that cannot be called, or whose
 /// response cannot be read, denies the request or is ignored, as its failurePolicy requires.
-void call_webhook(const WebhookCalls& calls, const Hook& hook, const AdmissionRequest& request,
+void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                   const OnAdmission& done);
 
-/// Calls the validating webhooks that are selected, all at once. `done` comes once, here or from `calls.post`, with all
+/// Calls the selected validating webhooks at once, then `done` once, here or from `calls.post`, with all
 /// warnings and the first denial in the order of the configurations. Reads the projection.
 void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done);
 
 /// `request.object` with the patch of a mutating webhook, which is written for the version that the webhook was shown.
 /// Error: kInvalid, the patch cannot be applied.
-Result<Value> patched_object(const Hook& hook, const AdmissionRequest& request, const Value& patch);
+Result<Value> patched_object(const AdmissionWebhook& webhook, const AdmissionRequest& request, const Value& patch);
 
 }  // namespace shiplog::api

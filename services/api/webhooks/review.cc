@@ -32,33 +32,39 @@ Value resource_of(const Kind& kind) {
   return Value::object({{"group", kind.group}, {"version", kind.version}, {"resource", kind.plural}});
 }
 
-Denial denied_by(const Hook& hook, const Value& said) {
-  std::string message = "admission webhook \"" + hook.name + "\" denied the request";
-  if (!said["message"].is_empty()) {
-    message += ": " + said["message"].str();
-  } else if (!said["reason"].is_empty()) {
-    message += ": " + said["reason"].str();
+Denial denied_by(const AdmissionWebhook& webhook, const Value& response) {
+  std::string message = "admission webhook \"" + webhook.name + "\" denied the request";
+  if (!response["message"].is_empty()) {
+    message += ": " + response["message"].str();
+  } else if (!response["reason"].is_empty()) {
+    message += ": " + response["reason"].str();
   } else {
     message += " without explanation";
   }
   Denial denial;
-  // A refusal is never a success, whatever the webhook says.
-  const int64_t code = said["code"].as_int();
+  // A denial never has a success status, whatever the webhook returns.
+  const int64_t code = response["code"].as_int();
   denial.http_status = code >= 400 && code <= 599 ? static_cast<int>(code) : 400;
   denial.status = status_of(denial.http_status, "", message);
   for (const char* field : {"reason", "details"}) {
-    if (!said[field].is_empty()) denial.status.set(field, said[field]);
+    if (!response[field].is_empty()) denial.status.set(field, response[field]);
   }
   return denial;
 }
 
+/// The version of AdmissionReview that both sides know: the first one of the webhook's; "" if there is none.
+std::string review_version(const AdmissionWebhook& webhook) {
+  const auto version = std::ranges::find_if(webhook.review_versions,
+                                            [](const std::string& each) { return each == "v1" || each == "v1beta1"; });
+  return version == webhook.review_versions.end() ? "" : *version;
+}
+
 }  // namespace
 
-Result<Value> review_request(const Hook& hook, const AdmissionRequest& about, const Kind& wanted,
+Result<Value> review_request(const AdmissionWebhook& webhook, const AdmissionRequest& about, const Kind& wanted,
                              const std::string& uid) {
-  const auto version = std::ranges::find_if(hook.review_versions,
-                                            [](const std::string& each) { return each == "v1" || each == "v1beta1"; });
-  if (version == hook.review_versions.end()) {
+  const std::string version = review_version(webhook);
+  if (version.empty()) {
     return Error{ErrorCode::kInvalid, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"};
   }
   const bool own_form = !about.form.is_null();  // a Scale, an Eviction: no version of the resource looks different
@@ -81,18 +87,19 @@ Result<Value> review_request(const Hook& hook, const AdmissionRequest& about, co
     request.set("requestSubResource", about.subresource);
   }
   return Value::object(
-      {{"kind", "AdmissionReview"}, {"apiVersion", kGroup + *version}, {"request", std::move(request)}});
+      {{"kind", "AdmissionReview"}, {"apiVersion", kGroup + version}, {"request", std::move(request)}});
 }
 
-Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, const std::string& uid) {
+Result<AdmissionResponse> read_review(const AdmissionWebhook& webhook, const Value& answer, const std::string& uid) {
   const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
-  if (answer["kind"].as_string() != "AdmissionReview" || !answer["apiVersion"].as_string().starts_with(kGroup)) {
-    return wrong("received invalid webhook response: expected an AdmissionReview of " + std::string{kGroup} +
-                 "v1, got kind \"" + answer["kind"].str() + "\", apiVersion \"" + answer["apiVersion"].str() + "\"");
+  const std::string version = review_version(webhook);
+  if (answer["kind"].as_string() != "AdmissionReview" || answer["apiVersion"].as_string() != kGroup + version) {
+    return wrong("received invalid webhook response: expected an AdmissionReview of " + (kGroup + version) +
+                 ", got kind \"" + answer["kind"].str() + "\", apiVersion \"" + answer["apiVersion"].str() + "\"");
   }
   const Value& response = answer["response"];
   if (!response.is_object()) return wrong("received invalid webhook response: webhook response was absent");
-  const bool v1 = answer["apiVersion"].as_string() == "admission.k8s.io/v1";
+  const bool v1 = version == "v1";
   if (v1 && response["uid"].as_string() != uid) {
     return wrong("received invalid webhook response: expected response.uid=\"" + uid + "\", got \"" +
                  response["uid"].str() + "\"");
@@ -100,11 +107,11 @@ Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, con
   AdmissionResponse admission;
   for (const Value& warning : response["warnings"].items()) admission.warnings.push_back(warning.str());
   if (!response["allowed"].as_bool()) {
-    admission.denial = denied_by(hook, response["status"]);
+    admission.denial = denied_by(webhook, response["status"]);
     return admission;
   }
   if (response["patch"].is_empty()) return admission;
-  if (!hook.mutating) return wrong("received invalid webhook response: a validating webhook may not patch");
+  if (!webhook.mutating) return wrong("received invalid webhook response: a validating webhook may not patch");
   if (v1 && response["patchType"].as_string() != "JSONPatch") {
     return wrong("received invalid webhook response: only JSONPatch is allowed as patchType, got \"" +
                  response["patchType"].str() + "\"");
@@ -119,15 +126,15 @@ Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, con
   return admission;
 }
 
-Denial failed_call(const Hook& hook, const std::string& why) {
-  const std::string message = "failed calling webhook \"" + hook.name + "\": " + why;
+Denial failed_call(const AdmissionWebhook& webhook, const std::string& why) {
+  const std::string message = "failed calling webhook \"" + webhook.name + "\": " + why;
   Denial denial{500, status_of(500, "InternalError", "Internal error occurred: " + message)};
   denial.status.set("details", Value::object({{"causes", Value::array({Value::object({{"message", message}})})}}));
   return denial;
 }
 
-Denial unfit_for_dry_run(const Hook& hook) {
-  return {400, status_of(400, "BadRequest", "admission webhook \"" + hook.name + "\" does not support dry run")};
+Denial unfit_for_dry_run(const AdmissionWebhook& webhook) {
+  return {400, status_of(400, "BadRequest", "admission webhook \"" + webhook.name + "\" does not support dry run")};
 }
 
 }  // namespace shiplog::api

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "events/base/result.h"
-#include "services/api/webhooks/hook.h"
+#include "services/api/webhooks/admission_webhook.h"
 
 namespace shiplog::api {
 
-/// A webhook's no, or that it could not be asked: what the client gets.
+/// A webhook's denial, or the failure to call it: what the client gets.
 struct Denial {
   int http_status = 400;
   Value status;  ///< metav1.Status
@@ -25,15 +25,15 @@ struct AdmissionResponse {
 
 /// The AdmissionReview that `hook` is sent about the request. `wanted`: see matched_kind(). `uid`: of the question.
 /// Error: kInvalid, the hook takes no version of the review that we speak.
-Result<Value> review_request(const Hook& hook, const AdmissionRequest& about, const Kind& wanted,
+Result<Value> review_request(const AdmissionWebhook& webhook, const AdmissionRequest& about, const Kind& wanted,
                              const std::string& uid);
 
 /// Reads the answer. Error: kBadRequest, it is no answer to this question; what went wrong, in a sentence.
-Result<AdmissionResponse> read_review(const Hook& hook, const Value& answer, const std::string& uid);
+Result<AdmissionResponse> read_review(const AdmissionWebhook& webhook, const Value& answer, const std::string& uid);
 
-/// 500, "Internal error occurred: failed calling webhook ...": of a hook that could not be asked and fails closed.
-Denial failed_call(const Hook& hook, const std::string& why);
+/// 500, "Internal error occurred: failed calling webhook ...": of a webhook that could not be called and fails closed.
+Denial failed_call(const AdmissionWebhook& webhook, const std::string& why);
 /// 400: the request is a dry run, and the hook would not leave things alone.
-Denial unfit_for_dry_run(const Hook& hook);
+Denial unfit_for_dry_run(const AdmissionWebhook& webhook);
 
 }  // namespace shiplog::api

@@ -29,14 +29,19 @@ Result<Value> read_answer(const Result<HttpResponse>& response) {
 }  // namespace
 
 Webhooks::Webhooks()
-    : mutating_hooks_{std::make_shared<const std::vector<Hook>>()}, validating_hooks_{mutating_hooks_} {}
+    : ordered_mutating_{std::make_shared<const std::vector<AdmissionWebhook>>()},
+      ordered_validating_{ordered_mutating_} {}
 
 Webhooks::~Webhooks() = default;
 
 void Webhooks::load(const State& state) {
   const std::lock_guard lock{mutex_};
-  for (const auto& [name, object] : state.objects(kMutating)) mutating_[name.name] = hooks_of(object.value, true);
-  for (const auto& [name, object] : state.objects(kValidating)) validating_[name.name] = hooks_of(object.value, false);
+  for (const auto& [name, object] : state.objects(kMutating)) {
+    mutating_[name.name] = webhooks_of(object.value, true);
+  }
+  for (const auto& [name, object] : state.objects(kValidating)) {
+    validating_[name.name] = webhooks_of(object.value, false);
+  }
   publish(true);
   publish(false);
 }
@@ -50,25 +55,25 @@ void Webhooks::on_folded(const State&, const DecodedRecord&, const Folded& folde
     if (change.removed()) {
       all.erase(change.object.name);
     } else {
-      all[change.object.name] = hooks_of(change.after, mutating);
+      all[change.object.name] = webhooks_of(change.after, mutating);
     }
     publish(mutating);
   }
 }
 
 void Webhooks::publish(bool mutating) {
-  auto hooks = std::make_shared<std::vector<Hook>>();
+  auto webhooks = std::make_shared<std::vector<AdmissionWebhook>>();
   for (const auto& [name, each] : mutating ? mutating_ : validating_) {
-    hooks->insert(hooks->end(), each.begin(), each.end());
+    webhooks->insert(webhooks->end(), each.begin(), each.end());
   }
-  (mutating ? no_mutating_ : no_validating_).store(hooks->empty());
-  (mutating ? mutating_hooks_ : validating_hooks_) = std::move(hooks);
-  clients_.clear();  // whom nobody asks any more; calls under way keep theirs
+  (mutating ? no_mutating_ : no_validating_).store(webhooks->empty());
+  (mutating ? ordered_mutating_ : ordered_validating_) = std::move(webhooks);
+  clients_.clear();  // of webhooks that are no longer configured; calls under way keep theirs
 }
 
-Webhooks::Hooks Webhooks::hooks(bool mutating) const {
+Webhooks::AdmissionWebhooks Webhooks::configured(bool mutating) const {
   const std::lock_guard lock{mutex_};
-  return mutating ? mutating_hooks_ : validating_hooks_;
+  return mutating ? ordered_mutating_ : ordered_validating_;
 }
 
 Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& endpoint) {
@@ -85,14 +90,16 @@ Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& 
   return client;
 }
 
-void Webhooks::call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds,
+void Webhooks::call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds, HttpHeaders headers,
                     std::function<void(Result<Value>)> done) {
   auto client = client_for(endpoint);
   if (!client) return done(client.error());
   HttpRequest request;
   request.method = "POST";
   request.target = endpoint.path + "?timeout=" + std::to_string(timeout_seconds) + "s";
-  request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+  request.headers = std::move(headers);
+  request.headers.set("Content-Type", "application/json");
+  request.headers.set("Accept", "application/json");
   request.body = to_json(body);
   const auto& held = client.value();
   held->request(

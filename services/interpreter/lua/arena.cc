@@ -8,7 +8,7 @@
 namespace shiplog::interpreter::lua {
 namespace {
 
-constexpr size_t kMostSpare = 16;  // chunks: a megabyte a thread
+constexpr size_t kMostSpare = 16;  // chunks: one megabyte per thread
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void* Arena::take(size_t size) {
     return block;
   }
   const size_t bytes = index * kGrain;
-  if (bytes > left_) {  // what is left of the old chunk stays unused
+  if (bytes > left_) {  // the rest of the old chunk remains unused
     if (spare().empty()) {
       chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kChunk));
     } else {

@@ -8,8 +8,8 @@
 
 namespace shiplog::interpreter::lua {
 
-/// Where one call's Lua state lives: small blocks come from chunks, and all of it goes at once, so that the state need
-/// not be taken apart (which costs as much as running a small script).
+/// The memory of one call's Lua state. Small blocks are allocated from chunks, and everything is freed at once, so that
+/// the state need not be closed, which costs as much as running a small script.
 class Arena {
  public:
   Arena() = default;
@@ -17,7 +17,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// As realloc: `block` may be null with `old_size` 0. nullptr: no memory, and `block` stays as it is.
+  /// As realloc: `block` may be null with `old_size` 0. nullptr: out of memory, and `block` is unchanged.
   void* resize(void* block, size_t old_size, size_t new_size);
   void release(void* block, size_t size);
 

@@ -13,53 +13,54 @@
 
 struct lua_State;
 
-// What the parts of the virtual machine's surroundings share. Everything that says "raises" leaves as a Lua error,
-// which is a C++ exception here (the library is Debian's C++ build), so destructors run.
+// State and functions shared by the parts of the virtual machine's environment. A function that "raises" exits with a
+// Lua error, which is a C++ exception here (the library is Debian's C++ build), so destructors run.
 namespace shiplog::interpreter::lua {
 
-/// Instructions between two looks at what is left.
+/// Instructions between two checks of the remaining steps.
 inline constexpr int kHookEvery = 1000;
 
-/// What one call may still use, and what it was given. The state's allocator holds it.
-struct Context {
+/// The limits and arguments of one call. Reachable through the state's allocator.
+struct LuaContext {
   Arena arena;
-  int64_t steps = 0;  ///< left
-  size_t bytes = 0;   ///< held
-  /// Of these, what one instruction may have to go through: strings, lists and the stack.
+  int64_t steps = 0;  ///< remaining
+  size_t bytes = 0;   ///< allocated
+  /// The part of these bytes that one instruction may have to traverse: strings, lists and the stack.
   size_t string_bytes = 0, list_bytes = 0, stack_bytes = 0;
   const void* stack = nullptr;    ///< Lua's stack of values
   std::set<const void*> strings;  ///< the blocks counted as strings
   bool pushing_table = false;     ///< a new block is a table's
-  int hook_every = kHookEvery;    ///< instructions; only ever made smaller
-  lua_State* state = nullptr;     ///< once there is one
+  int hook_every = kHookEvery;    ///< instructions; only ever reduced
+  lua_State* state = nullptr;     ///< set once it exists
   bool exhausted = false;         ///< the steps are used up: everything raises from here on
   bool out_of_memory = false;
   UtcMillis now;
   bool asked_time = false;
   uint64_t random = 0x9e3779b97f4a7c15U;  ///< math.random's: the same in each call
-  /// Numbers beyond 2^53 among the arguments: what they stood for; null when different integers did.
+  /// Numbers beyond 2^53 among the arguments, with their exact values; null if several integers map to the same number.
   std::map<double, Value> large;
-  /// How many of the long strings among the arguments have the same hash in Lua: see charge_hash().
+  /// The number of long strings among the arguments with the same hash in Lua: see charge_hash().
   std::map<uint32_t, int64_t> hashes;
   std::vector<Value> shapes;
 };
 
-Context& context_of(lua_State* state);
-/// Raises when there are no more steps.
+LuaContext& context_of(lua_State* state);
+/// Deducts steps. Raises when none remain.
 void charge(lua_State* state, int64_t steps);
-/// Lua finds equal strings by a hash over some of their characters, without a seed. Whoever chooses strings that differ
-/// only in the others makes each new one as slow as there are strings; so that is what each costs. Of arguments, which
-/// anybody may have written; a script that makes such strings itself is stopped by the clock. Raises as charge().
+/// Lua finds equal strings by an unseeded hash over some of their characters. Strings that differ only in the other
+/// characters make the insertion of each new one as slow as there are such strings, so each is charged for that. This
+/// applies to arguments, which any user may supply; a script that creates such strings itself is stopped by its time
+/// limit. Raises as charge() does.
 void charge_hash(lua_State* state, std::string_view text);
 
-/// Leaves the value on the stack. Raises without memory.
+/// Leaves the value on the stack. Raises if out of memory.
 void push(lua_State* state, const Value& value);
-/// The value at a stack index; empty tables as Call::shapes says. Raises for what no JSON can hold.
+/// The value at a stack index; empty tables as specified by Call::shapes. Raises for values that JSON cannot represent.
 Value pull(lua_State* state, int index);
-/// The same where nothing is known of empty tables: below the top they are left out.
+/// The same without shapes: empty tables below the top level are omitted.
 Value pull_unshaped(lua_State* state, int index);
 
-/// Put the libraries into the globals. Raise without memory.
+/// Add the libraries to the globals. Raise if out of memory.
 void open_base(lua_State* state);
 void open_table(lua_State* state);
 void open_string(lua_State* state);

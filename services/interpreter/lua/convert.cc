@@ -12,23 +12,23 @@
 namespace shiplog::interpreter::lua {
 namespace {
 
-constexpr double kExact = 9007199254740992.0;  // 2^53: up to here every integer is a number of Lua
+constexpr double kExact = 9007199254740992.0;  // 2^53: Lua's numbers represent every integer up to here exactly
 constexpr int kDeepest = 200;
 
-void remember_large(Context& context, double number, const Value& given) {
+void remember_large(LuaContext& context, double number, const Value& given) {
   if (std::abs(number) < kExact) return;
   const auto [known, first] = context.large.try_emplace(number, given);
   if (!first && known->second != given) known->second = Value{};
 }
 
-/// A large one is a list or map of the arguments, not a long string.
+/// A large allocation here is a list or map of the arguments, not a long string.
 void create_table(lua_State* state, int items, int members) {
   struct Pushing {
-    explicit Pushing(Context& of) : context{of} { context.pushing_table = true; }
+    explicit Pushing(LuaContext& of) : context{of} { context.pushing_table = true; }
     ~Pushing() { context.pushing_table = false; }
     Pushing(const Pushing&) = delete;
     Pushing& operator=(const Pushing&) = delete;
-    Context& context;
+    LuaContext& context;
   };
   const Pushing pushing{context_of(state)};
   lua_createtable(state, items, members);
@@ -80,7 +80,7 @@ void push_at(lua_State* state, const Value& value, int depth) {
   }
 }
 
-/// Where the given objects have {} and where []: paths without the indexes of lists, as upstream compares them.
+/// The paths at which the given objects have {} or []; without list indexes, as upstream compares them.
 struct Empties {
   std::set<std::string> objects, lists;
 
@@ -121,7 +121,7 @@ class Puller {
     return false;
   }
 
-  /// False: an empty table that is to be left out.
+  /// False: an empty table that is omitted.
   bool at(int index, int depth, Value& out) {
     charge(state_, 8);
     switch (lua_type(state_, index)) {
@@ -225,7 +225,7 @@ class Puller {
   [[noreturn]] void mixed() {
     luaL_error(state_, "the result holds a table with keys that are neither all names nor all of a list%s",
                where().c_str());
-    std::abort();  // not reached: luaL_error does not come back
+    std::abort();  // not reached: luaL_error does not return
   }
 
   std::string where() const {

@@ -33,9 +33,9 @@ Amount amount_of(lua_State* state, int index) {
 int resource_add(lua_State* state) {
   Amount sum;
   for (int index = 1; index <= lua_gettop(state); ++index) {
-    const Amount one = amount_of(state, index);
-    if (sum.quantity.is_zero()) sum.format = one.format;
-    sum.quantity = sum.quantity + one.quantity;
+    const Amount amount = amount_of(state, index);
+    if (sum.quantity.is_zero()) sum.format = amount.format;
+    sum.quantity = sum.quantity + amount.quantity;
   }
   const std::string text = to_string(sum.quantity, sum.format);
   lua_pushlstring(state, text.data(), text.size());

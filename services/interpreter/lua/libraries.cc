@@ -11,8 +11,8 @@
 #include "services/interpreter/lua/context.h"
 #include "services/interpreter/lua/vm.h"
 
-// The basic functions and the libraries table, math and os (L-13), without what reaches out of the script, what loads
-// code, and what would not be the same each time.
+// The basic functions and the libraries table, math and os (L-13), without functions that access anything outside the
+// script, load code, or give different results on each run.
 namespace shiplog::interpreter::lua {
 namespace {
 
@@ -26,10 +26,10 @@ int forbidden(lua_State* state) {
   return luaL_error(state, "%s is not there for interpreter scripts", lua_tostring(state, lua_upvalueindex(1)));
 }
 
-/// A script's prints go nowhere: whatever decides is silent.
+/// A script's print output is discarded: decisions have no side effects.
 int print(lua_State* /*state*/) { return 0; }
 
-/// Only keys whose order is the same each time: a table's or a function's would be that of its address.
+/// Only keys with a deterministic order: tables and functions as keys would be ordered by address.
 int next(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   lua_settop(state, 2);
@@ -42,7 +42,7 @@ int next(lua_State* state) {
   if (key != LUA_TSTRING && key != LUA_TNUMBER && key != LUA_TBOOLEAN) {
     luaL_error(state, "a table with a %s as key has no order", lua_typename(state, key));
   }
-  if (key == LUA_TNUMBER) {  // it has gone over the empty places of a list
+  if (key == LUA_TNUMBER) {  // the iteration has passed the empty slots of a list
     const double gap = lua_tonumber(state, -2) - before;
     if (gap > 1 && gap < static_cast<double>(kMostSteps)) charge(state, static_cast<int64_t>(gap / 4));
   }
@@ -57,7 +57,7 @@ int pairs(lua_State* state) {
   return 3;
 }
 
-/// Without addresses, which are different each time.
+/// Without addresses, which differ on each run.
 int tostring(lua_State* state) {
   luaL_checkany(state, 1);
   switch (lua_type(state, 1)) {
@@ -116,14 +116,14 @@ void open_package(lua_State* state) {
   lua_setglobal(state, "package");
 }
 
-/// tonumber reads the whole text.
+/// tonumber reads the whole string.
 int to_number(lua_State* state) {
   if (lua_type(state, 1) == LUA_TSTRING) {
     const size_t length = lua_objlen(state, 1);
     if (length > kLongestString) return luaL_error(state, "a string of %d bytes is too long", static_cast<int>(length));
     charge(state, static_cast<int64_t>(length / 4));
   }
-  // Called as what it is, not through Lua: so its messages name the script's line.
+  // Called directly, not through Lua, so that its messages name the script's line.
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
@@ -139,14 +139,14 @@ int unpack(lua_State* state) {
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-/// select and assert hand on all their arguments.
+/// select and assert return all their arguments.
 int by_arguments(lua_State* state) {
   charge(state, lua_gettop(state));
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-/// What is left of a protected call. An error that is caught costs far more than an instruction; that the script has
-/// been stopped cannot be caught.
+/// The end of a protected call. A caught error costs far more than an instruction. That the script has been stopped
+/// cannot be caught.
 int end_protected(lua_State* state, int status) {
   if (context_of(state).exhausted) return lua_error(state);
   lua_pushboolean(state, status == 0 ? 1 : 0);
@@ -160,8 +160,8 @@ int protected_call(lua_State* state) {
   return end_protected(state, lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0));
 }
 
-/// xpcall(function, handler). Lua would run the handler where the error was raised, and when that was in the hook that
-/// counts, without counting. So it is run afterwards; it sees the same, as there is no library debug.
+/// xpcall(function, handler). Lua would run the handler where the error was raised and, if that was in the counting
+/// hook, without counting. So it is run afterwards; it can observe no difference, as there is no debug library.
 int protected_call_with_handler(lua_State* state) {
   luaL_checkany(state, 2);
   charge(state, 100);
@@ -179,14 +179,14 @@ int protected_call_with_handler(lua_State* state) {
   return end_protected(state, status);
 }
 
-uint64_t next_random(Context& context) {
+uint64_t next_random(LuaContext& context) {
   context.random ^= context.random << 13U;
   context.random ^= context.random >> 7U;
   context.random ^= context.random << 17U;
   return context.random;
 }
 
-/// From a seed of its own: not by chance, and the same in each call.
+/// From a fixed seed: deterministic, and the same in each call.
 int random(lua_State* state) {
   const double unit = static_cast<double>(next_random(context_of(state)) >> 11U) * 0x1p-53;
   const int arguments = lua_gettop(state);
@@ -207,7 +207,7 @@ int random_seed(lua_State* state) {
   return 0;
 }
 
-/// A point in time taken apart, in UTC.
+/// The components of a point in time, in UTC.
 struct Date {
   int64_t year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0, weekday = 0, yearday = 1;
 };
@@ -254,86 +254,47 @@ std::string padded(int64_t number, size_t width) {
   return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
 }
 
+std::string formatted(const Date& date, std::string_view format);
+
+std::string_view abbreviated(const char* name) { return std::string_view{name}.substr(0, 3); }
+
+using Conversion = std::string (*)(const Date& date);
+constexpr std::pair<char, Conversion> kConversions[] = {
+    {'Y', [](const Date& date) { return std::to_string(date.year); }},
+    {'y', [](const Date& date) { return padded(date.year % 100, 2); }},
+    {'m', [](const Date& date) { return padded(date.month, 2); }},
+    {'d', [](const Date& date) { return padded(date.day, 2); }},
+    {'H', [](const Date& date) { return padded(date.hour, 2); }},
+    {'I', [](const Date& date) { return padded(date.hour % 12 == 0 ? 12 : date.hour % 12, 2); }},
+    {'M', [](const Date& date) { return padded(date.minute, 2); }},
+    {'S', [](const Date& date) { return padded(date.second, 2); }},
+    {'p', [](const Date& date) { return std::string{date.hour < 12 ? "AM" : "PM"}; }},
+    {'j', [](const Date& date) { return padded(date.yearday, 3); }},
+    {'w', [](const Date& date) { return std::to_string(date.weekday); }},
+    {'a', [](const Date& date) { return std::string{abbreviated(kDays[static_cast<size_t>(date.weekday)])}; }},
+    {'A', [](const Date& date) { return std::string{kDays[static_cast<size_t>(date.weekday)]}; }},
+    {'b', [](const Date& date) { return std::string{abbreviated(kMonths[static_cast<size_t>(date.month - 1)])}; }},
+    {'B', [](const Date& date) { return std::string{kMonths[static_cast<size_t>(date.month - 1)]}; }},
+    {'F', [](const Date& date) { return formatted(date, "%Y-%m-%d"); }},
+    {'T', [](const Date& date) { return formatted(date, "%H:%M:%S"); }},
+    {'X', [](const Date& date) { return formatted(date, "%H:%M:%S"); }},
+    {'x', [](const Date& date) { return formatted(date, "%m/%d/%y"); }},
+    {'c', [](const Date& date) { return formatted(date, "%a %b %d %H:%M:%S %Y"); }},
+    {'z', [](const Date&) { return std::string{"+0000"}; }},
+    {'Z', [](const Date&) { return std::string{"UTC"}; }},
+    {'%', [](const Date&) { return std::string{"%"}; }}};
+
+/// As strftime of the C locale; unknown conversions stay as they are.
 std::string formatted(const Date& date, std::string_view format) {
   std::string out;
-  for (size_t at = 0; at < format.size(); ++at) {
-    if (format[at] != '%' || at + 1 == format.size()) {
-      out += format[at];
+  for (size_t index = 0; index < format.size(); ++index) {
+    if (format[index] != '%' || index + 1 == format.size()) {
+      out += format[index];
       continue;
     }
-    switch (const char what = format[++at]) {
-      case 'Y':
-        out += std::to_string(date.year);
-        break;
-      case 'y':
-        out += padded(date.year % 100, 2);
-        break;
-      case 'm':
-        out += padded(date.month, 2);
-        break;
-      case 'd':
-        out += padded(date.day, 2);
-        break;
-      case 'H':
-        out += padded(date.hour, 2);
-        break;
-      case 'I':
-        out += padded(date.hour % 12 == 0 ? 12 : date.hour % 12, 2);
-        break;
-      case 'M':
-        out += padded(date.minute, 2);
-        break;
-      case 'S':
-        out += padded(date.second, 2);
-        break;
-      case 'p':
-        out += date.hour < 12 ? "AM" : "PM";
-        break;
-      case 'j':
-        out += padded(date.yearday, 3);
-        break;
-      case 'w':
-        out += std::to_string(date.weekday);
-        break;
-      case 'a':
-        out += std::string_view{kDays[static_cast<size_t>(date.weekday)]}.substr(0, 3);
-        break;
-      case 'A':
-        out += kDays[static_cast<size_t>(date.weekday)];
-        break;
-      case 'b':
-        out += std::string_view{kMonths[static_cast<size_t>(date.month - 1)]}.substr(0, 3);
-        break;
-      case 'B':
-        out += kMonths[static_cast<size_t>(date.month - 1)];
-        break;
-      case 'F':
-        out += formatted(date, "%Y-%m-%d");
-        break;
-      case 'T':
-      case 'X':
-        out += formatted(date, "%H:%M:%S");
-        break;
-      case 'x':
-        out += formatted(date, "%m/%d/%y");
-        break;
-      case 'c':
-        out += formatted(date, "%a %b %d %H:%M:%S %Y");
-        break;
-      case 'z':
-        out += "+0000";
-        break;
-      case 'Z':
-        out += "UTC";
-        break;
-      case '%':
-        out += '%';
-        break;
-      default:
-        out += '%';
-        out += what;
-        break;
-    }
+    const char letter = format[++index];
+    const auto* const conversion = std::ranges::find(kConversions, letter, &std::pair<char, Conversion>::first);
+    out += conversion == std::end(kConversions) ? std::string{'%', letter} : conversion->second(date);
   }
   return out;
 }

@@ -14,7 +14,7 @@ constexpr bool is_upper(unsigned char c) { return between(c, 'A', 'Z'); }
 constexpr bool is_letter(unsigned char c) { return is_lower(c) || is_upper(c); }
 constexpr bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
-/// %a and its like. ASCII only, whatever the locale: the same on every machine.
+/// %a and the other classes. ASCII only, independent of the locale: the same on every machine.
 bool in_class(unsigned char c, char letter) {
   const auto code = static_cast<unsigned char>(letter);
   const char kind = lower_case(letter);
@@ -62,7 +62,7 @@ void Pattern::step() {
   if (--steps_ < 0) throw TooLong{};
 }
 
-/// For going through so many bytes of the pattern.
+/// Counts the traversal of this many bytes of the pattern.
 void Pattern::spend(size_t bytes) const {
   steps_ -= static_cast<int64_t>(bytes / 4);
   if (steps_ < 0) throw TooLong{};
@@ -73,7 +73,7 @@ size_t Pattern::match(size_t at, size_t from) {
   return run(at, from, 0);
 }
 
-/// Where the item that begins at `p` ends: a character, an escape, a set.
+/// The end of the item that begins at `p`: a character, an escape, a set.
 size_t Pattern::item_end(size_t p) const {
   const size_t from = p;
   const char first = pattern_[p++];
@@ -83,7 +83,7 @@ size_t Pattern::item_end(size_t p) const {
   }
   if (first != '[') return p;
   if (p < pattern_.size() && pattern_[p] == '^') ++p;
-  do {  // a ']' that comes first belongs to the set
+  do {  // a leading ']' belongs to the set
     if (p >= pattern_.size()) throw Malformed{"malformed pattern (missing ']')"};
     if (pattern_[p++] == '%') ++p;
   } while (p >= pattern_.size() || pattern_[p] != ']');
@@ -128,7 +128,7 @@ bool Pattern::single(size_t at, size_t p, size_t end) const {
   }
 }
 
-/// As many as there are, then fewer and fewer until the rest fits.
+/// As many repetitions as possible, then fewer until the rest of the pattern matches.
 size_t Pattern::longest(size_t at, size_t p, size_t end, int depth) {
   size_t count = 0;
   while (single(at + count, p, end)) {
@@ -185,7 +185,7 @@ size_t Pattern::balanced(size_t at, size_t p) const {
   return kNoMatch;
 }
 
-/// %1: what a capture has matched, once more.
+/// %1: the text of a capture again.
 size_t Pattern::repeated(size_t at, char digit) {
   const auto index = static_cast<size_t>(digit - '1');
   if (digit == '0' || index >= count_ || captures_[index].kind == Capture::Kind::kOpen) {
@@ -214,13 +214,13 @@ size_t Pattern::run(size_t at, size_t p, int depth) {
       p += 4;
       continue;
     }
-    if (first == '%' && second == 'f') {  // a place where the set begins to hold
+    if (first == '%' && second == 'f') {  // %f: a transition from outside the set into it
       p += 2;
       if (p >= pattern_.size() || pattern_[p] != '[') throw Malformed{"missing '[' after '%f' in pattern"};
       const size_t end = item_end(p);
       const auto before = at == 0 ? '\0' : text_[at - 1];
-      const auto here = at < text_.size() ? text_[at] : '\0';
-      if (in_set(static_cast<unsigned char>(before), p, end) || !in_set(static_cast<unsigned char>(here), p, end)) {
+      const auto current = at < text_.size() ? text_[at] : '\0';
+      if (in_set(static_cast<unsigned char>(before), p, end) || !in_set(static_cast<unsigned char>(current), p, end)) {
         return kNoMatch;
       }
       p = end;
@@ -236,17 +236,17 @@ size_t Pattern::run(size_t at, size_t p, int depth) {
     const char suffix = end < pattern_.size() ? pattern_[end] : '\0';
     if (suffix == '*') return longest(at, p, end, depth + 1);
     if (suffix == '-') return shortest(at, p, end, depth + 1);
-    const bool here = single(at, p, end);
-    if (suffix == '+') return here ? longest(at + 1, p, end, depth + 1) : kNoMatch;
+    const bool matches = single(at, p, end);
+    if (suffix == '+') return matches ? longest(at + 1, p, end, depth + 1) : kNoMatch;
     if (suffix == '?') {
-      if (here) {
+      if (matches) {
         const size_t found = run(at + 1, end + 1, depth + 1);
         if (found != kNoMatch) return found;
       }
       p = end + 1;
       continue;
     }
-    if (!here) return kNoMatch;
+    if (!matches) return kNoMatch;
     ++at;
     p = end;
   }

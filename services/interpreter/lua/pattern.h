@@ -8,15 +8,15 @@
 
 namespace shiplog::interpreter::lua {
 
-/// Lua's patterns (Lua 5.1 manual, 5.4.1), matched under a bound: a pattern with several repetitions may take longer
-/// than anybody waits, and Lua's own matcher cannot be stopped.
+/// Lua's patterns (Lua 5.1 manual, 5.4.1), matched under a limit: a pattern with several repetitions may take
+/// exponential time, and Lua's own matcher cannot be interrupted.
 class Pattern {
  public:
-  /// Thrown for a pattern that cannot be read; what is wrong with it.
+  /// Thrown for an invalid pattern, with the reason.
   struct Malformed {
     std::string why;
   };
-  /// Thrown when the bound is used up.
+  /// Thrown when the limit is reached.
   struct TooLong {};
 
   struct Capture {
@@ -25,12 +25,12 @@ class Pattern {
     enum class Kind { kOpen, kText, kPosition } kind = Kind::kOpen;
   };
 
-  /// `steps` is counted down; at 0 the match is given up. All three must outlive this.
+  /// `steps` is counted down; at 0 the match is abandoned. All three arguments must outlive this object.
   Pattern(std::string_view text, std::string_view pattern, int64_t& steps)
       : text_{text}, pattern_{pattern}, steps_{steps} {}
 
   static constexpr size_t kNoMatch = static_cast<size_t>(-1);
-  /// Matches at `at` exactly, from the pattern's `from` on. The end of the match, or kNoMatch.
+  /// Matches exactly at `at`, from the pattern's position `from` on. Returns the end of the match, or kNoMatch.
   size_t match(size_t at, size_t from = 0);
 
   size_t captures() const { return count_; }

@@ -1,7 +1,7 @@
 #include "services/interpreter/lua/vm.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
-// Lua's patterns, where the manual (5.4.1) says what comes out.
+// Lua's patterns, with the results that the manual (5.4.1) specifies.
 namespace shiplog::interpreter::lua {
 namespace {
 
@@ -25,7 +25,7 @@ TEST(LuaPattern, Matches) {
   EXPECT_EQ(of("('2026-01-02'):match('^(%d+)-(%d+)-(%d+)$')"), R"(["2026","01","02"])");
   EXPECT_EQ(of("('  trim me  '):match('^%s*(.-)%s*$')"), R"(["trim me"])");
   EXPECT_EQ(of("('hello'):match('()ll()')"), "[3,5]");
-  EXPECT_EQ(of("('aab'):match('.-(b)')"), R"(["b"])") << "what was captured on a way that led nowhere is forgotten";
+  EXPECT_EQ(of("('aab'):match('.-(b)')"), R"(["b"])") << "captures of an abandoned alternative are discarded";
   EXPECT_EQ(of("('THE (quick) fox'):match('%((%a+)%)')"), R"(["quick"])");
   EXPECT_EQ(of("('f(a(b)c)d'):match('%b()')"), R"x(["(a(b)c)"])x");
   EXPECT_EQ(of("('say \"it\\'s\" now'):match('([\"\\'])(.-)%1')"), R"(["\"","it's"])");
@@ -35,7 +35,7 @@ TEST(LuaPattern, Matches) {
   EXPECT_EQ(of("('THE fox'):match('%f[%a]%a+', 4)"), R"(["fox"])");
 }
 
-TEST(LuaPattern, GoesThroughAllMatches) {
+TEST(LuaPattern, IteratesOverAllMatches) {
   const auto all =
       run({"function F() local t = {} for k, v in ('a=1, b=2'):gmatch('(%w+)=(%w+)') do t[#t + 1] = k .. v end "
            "for w in ('one two'):gmatch('%a+') do t[#t + 1] = w end "
@@ -58,7 +58,7 @@ TEST(LuaPattern, Substitutes) {
   EXPECT_EQ(of("('abc'):gsub('^a', 'x'), ('  x'):gsub('^%s+', '')"), R"(["xbc","x",1])");
 }
 
-TEST(LuaPattern, RefusesWhatCannotBeRead) {
+TEST(LuaPattern, RefusesInvalidPatterns) {
   for (const auto& [pattern, why] : std::vector<std::pair<std::string, std::string>>{{"%", "ends with '%'"},
                                                                                      {"[a", "missing ']'"},
                                                                                      {"(a", "unfinished capture"},

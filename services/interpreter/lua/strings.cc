@@ -8,7 +8,7 @@
 #include "services/interpreter/lua/pattern.h"
 #include "services/interpreter/lua/vm.h"
 
-// The library string: Lua's own where it is quick, ours where a pattern is matched.
+// The library string: Lua's own functions where they are fast, our own where a pattern is matched.
 namespace shiplog::interpreter::lua {
 namespace {
 
@@ -25,7 +25,7 @@ std::string_view text_of(lua_State* state, int index) {
   return {text, length};
 }
 
-/// What is gone through byte by byte costs by its length.
+/// Functions that traverse a string byte by byte are charged for its length.
 int metered(lua_State* state) {
   int64_t cost = 20 + lua_gettop(state);
   for (int index = lua_gettop(state); index > 0; --index) {
@@ -37,7 +37,7 @@ int metered(lua_State* state) {
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-/// string.byte(text [, from [, to]]) gives a number for each byte.
+/// string.byte(text [, from [, to]]) returns a number for each byte.
 int bytes(lua_State* state) {
   const std::string_view text = text_of(state, 1);
   const auto size = static_cast<double>(text.size());
@@ -73,7 +73,7 @@ int repeat(lua_State* state) {
   return 1;
 }
 
-/// Where a search begins, from Lua's count: from 1, negative from the end.
+/// The start of a search from a Lua position: counted from 1, negative from the end.
 size_t start_of(lua_State* state, int index, size_t length) {
   const auto given = static_cast<int64_t>(luaL_optnumber(state, index, 1));
   const auto size = static_cast<int64_t>(length);
@@ -81,7 +81,7 @@ size_t start_of(lua_State* state, int index, size_t length) {
   return static_cast<size_t>(std::min(start, size));
 }
 
-/// Runs what matches, and turns what it throws into errors of the script.
+/// Runs a matching function and converts its exceptions into errors of the script.
 template <class Body>
 int guarded(lua_State* state, Body body) {
   std::string why;
@@ -96,7 +96,7 @@ int guarded(lua_State* state, Body body) {
 }
 
 void push_text(lua_State* state, std::string_view text) {
-  charge(state, static_cast<int64_t>(text.size() / 64));  // a string that is there already is not allocated
+  charge(state, static_cast<int64_t>(text.size() / 64));  // a string that exists already is not allocated
   lua_pushlstring(state, text.data(), text.size());
 }
 
@@ -113,7 +113,7 @@ void push_capture(lua_State* state, std::string_view text, const Pattern& patter
   throw Pattern::Malformed{"unfinished capture"};
 }
 
-/// All captures, or the whole match when there are none and `whole` says so.
+/// All captures, or the whole match if there are none and `whole` is set.
 int push_captures(lua_State* state, std::string_view text, const Pattern& pattern, size_t from, size_t to, bool whole) {
   if (pattern.captures() == 0) {
     if (!whole) return 0;
@@ -131,7 +131,7 @@ int search(lua_State* state, bool find) {
   size_t at = start_of(state, 3, text.size());
   const bool plain = find && (lua_toboolean(state, 4) != 0 || pattern.find_first_of("^$*+?.([%-") == pattern.npos);
   if (plain) {
-    // At worst every place is compared with nearly all of the pattern.
+    // In the worst case every position is compared with nearly all of the pattern.
     const size_t left = text.size() - at;
     charge(state, static_cast<int64_t>(left / 32 + left * std::min(pattern.size(), left) / 256));
     const size_t found = text.find(pattern, at);
@@ -163,7 +163,7 @@ int search(lua_State* state, bool find) {
 int find(lua_State* state) { return search(state, true); }
 int match(lua_State* state) { return search(state, false); }
 
-/// Upvalues: text, pattern, where to go on.
+/// Upvalues: text, pattern, position to continue from.
 int next_match(lua_State* state) {
   const std::string_view text = text_of(state, lua_upvalueindex(1));
   const std::string_view pattern = text_of(state, lua_upvalueindex(2));
@@ -172,7 +172,7 @@ int next_match(lua_State* state) {
     for (auto at = static_cast<size_t>(lua_tonumber(state, lua_upvalueindex(3))); at <= text.size(); ++at) {
       const size_t end = matcher.match(at);
       if (end == Pattern::kNoMatch) continue;
-      lua_pushnumber(state, static_cast<double>(end == at ? end + 1 : end));  // an empty match goes one on
+      lua_pushnumber(state, static_cast<double>(end == at ? end + 1 : end));  // an empty match advances by one
       lua_replace(state, lua_upvalueindex(3));
       return push_captures(state, text, matcher, at, end, true);
     }
@@ -189,8 +189,8 @@ int all_matches(lua_State* state) {
   return 1;
 }
 
-/// What a match is replaced by, appended to `out`. The third argument is a text with %1 and the like, a table or a
-/// function; nil and false leave the match as it is.
+/// The replacement of a match, appended to `out`. The third argument is a string with %1 etc., a table or a function;
+/// nil and false leave the match unchanged.
 void replace(lua_State* state, std::string& out, std::string_view text, const Pattern& matcher, size_t from,
              size_t to) {
   if (lua_type(state, 3) == LUA_TSTRING || lua_type(state, 3) == LUA_TNUMBER) {
@@ -201,13 +201,13 @@ void replace(lua_State* state, std::string& out, std::string_view text, const Pa
         out += form[at];
         continue;
       }
-      const char what = ++at < form.size() ? form[at] : '%';
-      if (what < '0' || what > '9') {
-        out += what;
-      } else if (what == '0' || (what == '1' && matcher.captures() == 0)) {
+      const char letter = ++at < form.size() ? form[at] : '%';
+      if (letter < '0' || letter > '9') {
+        out += letter;
+      } else if (letter == '0' || (letter == '1' && matcher.captures() == 0)) {
         out += text.substr(from, to - from);
       } else {
-        const auto index = static_cast<size_t>(what - '1');
+        const auto index = static_cast<size_t>(letter - '1');
         if (index >= matcher.captures()) throw Pattern::Malformed{"invalid capture index"};
         push_capture(state, text, matcher, index);
         out += text_of(state, -1);

@@ -9,15 +9,15 @@
 #include "services/interpreter/lua/context.h"
 #include "services/interpreter/lua/vm.h"
 
-// The library table. Lua's own functions loop in C, where no instruction is counted: each is charged for what it will
-// go through before it is called, or replaced where that is not known before.
+// The library table. Lua's own functions loop in C, where no instruction is counted: each is charged in advance for the
+// elements that it traverses, or replaced if their number is not known in advance.
 namespace shiplog::interpreter::lua {
 namespace {
 
-constexpr int64_t kComparison = 20;  // steps, as a call of a C function
+constexpr int64_t kComparison = 20;  // steps, for a call of a C function
 constexpr int64_t kMostShifted = INT_MAX;
 
-/// A position as Lua's functions read it. Raises for what is no 32-bit integer: converting it is undefined.
+/// A position as Lua's functions read it. Raises for numbers outside 32 bits: converting them is undefined behaviour.
 int position(lua_State* state, int argument) {
   const double given = luaL_checknumber(state, argument);
   if (!(std::abs(given) <= static_cast<double>(kMostShifted))) luaL_argerror(state, argument, "not a position");
@@ -31,7 +31,7 @@ int length_of(lua_State* state) {
 
 int call_own(lua_State* state) { return lua_tocfunction(state, lua_upvalueindex(1))(state); }
 
-/// table.insert(list, [position,] value): what follows the position moves one on.
+/// table.insert(list, [position,] value): the elements from the position on move up by one.
 int insert(lua_State* state) {
   const int end = length_of(state) + 1;
   switch (lua_gettop(state)) {
@@ -67,7 +67,7 @@ int concat(lua_State* state) {
   size_t separator = 0;
   luaL_optlstring(state, 2, "", &separator);
   if (separator > kLongestString) return luaL_argerror(state, 2, "too long");
-  // It ends at the first index without a string, so it goes over no more than there are.
+  // It ends at the first index without a string, so it traverses at most the existing elements.
   const int64_t items = std::clamp<int64_t>(int64_t{to} - from + 1, 0, kMostSteps);
   charge(state, items * (8 + static_cast<int64_t>(separator / 16)));
   return call_own(state);
@@ -84,7 +84,7 @@ int greatest_index(lua_State* state) {
   return 1;
 }
 
-/// What Lua's sort is given to compare with. Upvalue: the script's function, or nil.
+/// The comparison function that is passed to Lua's sort. Upvalue: the script's function, or nil.
 int counted_less(lua_State* state) {
   int64_t cost = kComparison;
   for (int index = 1; index <= 2; ++index) {
@@ -127,7 +127,8 @@ void open_table(lua_State* state) {
   wrap("concat", concat);
   wrap("maxn", greatest_index);
   wrap("sort", sort);
-  for (const char* name : {"foreach", "foreachi"}) {  // older than pairs, and without its order
+  for (const char* name :
+       {"foreach", "foreachi"}) {  // deprecated in favour of pairs, and without its deterministic order
     lua_pushnil(state);
     lua_setfield(state, -2, name);
   }

@@ -11,41 +11,41 @@ namespace shiplog::interpreter::lua {
 namespace {
 
 constexpr size_t kLargeBlock = 16384;  // bytes
-// Bytes for which an instruction costs one step more. A string is gone through by comparing and concatenating, the
-// stack by arguments without a fixed number, a list only by rare instructions.
+// Bytes for which an instruction costs one step more. A string is traversed by comparison and concatenation, the stack
+// by variable arguments, a list only by rare instructions.
 constexpr size_t kStringUnit = 4096;
 constexpr size_t kStackUnit = 1024;
 constexpr size_t kListUnit = 16384;
 constexpr int64_t kAllocation = 4;  // steps
 constexpr const char* kChunk = "=luaScript";
-constexpr size_t kMostCompiled = 256;  // scripts that are kept compiled
-constexpr char kBinaryMark = '\033';   // what compiled Lua begins with
+constexpr size_t kMostCompiled = 256;  // number of compiled scripts that are cached
+constexpr char kBinaryMark = '\033';   // the first byte of compiled Lua
 constexpr size_t kLongestMessage = 1024;
-// Lua 5.1 makes a stack with this many values, which it only ever replaces by larger or smaller ones.
+// Lua 5.1 creates a stack with this many values, which it only ever replaces by larger or smaller ones.
 constexpr size_t kFirstStack = 45 * 16;
 
-/// What an instruction may cost beside itself, and cannot be seen from outside: comparing two long strings takes as
-/// long as thousands of others. So each costs more while there are long strings.
-int64_t burden(const Context& context) {
+/// The additional cost of an instruction, which cannot be observed from outside: comparing two long strings takes as
+/// long as thousands of other instructions. So each instruction costs more while there are long strings.
+int64_t burden(const LuaContext& context) {
   return static_cast<int64_t>(context.string_bytes / kStringUnit + context.stack_bytes / kStackUnit +
                               context.list_bytes / kListUnit);
 }
 
 void hook(lua_State* state, lua_Debug* /*where*/) {
-  const Context& context = context_of(state);
+  const LuaContext& context = context_of(state);
   charge(state, context.hook_every * (1 + burden(context)));
 }
 
-/// Looks more often where instructions are slow. Never less often again: setting the hook begins its count anew.
-void adjust_hook(Context& context) {
+/// Checks more often while instructions are slow. Never less often again: setting the hook restarts its count.
+void adjust_hook(LuaContext& context) {
   const auto wanted = static_cast<int>(std::max<int64_t>(1, kHookEvery / (1 + burden(context))));
   if (context.state == nullptr || context.exhausted || wanted * 2 > context.hook_every) return;
   context.hook_every = wanted;
   lua_sethook(context.state, hook, LUA_MASKCOUNT, wanted);
 }
 
-/// Counts a block in or out.
-void count_in(Context& context, const void* block, size_t size, bool is_new) {
+/// Adds a block to the counts.
+void count_in(LuaContext& context, const void* block, size_t size, bool is_new) {
   if (block == context.stack) {
     context.stack_bytes += size;
   } else if (size >= kLargeBlock && is_new && !context.pushing_table) {
@@ -56,7 +56,7 @@ void count_in(Context& context, const void* block, size_t size, bool is_new) {
   }
 }
 
-void count_out(Context& context, const void* block, size_t size) {
+void count_out(LuaContext& context, const void* block, size_t size) {
   if (block == context.stack) {
     context.stack_bytes -= size;
   } else if (size >= kLargeBlock && context.strings.erase(block) > 0) {
@@ -66,9 +66,9 @@ void count_out(Context& context, const void* block, size_t size) {
   }
 }
 
-/// The arena, with a bound. Growing costs steps too: what is copied, no instruction counts.
+/// Allocates from the arena, with a limit. Growing a block costs steps too, because no instruction counts the copying.
 void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
-  auto& context = *static_cast<Context*>(user);
+  auto& context = *static_cast<LuaContext*>(user);
   if (new_size == 0) {
     if (block != nullptr) count_out(context, block, old_size);
     context.arena.release(block, old_size);
@@ -94,10 +94,10 @@ void* allocate(void* user, void* block, size_t old_size, size_t new_size) {
   return grown;
 }
 
-/// What the protected part works on.
+/// The input and output of the protected part.
 struct Job {
   const Call* call = nullptr;
-  std::string_view code;  // the script, or what it was compiled to
+  std::string_view code;  // the script's text or its compiled form
   std::vector<Value> results;
 };
 
@@ -106,7 +106,7 @@ int write_code(lua_State* /*state*/, const void* bytes, size_t size, void* user)
   return 0;
 }
 
-/// Scripts compiled before, by their text: the text says everything, so this changes no answer. One for each thread.
+/// Compiled scripts by their text. The text determines the compiled form, so this does not affect results. Per thread.
 std::map<std::string, std::string, std::less<>>& compiled() {
   thread_local std::map<std::string, std::string, std::less<>> cache;
   return cache;
@@ -131,7 +131,7 @@ int run_protected(lua_State* state) {
   lua_settop(state, 0);
   open_libraries(state);
   load(state, job.code);
-  Context& context = context_of(state);
+  LuaContext& context = context_of(state);
   context.state = state;
   lua_sethook(state, hook, LUA_MASKCOUNT, context.hook_every);
   adjust_hook(context);
@@ -159,7 +159,7 @@ int compile_protected(lua_State* state) {
   return 0;
 }
 
-/// Messages end in conditions and Events, so they must be short; whole characters only.
+/// Messages appear in conditions and Events, so they must be short; truncated at whole characters.
 std::string shortened(std::string text) {
   if (text.size() <= kLongestMessage) return text;
   size_t end = kLongestMessage;
@@ -168,8 +168,8 @@ std::string shortened(std::string text) {
   return text + " ...";
 }
 
-/// The error that a protected part has left.
-Error error_of(lua_State* state, const Context& context) {
+/// The error that a protected part has left on the stack.
+Error error_of(lua_State* state, const LuaContext& context) {
   const char* text = lua_tostring(state, -1);
   if (context.exhausted) {
     return {ErrorCode::kTooLarge, text != nullptr ? shortened(text) : "the script has run for too long"};
@@ -179,42 +179,50 @@ Error error_of(lua_State* state, const Context& context) {
   return {ErrorCode::kInvalid, std::string{"the script failed with a "} + luaL_typename(state, -1)};
 }
 
-Result<void> guarded(Context& context, lua_CFunction body, void* with) {
-  // Never closed: it holds nothing but memory of the arena.
+Result<void> guarded(LuaContext& context, lua_CFunction body, void* with) {
+  // Never closed: it holds only memory of the arena.
   lua_State* state = lua_newstate(allocate, &context);
   if (state == nullptr) return Error{ErrorCode::kInternal, "Lua could not be started: no memory"};
   const int status = lua_cpcall(state, body, with);
   if (status == 0) return ok();
-  if (status < 0) return Error{ErrorCode::kInternal, "a C++ exception in Lua's surroundings"};
+  if (status < 0) return Error{ErrorCode::kInternal, "a C++ exception in the Lua environment"};
   return error_of(state, context);
 }
 
-Result<std::string> compile(std::string_view script) {
-  // Compiled code is not checked when it is loaded: only what this program has compiled is.
+/// After an error: the limit that led to it.
+void report_limit(const LuaContext& context, Limit* exceeded) {
+  if (exceeded == nullptr) return;
+  *exceeded = context.exhausted ? Limit::kSteps : context.out_of_memory ? Limit::kMemory : Limit::kNone;
+}
+
+Result<std::string> compile(std::string_view script, Limit* exceeded = nullptr) {
+  // Lua does not verify compiled code on loading, so only code compiled by this program is loaded.
   if (script.size() > kLongestScript) {
     return Error{ErrorCode::kInvalid, "the script is longer than " + std::to_string(kLongestScript) + " bytes"};
   }
   if (script.starts_with(kBinaryMark)) return Error{ErrorCode::kInvalid, "the script is compiled code, not text"};
-  Context context;
+  LuaContext context;
   context.steps = kMostSteps;
   std::string code{script};
-  SHIPLOG_TRY(guarded(context, compile_protected, &code));
-  return code;
+  const auto ended = guarded(context, compile_protected, &code);
+  if (ended) return code;
+  report_limit(context, exceeded);
+  return ended.error();
 }
 
 }  // namespace
 
-Context& context_of(lua_State* state) {
+LuaContext& context_of(lua_State* state) {
   void* user = nullptr;
   lua_getallocf(state, &user);
-  return *static_cast<Context*>(user);
+  return *static_cast<LuaContext*>(user);
 }
 
 void charge(lua_State* state, int64_t steps) {
-  Context& context = context_of(state);
+  LuaContext& context = context_of(state);
   context.steps -= steps;
   if (context.steps >= 0) return;
-  // From here on each instruction raises, so that no pcall of the script can go on.
+  // From here on every instruction raises, so that no pcall of the script can continue.
   context.exhausted = true;
   lua_sethook(state, hook, LUA_MASKCOUNT, 1);
   luaL_error(state, "stopped: it has run for more than %d steps", static_cast<int>(kMostSteps));
@@ -240,19 +248,20 @@ Result<std::vector<Value>> run(const Call& call) {
   auto& cache = compiled();
   auto known = cache.find(call.script);
   if (known == cache.end()) {
-    SHIPLOG_TRY(auto code, compile(call.script));
+    SHIPLOG_TRY(auto code, compile(call.script, call.exceeded));
     if (cache.size() >= kMostCompiled) cache.clear();
     known = cache.emplace(std::string{call.script}, std::move(code)).first;
   }
-  Context context;
+  LuaContext context;
   context.steps = kMostSteps;
   context.now = call.now;
   context.shapes = call.shapes;
   Job job{&call, known->second, {}};
   const auto ended = guarded(context, run_protected, &job);
   if (call.asked_time != nullptr) *call.asked_time = context.asked_time;
-  if (!ended) return ended.error();
-  return std::move(job.results);
+  if (ended) return std::move(job.results);
+  report_limit(context, call.exceeded);
+  return ended.error();
 }
 
 }  // namespace shiplog::interpreter::lua

@@ -29,7 +29,7 @@ void sum(Value& status, const Value& items, Fields fields, Fields always = {}) {
   }
 }
 
-/// T-13: the template's generation counts as observed once every item speaks of it.
+/// T-13: the template's generation counts as observed once every item reports it.
 void observe_generation(Value& status, const Value& object, const Value& items) {
   const int64_t generation = object["metadata"]["generation"].as_int();
   const bool all =
@@ -62,8 +62,8 @@ Value of_daemon_set(const Value& object, const Value& items) {
   return status;
 }
 
-/// Revisions are named as this server serves them: members name theirs after templates of their own. The present
-/// template is the current revision once it is that in every cluster.
+/// Revisions have the names that this server serves: members name their revisions after their own templates. The
+/// present template becomes the current revision once it is current in every cluster.
 void set_revisions(Value& status, const Value& object, const Value& items) {
   const std::string update = object["metadata"]["name"].str() + "-" + template_hash(object["spec"]["template"]);
   const int64_t generation = object["metadata"]["generation"].as_int();
@@ -133,7 +133,7 @@ std::string of_times(const Value& items, const char* field, bool latest) {
 
 Value of_job(const Value& object, const Value& items, UtcMillis now) {
   if (condition_holds(object, "Complete") || condition_holds(object, "Failed")) return object["status"];
-  Value status = Value::object();  // made anew: nothing of the old one stays but when it began
+  Value status = Value::object();  // rebuilt: only the start time of the old status is kept
   sum(status, items, {"active", "succeeded", "failed"});
   std::string failed;
   size_t complete = 0;
@@ -164,7 +164,7 @@ Value of_job(const Value& object, const Value& items, UtcMillis now) {
 Value of_cron_job(const Value& items) {
   Value status = Value::object();
   for (const Value& item : items.items()) {
-    for (const Value& one : item["status"]["active"].items()) status.edit("active").push_back(one);
+    for (const Value& job : item["status"]["active"].items()) status.edit("active").push_back(job);
     for (const char* field : {"lastScheduleTime", "lastSuccessfulTime"}) {
       const std::string time = item["status"][field].str();
       if (time > status[field].str()) status.set(field, time);
@@ -216,9 +216,9 @@ Value of_claim(const Value& items) {
   std::string phase = "Bound";
   for (const Value& item : items.items()) {
     if (item["status"].is_null()) continue;
-    const std::string one = item["status"]["phase"].str();
-    if (one != "Bound") phase = one;
-    if (one == "Lost") break;
+    const std::string item_phase = item["status"]["phase"].str();
+    if (item_phase != "Bound") phase = item_phase;
+    if (item_phase == "Lost") break;
   }
   return Value::object({{"phase", phase}});
 }

@@ -1,5 +1,5 @@
 #include "services/interpreter/native/native.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -13,7 +13,7 @@ Value object_of(const std::string& api_version, const std::string& kind, const s
   return yaml("{apiVersion: " + api_version + ", kind: " + kind +
               ", metadata: {name: x, generation: 4}, spec: " + spec + ", status: " + status + "}");
 }
-/// The items of clusters m1, m2, ...: one a status, "null" for a cluster that has none yet.
+/// The items of clusters m1, m2, ..., one per status; "null" for a cluster that has none yet.
 Value items_of(const std::vector<std::string>& statuses) {
   Value items = Value::array();
   for (const std::string& status : statuses) {
@@ -31,10 +31,10 @@ Value with_conditions(const Value& object, const std::vector<std::string>& statu
   return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kOfMembers).value();
 }
 /// "status reason: message" of a condition.
-std::string says(const Value& status, std::string_view type) {
-  for (const Value& one : status["conditions"].items()) {
-    if (one["type"].as_string() != type) continue;
-    return one["status"].str() + " " + one["reason"].str() + ": " + one["message"].str();
+std::string condition_text(const Value& status, std::string_view type) {
+  for (const Value& condition : status["conditions"].items()) {
+    if (condition["type"].as_string() != type) continue;
+    return condition["status"].str() + " " + condition["reason"].str() + ": " + condition["message"].str();
   }
   return "";
 }
@@ -88,21 +88,22 @@ const std::string kStuck = "status: 'False', reason: ProgressDeadlineExceeded";
 TEST(InterpreterConditions, ADeploymentIsAvailableOnceItIsInEveryCluster) {
   const Value web = object_of("apps/v1", "Deployment", "{conditions: [{type: Mine, status: 'True'}]}");
   const Value status = with_conditions(web, {deployed(kDone), deployed(kDone)});
-  EXPECT_EQ(says(status, "Available"), "True MinimumReplicasAvailable: Deployment has minimum availability.");
-  EXPECT_EQ(says(status, "Mine"), "True : ");
-  EXPECT_EQ(says(with_conditions(web, {deployed(kDone), deployed(kMoving, "False"), "null"}), "Available"),
+  EXPECT_EQ(condition_text(status, "Available"), "True MinimumReplicasAvailable: Deployment has minimum availability.");
+  EXPECT_EQ(condition_text(status, "Mine"), "True : ");
+  EXPECT_EQ(condition_text(with_conditions(web, {deployed(kDone), deployed(kMoving, "False"), "null"}), "Available"),
             "False MinimumReplicasUnavailable: Deployment does not have minimum availability in member clusters m2, "
             "m3.");
-  EXPECT_EQ(says(with_conditions(web, {}), "Available"),
+  EXPECT_EQ(condition_text(with_conditions(web, {}), "Available"),
             "False MinimumReplicasUnavailable: Deployment is on no member cluster.");
-  EXPECT_EQ(says(with_conditions(web, {"{replicas: 2, availableReplicas: 2}"}), "Available").substr(0, 4), "True")
+  EXPECT_EQ(condition_text(with_conditions(web, {"{replicas: 2, availableReplicas: 2}"}), "Available").substr(0, 4),
+            "True")
       << "a status collected by an earlier build has no conditions";
 }
 
 TEST(InterpreterConditions, ADeploymentProgressesUntilEveryClusterIsDone) {
   const Value web = object_of("apps/v1", "Deployment");
   const auto progress = [&](const std::vector<std::string>& statuses) {
-    return says(with_conditions(web, statuses), "Progressing");
+    return condition_text(with_conditions(web, statuses), "Progressing");
   };
   EXPECT_EQ(progress({deployed(kDone), deployed(kDone)}),
             "True NewReplicaSetAvailable: Deployment has successfully progressed.");
@@ -114,7 +115,7 @@ TEST(InterpreterConditions, ADeploymentProgressesUntilEveryClusterIsDone) {
             "True ReplicaSetUpdated: Deployment is progressing.")
       << "a failure of an earlier generation is not one of this";
   const Value paused = object_of("apps/v1", "Deployment", "{}", "{paused: true}");
-  EXPECT_EQ(says(with_conditions(paused, {deployed(kDone)}), "Progressing"),
+  EXPECT_EQ(condition_text(with_conditions(paused, {deployed(kDone)}), "Progressing"),
             "Unknown DeploymentPaused: Deployment is paused");
 }
 
@@ -129,7 +130,7 @@ TEST(InterpreterConditions, TimesMoveOnlyWithWhatChanges) {
   EXPECT_EQ(available["lastTransitionTime"].str(), "2020-01-01T00:00:00Z");
   EXPECT_EQ(available["lastUpdateTime"].str(), "2020-01-02T00:00:00Z");
   const Value& progressing = status["conditions"][1];
-  EXPECT_EQ(progressing["lastTransitionTime"].str(), "2020-01-01T00:00:00Z") << "it is as true as before";
+  EXPECT_EQ(progressing["lastTransitionTime"].str(), "2020-01-01T00:00:00Z") << "its status has not changed";
   EXPECT_EQ(progressing["lastUpdateTime"].str(), rfc3339(kNoon));
 }
 
@@ -154,11 +155,13 @@ TEST(InterpreterConditions, AStatefulSetObservesGenerationsAndRevisions) {
 TEST(InterpreterConditions, APodIsReadyOnceItIsInEveryCluster) {
   const Value pod = object_of("v1", "Pod");
   const std::string up = "{phase: Running, conditions: [{type: Ready, status: 'True'}]}";
-  EXPECT_EQ(says(with_conditions(pod, {up, up}), "Ready"), "True : ");
-  EXPECT_EQ(says(with_conditions(pod, {up, "{conditions: [{type: Ready, status: 'False', reason: R, message: why}]}"}),
-                 "Ready"),
+  EXPECT_EQ(condition_text(with_conditions(pod, {up, up}), "Ready"), "True : ");
+  EXPECT_EQ(condition_text(
+                with_conditions(pod, {up, "{conditions: [{type: Ready, status: 'False', reason: R, message: why}]}"}),
+                "Ready"),
             "False R: m2: why");
-  EXPECT_EQ(says(with_conditions(pod, {up, "null"}), "Ready"), "Unknown NotReported: no status of member cluster m2");
+  EXPECT_EQ(condition_text(with_conditions(pod, {up, "null"}), "Ready"),
+            "Unknown NotReported: no status of member cluster m2");
 }
 
 TEST(InterpreterConditions, AnAutoscalerIsLimitedWhenOneClusterLimitsIt) {
@@ -169,10 +172,10 @@ TEST(InterpreterConditions, AnAutoscalerIsLimitedWhenOneClusterLimitsIt) {
   const std::string limited =
       "{conditions: [{type: AbleToScale, status: 'False', reason: B, message: o},"
       " {type: ScalingLimited, status: 'True', reason: T, message: p}]}";
-  EXPECT_EQ(says(with_conditions(scaler, {able, able}), "AbleToScale"), "True A: mm");
-  EXPECT_EQ(says(with_conditions(scaler, {able, "null"}), "ScalingLimited"), "False F: fine");
-  EXPECT_EQ(says(with_conditions(scaler, {able, limited}), "AbleToScale"), "False B: m2: o");
-  EXPECT_EQ(says(with_conditions(scaler, {able, limited}), "ScalingLimited"), "True T: m2: p");
+  EXPECT_EQ(condition_text(with_conditions(scaler, {able, able}), "AbleToScale"), "True A: mm");
+  EXPECT_EQ(condition_text(with_conditions(scaler, {able, "null"}), "ScalingLimited"), "False F: fine");
+  EXPECT_EQ(condition_text(with_conditions(scaler, {able, limited}), "AbleToScale"), "False B: m2: o");
+  EXPECT_EQ(condition_text(with_conditions(scaler, {able, limited}), "ScalingLimited"), "True T: m2: p");
 }
 
 TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_T_18) {
@@ -198,7 +201,7 @@ TEST(InterpreterAggregate, LoadBalancersAreUnitedAndSorted_T_18) {
       yaml(
           R"({loadBalancer: {ingress: [{hostname: a}, {hostname: b, ports: [{port: 1}, {port: 2}]}, {ip: 9.9.9.9}]}})"));
   EXPECT_FALSE(native::aggregate_status(object_of("v1", "Service"), Value::array(), kNoon, native::Conditions::kNone))
-      << "its status is left alone";
+      << "its status is unchanged";
   EXPECT_EQ(aggregated(object_of("networking.k8s.io/v1", "Ingress"),
                        {"{loadBalancer: {ingress: [{ip: 2.2.2.2}]}}",
                         "{loadBalancer: {ingress: [{ip: 1.1.1.1}, {ip: 2.2.2.2}]}}"}),
@@ -234,7 +237,7 @@ TEST(InterpreterAggregate, JobFailsWithOneAndIsThenFrozen_T_18) {
   EXPECT_EQ(aggregated(job, {kComplete, kComplete}), failed);
 }
 
-TEST(InterpreterAggregate, JobIsNotDoneWhileAClusterIsSilent_T_18) {
+TEST(InterpreterAggregate, JobIsNotCompleteWhileAClusterHasNoStatus_T_18) {
   const Value running = aggregated(object_of("batch/v1", "Job", "{startTime: then}"), {kComplete, "null"});
   EXPECT_EQ(running, yaml("{succeeded: 1, startTime: then}"));
   EXPECT_EQ(aggregated(object_of("batch/v1", "Job"), {}), yaml("{}"));

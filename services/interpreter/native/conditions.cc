@@ -18,8 +18,8 @@ struct Condition {
   std::string message;
 };
 
-/// Puts the condition into `status`. Its times are those of `before`, the object as stored, for as long as nothing
-/// changes: lastTransitionTime moves with the status, lastUpdateTime (where the kind has it) with anything.
+/// Sets the condition in `status`. Its times are those of `before`, the stored object, as long as nothing changes:
+/// lastTransitionTime changes with the status, lastUpdateTime (in kinds with this field) with any field.
 void put(Value& status, const Value& before, const Condition& condition, bool has_update_time, UtcMillis now) {
   const Value& old = condition_of(before, condition.type);
   const bool same_status = old["status"].as_string() == condition.status;
@@ -38,7 +38,7 @@ void append_name(std::string& names, const Value& item) {
   names += (names.empty() ? "" : ", ") + item["clusterName"].str();
 }
 
-/// A status that was collected by an earlier build has no conditions: then the counts decide.
+/// A status that was collected by an earlier build has no conditions; then the counts apply.
 bool is_available(const Value& item) {
   const Value& status = item["status"];
   if (status.is_null()) return false;
@@ -79,7 +79,7 @@ Condition progress(const Value& deployment, const Value& items) {
   std::string stuck;
   bool complete = true;
   for (const Value& item : items.items()) {
-    // What a member says of an earlier generation, such as a failed upgrade, is not about the present rollout.
+    // Conditions of an earlier generation, such as a failed upgrade, do not apply to the present rollout.
     if (!reports_generation(item, generation)) {
       complete = false;
       continue;
@@ -97,25 +97,26 @@ Condition progress(const Value& deployment, const Value& items) {
   return {"Progressing", "True", "ReplicaSetUpdated", "Deployment is progressing."};
 }
 
-/// Which status of a condition one cluster is enough for.
+/// The status of a condition for which a single cluster suffices.
 enum class Wins { kTrue, kOther };
 
-/// The condition over all clusters; type empty: no cluster has it.
+/// The condition merged over all clusters; empty type: absent in all.
 Condition merged(const Value& items, std::string_view type, Wins wins) {
   Condition first;
   for (const Value& item : items.items()) {
-    const Value& one = condition_of(item, type);
-    if (one.is_null() && wins == Wins::kTrue) continue;
-    const bool is_true = one["status"].as_string() == "True";
+    const Value& reported = condition_of(item, type);
+    if (reported.is_null() && wins == Wins::kTrue) continue;
+    const bool is_true = reported["status"].as_string() == "True";
     if (is_true == (wins == Wins::kTrue)) {
-      if (one.is_null()) {
+      if (reported.is_null()) {
         return {type, "Unknown", "NotReported", "no status of member cluster " + item["clusterName"].str()};
       }
       std::string message = item["clusterName"].str();
-      if (!one["message"].is_empty()) message += ": " + one["message"].str();
-      return {type, one["status"].str(), one["reason"].str(), std::move(message)};
+      if (!reported["message"].is_empty()) message += ": " + reported["message"].str();
+      return {type, reported["status"].str(), reported["reason"].str(), std::move(message)};
     }
-    if (first.type.empty()) first = {type, one["status"].str(), one["reason"].str(), one["message"].str()};
+    if (first.type.empty())
+      first = {type, reported["status"].str(), reported["reason"].str(), reported["message"].str()};
   }
   return first;
 }

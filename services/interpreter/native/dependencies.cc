@@ -45,16 +45,17 @@ void of_volume(References& found, const Value& volume) {
 
 std::vector<Dependency> of_stateful_set(const Value& object, const std::string& ns) {
   auto found = pod_dependencies(object["spec"]["template"]["spec"], ns);
-  Names own;  // what the member's StatefulSet makes for each of its pods
+  Names own;  // created by the member's StatefulSet for each of its pods
   for (const Value& claim : object["spec"]["volumeClaimTemplates"].items()) add(own, claim["metadata"]["name"]);
-  std::erase_if(found,
-                [&](const Dependency& one) { return one.kind == "PersistentVolumeClaim" && own.contains(one.name); });
+  std::erase_if(found, [&](const Dependency& dependency) {
+    return dependency.kind == "PersistentVolumeClaim" && own.contains(dependency.name);
+  });
   return found;
 }
 
 std::vector<Dependency> of_ingress(const Value& object, const std::string& ns) {
   std::vector<Dependency> found;
-  // An entry without a secret asks for the ingress controller's own certificate.
+  // An entry without a secret uses the ingress controller's own certificate.
   Names secrets;
   for (const Value& tls : object["spec"]["tls"].items()) add(secrets, tls["secretName"]);
   for (const std::string& name : secrets) found.push_back({"v1", "Secret", ns, name, {}});
@@ -79,7 +80,7 @@ std::vector<Dependency> pod_dependencies(const Value& pod_spec, const std::strin
   for (const Value& volume : pod_spec["volumes"].items()) of_volume(found, volume);
   Names accounts;
   add(accounts, pod_spec["serviceAccountName"]);
-  accounts.erase("default");  // every namespace of a member has it
+  accounts.erase("default");  // exists in every namespace of a member
 
   std::vector<Dependency> all;
   const auto append = [&](const char* kind, const Names& names) {

@@ -1,5 +1,5 @@
 #include "services/interpreter/native/native.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -12,11 +12,11 @@ const State kEmpty;
 std::string listed(std::string_view text) {
   const auto found = dependencies(kEmpty, yaml(text), kNoon);
   if (!found) return found.error().message;
-  if (!found.value()) return "no hook";
+  if (!found.value()) return "no rule";
   std::string line;
-  for (const Dependency& one : *found.value()) {
-    line += (line.empty() ? "" : " ") + one.kind + ":" + one.ns + "/" + one.name;
-    if (!one.label_selector.is_null()) line += to_json(one.label_selector);
+  for (const Dependency& dependency : *found.value()) {
+    line += (line.empty() ? "" : " ") + dependency.kind + ":" + dependency.ns + "/" + dependency.name;
+    if (!dependency.label_selector.is_null()) line += to_json(dependency.label_selector);
   }
   return line;
 }
@@ -84,9 +84,9 @@ TEST(InterpreterDependencies, ServiceImportNeedsTheDerivedService_B_30) {
       R"(Service:ns/derived-web EndpointSlice:ns/{"matchLabels":{"kubernetes.io/service-name":"derived-web"}})");
 }
 
-TEST(InterpreterDependencies, OtherKindsHaveNoHook_B_29) {
-  EXPECT_EQ(listed("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns}}"), "no hook");
-  EXPECT_EQ(listed("{apiVersion: v1, kind: Service, metadata: {namespace: ns}}"), "no hook");
+TEST(InterpreterDependencies, OtherKindsHaveNoRule_B_29) {
+  EXPECT_EQ(listed("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns}}"), "no rule");
+  EXPECT_EQ(listed("{apiVersion: v1, kind: Service, metadata: {namespace: ns}}"), "no rule");
 }
 
 TEST(InterpreterDependencies, AsTheAnnotationHoldsThem_B_29) {

@@ -5,15 +5,15 @@
 
 #include "services/interpreter/interpreter.h"
 
-/// The kinds that Kubernetes brings along: table L-4, one function a column. nullopt: the kind has no such rule.
+/// The built-in kinds of Kubernetes: table L-4, one function per column. nullopt: the kind has no such rule.
 namespace shiplog::interpreter::native {
 
 Result<std::optional<Replicas>> replicas(const Value& object);
 std::optional<Value> revise_replica(const Value& object, int64_t count);
 Result<std::optional<Value>> retain(const Value& desired, const Value& observed);
-/// What a template's status says besides the sums that upstream makes.
+/// The parts of a template's status in addition to the sums that upstream computes.
 enum class Conditions {
-  kNone,       ///< nothing: a fleet before fold version 4
+  kNone,       ///< none: a fleet before fold version 4
   kOfMembers,  ///< conditions of Deployments, Pods and HorizontalPodAutoscalers; a StatefulSet's generation, revisions
 };
 std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now, Conditions conditions);
@@ -24,12 +24,12 @@ std::optional<std::vector<Dependency>> dependencies(const Value& object);
 /// "apps/v1/Deployment", "v1/Pod".
 std::string kind_of(const Value& object);
 
-/// L-6: what one pod of this spec needs; null when nothing. Error: kInvalid, an amount that does not parse (the message
-/// names container and resource).
+/// L-6: the requirements of one pod of this spec; null if it has none. Error: kInvalid, an amount that does not parse
+/// (the message names container and resource).
 Result<Value> pod_requirements(const Value& pod_spec);
 
-/// B-30: what a pod of this spec refers to. ConfigMaps, Secrets, the ServiceAccount and PersistentVolumeClaims, each
-/// sorted by name.
+/// B-30: the objects that a pod of this spec refers to: ConfigMaps, Secrets, the ServiceAccount and
+/// PersistentVolumeClaims, each sorted by name.
 std::vector<Dependency> pod_dependencies(const Value& pod_spec, const std::string& ns);
 
 }  // namespace shiplog::interpreter::native

@@ -23,7 +23,7 @@ Result<ResourceList> amounts_of(const Value& list, const std::string& where) {
   return resource_list_from(list);
 }
 
-/// A missing request defaults to the limit, as Kubernetes has it.
+/// A missing request defaults to the limit, as in Kubernetes.
 Result<ResourceList> requests_of(const Value& container) {
   const std::string where = "container " + container["name"].str() + ", resources.";
   SHIPLOG_TRY(ResourceList requests, amounts_of(container["resources"]["requests"], where + "requests"));
@@ -38,7 +38,7 @@ Result<ResourceList> request_of(const Value& pod_spec) {
     SHIPLOG_TRY(const ResourceList requests, requests_of(container));
     for (const auto& [name, amount] : requests) sum[name] = sum[name] + amount;
   }
-  // Init containers run one after the other, before the others start: the largest counts, not their sum.
+  // Init containers run one after another before the others start, so the largest counts and not their sum.
   for (const Value& container : pod_spec["initContainers"].items()) {
     SHIPLOG_TRY(const ResourceList requests, requests_of(container));
     for (const auto& [name, amount] : requests) sum[name] = std::max(sum[name], amount);
@@ -110,7 +110,7 @@ std::optional<Value> revise_replica(const Value& object, int64_t count) {
   if (!job && !is_scaled(kind)) return std::nullopt;
   const char* field = job ? "parallelism" : "replicas";
   Value revised = object;
-  // A field that the template leaves to its default stays left.
+  // A field that the template leaves to its default is not added.
   if (object["spec"].contains(field)) revised.edit("spec").set(field, count);
   return revised;
 }

@@ -1,5 +1,5 @@
 #include "services/interpreter/native/native.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -89,7 +89,7 @@ TEST(InterpreterReplicas, NamesTheContainerWhoseAmountDoesNotParse_L_6) {
       << replicas.error().message;
 }
 
-TEST(InterpreterRevise, SetsTheFieldThatCounts_L_4) {
+TEST(InterpreterRevise, SetsTheReplicasField_L_4) {
   const auto revised = [](const char* text) { return native::revise_replica(yaml(text), 7); };
   for (const char* kind : {"Deployment", "ReplicaSet", "StatefulSet"}) {
     const std::string text = std::string{"{apiVersion: apps/v1, kind: "} + kind + ", spec: {replicas: 2}}";

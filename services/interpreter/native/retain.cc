@@ -10,8 +10,8 @@ void keep(Value& desired, const Value& observed, std::string_view field) {
 
 const Value& named(const Value& list, std::string_view name) {
   static const Value kNone;
-  for (const Value& one : list.items()) {
-    if (one["name"].as_string() == name) return one;
+  for (const Value& item : list.items()) {
+    if (item["name"].as_string() == name) return item;
   }
   return kNone;
 }
@@ -24,7 +24,7 @@ Result<void> retain_deployment(Value& deployment, const Value& observed) {
                  "Deployment " + observed["metadata"]["name"].str() +
                      ": its replicas are to be kept, but the member's object has no spec.replicas"};
   }
-  deployment.edit("spec").set("replicas", replicas);  // 0 too: the member's autoscaler may want none
+  deployment.edit("spec").set("replicas", replicas);  // also 0: the member's autoscaler may have scaled to zero
   return ok();
 }
 
@@ -33,15 +33,15 @@ void retain_pod(Value& pod, const Value& observed) {
   for (const char* list : {"containers", "initContainers"}) {
     if (!pod["spec"][list].is_array()) continue;
     for (Value& container : pod.edit("spec").edit(list).edit_items()) {
-      const Value& there = named(observed["spec"][list], container["name"].as_string());
-      if (there["volumeMounts"].is_array()) container.set("volumeMounts", there["volumeMounts"]);
+      const Value& member_container = named(observed["spec"][list], container["name"].as_string());
+      if (member_container["volumeMounts"].is_array()) container.set("volumeMounts", member_container["volumeMounts"]);
     }
   }
 }
 
 void retain_service(Value& service, const Value& observed) {
   keep(service, observed, "clusterIP");
-  // The first family of a Service never changes, and the control plane's may be another one than the member's.
+  // The first IP family of a Service is immutable, and may differ between the control plane and the member.
   if (!observed["spec"]["clusterIP"].is_empty() && observed["spec"]["ipFamilies"].size() > 0 &&
       service["spec"]["ipFamilies"].size() > 0 &&
       observed["spec"]["ipFamilies"][0] != service["spec"]["ipFamilies"][0]) {
@@ -51,14 +51,14 @@ void retain_service(Value& service, const Value& observed) {
   if (service["spec"]["type"].as_string() == observed["spec"]["type"].as_string()) {
     keep(service, observed, "healthCheckNodePort");
   }
-  // Some servers keep allocated node ports through an update that does not name them; not all do.
+  // Not all servers keep allocated node ports if an update omits them.
   if (!service["spec"]["ports"].is_array() || service["spec"]["type"] != observed["spec"]["type"]) return;
   for (Value& port : service.edit("spec").edit("ports").edit_items()) {
     if (!port["nodePort"].is_empty()) continue;
-    for (const Value& there : observed["spec"]["ports"].items()) {
-      if (there["port"] == port["port"] && there["name"].as_string() == port["name"].as_string() &&
-          !there["nodePort"].is_empty()) {
-        port.set("nodePort", there["nodePort"]);
+    for (const Value& member_port : observed["spec"]["ports"].items()) {
+      if (member_port["port"] == port["port"] && member_port["name"].as_string() == port["name"].as_string() &&
+          !member_port["nodePort"].is_empty()) {
+        port.set("nodePort", member_port["nodePort"]);
       }
     }
   }
@@ -66,8 +66,8 @@ void retain_service(Value& service, const Value& observed) {
 
 void retain_service_account(Value& account, const Value& observed) {
   for (const char* list : {"secrets", "imagePullSecrets"}) {
-    for (const Value& there : observed[list].items()) {
-      if (named(account[list], there["name"].as_string()).is_null()) account.edit(list).push_back(there);
+    for (const Value& secret : observed[list].items()) {
+      if (named(account[list], secret["name"].as_string()).is_null()) account.edit(list).push_back(secret);
     }
   }
 }

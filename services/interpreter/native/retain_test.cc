@@ -1,5 +1,5 @@
 #include "services/interpreter/native/native.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {
@@ -12,7 +12,7 @@ Value kept(std::string_view desired, std::string_view observed) {
   return retained.value().value();
 }
 
-TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenTold_E_21) {
+TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenLabelled_E_21) {
   const char* observed = "{spec: {replicas: 0}}";
   EXPECT_EQ(kept("{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", observed)["spec"]["replicas"],
             Value{3});
@@ -49,7 +49,7 @@ TEST(InterpreterRetain, ServiceKeepsTheFamilyOfItsAddress) {
   const std::string desired =
       "{apiVersion: v1, kind: Service, spec: {ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack}}";
   const Value other = kept(desired, "{spec: {clusterIP: 'fd00::5', ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}");
-  EXPECT_EQ(other["spec"]["ipFamilies"], yaml("[IPv6]")) << "it could not be changed";
+  EXPECT_EQ(other["spec"]["ipFamilies"], yaml("[IPv6]")) << "the first family is immutable";
   EXPECT_EQ(other["spec"]["ipFamilyPolicy"].str(), "SingleStack");
   const Value same = kept(desired, "{spec: {clusterIP: 10.0.0.5, ipFamilies: [IPv4], ipFamilyPolicy: SingleStack}}");
   EXPECT_EQ(same["spec"]["ipFamilies"], yaml("[IPv4, IPv6]")) << "a second family can be added";
@@ -84,7 +84,7 @@ TEST(InterpreterRetain, OnlyServiceAccountTokensKeepTheirData_E_21) {
   EXPECT_EQ(kept("{apiVersion: v1, kind: Secret, type: Opaque, data: {a: Yg==}}", observed)["data"], yaml("{a: Yg==}"));
 }
 
-TEST(InterpreterRetain, OtherKindsHaveNoHook_L_4) {
+TEST(InterpreterRetain, OtherKindsHaveNoRule_L_4) {
   EXPECT_FALSE(native::retain(yaml("{apiVersion: v1, kind: ConfigMap}"), Value{}).value());
   EXPECT_FALSE(native::retain(yaml("{apiVersion: apps.example.com/v1, kind: Deployment}"), Value{}).value());
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Fields = std::initializer_list<const char*>;
 
-/// `always`: counts that are said even when they are 0.
+/// `always`: counts that are included even if they are 0.
 Value chosen(const Value& status, Fields fields, Fields always = {}) {
   Value out;
   if (status.is_empty()) return out;
@@ -22,7 +22,7 @@ Value chosen(const Value& status, Fields fields, Fields always = {}) {
   return out;
 }
 
-/// T-5: which generation of the member's object, and of the template, a status speaks of.
+/// T-5: adds the generation of the member's object and of the template to which the status refers.
 Result<Value> with_generations(Value status, const Value& object) {
   const auto text = annotation_of(object, annotation::kTemplateGeneration);
   int64_t generation = 0;
@@ -44,14 +44,14 @@ Result<Value> counted(const Value& object, Fields fields, Fields always = {}) {
   return with_generations(std::move(status), object);
 }
 
-/// The conditions of these types, without the time of their last update, which moves with every pod.
+/// The conditions of these types, without lastUpdateTime, which changes with every pod.
 Value conditions_of(const Value& status, std::initializer_list<std::string_view> types) {
   Value kept = Value::array();
   for (const Value& condition : status["conditions"].items()) {
     if (std::ranges::find(types, condition["type"].as_string()) == types.end()) continue;
-    Value one = condition;
-    one.erase("lastUpdateTime");
-    kept.push_back(std::move(one));
+    Value copy = condition;
+    copy.erase("lastUpdateTime");
+    kept.push_back(std::move(copy));
   }
   return kept;
 }

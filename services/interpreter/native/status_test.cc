@@ -1,5 +1,5 @@
 #include "services/interpreter/native/native.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 namespace shiplog::interpreter {
 namespace {

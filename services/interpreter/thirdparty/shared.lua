@@ -1,4 +1,4 @@
--- What the scripts of third-party kinds share. The build puts it in front of each of them.
+-- Functions shared by the scripts of third-party kinds. The build prepends this file to each of them.
 local kube = require("kube")
 
 local function empty(value) return value == nil or value == "" end
@@ -12,7 +12,7 @@ local function statuses(items)
   return found
 end
 
--- Sums over the items; 0 where nobody says anything.
+-- Sums over the items; 0 if no item has the field.
 local function sum_up(status, items, fields)
   local all = statuses(items)
   for _, field in ipairs(fields) do
@@ -22,7 +22,7 @@ local function sum_up(status, items, fields)
   end
 end
 
--- What the last item says that says anything. Else `fallback`; without one, what the status had.
+-- The value of the last item that has one. Else `fallback`; without a fallback, the value of the status.
 local function take_last(status, items, fields, fallback)
   local all = statuses(items)
   for _, field in ipairs(fields) do
@@ -35,7 +35,7 @@ local function take_last(status, items, fields, fallback)
   end
 end
 
--- Conditions alike in type, status and reason become one, whose message names each cluster.
+-- Conditions with equal type, status and reason are merged; the message names each cluster.
 local function unite_conditions(status, items)
   local united = {}
   for _, item in ipairs(items or {}) do
@@ -56,7 +56,7 @@ local function unite_conditions(status, items)
   status.conditions = united
 end
 
--- The template's generation counts as observed once every item has seen it: here exactly, not at least.
+-- The template's generation counts as observed once every item has observed it: here exactly, not at least.
 local function observe(object, items)
   local generation = object.metadata.generation or 0
   local status = object.status
@@ -79,7 +79,7 @@ local function chosen(object, fields)
   return status
 end
 
--- The same, with which generation of the member's object, and of the template, it speaks of.
+-- The same, with the generation of the member's object and of the template to which it refers.
 local function chosen_with_generations(object, fields)
   local status = chosen(object, fields)
   if object == nil or object.status == nil or object.metadata == nil then return status end
@@ -98,7 +98,7 @@ local function has_condition(object, type, status, reason)
   return false
 end
 
--- Collects what a template refers to, each thing once.
+-- Collects the objects that a template refers to, each once.
 local function references(namespace)
   local list, seen = {}, {}
   local function add(kind, name)
@@ -109,7 +109,7 @@ local function references(namespace)
   return list, add
 end
 
--- A Flux object: the conditions of all, of each text what the last cluster says. `keep`: a text that nobody says stays.
+-- A Flux object: all conditions; each text from the last cluster that has it. `keep`: kept if no cluster has it.
 local function aggregate_flux(object, items, texts, keep)
   object.status = object.status or {}
   observe(object, items)
@@ -120,7 +120,7 @@ local function aggregate_flux(object, items, texts, keep)
   return object
 end
 
--- The same for sources, which have an artifact besides.
+-- The same for sources, which also have an artifact.
 local function aggregate_source(object, items, texts)
   aggregate_flux(object, items, texts, false)
   object.status.artifact = nil
@@ -128,7 +128,7 @@ local function aggregate_source(object, items, texts)
   return object
 end
 
--- L-10: whoever suspends on a member is let.
+-- L-10: a suspension that a user has set on a member is kept.
 local function retain_suspend(desired, observed)
   if observed.spec.suspend ~= nil then desired.spec.suspend = observed.spec.suspend end
   return desired
@@ -144,7 +144,7 @@ local function joined(first, second)
   return all
 end
 
--- As workloads are healthy natively: all of the present generation, updated and available.
+-- The native health rule of workloads: all replicas of the present generation, updated and available.
 local function all_updated(object)
   local status = object.status or {}
   local updated = status.updatedReplicas or 0
@@ -155,7 +155,7 @@ end
 
 local function to_number(value, default) return tonumber(value) or default end
 
--- What several pod templates refer to, each thing once.
+-- The objects that several pod templates refer to, each once.
 local function dependencies_of(templates, namespace)
   local list, add = references(namespace)
   for _, template in ipairs(templates) do
@@ -164,7 +164,7 @@ local function dependencies_of(templates, namespace)
   return list
 end
 
--- Without what says nothing: 0, "", "0s" and what holds only such.
+-- Without empty values: 0, "", "0s" and tables that contain only such values.
 local function without_empty(value)
   if type(value) ~= "table" then
     if value == 0 or value == "" or value == "0s" then return nil end

@@ -2,7 +2,7 @@
 
 #include "services/interpreter/builtin.h"
 #include "services/interpreter/lua/vm.h"
-#include "services/interpreter/test_support.h"
+#include "tests/support/interpreting.h"
 
 // The compiled-in scripts of L-23, a realistic object of each kind.
 namespace shiplog::interpreter {
@@ -20,12 +20,13 @@ T got(Interpreted<std::optional<T>> result) {
   return result && result.value() ? *result.value() : T{};
 }
 
-/// One kind, and what its scripts say of objects of it.
-class Kind {
+/// One kind, and the results of its scripts for objects of the kind.
+class ThirdPartyKind {
  public:
-  Kind(std::string api_version, std::string kind) : head_{"{apiVersion: " + api_version + ", kind: " + kind} {}
+  ThirdPartyKind(std::string api_version, std::string kind)
+      : head_{"{apiVersion: " + api_version + ", kind: " + kind} {}
 
-  /// Of template generation 3, as it lies in a member in generation 5.
+  /// An object of template generation 3 with generation 5 in the member.
   Value object(const std::string& body) const {
     return yaml(head_ +
                 ", metadata: {name: x, namespace: ns, generation: 5, annotations: "
@@ -36,9 +37,9 @@ class Kind {
   Value needs(const std::string& body) const { return got(replicas(kEmpty, object(body), kNoon)).requirements; }
   std::string parts(const std::string& body) const {
     std::string line;
-    for (const Component& one : got(components(kEmpty, object(body), kNoon))) {
-      line += (line.empty() ? "" : " ") + one.name + "=" + std::to_string(one.replicas);
-      const Value& request = one.requirements["resourceRequest"];
+    for (const WorkloadComponent& component : got(components(kEmpty, object(body), kNoon))) {
+      line += (line.empty() ? "" : " ") + component.name + "=" + std::to_string(component.replicas);
+      const Value& request = component.requirements["resourceRequest"];
       if (!request.is_null()) line += to_json(request);
     }
     return line;
@@ -62,8 +63,8 @@ class Kind {
   }
   std::string depends(const std::string& body) const {
     std::string line;
-    for (const Dependency& one : got(dependencies(kEmpty, object(body), kNoon))) {
-      line += (line.empty() ? "" : " ") + one.kind + ":" + one.ns + "/" + one.name;
+    for (const Dependency& dependency : got(dependencies(kEmpty, object(body), kNoon))) {
+      line += (line.empty() ? "" : " ") + dependency.kind + ":" + dependency.ns + "/" + dependency.name;
     }
     return line;
   }
@@ -77,8 +78,8 @@ const std::string kTemplate =
     "envFrom: [{configMapRef: {name: cm}}]}]}}";
 const Value kNeeds = yaml("{resourceRequest: {cpu: 100m}}");
 
-/// T-13 with equality, as L-11 has it: `fields` is what else a member says.
-void observes_generations(const Kind& kind, const std::string& fields = "") {
+/// T-13 with equality, as in L-11. `fields`: further status fields of a member.
+void observes_generations(const ThirdPartyKind& kind, const std::string& fields = "") {
   const auto observed = [&](const std::vector<std::string>& statuses) {
     return kind.aggregated("spec: {}, status: {observedGeneration: 2}", statuses)["observedGeneration"].as_int();
   };
@@ -90,7 +91,7 @@ void observes_generations(const Kind& kind, const std::string& fields = "") {
   EXPECT_EQ(observed({current, old_template}), 2);
   EXPECT_EQ(observed({current, old_member}), 2);
   EXPECT_EQ(observed({current, "null"}), 2);
-  EXPECT_EQ(observed({}), 5) << "where there is no cluster";
+  EXPECT_EQ(observed({}), 5) << "without any cluster";
   const Value status = kind.reflected("spec: {}, status: {observedGeneration: 5}");
   EXPECT_EQ(status["generation"], Value{5});
   EXPECT_EQ(status["resourceTemplateGeneration"], Value{3});
@@ -155,7 +156,7 @@ TEST(ThirdParty, OperationsAreThoseOfTheTable_L_23) {
 TEST(ThirdParty, ScaledKruiseKinds_L_23) {
   for (const auto& [version, name] : std::vector<std::pair<std::string, std::string>>{
            {"v1alpha1", "CloneSet"}, {"v1beta1", "StatefulSet"}, {"v1alpha1", "UnitedDeployment"}}) {
-    const Kind kind{"apps.kruise.io/" + version, name};
+    const ThirdPartyKind kind{"apps.kruise.io/" + version, name};
     const std::string spec = "spec: {replicas: 4, " + kTemplate + "}";
     EXPECT_EQ(kind.count(spec), 4) << name;
     EXPECT_EQ(kind.needs(spec), kNeeds) << name;
@@ -175,7 +176,7 @@ TEST(ThirdParty, ScaledKruiseKinds_L_23) {
 }
 
 TEST(ThirdParty, KruiseDaemonSet_L_23) {
-  const Kind kind{"apps.kruise.io/v1alpha1", "DaemonSet"};
+  const ThirdPartyKind kind{"apps.kruise.io/v1alpha1", "DaemonSet"};
   EXPECT_EQ(kind.depends("spec: {" + kTemplate + "}"), "ConfigMap:ns/cm");
   const Value sum =
       kind.aggregated("spec: {}", {"{numberReady: 2, daemonSetHash: a}", "{numberReady: 1, daemonSetHash: b}"});
@@ -191,7 +192,7 @@ TEST(ThirdParty, KruiseDaemonSet_L_23) {
 }
 
 TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {
-  const Kind broadcast{"apps.kruise.io/v1alpha1", "BroadcastJob"};
+  const ThirdPartyKind broadcast{"apps.kruise.io/v1alpha1", "BroadcastJob"};
   EXPECT_EQ(broadcast.count("spec: {parallelism: 3, " + kTemplate + "}"), 3);
   EXPECT_EQ(broadcast.count("spec: {" + kTemplate + "}"), 1);
   EXPECT_EQ(broadcast.revised("spec: {parallelism: 3}", 5)["spec"]["parallelism"], Value{5});
@@ -207,12 +208,12 @@ TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {
   EXPECT_TRUE(broadcast.healthy("spec: {}, status: {desired: 2, succeeded: 2, failed: 0, active: 0}"));
   EXPECT_FALSE(broadcast.healthy("spec: {}, status: {desired: 2, succeeded: 1, failed: 1, active: 0}"));
 
-  const Kind cron{"apps.kruise.io/v1alpha1", "AdvancedCronJob"};
+  const ThirdPartyKind cron{"apps.kruise.io/v1alpha1", "AdvancedCronJob"};
   EXPECT_EQ(cron.depends("spec: {template: {jobTemplate: {spec: {" + kTemplate + "}}}}"), "ConfigMap:ns/cm");
   EXPECT_EQ(cron.aggregated("spec: {}", {"{active: [{name: a}], type: BroadcastJob}", "{active: [{name: b}]}"}),
             yaml("{active: [{name: a}, {name: b}], type: BroadcastJob}"));
 
-  const Kind sidecars{"apps.kruise.io/v1alpha1", "SidecarSet"};
+  const ThirdPartyKind sidecars{"apps.kruise.io/v1alpha1", "SidecarSet"};
   EXPECT_EQ(sidecars.aggregated("spec: {}", {"{matchedPods: 2, updatedPods: 1}", "{matchedPods: 1}"}),
             yaml("{matchedPods: 3, updatedPods: 1, readyPods: 0}"));
   EXPECT_FALSE(sidecars.healthy("status: {matchedPods: 2, updatedPods: 1}"));
@@ -229,7 +230,7 @@ TEST(ThirdParty, FluxKinds_L_23_L_10) {
                                                         {"source.toolkit.fluxcd.io/v1beta2", "HelmChart"},
                                                         {"source.toolkit.fluxcd.io/v1beta2", "HelmRepository"},
                                                         {"source.toolkit.fluxcd.io/v1beta2", "OCIRepository"}}) {
-    const Kind kind{group, name};
+    const ThirdPartyKind kind{group, name};
     SCOPED_TRACE(name);
     EXPECT_EQ(kind.kept("spec: {interval: 1m}", "spec: {suspend: true}")["spec"],
               yaml("{interval: 1m, suspend: true}"));
@@ -247,36 +248,36 @@ TEST(ThirdParty, FluxKinds_L_23_L_10) {
 }
 
 TEST(ThirdParty, WhatFluxKindsReferTo_L_23) {
-  EXPECT_EQ((Kind{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"}.depends(
+  EXPECT_EQ((ThirdPartyKind{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"}.depends(
                 R"(spec: {valuesFrom: [{kind: Secret, name: a}, {kind: ConfigMap, name: b}], serviceAccountName: sa,
                    kubeConfig: {secretRef: {name: k}}, chart: {spec: {verify: {secretRef: {name: v}}}}})")),
             "ConfigMap:ns/b Secret:ns/a Secret:ns/k Secret:ns/v ServiceAccount:ns/sa");
-  EXPECT_EQ((Kind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}.depends(
+  EXPECT_EQ((ThirdPartyKind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}.depends(
                 "spec: {decryption: {secretRef: {name: d}}, serviceAccountName: sa}")),
             "Secret:ns/d ServiceAccount:ns/sa");
-  EXPECT_EQ((Kind{"source.toolkit.fluxcd.io/v1", "GitRepository"}.depends(
+  EXPECT_EQ((ThirdPartyKind{"source.toolkit.fluxcd.io/v1", "GitRepository"}.depends(
                 "spec: {secretRef: {name: a}, verify: {secretRef: {name: a}}}")),
             "Secret:ns/a");
-  EXPECT_EQ((Kind{"source.toolkit.fluxcd.io/v1beta2", "OCIRepository"}.depends(
+  EXPECT_EQ((ThirdPartyKind{"source.toolkit.fluxcd.io/v1beta2", "OCIRepository"}.depends(
                 "spec: {certSecretRef: {name: c}, serviceAccountName: sa}")),
             "Secret:ns/c ServiceAccount:ns/sa");
 }
 
 TEST(ThirdParty, FluxRevisionsAndArtifacts_L_23) {
-  const Kind release{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"};
+  const ThirdPartyKind release{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"};
   EXPECT_EQ(
       release.aggregated("spec: {}, status: {failures: 9}", {"{lastAppliedRevision: '1', failures: 1}",
                                                              "{lastAppliedRevision: '2', failures: 2}"})["failures"],
       Value{3});
   EXPECT_EQ(release.aggregated("spec: {}, status: {helmChart: c}", {"{lastAppliedRevision: '1'}"})["helmChart"], "c")
       << "kept";
-  const Kind bucket{"source.toolkit.fluxcd.io/v1beta2", "Bucket"};
+  const ThirdPartyKind bucket{"source.toolkit.fluxcd.io/v1beta2", "Bucket"};
   EXPECT_EQ(bucket.aggregated("spec: {}", {"{url: u, artifact: {digest: a}}", "{artifact: {digest: b}}"}),
             yaml("{url: u, artifact: {digest: b}, observedGeneration: 0}"));
 }
 
 TEST(ThirdParty, Workflow_L_23_L_10) {
-  const Kind kind{"argoproj.io/v1alpha1", "Workflow"};
+  const ThirdPartyKind kind{"argoproj.io/v1alpha1", "Workflow"};
   EXPECT_EQ(kind.count("spec: {parallelism: 3}"), 3);
   EXPECT_EQ(kind.needs("spec: {nodeSelector: {a: b}}"), yaml("{nodeClaim: {nodeSelector: {a: b}}}"));
   const Value kept = kind.kept("spec: {}", "spec: {suspend: true}, status: {phase: Running}");
@@ -291,7 +292,7 @@ TEST(ThirdParty, Workflow_L_23_L_10) {
 }
 
 TEST(ThirdParty, FlinkDeployment_L_8_L_9) {
-  const Kind kind{"flink.apache.org/v1beta1", "FlinkDeployment"};
+  const ThirdPartyKind kind{"flink.apache.org/v1beta1", "FlinkDeployment"};
   const std::string spec = R"(spec: {jobManager: {replicas: 1, resource: {cpu: 1, memory: 2048m}},
       taskManager: {resource: {cpu: 2, memory: 1024m}}, job: {parallelism: 5},
       flinkConfiguration: {taskmanager.numberOfTaskSlots: '2'}})";
@@ -312,10 +313,11 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
   const std::string cluster =
       "{headGroupSpec: {" + kTemplate + "}, workerGroupSpecs: [" + group + ", {" + kTemplate + "}]}";
   const std::string parts = R"(ray-head=1{"cpu":"100m"} g=2{"cpu":"2"} worker-2=0{"cpu":"100m"})";
-  EXPECT_EQ((Kind{"ray.io/v1", "RayCluster"}.parts("spec: " + cluster)), parts);
-  EXPECT_EQ((Kind{"ray.io/v1", "RayJob"}.parts("spec: {rayClusterSpec: " + cluster + "}")), parts);
-  EXPECT_EQ((Kind{"ray.io/v1", "RayJob"}.depends("spec: {rayClusterSpec: " + cluster + "}")), "ConfigMap:ns/cm");
-  const Kind service{"ray.io/v1", "RayService"};
+  EXPECT_EQ((ThirdPartyKind{"ray.io/v1", "RayCluster"}.parts("spec: " + cluster)), parts);
+  EXPECT_EQ((ThirdPartyKind{"ray.io/v1", "RayJob"}.parts("spec: {rayClusterSpec: " + cluster + "}")), parts);
+  EXPECT_EQ((ThirdPartyKind{"ray.io/v1", "RayJob"}.depends("spec: {rayClusterSpec: " + cluster + "}")),
+            "ConfigMap:ns/cm");
+  const ThirdPartyKind service{"ray.io/v1", "RayService"};
   const std::string spec = "spec: {rayClusterConfig: " + cluster + "}";
   EXPECT_EQ(service.count(spec), 3);
   EXPECT_EQ(service.needs(spec), yaml("{resourceRequest: {cpu: '2'}}"));
@@ -324,7 +326,7 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
   EXPECT_EQ(revised["spec"]["rayClusterConfig"]["workerGroupSpecs"], yaml("[{replicas: 2}, {replicas: 6}]"));
   EXPECT_TRUE(service.healthy("status: {conditions: [{type: Ready, status: 'True'}]}"));
 
-  const Kind rays{"ray.io/v1", "RayCluster"};
+  const ThirdPartyKind rays{"ray.io/v1", "RayCluster"};
   EXPECT_TRUE(rays.healthy(
       "status: {conditions: [{type: HeadPodReady, status: 'True'}, {type: RayClusterProvisioned, status: 'True'}]}"));
   EXPECT_FALSE(rays.healthy("status: {conditions: [{type: HeadPodReady, status: 'True'}]}"));
@@ -333,7 +335,7 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
   EXPECT_EQ(sum["readyWorkerReplicas"], Value{3});
   EXPECT_EQ(sum["desiredCPU"], "1500m");
   EXPECT_EQ(sum["state"], "ready");
-  const Kind job{"ray.io/v1", "RayJob"};
+  const ThirdPartyKind job{"ray.io/v1", "RayJob"};
   EXPECT_EQ(job.aggregated("spec: {}", {"{jobDeploymentStatus: Running, jobStatus: RUNNING}",
                                         "{jobDeploymentStatus: Failed, jobStatus: FAILED, reason: r}"}),
             yaml("{jobDeploymentStatus: Failed, jobStatus: FAILED, reason: r}"));
@@ -341,33 +343,33 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
 
 TEST(ThirdParty, TrainingJobs_L_8) {
   const std::string role = "{replicas: 2, " + kTemplate + "}";
-  EXPECT_EQ((Kind{"kubeflow.org/v1", "PyTorchJob"}.parts("spec: {pytorchReplicaSpecs: {Worker: " + role +
-                                                         ", Master: {" + kTemplate + "}}}")),
+  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "PyTorchJob"}.parts("spec: {pytorchReplicaSpecs: {Worker: " + role +
+                                                                   ", Master: {" + kTemplate + "}}}")),
             R"(master=1{"cpu":"100m"} worker=2{"cpu":"100m"})");
-  EXPECT_EQ((Kind{"kubeflow.org/v1", "TFJob"}.parts("spec: {tfReplicaSpecs: {PS: " + role + ", Chief: {" + kTemplate +
-                                                    "}}}")),
+  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "TFJob"}.parts("spec: {tfReplicaSpecs: {PS: " + role + ", Chief: {" +
+                                                              kTemplate + "}}}")),
             R"(ps=2{"cpu":"100m"} chief=1{"cpu":"100m"})");
-  EXPECT_EQ((Kind{"kubeflow.org/v2beta1", "MPIJob"}.parts("spec: {mpiReplicaSpecs: {Launcher: {" + kTemplate +
-                                                          "}, Worker: {" + kTemplate + "}}}")),
+  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v2beta1", "MPIJob"}.parts("spec: {mpiReplicaSpecs: {Launcher: {" + kTemplate +
+                                                                    "}, Worker: {" + kTemplate + "}}}")),
             R"(Launcher=1{"cpu":"100m"} Worker=0{"cpu":"100m"})");
-  EXPECT_EQ((Kind{"kubeflow.org/v1", "TFJob"}.depends("spec: {tfReplicaSpecs: {PS: " + role + "}}")),
+  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "TFJob"}.depends("spec: {tfReplicaSpecs: {PS: " + role + "}}")),
             "ConfigMap:ns/cm");
 
-  const Kind torch{"kubeflow.org/v1", "PyTorchJob"};
+  const ThirdPartyKind torch{"kubeflow.org/v1", "PyTorchJob"};
   const std::string done = R"({startTime: '2026-01-01T01:00:00Z', completionTime: '2026-01-01T02:00:00Z',
       replicaStatuses: {Worker: {succeeded: 2}}, conditions: [{type: Succeeded, status: 'True'}]})";
   const Value both = torch.aggregated("spec: {}", {done, done});
-  EXPECT_EQ(both["replicaStatuses"], yaml("{Worker: {succeeded: 4}}")) << "what is 0 is not said";
+  EXPECT_EQ(both["replicaStatuses"], yaml("{Worker: {succeeded: 4}}")) << "zero counts are omitted";
   EXPECT_EQ(both["conditions"][0]["type"], "Succeeded");
   EXPECT_EQ(both["completionTime"], "2026-01-01T02:00:00Z");
-  const Value one = torch.aggregated("spec: {}", {done, "{conditions: [{type: Failed, status: 'True'}]}"});
-  EXPECT_EQ(one["conditions"][0]["message"], "PyTorchJob executed failed in member clusters: m2");
+  const Value status = torch.aggregated("spec: {}", {done, "{conditions: [{type: Failed, status: 'True'}]}"});
+  EXPECT_EQ(status["conditions"][0]["message"], "PyTorchJob executed failed in member clusters: m2");
   EXPECT_FALSE(torch.healthy("status: {conditions: [{type: Failed, status: 'True'}]}"));
   EXPECT_TRUE(torch.healthy("status: {conditions: [{type: Running, status: 'True'}]}"));
-  const Kind tensor{"kubeflow.org/v1", "TFJob"};
+  const ThirdPartyKind tensor{"kubeflow.org/v1", "TFJob"};
   EXPECT_EQ(tensor.aggregated("spec: {}", {done, done})["conditions"][0]["lastProbeTime"], "2026-01-01T12:00:00Z")
       << "of the decision";
-  const Kind mpi{"kubeflow.org/v2beta1", "MPIJob"};
+  const ThirdPartyKind mpi{"kubeflow.org/v2beta1", "MPIJob"};
   EXPECT_EQ(
       mpi.aggregated("spec: {}", {"{conditions: [{type: A, lastUpdateTime: '1'}, {type: B, lastUpdateTime: '1'}]}",
                                   "{conditions: [{type: A, lastUpdateTime: '2'}]}"})["conditions"],
@@ -375,7 +377,7 @@ TEST(ThirdParty, TrainingJobs_L_8) {
 }
 
 TEST(ThirdParty, VolcanoJob_L_8) {
-  const Kind kind{"batch.volcano.sh/v1alpha1", "Job"};
+  const ThirdPartyKind kind{"batch.volcano.sh/v1alpha1", "Job"};
   EXPECT_EQ(kind.parts("spec: {tasks: [{name: a, minAvailable: 2, " + kTemplate + "}, {" + kTemplate + "}]}"),
             R"(a=2{"cpu":"100m"} task-1=1{"cpu":"100m"})");
   EXPECT_TRUE(kind.healthy("status: {state: {phase: Pending}}"));
@@ -393,7 +395,7 @@ TEST(ThirdParty, VolcanoJob_L_8) {
 }
 
 TEST(ThirdParty, SparkApplication_L_8) {
-  const Kind kind{"sparkoperator.k8s.io/v1beta2", "SparkApplication"};
+  const ThirdPartyKind kind{"sparkoperator.k8s.io/v1beta2", "SparkApplication"};
   EXPECT_EQ(
       kind.parts(
           "spec: {type: Scala, driver: {cores: 1, memory: 512m}, executor: {cores: 2, instances: 3, memory: 10g}}"),
@@ -405,12 +407,12 @@ TEST(ThirdParty, SparkApplication_L_8) {
   EXPECT_FALSE(kind.healthy("status: {applicationState: {state: FAILED}}"));
   const Value status = kind.aggregated("spec: {}", {"{applicationState: {state: RUNNING}, executionAttempts: 1}",
                                                     "{applicationState: {state: FAILED}, executionAttempts: 2}"});
-  EXPECT_EQ(status["applicationState"], yaml("{state: FAILED}")) << "the worst";
+  EXPECT_EQ(status["applicationState"], yaml("{state: FAILED}")) << "the worst state";
   EXPECT_EQ(status["executionAttempts"], Value{3});
 }
 
 TEST(ThirdParty, NotebookAndKyverno_L_23) {
-  const Kind notebook{"kubeflow.org/v1", "Notebook"};
+  const ThirdPartyKind notebook{"kubeflow.org/v1", "Notebook"};
   EXPECT_EQ(notebook.count("spec: {" + kTemplate + "}"), 1);
   EXPECT_TRUE(notebook.healthy("status: {containerState: {running: {startedAt: t}}}"));
   EXPECT_FALSE(notebook.healthy("status: {containerState: {waiting: {reason: CrashLoopBackOff}}}"));
@@ -421,7 +423,7 @@ TEST(ThirdParty, NotebookAndKyverno_L_23) {
   EXPECT_EQ(ready["conditions"][0]["type"], "Ready");
   EXPECT_EQ(ready["readyReplicas"], Value{2});
   for (const char* name : {"Policy", "ClusterPolicy"}) {
-    const Kind policy{"kyverno.io/v1", name};
+    const ThirdPartyKind policy{"kyverno.io/v1", name};
     EXPECT_TRUE(policy.healthy("status: {ready: true}"));
     EXPECT_FALSE(policy.healthy("status: {conditions: []}"));
     const Value status = policy.aggregated(

@@ -18,13 +18,13 @@ namespace {
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 constexpr const char* kPods = "pods";
 
-/// A requirement of a node selector. Errors have been looked for: see check().
+/// A requirement of a node selector, which check() has validated.
 bool holds(const Value& requirement, const Value& labels) {
   const Value* has = labels.find(requirement["key"].as_string());
   const auto wanted = requirement["operator"].as_string();
   const auto values = requirement["values"].items();
   const auto among = [&] {
-    return has != nullptr && std::ranges::any_of(values, [&](const Value& one) { return one == *has; });
+    return has != nullptr && std::ranges::any_of(values, [&](const Value& value) { return value == *has; });
   };
   if (wanted == "In") return among();
   if (wanted == "NotIn") return !among();
@@ -44,17 +44,18 @@ bool holds(const Value& requirement, const Value& labels) {
 }
 
 bool all_hold(const Value& requirements, const Value& labels) {
-  return std::ranges::all_of(requirements.items(), [&](const Value& one) { return holds(one, labels); });
+  return std::ranges::all_of(requirements.items(),
+                             [&](const Value& requirement) { return holds(requirement, labels); });
 }
 
 Result<void> check(const Value& claim) {
   for (const Value& term : claim["hardNodeAffinity"]["nodeSelectorTerms"].items()) {
     for (const char* part : {"matchExpressions", "matchFields"}) {
-      for (const Value& one : term[part].items()) {
-        const auto name = one["operator"].as_string();
+      for (const Value& expression : term[part].items()) {
+        const auto name = expression["operator"].as_string();
         if (name != "In" && name != "NotIn" && name != "Exists" && name != "DoesNotExist" && name != "Gt" &&
             name != "Lt") {
-          return Error{ErrorCode::kBadRequest, "\"" + std::string{name} + "\" is no operator of a node selector"};
+          return Error{ErrorCode::kBadRequest, "\"" + std::string{name} + "\" is not an operator of a node selector"};
         }
       }
     }
@@ -62,7 +63,7 @@ Result<void> check(const Value& claim) {
   return ok();
 }
 
-bool lets_in(const Value& node, const Value& claim) {
+bool admits(const Value& node, const Value& claim) {
   const Value& labels = node["metadata"]["labels"];
   for (const Value::Member& wanted : claim["nodeSelector"].members()) {
     if (labels[wanted.key()] != wanted.value) return false;
@@ -79,25 +80,25 @@ bool lets_in(const Value& node, const Value& claim) {
   }
   const auto tolerations = tolerations_from(claim["tolerations"]);
   const auto tolerated = [&](const Taint& taint) {
-    return std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+    return std::ranges::any_of(tolerations, [&](const Toleration& toleration) { return toleration.tolerates(taint); });
   };
   if (node["spec"]["unschedulable"].as_bool() &&
       !tolerated({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"})) {
     return false;
   }
-  return std::ranges::all_of(node["spec"]["taints"].items(), [&](const Value& one) {
-    const Taint taint{one["key"].str(), one["value"].str(), one["effect"].str()};
+  return std::ranges::all_of(node["spec"]["taints"].items(), [&](const Value& entry) {
+    const Taint taint{entry["key"].str(), entry["value"].str(), entry["effect"].str()};
     return taint.effect == "PreferNoSchedule" || tolerated(taint);
   });
 }
 
-/// What the nodes have left, each clamped at 0; by the order of their names.
-struct Room {
+/// The remaining capacity of a node, each amount at least 0. Nodes are sorted by name.
+struct NodeCapacity {
   const Value* node = nullptr;
   ResourceList free;
 };
 
-std::vector<Room> rooms_of(const Member& member) {
+std::vector<NodeCapacity> capacities_of(const MemberObjects& member) {
   std::map<std::string, ResourceList, std::less<>> used;
   for (const Value& pod : member.pods) {
     const auto phase = pod["status"]["phase"].as_string();
@@ -105,22 +106,23 @@ std::vector<Room> rooms_of(const Member& member) {
     if (!node.empty() && phase != "Succeeded" && phase != "Failed")
       add_resources(used[std::string{node}], pod_requests(pod));
   }
-  std::vector<Room> rooms;
+  std::vector<NodeCapacity> capacities;
   for (const Value& node : member.nodes) {
-    Room room{&node, resource_list_from(node["status"]["allocatable"])};
+    NodeCapacity capacity{&node, resource_list_from(node["status"]["allocatable"])};
     if (const auto mine = used.find(node["metadata"]["name"].as_string()); mine != used.end()) {
       for (const auto& [name, amount] : mine->second) {
-        const auto left = room.free.find(name);
-        if (left != room.free.end()) left->second = std::max(Quantity{}, left->second - amount);
+        const auto left = capacity.free.find(name);
+        if (left != capacity.free.end()) left->second = std::max(Quantity{}, left->second - amount);
       }
     }
-    rooms.push_back(std::move(room));
+    capacities.push_back(std::move(capacity));
   }
-  std::ranges::sort(rooms, {}, [](const Room& one) { return (*one.node)["metadata"]["name"].as_string(); });
-  return rooms;
+  std::ranges::sort(capacities, {},
+                    [](const NodeCapacity& capacity) { return (*capacity.node)["metadata"]["name"].as_string(); });
+  return capacities;
 }
 
-/// How often the request, and a pod, fit.
+/// How many pods with this request fit.
 int64_t fits(const ResourceList& free, const ResourceList& request) {
   const auto pods = free.find(kPods);
   int64_t times = pods == free.end() ? 0 : std::min(kMost, pods->second.units());
@@ -139,15 +141,15 @@ void take(ResourceList& free, const ResourceList& request, int64_t times) {
   free[kPods] = free[kPods] - Quantity::from_units(times);
 }
 
-/// Places so many replicas, first fit. False: not all of them have found a place.
-bool place(std::vector<Room>& rooms, const Value& requirements, int64_t replicas) {
+/// Places `replicas` pods, first fit. Returns false if not all of them fit.
+bool place(std::vector<NodeCapacity>& nodes, const Value& requirements, int64_t replicas) {
   const ResourceList request = resource_list_from(requirements["resourceRequest"]);
-  for (Room& room : rooms) {
+  for (NodeCapacity& node : nodes) {
     if (replicas == 0) break;
-    if (!lets_in(*room.node, requirements["nodeClaim"])) continue;
-    const int64_t here = std::min(replicas, fits(room.free, request));
-    if (here > 0) take(room.free, request, here);
-    replicas -= here;
+    if (!admits(*node.node, requirements["nodeClaim"])) continue;
+    const int64_t count = std::min(replicas, fits(node.free, request));
+    if (count > 0) take(node.free, request, count);
+    replicas -= count;
   }
   return replicas == 0;
 }
@@ -161,13 +163,13 @@ Result<void> check_amounts(const Value& requirements) {
 }
 
 bool owned_by(const Value& object, const Value& owner) {
-  return std::ranges::any_of(object["metadata"]["ownerReferences"].items(), [&](const Value& one) {
-    return one["controller"].as_bool() && one["uid"] == owner["metadata"]["uid"];
+  return std::ranges::any_of(object["metadata"]["ownerReferences"].items(), [&](const Value& reference) {
+    return reference["controller"].as_bool() && reference["uid"] == owner["metadata"]["uid"];
   });
 }
 
-/// The newest: that of the highest revision.
-const Value* newest_of(const Member& member, const Value& deployment) {
+/// The newest ReplicaSet: the one with the highest revision.
+const Value* newest_of(const MemberObjects& member, const Value& deployment) {
   const auto revision = [](const Value& set) {
     const auto text = set["metadata"]["annotations"]["deployment.kubernetes.io/revision"].as_string();
     int64_t number = 0;
@@ -184,28 +186,28 @@ const Value* newest_of(const Member& member, const Value& deployment) {
 
 }  // namespace
 
-Result<int32_t> max_replicas(const Member& member, const Value& requirements) {
+Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements) {
   SHIPLOG_TRY(check_amounts(requirements));
   const ResourceList request = resource_list_from(requirements["resourceRequest"]);
   int64_t sum = 0;
-  for (const Room& room : rooms_of(member)) {
-    if (lets_in(*room.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(room.free, request));
+  for (const NodeCapacity& node : capacities_of(member)) {
+    if (admits(*node.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(node.free, request));
   }
   return static_cast<int32_t>(sum);
 }
 
-Result<int32_t> max_component_sets(const Member& member, const Value& components) {
+Result<int32_t> max_component_sets(const MemberObjects& member, const Value& components) {
   int64_t replicas = 0;
   for (const Value& component : components.items()) {
     SHIPLOG_TRY(check_amounts(component["replicaRequirements"]));
     replicas += std::max<int64_t>(0, component["replicas"].as_int());
   }
   if (replicas == 0) return static_cast<int32_t>(kMost);
-  // Each set takes a pod at the least, so this ends with the pods of the nodes.
-  std::vector<Room> rooms = rooms_of(member);
+  // Each set needs at least one pod, so this ends when the nodes' pods are used up.
+  std::vector<NodeCapacity> nodes = capacities_of(member);
   for (int64_t sets = 0; sets < kMost; ++sets) {
     for (const Value& component : components.items()) {
-      if (!place(rooms, component["replicaRequirements"], std::max<int64_t>(0, component["replicas"].as_int()))) {
+      if (!place(nodes, component["replicaRequirements"], std::max<int64_t>(0, component["replicas"].as_int()))) {
         return static_cast<int32_t>(sets);
       }
     }
@@ -213,13 +215,15 @@ Result<int32_t> max_component_sets(const Member& member, const Value& components
   return static_cast<int32_t>(kMost);
 }
 
-Result<int32_t> unschedulable_replicas(const Member& member, const Value& reference, Millis threshold, UtcMillis now) {
+Result<int32_t> unschedulable_replicas(const MemberObjects& member, const Value& reference, Millis threshold,
+                                       UtcMillis now) {
   if (reference["kind"].as_string() != "Deployment" || reference["apiVersion"].as_string() != "apps/v1") {
     return Error{ErrorCode::kBadRequest, "only pods of an apps/v1 Deployment can be counted, not of a " +
                                              reference["apiVersion"].str() + " " + reference["kind"].str()};
   }
-  const auto found = std::ranges::find_if(member.deployments, [&](const Value& one) {
-    return one["metadata"]["namespace"] == reference["namespace"] && one["metadata"]["name"] == reference["name"];
+  const auto found = std::ranges::find_if(member.deployments, [&](const Value& deployment) {
+    return deployment["metadata"]["namespace"] == reference["namespace"] &&
+           deployment["metadata"]["name"] == reference["name"];
   });
   if (found == member.deployments.end()) {
     return Error{ErrorCode::kNotFound,

@@ -23,31 +23,32 @@ Value pod(const std::string& node, const std::string& cpu, const std::string& ph
               "}}}]}, status: {phase: " + phase + "}}");
 }
 
-int32_t most(const Member& member, const std::string& requirements) {
+int32_t most(const MemberObjects& member, const std::string& requirements) {
   const auto found = max_replicas(member, yaml(requirements));
   EXPECT_TRUE(found) << (found ? "" : found.error().message);
   return found ? found.value() : -1;
 }
 
-TEST(Capacity, SumsUpWhatEachNodeTakes_S_73) {
-  Member member;
+TEST(Capacity, SumsUpTheCapacityOfEachNode_S_73) {
+  MemberObjects member;
   EXPECT_EQ(most(member, "{resourceRequest: {cpu: '1'}}"), 0) << "no nodes";
   member.nodes = {node("a"), node("b")};
   EXPECT_EQ(most(member, "{}"), 20) << "pods alone";
   EXPECT_EQ(most(member, "{resourceRequest: {cpu: 1500m}}"), 4) << "two on each, not five of eight cores";
   EXPECT_EQ(most(member, "{resourceRequest: {cpu: '1', memory: 3Gi}}"), 4);
   EXPECT_EQ(most(member, "{resourceRequest: {example.com/gpu: '1'}}"), 4);
-  EXPECT_EQ(most(member, "{resourceRequest: {example.com/fpga: '1'}}"), 0) << "nobody has one";
+  EXPECT_EQ(most(member, "{resourceRequest: {example.com/fpga: '1'}}"), 0) << "no node has one";
   EXPECT_EQ(most(member, "{resourceRequest: {example.com/fpga: '0'}}"), 20);
 
   member.pods = {pod("a", "3"), pod("a", "1", "Succeeded"), pod("c", "4"), pod("''", "4"), pod("b", "9")};
-  EXPECT_EQ(most(member, "{resourceRequest: {cpu: 500m}}"), 2) << "b is overfull: that takes nothing from a";
+  EXPECT_EQ(most(member, "{resourceRequest: {cpu: 500m}}"), 2)
+      << "b is overcommitted: that does not reduce the capacity of a";
   EXPECT_EQ(most(member, "{}"), 18);
   EXPECT_EQ(max_replicas(member, yaml("{resourceRequest: {cpu: much}}")).error().code, ErrorCode::kBadRequest);
 }
 
-TEST(Capacity, OnlyNodesThatLetThemIn_S_73) {
-  Member member;
+TEST(Capacity, OnlyNodesThatAdmitThePod_S_73) {
+  MemberObjects member;
   member.nodes = {node("a", "{}", "{zone: x, rank: '5'}"), node("b", "{unschedulable: true}", "{zone: y, rank: '7'}"),
                   node("c", "{taints: [{key: k, value: v, effect: NoExecute}]}", "{zone: y}"),
                   node("d", "{taints: [{key: k, effect: PreferNoSchedule}]}")};
@@ -70,7 +71,7 @@ TEST(Capacity, OnlyNodesThatLetThemIn_S_73) {
                      "{matchExpressions: [{key: zone, operator: In, values: [x]}]}"),
             20)
       << "any of the terms";
-  EXPECT_EQ(affinity("{}"), 0) << "a term that asks nothing selects nothing";
+  EXPECT_EQ(affinity("{}"), 0) << "a term without requirements selects nothing";
   EXPECT_EQ(
       max_replicas(member, yaml("{nodeClaim: {hardNodeAffinity: {nodeSelectorTerms: [{matchExpressions: [{key: a, "
                                 "operator: Like}]}]}}}"))
@@ -80,7 +81,7 @@ TEST(Capacity, OnlyNodesThatLetThemIn_S_73) {
 }
 
 TEST(Capacity, WholeSetsOfComponents_S_73) {
-  Member member;
+  MemberObjects member;
   member.nodes = {node("a"), node("b")};
   const auto sets = [&](const std::string& components) { return max_component_sets(member, yaml(components)).value(); };
   EXPECT_EQ(sets("[{name: m, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '2'}}}, "
@@ -89,13 +90,13 @@ TEST(Capacity, WholeSetsOfComponents_S_73) {
   EXPECT_EQ(sets("[{name: m, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '3'}}}, "
                  "{name: w, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '2'}}}]"),
             1)
-      << "five cores of eight, but the second set finds no node for its 3";
-  EXPECT_EQ(sets("[{name: w, replicas: 7}]"), 2) << "pods bound it";
+      << "five cores of eight, but no node has 3 cores for the second set";
+  EXPECT_EQ(sets("[{name: w, replicas: 7}]"), 2) << "the number of pods limits it";
   EXPECT_EQ(sets("[]"), 2147483647);
 }
 
-TEST(Capacity, PodsOfADeploymentThatFindNoNode_S_74) {
-  Member member;
+TEST(Capacity, UnschedulablePodsOfADeployment_S_74) {
+  MemberObjects member;
   member.deployments = {yaml("{metadata: {namespace: n, name: web, uid: d}}")};
   const auto set = [](const std::string& uid, const std::string& revision) {
     return yaml("{metadata: {uid: " + uid + ", annotations: {deployment.kubernetes.io/revision: '" + revision +

@@ -12,14 +12,14 @@ namespace {
 
 constexpr Millis kListTimeout{10'000};
 
-struct List {
+struct ListRequest {
   const char* path;
-  std::vector<Value> Member::*into;
+  std::vector<Value> MemberObjects::*into;
 };
-constexpr std::array<List, 4> kLists = {{{"/api/v1/nodes", &Member::nodes},
-                                         {"/api/v1/pods", &Member::pods},
-                                         {"/apis/apps/v1/deployments", &Member::deployments},
-                                         {"/apis/apps/v1/replicasets", &Member::replica_sets}}};
+constexpr std::array<ListRequest, 4> kLists = {{{"/api/v1/nodes", &MemberObjects::nodes},
+                                                {"/api/v1/pods", &MemberObjects::pods},
+                                                {"/apis/apps/v1/deployments", &MemberObjects::deployments},
+                                                {"/apis/apps/v1/replicasets", &MemberObjects::replica_sets}}};
 
 /// A continue token in a URL.
 std::string escaped(const std::string& text) {
@@ -41,13 +41,13 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
-  using Then = std::function<void(Result<Seen>)>;
+  using Then = std::function<void(Result<MemberObjectsPtr>)>;
 
   Impl(std::shared_ptr<HttpClient> a_client, const Clock& a_clock, Millis for_so_long)
       : client{std::move(a_client)}, clock{a_clock}, fresh_for{for_so_long} {}
 
-  void list(std::shared_ptr<Member> into, size_t at, const std::string& token) {
-    if (at == kLists.size()) return finish(Seen{std::move(into)});
+  void list(std::shared_ptr<MemberObjects> into, size_t at, const std::string& token) {
+    if (at == kLists.size()) return finish(MemberObjectsPtr{std::move(into)});
     HttpRequest request;
     request.target =
         std::string{kLists.at(at).path} + "?limit=2000" + (token.empty() ? "" : "&continue=" + escaped(token));
@@ -58,20 +58,20 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
                     });
   }
 
-  void take(const std::shared_ptr<Member>& into, size_t at, Result<HttpResponse> response) {
+  void take(const std::shared_ptr<MemberObjects>& into, size_t at, Result<HttpResponse> response) {
     if (!response) return finish(response.error());
-    const std::string what = client->name() + ": listing " + kLists.at(at).path;
+    const std::string call = client->name() + ": listing " + kLists.at(at).path;
     if (response.value().status != 200) {
-      return finish(Error{ErrorCode::kUnavailable, what + ": HTTP status " + std::to_string(response.value().status)});
+      return finish(Error{ErrorCode::kUnavailable, call + ": HTTP status " + std::to_string(response.value().status)});
     }
     auto body = parse_json(response.value().body);
-    if (!body) return finish(body.error().context(what));
+    if (!body) return finish(body.error().context(call));
     for (const Value& item : body.value()["items"].items()) ((*into).*kLists.at(at).into).push_back(item);
     const std::string token = body.value()["metadata"]["continue"].str();
     token.empty() ? list(into, at + 1, "") : list(into, at, token);
   }
 
-  void finish(const Result<Seen>& listed) {
+  void finish(const Result<MemberObjectsPtr>& listed) {
     std::vector<Then> waited;
     {
       const std::lock_guard lock{mutex};
@@ -88,7 +88,7 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   const Clock& clock;
   const Millis fresh_for;
   std::mutex mutex;
-  Seen seen;
+  MemberObjectsPtr seen;
   UtcMillis seen_at;
   std::vector<Then> waiting;
 };
@@ -98,17 +98,17 @@ MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, M
 
 MemberView::~MemberView() = default;
 
-void MemberView::with(std::function<void(Result<Seen>)> then) {
+void MemberView::with(std::function<void(Result<MemberObjectsPtr>)> then) {
   std::unique_lock lock{impl_->mutex};
   if (impl_->seen != nullptr && impl_->clock.now() - impl_->seen_at < impl_->fresh_for) {
-    const Seen fresh = impl_->seen;
+    const MemberObjectsPtr fresh = impl_->seen;
     lock.unlock();
     return then(fresh);
   }
   impl_->waiting.push_back(std::move(then));
-  if (impl_->waiting.size() > 1) return;  // the list under way is for this one too
+  if (impl_->waiting.size() > 1) return;  // the list in progress serves this caller too
   lock.unlock();
-  impl_->list(std::make_shared<Member>(), 0, "");
+  impl_->list(std::make_shared<MemberObjects>(), 0, "");
 }
 
 }  // namespace shiplog::estimator

@@ -10,19 +10,19 @@
 
 namespace shiplog::estimator {
 
-/// The member's nodes, pods, Deployments and ReplicaSets, as its API lists them. They are listed when somebody asks and
-/// what is known is older than `fresh_for`: nobody asking costs the member nothing, and many asking no more than one
-/// list at a time. Threads: any.
+/// The member's nodes, pods, Deployments and ReplicaSets, as its API lists them. They are listed when a caller needs
+/// them and the cached objects are older than `fresh_for`. Without callers the member receives no requests, and any
+/// number of callers cause at most one list at a time. Threads: any.
 class MemberView {
  public:
-  using Seen = std::shared_ptr<const Member>;
+  using MemberObjectsPtr = std::shared_ptr<const MemberObjects>;
 
   MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for);
   ~MemberView();
 
-  /// `then` comes once, here or on a network thread, and must not block. Error: kUnavailable, the member cannot be
-  /// listed.
-  void with(std::function<void(Result<Seen>)> then);
+  /// `then` is called once, on this or on a network thread, and must not block. Error: kUnavailable, the member cannot
+  /// be listed.
+  void with(std::function<void(Result<MemberObjectsPtr>)> then);
 
  private:
   struct Impl;

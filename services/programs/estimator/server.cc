@@ -7,6 +7,8 @@
 #include "schemas/estimator/v1/estimator.grpc.pb.h"
 #include "services/adapters/estimators/messages.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
+#include "services/runtime/trace.h"
 
 namespace shiplog::estimator {
 namespace {
@@ -25,49 +27,65 @@ grpc::Status status_of(const Error& error) {
   return {code, error.message};
 }
 
+/// `type`: the method. Of the steps that upstream measures there is the whole alone: what a question needs is read at
+/// once.
+void count_request(const char* type, bool succeeded, double seconds) {
+  static const metrics::CounterFamily requests{
+      "karmada_scheduler_estimator_estimating_request_total", "Questions by method and result.", {"result", "type"}};
+  static const metrics::HistogramFamily durations{"karmada_scheduler_estimator_estimating_algorithm_duration_seconds",
+                                                  "Seconds to answer a question.",
+                                                  {"result", "type", "step"},
+                                                  metrics::exponential_buckets(0.001, 2, 12)};
+  const char* result = succeeded ? "success" : "error";
+  requests.with({result, type}).add();
+  durations.with({result, type, "Total"}).observe(seconds);
+}
+
 class Service final : public pb::Estimator::CallbackService {
  public:
-  explicit Service(const Server::Options& options) : options_{options} {}
+  explicit Service(const EstimatorServer::Options& options) : options_{options} {}
 
   grpc::ServerUnaryReactor* MaxAvailableReplicas(grpc::CallbackServerContext* context,
                                                  const pb::MaxAvailableReplicasRequest* request,
                                                  pb::MaxAvailableReplicasResponse* response) override {
-    return answer(context, "MaxAvailableReplicas", request->cluster(), [request, response](const Member& member) {
-      return [&]() -> Result<void> {
-        SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
-        SHIPLOG_TRY(const Value requirements, estimators::requirements_from(request->replicarequirements()));
-        SHIPLOG_TRY(const int32_t most, max_replicas(member, requirements));
-        response->set_maxreplicas(most);
-        return ok();
-      }();
-    });
+    return answer(
+        context, "MaxAvailableReplicas", request->cluster(), [request, response](const MemberObjects& member) {
+          return [&]() -> Result<void> {
+            SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
+            SHIPLOG_TRY(const Value requirements, estimators::requirements_from(request->replicarequirements()));
+            SHIPLOG_TRY(const int32_t most, max_replicas(member, requirements));
+            response->set_maxreplicas(most);
+            return ok();
+          }();
+        });
   }
 
   grpc::ServerUnaryReactor* MaxAvailableComponentSets(grpc::CallbackServerContext* context,
                                                       const pb::MaxAvailableComponentSetsRequest* request,
                                                       pb::MaxAvailableComponentSetsResponse* response) override {
-    return answer(context, "MaxAvailableComponentSets", request->cluster(), [request, response](const Member& member) {
-      return [&]() -> Result<void> {
-        SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
-        Value components = Value::array();
-        for (const pb::Component& one : request->components()) {
-          SHIPLOG_TRY(Value requirements, estimators::requirements_from(one.replicarequirements()));
-          components.push_back(Value::object({{"name", one.name()},
-                                              {"replicas", static_cast<int64_t>(one.replicas())},
-                                              {"replicaRequirements", std::move(requirements)}}));
-        }
-        SHIPLOG_TRY(const int32_t most, max_component_sets(member, components));
-        response->set_maxsets(most);
-        return ok();
-      }();
-    });
+    return answer(context, "MaxAvailableComponentSets", request->cluster(),
+                  [request, response](const MemberObjects& member) {
+                    return [&]() -> Result<void> {
+                      SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
+                      Value components = Value::array();
+                      for (const pb::Component& component : request->components()) {
+                        SHIPLOG_TRY(Value requirements, estimators::requirements_from(component.replicarequirements()));
+                        components.push_back(Value::object({{"name", component.name()},
+                                                            {"replicas", static_cast<int64_t>(component.replicas())},
+                                                            {"replicaRequirements", std::move(requirements)}}));
+                      }
+                      SHIPLOG_TRY(const int32_t most, max_component_sets(member, components));
+                      response->set_maxsets(most);
+                      return ok();
+                    }();
+                  });
   }
 
   grpc::ServerUnaryReactor* GetUnschedulableReplicas(grpc::CallbackServerContext* context,
                                                      const pb::UnschedulableReplicasRequest* request,
                                                      pb::UnschedulableReplicasResponse* response) override {
     return answer(context, "GetUnschedulableReplicas", request->cluster(),
-                  [this, request, response](const Member& member) {
+                  [this, request, response](const MemberObjects& member) {
                     return [&]() -> Result<void> {
                       const pb::ObjectReference& about = request->resource();
                       const Value reference = Value::object({{"apiVersion", about.apiversion()},
@@ -84,10 +102,19 @@ class Service final : public pb::Estimator::CallbackService {
   }
 
  private:
-  /// What is assumed to be coming cannot be set aside yet: an answer without it would promise too much.
+  /// Assumed workloads cannot be reserved yet: an answer without them would be too high.
   static Result<void> nothing_assumed(int assumed) {
     if (assumed == 0) return ok();
     return Error{ErrorCode::kBadRequest, "assumedWorkloads are not taken into account by this estimator"};
+  }
+
+  /// The id of the caller's trace; "" if it sent none.
+  static std::string trace_of(const grpc::CallbackServerContext& context) {
+    const auto& metadata = context.client_metadata();
+    const auto found = metadata.find("traceparent");
+    if (found == metadata.end()) return "";
+    const auto trace = parse_traceparent({found->second.data(), found->second.size()});
+    return trace ? trace->id : "";
   }
 
   template <class Answer>
@@ -99,18 +126,22 @@ class Service final : public pb::Estimator::CallbackService {
                        "this is the estimator of cluster " + options_.cluster + ", not of " + cluster});
       return reactor;
     }
-    options_.member->with([reactor, method, work](const Result<MemberView::Seen>& seen) {
-      const Result<void> done = seen ? work(*seen.value()) : Result<void>{seen.error()};
-      if (!done) log::warn("estimator.failed", {log::kv("method", method), log::kv("reason", done.error().message)});
-      reactor->Finish(done ? grpc::Status::OK : status_of(done.error()));
-    });
+    log::debug("estimator.called", {log::kv("method", method), log::kv("trace_id", trace_of(*context))});
+    options_.member->with(
+        [reactor, method, work, watch = metrics::Stopwatch{}](const Result<MemberView::MemberObjectsPtr>& objects) {
+          const Result<void> done = objects ? work(*objects.value()) : Result<void>{objects.error()};
+          if (!done)
+            log::warn("estimator.failed", {log::kv("method", method), log::kv("reason", done.error().message)});
+          count_request(method, done.has_value(), watch.seconds());
+          reactor->Finish(done ? grpc::Status::OK : status_of(done.error()));
+        });
     return reactor;
   }
 
-  const Server::Options options_;
+  const EstimatorServer::Options options_;
 };
 
-std::shared_ptr<grpc::ServerCredentials> credentials(const Server::Options& options) {
+std::shared_ptr<grpc::ServerCredentials> credentials(const EstimatorServer::Options& options) {
   if (options.certificate_pem.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions tls{options.client_ca_pem.empty()
                                             ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
@@ -122,17 +153,17 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const Server::Options& opti
 
 }  // namespace
 
-struct Server::Impl {
+struct EstimatorServer::Impl {
   explicit Impl(const Options& options) : service{options} {}
   Service service;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
 };
 
-Result<std::unique_ptr<Server>> Server::start(const Options& options) {
+Result<std::unique_ptr<EstimatorServer>> EstimatorServer::start(const Options& options) {
   auto impl = std::make_unique<Impl>(options);
   grpc::ServerBuilder builder;
-  // Nobody takes a port that somebody else listens on.
+  // A port on which another process listens must not be shared.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(options.listen, credentials(options), &impl->port);
   builder.SetMaxReceiveMessageSize(4 << 20);
@@ -141,15 +172,15 @@ Result<std::unique_ptr<Server>> Server::start(const Options& options) {
   if (impl->server == nullptr || impl->port == 0) {
     return Error{ErrorCode::kIo, "cannot listen on " + options.listen + ", or the certificate cannot be read"};
   }
-  return std::unique_ptr<Server>{new Server{std::move(impl)}};
+  return std::unique_ptr<EstimatorServer>{new EstimatorServer{std::move(impl)}};
 }
 
-Server::Server(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+EstimatorServer::EstimatorServer(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 
-Server::~Server() {
+EstimatorServer::~EstimatorServer() {
   if (impl_->server != nullptr) impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds{2});
 }
 
-int Server::port() const { return impl_->port; }
+int EstimatorServer::port() const { return impl_->port; }
 
 }  // namespace shiplog::estimator

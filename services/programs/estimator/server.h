@@ -9,27 +9,27 @@
 
 namespace shiplog::estimator {
 
-/// Answers the estimators' protocol (S-71, S-73, S-74) for one member, over gRPC. A request for another cluster is
+/// Serves the estimators' protocol (S-71, S-73, S-74) for one member over gRPC. Requests for another cluster are
 /// refused.
-class Server {
+class EstimatorServer {
  public:
   struct Options {
-    std::string cluster;                   ///< whose estimator this is
-    std::string listen;                    ///< "HOST:PORT"; port 0 takes a free one
+    std::string cluster;                   ///< the member that this estimator serves
+    std::string listen;                    ///< "HOST:PORT"; port 0: any free port
     std::string certificate_pem, key_pem;  ///< empty: no TLS
-    std::string client_ca_pem;     ///< who may have signed the certificates of those who ask; empty: anybody asks
-    MemberView* member = nullptr;  ///< outlives the server
+    std::string client_ca_pem;             ///< CA of client certificates; empty: no client authentication
+    MemberView* member = nullptr;          ///< must outlive the server
     const Clock* clock = nullptr;
   };
   /// Listens. Errors: kIo, cannot listen; kBadRequest, certificates that cannot be read.
-  static Result<std::unique_ptr<Server>> start(const Options& options);
-  ~Server();
+  static Result<std::unique_ptr<EstimatorServer>> start(const Options& options);
+  ~EstimatorServer();
 
   int port() const;
 
  private:
   struct Impl;
-  explicit Server(std::unique_ptr<Impl> impl);
+  explicit EstimatorServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -12,7 +12,7 @@
 namespace shiplog {
 namespace {
 
-// In the order in which they can be made again.
+// In the order in which they can be created again.
 constexpr std::array<const char*, 5> kTypes = {type::kNamespace, "clusterroles.rbac.authorization.k8s.io",
                                                "clusterrolebindings.rbac.authorization.k8s.io", "serviceaccounts",
                                                type::kSecret};
@@ -32,7 +32,7 @@ Result<std::vector<Event>> Accounts::restored() const {
   if (!text && text.error().code == ErrorCode::kNotFound) return events;
   if (!text) return text.error();
   const auto list = parse_stored_json(text.value());
-  if (!list) return Error{ErrorCode::kCorrupt, file_ + ": " + list.error().message + "; delete it to begin anew"};
+  if (!list) return Error{ErrorCode::kCorrupt, file_ + ": " + list.error().message + "; delete it to start over"};
   for (const Value& item : list.value().items()) {
     const ObjectKey key{item["type"].str(), item["namespace"].str(), item["name"].str()};
     events.emplace_back(ObjectCreated{key, item["object"]});

@@ -3,24 +3,24 @@
 #include <string>
 
 #include "events/base/hash.h"
-#include "services/programs/member/changes.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 
 namespace shiplog::member {
 namespace {
 
-/// The first of `count` numbers, from where the object's name leads, that nobody has: the same however often asked.
+/// The first free of `count` numbers, starting at the hash of the object's name: the same on every call.
 int64_t pick(const ObjectKey& key, int64_t count, const std::function<bool(int64_t)>& taken) {
   const int64_t start = static_cast<int64_t>(siphash128(to_string(key)).lo % static_cast<uint64_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     const int64_t candidate = (start + i) % count;
     if (!taken(candidate)) return candidate;
   }
-  return start;  // more Services than addresses: two share one
+  return start;  // more Services than addresses: two share an address
 }
 
-/// 10.96.0.0/16; the first ones are the cluster's own.
+/// 10.96.0.0/16; the first addresses are reserved for the cluster.
 std::string cluster_ip(const State& state, const ObjectKey& key) {
   const auto text = [](int64_t n) {
     return "10.96." + std::to_string(1 + n / 254) + "." + std::to_string(1 + n % 254);
@@ -65,7 +65,7 @@ Value service_with_addresses(const State& state, const ObjectKey& key, Value ser
   return service;
 }
 
-/// The fleet counts a Service of this type as healthy once its balancer has an address.
+/// The control plane considers a Service of this type healthy once its load balancer has an address.
 Value with_balancer(Value object, const ObjectKey& key, bool balanced) {
   if (!balanced) {
     if (object["status"]["loadBalancer"]["ingress"].size() > 0) {

@@ -2,9 +2,9 @@
 
 namespace shiplog::member {
 
-void set_condition(Value& status, std::string_view type, const Says& says, UtcMillis now) {
+void set_condition(Value& status, std::string_view type, const ConditionFields& fields, UtcMillis now) {
   Value& condition = edit_condition(status, type);
-  set_condition_status(condition, says.status, now);
+  set_condition_status(condition, fields.status, now);
   const auto set_text = [&](std::string_view field, std::string_view text) {
     if (text.empty()) {
       condition.erase(field);
@@ -12,8 +12,8 @@ void set_condition(Value& status, std::string_view type, const Says& says, UtcMi
       condition.set(field, text);
     }
   };
-  set_text("reason", says.reason);
-  set_text("message", says.message);
+  set_text("reason", fields.reason);
+  set_text("message", fields.message);
 }
 
 void set_count(Value& status, std::string_view field, int64_t count) {

@@ -8,15 +8,15 @@
 
 namespace shiplog::member {
 
-/// What a condition says.
-struct Says {
+/// The fields of a condition.
+struct ConditionFields {
   std::string_view status, reason, message;
 };
 
-/// Sets the condition in `status`. lastTransitionTime moves only when its status does.
-void set_condition(Value& status, std::string_view type, const Says& says, UtcMillis now);
+/// Sets the condition in `status`. lastTransitionTime changes only with the condition's status.
+void set_condition(Value& status, std::string_view type, const ConditionFields& fields, UtcMillis now);
 
-/// A count as Go's omitempty writes it: 0 is left out.
+/// A count as Go's omitempty writes it: 0 is omitted.
 void set_count(Value& status, std::string_view field, int64_t count);
 
 }  // namespace shiplog::member

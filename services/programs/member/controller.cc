@@ -8,9 +8,9 @@
 namespace shiplog::member {
 namespace {
 
-class ControllerService final : public Role {
+class ControllerRole final : public Role {
  public:
-  explicit ControllerService(Controller controller) : controller_{std::move(controller)} {}
+  explicit ControllerRole(Controller controller) : controller_{std::move(controller)} {}
 
   std::string_view name() const override { return controller_.name; }
 
@@ -55,7 +55,7 @@ class ControllerService final : public Role {
 }  // namespace
 
 std::unique_ptr<Role> run_controller(Controller controller) {
-  return std::make_unique<ControllerService>(std::move(controller));
+  return std::make_unique<ControllerRole>(std::move(controller));
 }
 
 }  // namespace shiplog::member

@@ -10,15 +10,16 @@
 
 namespace shiplog::member {
 
-/// A Service made of pure functions.
+/// A role that consists of pure functions.
 struct Controller {
   std::string name;
-  std::vector<std::string> types;  ///< of the keys it decides
-  std::string owner_kind;          ///< of owner references to such keys: what they own wakes them; may be empty
+  std::vector<std::string> types;  ///< the types of its keys
+  std::string owner_kind;  ///< kind in owner references to its keys: a change of an owned object enqueues the owner;
+                           ///< may be empty
   Decide decide;
   /// May be empty.
   std::function<Millis(const State& state, const ObjectKey& key, UtcMillis now)> look_again;
-  /// Further keys that a change wakes; may be empty.
+  /// Further keys that a change enqueues; may be empty.
   std::function<void(const State& state, const Change& change, std::vector<ObjectKey>& wake)> also_wake;
 };
 

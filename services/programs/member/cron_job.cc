@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/schedule.h"
@@ -36,7 +36,7 @@ Value job_for(const Value& cron, const ObjectKey& at, UtcMillis when) {
                         {"status", Value::object()}});
 }
 
-/// Finished Jobs beyond the limit, oldest first.
+/// Deletes finished Jobs beyond the limit, oldest first.
 void forget(std::vector<Owned> jobs, const Value& limit, int64_t fallback, Changes& changes) {
   const auto keep = static_cast<size_t>(std::max<int64_t>(0, limit.as_int(fallback)));
   std::ranges::stable_sort(jobs, {}, scheduled_at);
@@ -46,7 +46,7 @@ void forget(std::vector<Owned> jobs, const Value& limit, int64_t fallback, Chang
 UtcMillis last_scheduled(const Value& cron) {
   for (const std::string_view text :
        {cron["status"]["lastScheduleTime"].as_string(), cron["metadata"]["creationTimestamp"].as_string()}) {
-    if (const auto at = parse_rfc3339(text)) return at.value();
+    if (const auto time = parse_rfc3339(text)) return time.value();
   }
   return {};
 }
@@ -91,7 +91,7 @@ Result<Decided> decide_cron_job(const State& state, const ObjectKey& key, UtcMil
       for (const Owned& job : active) changes.remove(job.key, *job.object);
       active.clear();
     }
-    // Named after its minute, so that it cannot come about twice.
+    // Named after its minute, so that it cannot be created twice.
     const ObjectKey at{kJobs, key.ns, generated_name(key.name, std::to_string(due->value / 60'000))};
     if (state.find(at) == nullptr) changes.create(at, job_for(cron, at, *due));
     status.set("lastScheduleTime", rfc3339(*due));
@@ -114,7 +114,7 @@ Result<Decided> decide_cron_job(const State& state, const ObjectKey& key, UtcMil
 Millis look_again_cron_job(const State& state, const ObjectKey& key, UtcMillis now) {
   const auto schedule = Schedule::parse(state.value_of(key)["spec"]["schedule"].as_string());
   if (!schedule) return Millis{0};
-  return schedule.value().next_look(now) - now;
+  return schedule.value().next_check(now) - now;
 }
 
 }  // namespace shiplog::member

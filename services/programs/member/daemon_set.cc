@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/node_fit.h"
 #include "services/programs/member/ownership.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kHash = "controller-revision-hash";
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Nodes with these taints still get their pod. Source: pkg/controller/daemon/util.
+/// Daemon pods tolerate these taints. Source: pkg/controller/daemon/util.
 Value with_tolerations(Value spec) {
   const auto tolerate = [&](const char* key, const char* effect) {
     spec.edit("tolerations").push_back(Value::object({{"key", key}, {"operator", "Exists"}, {"effect", effect}}));
@@ -31,7 +31,7 @@ Value with_tolerations(Value spec) {
   return spec;
 }
 
-/// The scheduler puts the pod on just this node, if it has room there.
+/// The scheduler places the pod on this node only, if it has the capacity.
 Value bound_to(Value spec, const std::string& node) {
   const Value field = Value::object({{"key", "metadata.name"}, {"operator", "In"}, {"values", Value::array({node})}});
   Value& required = spec.edit("affinity").edit("nodeAffinity").edit(kRequired);
@@ -57,7 +57,7 @@ struct Pods {
 void even_out(const State& state, const ObjectKey& key, const Value& set, const Value& spec, const std::string& hash,
               Pods& pods, Changes& changes) {
   for (auto& [node, there] : pods.by_node) {
-    // The oldest stays, so that a doubled pod does not push a working one out.
+    // The oldest is kept, so that a duplicate pod does not replace a working one.
     std::ranges::stable_sort(
         there, {}, [](const Owned& pod) { return pod.object->value["metadata"]["creationTimestamp"].as_string(); });
     const bool keep = pods.wanted.contains(node);
@@ -80,13 +80,13 @@ void even_out(const State& state, const ObjectKey& key, const Value& set, const 
   }
 }
 
-/// Pods of an older template go, as many at a time as may be missing; those that do not work anyway go first.
+/// Deletes pods of an older template, at most maxUnavailable at a time; pods that are not available go first.
 void roll(const Value& set, const std::string& hash, const Pods& pods, UtcMillis now, Changes& changes) {
   const Value& strategy = set["spec"]["updateStrategy"];
   if (strategy["type"].as_string() == "OnDelete") return;
   const auto wanted = static_cast<int64_t>(pods.wanted.size());
   int64_t may_miss = scaled(strategy["rollingUpdate"]["maxUnavailable"], wanted, true, 1);
-  may_miss = std::max<int64_t>(may_miss, 1);  // maxSurge is not simulated: something has to go first
+  may_miss = std::max<int64_t>(may_miss, 1);  // maxSurge is not simulated: a pod must be deleted first
   std::vector<const Owned*> working;
   for (const auto& [node, there] : pods.by_node) {
     const Owned& pod = there.front();

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
@@ -17,9 +17,9 @@ constexpr const char* kHash = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 
 /// A ReplicaSet of the Deployment, as it is and as it should be.
-struct Set {
+struct RolloutSet {
   ObjectKey key;
-  const Object* object = nullptr;  // null: to be made
+  const Object* object = nullptr;  // null: to be created
   Value value;
   int64_t wanted = 0;  // spec.replicas, from now on
   int64_t pods = 0;
@@ -40,7 +40,7 @@ Value without_hash(Value pod_template) {
   return pod_template;
 }
 
-/// One Deployment, read once, and the steps towards what it asks for.
+/// One Deployment, read once, and the steps towards its spec.
 class Rollout {
  public:
   Rollout(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
@@ -51,7 +51,7 @@ class Rollout {
     const Value& rolling = spec["strategy"]["rollingUpdate"];
     surge_ = scaled(rolling["maxSurge"], desired_, true, (desired_ + 3) / 4);
     max_unavailable_ = std::min(desired_, scaled(rolling["maxUnavailable"], desired_, false, desired_ / 4));
-    if (surge_ == 0 && max_unavailable_ == 0) max_unavailable_ = 1;  // or nothing could ever move
+    if (surge_ == 0 && max_unavailable_ == 0) max_unavailable_ = 1;  // otherwise the rollout could not progress
     if (recreate_) surge_ = max_unavailable_ = 0;
     for (const Owned& owned : controlled_by(state, deployment_, kReplicaSets)) {
       if (!deleting(owned.object->value)) sets_.push_back(read(owned.key, *owned.object));
@@ -76,9 +76,9 @@ class Rollout {
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  static Set read(const ObjectKey& key, const Object& object) {
+  static RolloutSet read(const ObjectKey& key, const Object& object) {
     const Value& status = object.value["status"];
-    Set set{.key = key, .object = &object, .value = object.value};
+    RolloutSet set{.key = key, .object = &object, .value = object.value};
     set.wanted = object.value["spec"]["replicas"].as_int(1);
     set.pods = status["replicas"].as_int();
     set.ready = status["readyReplicas"].as_int();
@@ -89,11 +89,11 @@ class Rollout {
   bool old(size_t index) const { return index != fresh_; }
   int64_t total() const {
     int64_t sum = 0;
-    for (const Set& set : sets_) sum += set.wanted;
+    for (const RolloutSet& set : sets_) sum += set.wanted;
     return sum;
   }
 
-  /// The ReplicaSet of the present template; of several the oldest.
+  /// The ReplicaSet of the present template; the oldest if there are several.
   void find_fresh() {
     const Value wanted = without_hash(deployment_["spec"]["template"]);
     for (size_t i = 0; i < sets_.size(); ++i) {
@@ -103,7 +103,7 @@ class Rollout {
     }
   }
 
-  /// Recreate: the old pods go before the new ones come.
+  /// Recreate: old pods are deleted before new ones are created.
   bool recreate_old_gone() {
     bool gone = true;
     for (size_t i = 0; i < sets_.size(); ++i) {
@@ -116,16 +116,16 @@ class Rollout {
 
   void make_fresh() {
     const Value& pod_template = deployment_["spec"]["template"];
-    Set set;
+    RolloutSet set;
     std::string hash;
     for (int64_t collisions = 0;; ++collisions) {
       hash = template_hash(pod_template, collisions);
       set.key = {kReplicaSets, key_.ns, key_.name + "-" + hash};
-      const Value& there = state_.value_of(set.key);
-      if (there.is_null()) break;
-      // Left behind by an orphaning delete: taken in, rather than doubled.
-      if (!deleting(there) && controller_of(there).is_null() &&
-          without_hash(there["spec"]["template"]) == without_hash(pod_template)) {
+      const Value& existing = state_.value_of(set.key);
+      if (existing.is_null()) break;
+      // An orphan: adopted rather than duplicated.
+      if (!deleting(existing) && controller_of(existing).is_null() &&
+          without_hash(existing["spec"]["template"]) == without_hash(pod_template)) {
         set = read(set.key, *state_.find(set.key));
         set.value.edit("metadata").edit("ownerReferences").push_back(controller_reference(deployment_));
         fresh_ = sets_.size();
@@ -159,7 +159,8 @@ class Rollout {
     sets_.push_back(std::move(set));
   }
 
-  /// `kubectl rollout history` and `undo` go by these numbers: going back to an old template makes it the newest.
+  /// `kubectl rollout history` and `undo` use these numbers: a rollback to an old template makes it the newest
+  /// revision.
   void number_revision() {
     int64_t newest_old = 0;
     for (size_t i = 0; i < sets_.size(); ++i) {
@@ -171,30 +172,30 @@ class Rollout {
 
   void scale(bool paused) {
     if (paused) {
-      // Only a plain change of size: with one active ReplicaSet there is no doubt whose it is.
-      if (std::ranges::count_if(sets_, [](const Set& set) { return set.wanted > 0; }) > 1) return;
-      const auto active = std::ranges::find_if(sets_, [](const Set& set) { return set.wanted > 0; });
+      // Only a change of the size: with one active ReplicaSet it applies to that one.
+      if (std::ranges::count_if(sets_, [](const RolloutSet& set) { return set.wanted > 0; }) > 1) return;
+      const auto active = std::ranges::find_if(sets_, [](const RolloutSet& set) { return set.wanted > 0; });
       if (active != sets_.end())
         active->wanted = desired_;
       else if (fresh_ != kNone)
         sets_[fresh_].wanted = desired_;
       return;
     }
-    Set& fresh = sets_[fresh_];
+    RolloutSet& fresh = sets_[fresh_];
     if (recreate_ || fresh.wanted > desired_) {
       fresh.wanted = desired_;
     } else {
-      const int64_t room = std::max<int64_t>(0, desired_ + surge_ - total());
-      fresh.wanted += std::min(room, desired_ - fresh.wanted);
+      const int64_t addable = std::max<int64_t>(0, desired_ + surge_ - total());
+      fresh.wanted += std::min(addable, desired_ - fresh.wanted);
     }
     if (!recreate_) scale_old_down(fresh);
   }
 
-  /// As far as maxUnavailable allows: broken pods first, then working ones.
-  void scale_old_down(const Set& fresh) {
+  /// As far as maxUnavailable allows: unavailable pods first, then available ones.
+  void scale_old_down(const RolloutSet& fresh) {
     const int64_t least = desired_ - max_unavailable_;
     int64_t spare = total() - least - std::max<int64_t>(0, fresh.wanted - fresh.available);
-    const auto working = [](const Set& set) { return std::min(set.available, set.wanted); };
+    const auto working = [](const RolloutSet& set) { return std::min(set.available, set.wanted); };
     for (size_t i = 0; i < sets_.size(); ++i) {
       if (!old(i)) continue;
       const int64_t broken = std::clamp<int64_t>(sets_[i].wanted - sets_[i].available, 0, std::max<int64_t>(0, spare));
@@ -202,7 +203,7 @@ class Rollout {
       spare -= broken;
     }
     int64_t available = 0;
-    for (const Set& set : sets_) available += working(set);
+    for (const RolloutSet& set : sets_) available += working(set);
     spare = std::min(spare, available - least);
     for (size_t i = 0; i < sets_.size(); ++i) {
       if (!old(i)) continue;
@@ -214,16 +215,16 @@ class Rollout {
 
   bool complete() const {
     return fresh_ != kNone && sets_[fresh_].available == desired_ && sets_[fresh_].pods == desired_ &&
-           std::ranges::all_of(sets_, [&](const Set& set) { return &set == &sets_[fresh_] || set.pods == 0; });
+           std::ranges::all_of(sets_, [&](const RolloutSet& set) { return &set == &sets_[fresh_] || set.pods == 0; });
   }
 
   void forget_old() {
     if (!complete()) return;
-    std::vector<const Set*> idle;
+    std::vector<const RolloutSet*> idle;
     for (size_t i = 0; i < sets_.size(); ++i) {
       if (old(i) && sets_[i].wanted == 0 && sets_[i].pods == 0) idle.push_back(&sets_[i]);
     }
-    std::ranges::stable_sort(idle, {}, [](const Set* set) { return revision_of(set->value); });
+    std::ranges::stable_sort(idle, {}, [](const RolloutSet* set) { return revision_of(set->value); });
     const auto keep = static_cast<size_t>(std::max<int64_t>(0, deployment_["spec"]["revisionHistoryLimit"].as_int(10)));
     for (size_t i = 0; i + keep < idle.size(); ++i) changes_.remove(idle[i]->key, *idle[i]->object);
   }
@@ -231,7 +232,7 @@ class Rollout {
   Result<Decided> finish(bool paused) {
     bool created = false;
     for (size_t i = 0; i < sets_.size(); ++i) {
-      Set& set = sets_[i];
+      RolloutSet& set = sets_[i];
       if (set.object == nullptr || set.wanted != set.object->value["spec"]["replicas"].as_int(1)) {
         set.value.edit("spec").set("replicas", set.wanted);
         Value& annotations = set.value.edit("metadata").edit("annotations");
@@ -258,7 +259,7 @@ class Rollout {
     int64_t pods = 0;
     int64_t ready = 0;
     int64_t available = 0;
-    for (const Set& set : sets_) {
+    for (const RolloutSet& set : sets_) {
       pods += set.pods;
       ready += set.ready;
       available += set.available;
@@ -272,13 +273,13 @@ class Rollout {
     set_count(status, "unavailableReplicas", std::max<int64_t>(0, std::max(pods, total()) - available));
 
     if (available >= desired_ - max_unavailable_) {
-      say(status, "Available", {"True", "MinimumReplicasAvailable", "Deployment has minimum availability."});
+      set_if_changed(status, "Available", {"True", "MinimumReplicasAvailable", "Deployment has minimum availability."});
     } else {
-      say(status, "Available",
-          {"False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."});
+      set_if_changed(status, "Available",
+                     {"False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."});
     }
     report_progress(status, paused, created, {updated, pods - updated, ready, available});
-    // The number of the revision comes with the status, so that it does not count as a change of what is wanted.
+    // The revision number is set together with the status, so that it does not count as a change of the spec.
     changes_.update_status(key_, object_, std::move(seen));
   }
 
@@ -286,23 +287,24 @@ class Rollout {
     int64_t updated, old, ready, available;
   };
 
-  // Source: progress.go. "Progressing" is true while there is movement and after the rollout came to its end.
+  // Source: progress.go. "Progressing" is true while the rollout progresses and after it has completed.
   void report_progress(Value& status, bool paused, bool created, const Counts& counts) {
     const Value before = condition_of(deployment_, "Progressing");
     const std::string_view reason = before["reason"].as_string();
-    if (paused) return say(status, "Progressing", {"Unknown", "DeploymentPaused", "Deployment is paused"});
+    if (paused) return set_if_changed(status, "Progressing", {"Unknown", "DeploymentPaused", "Deployment is paused"});
     const std::string set =
         fresh_ == kNone ? "Deployment \"" + key_.name + "\"" : "ReplicaSet \"" + sets_[fresh_].key.name + "\"";
     if (created) {
       const std::string message = "Created new replica set \"" + sets_[fresh_].key.name + "\"";
-      return say(status, "Progressing", {"True", "NewReplicaSetCreated", message});
+      return set_if_changed(status, "Progressing", {"True", "NewReplicaSetCreated", message});
     }
-    // Once complete it stays so while pods of the one template come and go.
+    // Once complete, it stays complete while pods of the same template are replaced.
     if (counts.old == 0 && reason == "NewReplicaSetAvailable" && before["message"].as_string().starts_with(set + " ")) {
       return;
     }
     if (complete()) {
-      return say(status, "Progressing", {"True", "NewReplicaSetAvailable", set + " has successfully progressed."});
+      return set_if_changed(status, "Progressing",
+                            {"True", "NewReplicaSetAvailable", set + " has successfully progressed."});
     }
     const Value& was = deployment_["status"];
     const int64_t old_before = was["replicas"].as_int() - was["updatedReplicas"].as_int();
@@ -311,23 +313,23 @@ class Rollout {
                        counts.available > was["availableReplicas"].as_int();
     if (moved || before.is_null() || reason == "DeploymentPaused" || reason == "NewReplicaSetAvailable") {
       const std::string message = set + " is progressing.";
-      say(status, "Progressing", {"True", "ReplicaSetUpdated", message});
-      // It is the movement that counts, not the words: the deadline starts anew.
+      set_if_changed(status, "Progressing", {"True", "ReplicaSetUpdated", message});
+      // Progress without a change of the message restarts the deadline.
       edit_condition(status, "Progressing").set("lastUpdateTime", rfc3339(now_));
       return;
     }
     if (look_again_deployment(state_, key_, now_).value == 0) {
-      say(status, "Progressing", {"False", "ProgressDeadlineExceeded", set + " has timed out progressing."});
+      set_if_changed(status, "Progressing", {"False", "ProgressDeadlineExceeded", set + " has timed out progressing."});
     }
   }
 
-  void say(Value& status, std::string_view type, const Says& says) {
+  void set_if_changed(Value& status, std::string_view type, const ConditionFields& fields) {
     const Value before = condition_of(Value::object({{"status", status}}), type);
-    if (before["status"].as_string() == says.status && before["reason"].as_string() == says.reason &&
-        before["message"].as_string() == says.message) {
+    if (before["status"].as_string() == fields.status && before["reason"].as_string() == fields.reason &&
+        before["message"].as_string() == fields.message) {
       return;
     }
-    set_condition(status, type, says, now_);
+    set_condition(status, type, fields, now_);
     edit_condition(status, type).set("lastUpdateTime", rfc3339(now_));
   }
 
@@ -340,8 +342,8 @@ class Rollout {
   int64_t surge_ = 0;
   int64_t max_unavailable_ = 0;
   bool recreate_ = false;
-  std::vector<Set> sets_;
-  size_t fresh_ = kNone;  // the set of the present template
+  std::vector<RolloutSet> sets_;
+  size_t fresh_ = kNone;  // index of the ReplicaSet of the present template
   Changes changes_;
 };
 

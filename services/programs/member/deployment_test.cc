@@ -2,13 +2,13 @@
 
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
-#include "services/programs/member/member_test_support.h"
 #include "services/programs/member/ownership.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog::member::testing {
 namespace {
 
-/// What `kubectl rollout status` waits for.
+/// The condition that `kubectl rollout status` waits for.
 bool rolled_out(const Value& deployment) {
   const Value& status = deployment["status"];
   const int64_t wanted = deployment["spec"]["replicas"].as_int();
@@ -17,7 +17,7 @@ bool rolled_out(const Value& deployment) {
          status["availableReplicas"].as_int() == wanted;
 }
 
-std::vector<Value> replica_sets(const TrialMember& member, int64_t at_least = 0) {
+std::vector<Value> replica_sets(const SimulatedMember& member, int64_t at_least = 0) {
   std::vector<Value> sets;
   for (const auto& [name, set] : member.stage.state().objects(kReplicaSets)) {
     if (set.value["spec"]["replicas"].as_int() >= at_least) sets.push_back(set.value);
@@ -26,7 +26,7 @@ std::vector<Value> replica_sets(const TrialMember& member, int64_t at_least = 0)
 }
 
 TEST(MemberDeployment, BecomesReadyThroughAReplicaSet) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kDeployments, workload("Deployment", "web", 3));
   member.stage.run(Millis{3000});
 
@@ -51,7 +51,7 @@ TEST(MemberDeployment, BecomesReadyThroughAReplicaSet) {
 TEST(MemberDeployment, IsNotReadyBeforeTheDelay) {
   MemberOptions options;
   options.ready_delay = Millis{5000};
-  TrialMember member{options};
+  SimulatedMember member{options};
   member.put(kDeployments, workload("Deployment", "web", 2));
   member.stage.run(Millis{4000});
   EXPECT_EQ(member.ready(), 0U);
@@ -65,7 +65,7 @@ TEST(MemberDeployment, IsNotReadyBeforeTheDelay) {
 }
 
 TEST(MemberDeployment, ScalesUpAndDownToZeroWithTheSameReplicaSet) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kDeployments, workload("Deployment", "web", 1));
   member.stage.run(Millis{2000});
   for (const int64_t replicas : {7, 2, 0}) {
@@ -80,7 +80,7 @@ TEST(MemberDeployment, ScalesUpAndDownToZeroWithTheSameReplicaSet) {
 }
 
 TEST(MemberDeployment, RollsOutWithinSurgeAndUnavailability) {
-  TrialMember member;
+  SimulatedMember member;
   Value web = workload("Deployment", "web", 8);
   web.edit("spec").set("strategy",
                        json(R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":"25%","maxUnavailable":1}})"));
@@ -108,7 +108,7 @@ TEST(MemberDeployment, RollsOutWithinSurgeAndUnavailability) {
 }
 
 TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
-  TrialMember member;
+  SimulatedMember member;
   Value web = workload("Deployment", "web", 4);
   web.edit("spec").set("progressDeadlineSeconds", 30);
   member.put(kDeployments, web);
@@ -125,7 +125,7 @@ TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
             "ProgressDeadlineExceeded");
   member.expect_settled();
 
-  // Going back makes the first ReplicaSet the newest.
+  // A rollback makes the first ReplicaSet the newest.
   member.edit(kDeployments, "web", [](Value& edited) { set_image(edited, "nginx:1"); });
   member.stage.run(Millis{5000});
   EXPECT_TRUE(rolled_out(member.find(kDeployments, "web")));
@@ -137,7 +137,7 @@ TEST(MemberDeployment, KeepsOldPodsWhenTheNewImageFails) {
 }
 
 TEST(MemberDeployment, RecreateHasNoTwoVersionsAtOnce) {
-  TrialMember member;
+  SimulatedMember member;
   Value web = workload("Deployment", "web", 3);
   web.edit("spec").set("strategy", json(R"({"type":"Recreate"})"));
   member.put(kDeployments, web);
@@ -154,7 +154,7 @@ TEST(MemberDeployment, RecreateHasNoTwoVersionsAtOnce) {
 }
 
 TEST(MemberDeployment, WhilePausedOnlyItsSizeChanges) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kDeployments, workload("Deployment", "web", 2));
   member.stage.run(Millis{3000});
   member.edit(kDeployments, "web", [](Value& web) {
@@ -175,8 +175,8 @@ TEST(MemberDeployment, WhilePausedOnlyItsSizeChanges) {
   member.expect_settled();
 }
 
-TEST(MemberDeployment, KeepsOnlyAsManyOldReplicaSetsAsAskedFor) {
-  TrialMember member;
+TEST(MemberDeployment, KeepsRevisionHistoryLimitReplicaSets) {
+  SimulatedMember member;
   Value web = workload("Deployment", "web", 1);
   web.edit("spec").set("revisionHistoryLimit", 2);
   member.put(kDeployments, web);
@@ -190,7 +190,7 @@ TEST(MemberDeployment, KeepsOnlyAsManyOldReplicaSetsAsAskedFor) {
 }
 
 TEST(MemberDeployment, WaitsForMinReadySeconds) {
-  TrialMember member;
+  SimulatedMember member;
   Value web = workload("Deployment", "web", 1);
   web.edit("spec").set("minReadySeconds", 10);
   member.put(kDeployments, web);
@@ -202,7 +202,7 @@ TEST(MemberDeployment, WaitsForMinReadySeconds) {
 }
 
 TEST(MemberReplicaSet, ReplacesPodsThatAreDeleted) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 3));
   member.stage.run(Millis{2000});
   const std::string gone = member.pods()[0]["metadata"]["name"].str();
@@ -216,11 +216,11 @@ TEST(MemberReplicaSet, ReplacesPodsThatAreDeleted) {
   EXPECT_EQ(status["readyReplicas"].as_int(), 3);
 }
 
-TEST(MemberReplicaSet, LetsPodsThatDoNotWorkGoFirst) {
+TEST(MemberReplicaSet, DeletesUnavailablePodsFirst) {
   MemberOptions options;
   options.nodes = 1;
   options.node_cpu = Quantity::from_units(3);
-  TrialMember member{options};
+  SimulatedMember member{options};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 5, "nginx:1", "1"));
   member.stage.run(Millis{2000});
   EXPECT_EQ(member.ready(), 3U);
@@ -230,10 +230,10 @@ TEST(MemberReplicaSet, LetsPodsThatDoNotWorkGoFirst) {
   EXPECT_EQ(member.pods().size(), 3U);
 }
 
-TEST(MemberReplicaSet, MakesManyPodsInSteps) {
+TEST(MemberReplicaSet, CreatesManyPodsInSteps) {
   MemberOptions options;
   options.node_pods = 1000;
-  TrialMember member{options};
+  SimulatedMember member{options};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 500));
   member.stage.run(Millis{5000});
   EXPECT_EQ(member.ready(), 500U);

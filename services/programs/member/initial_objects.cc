@@ -14,10 +14,10 @@ Value node_condition(const char* type, const char* status, const char* reason, c
 
 Value node_object(const MemberOptions& options, int number) {
   const std::string name = options.name + "-node-" + std::to_string(number);
-  // Another member's nodes have other addresses, as far as a hash can tell.
+  // Nodes of different members have different addresses, except for hash collisions.
   const int block = static_cast<int>(fnv1a32(options.name) % 256) + number / 254;
   const std::string address = "172.18." + std::to_string(block % 256) + "." + std::to_string(1 + number % 254);
-  const Value room = to_value(ResourceList{
+  const Value capacity = to_value(ResourceList{
       {"cpu", options.node_cpu}, {"memory", options.node_memory}, {"pods", Quantity::from_units(options.node_pods)}});
   const Value conditions = Value::array(
       {node_condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
@@ -46,8 +46,8 @@ Value node_object(const MemberOptions& options, int number) {
        {"metadata", Value::object({{"name", name}, {"labels", labels}})},
        {"spec", Value::object({{"providerID", "shiplog://" + options.name + "/" + name}})},
        {"status",
-        Value::object({{"capacity", room},
-                       {"allocatable", room},
+        Value::object({{"capacity", capacity},
+                       {"allocatable", capacity},
                        {"conditions", conditions},
                        {"addresses", Value::array({Value::object({{"type", "InternalIP"}, {"address", address}}),
                                                    Value::object({{"type", "Hostname"}, {"address", name}})})},

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
@@ -29,10 +29,10 @@ int64_t index_of(const Value& pod) {
 /// "0-2,4"
 std::string ranges_of(const std::set<int64_t>& indexes) {
   std::string text;
-  for (auto at = indexes.begin(); at != indexes.end();) {
-    const int64_t first = *at;
+  for (auto entry = indexes.begin(); entry != indexes.end();) {
+    const int64_t first = *entry;
     int64_t last = first;
-    while (++at != indexes.end() && *at == last + 1) last = *at;
+    while (++entry != indexes.end() && *entry == last + 1) last = *entry;
     if (!text.empty()) text += ",";
     text += std::to_string(first);
     if (last > first) text += (last == first + 1 ? "," : "-") + std::to_string(last);
@@ -48,15 +48,15 @@ Millis until(const Value& since, const Value& seconds, UtcMillis now) {
 
 UtcMillis finish_time(const Value& job) {
   for (const char* type : {"Complete", "Failed"}) {
-    if (const auto at = parse_rfc3339(condition_of(job, type)["lastTransitionTime"].as_string())) return at.value();
+    if (const auto time = parse_rfc3339(condition_of(job, type)["lastTransitionTime"].as_string())) return time.value();
   }
   return {};
 }
 
 /// Source: pkg/controller/job (syncJob, manageJob), without pod failure policies.
-class Run {
+class JobSync {
  public:
-  Run(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
+  JobSync(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
       : state_{state}, key_{key}, object_{object}, job_{object.value}, now_{now} {
     indexed_ = job_["spec"]["completionMode"].as_string() == "Indexed";
     for (const Owned& pod : controlled_by(state, job_, kPods)) {
@@ -95,7 +95,7 @@ class Run {
     }
     int64_t wanted = parallelism;
     if (!completions.is_null()) wanted = std::min(parallelism, completions.as_int() - succeeded_);
-    // A work queue: the first success says that the work is drying up; nothing new is begun.
+    // A work queue: after the first success no new pods are started.
     if (completions.is_null() && succeeded_ > 0) wanted = std::min(wanted, static_cast<int64_t>(active_.size()));
     if (suspended) wanted = 0;
     if (!deleting(job_)) adjust(static_cast<size_t>(std::max<int64_t>(0, wanted)));
@@ -163,11 +163,11 @@ class Run {
     changes_.create({kPods, key_.ns, name}, std::move(pod));
   }
 
-  Decided finish(const Says& says, std::string_view type) {
+  Decided finish(const ConditionFields& fields, std::string_view type) {
     for (const Owned& pod : active_) {
       if (changes_.size() < kMostAtOnce) changes_.remove(pod.key, *pod.object);
     }
-    if (!changes_.empty()) {  // the rest of them, then the verdict: it is not looked at again afterwards
+    if (!changes_.empty()) {  // the remaining pods first: a finished Job is not reconciled again
       changes_.expect(key_, object_);
       return changes_.take();
     }
@@ -177,19 +177,19 @@ class Run {
     count(status);
     if (type == "Complete") {
       status.set("completionTime", rfc3339(now_));
-      set_condition(status, "SuccessCriteriaMet", says, now_);
+      set_condition(status, "SuccessCriteriaMet", fields, now_);
     } else {
-      set_condition(status, "FailureTarget", says, now_);
+      set_condition(status, "FailureTarget", fields, now_);
     }
-    set_condition(status, type, says, now_);
-    for (Value& one : status.edit("conditions").edit_items()) {
-      if (one["lastProbeTime"].is_empty()) one.set("lastProbeTime", rfc3339(now_));
+    set_condition(status, type, fields, now_);
+    for (Value& condition : status.edit("conditions").edit_items()) {
+      if (condition["lastProbeTime"].is_empty()) condition.set("lastProbeTime", rfc3339(now_));
     }
     changes_.update_status(key_, object_, std::move(seen));
     return changes_.take();
   }
 
-  /// ttlSecondsAfterFinished. Its pods go with it: by garbage collection.
+  /// ttlSecondsAfterFinished. Its pods are removed by garbage collection.
   Decided clean_up() {
     const Value& ttl = job_["spec"]["ttlSecondsAfterFinished"];
     if (ttl.is_null() || deleting(job_)) return Nothing{};
@@ -222,7 +222,7 @@ Result<Decided> decide_job(const State& state, const ObjectKey& key, UtcMillis n
     if (spec[field].is_empty()) continue;
     return Error{ErrorCode::kInvalid, to_string(key) + ": spec." + field + " is not simulated by a trial member"};
   }
-  return Run{state, key, *object, now}.decide();
+  return JobSync{state, key, *object, now}.decide();
 }
 
 Millis look_again_job(const State& state, const ObjectKey& key, UtcMillis now) {

@@ -2,7 +2,7 @@
 
 namespace shiplog::member {
 
-// ObjectKey::type of what the controllers decide on.
+// ObjectKey::type of the objects that the controllers use.
 inline constexpr const char* kPods = "pods";
 inline constexpr const char* kNodes = "nodes";
 inline constexpr const char* kServices = "services";

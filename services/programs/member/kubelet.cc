@@ -4,8 +4,8 @@
 #include <string>
 
 #include "events/base/hash.h"
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
@@ -15,15 +15,15 @@ namespace {
 
 //  placed ──ready delay──▶ running ──completion delay, a Job's pod──▶ completed
 //     │                       └── an image under fail/ stays waiting
-enum class Stage { kCreating, kRunning, kCompleted };
+enum class PodStage { kCreating, kRunning, kCompleted };
 
-Stage stage_of(const Value& pod, UtcMillis now, const PodTimes& times) {
+PodStage stage_of(const Value& pod, UtcMillis now, const PodTimes& times) {
   const UtcMillis ready = started_at(pod) + times.ready;
-  // What has run goes on running, though the delay may have been made longer meanwhile.
+  // A pod that has run keeps running, even if the delay was increased in the meantime.
   const bool ran = pod["status"]["phase"].as_string() == "Running";
-  if (now < ready && !ran) return Stage::kCreating;
+  if (now < ready && !ran) return PodStage::kCreating;
   const bool ends = controller_of(pod)["kind"].as_string() == "Job";
-  return ends && now >= ready + times.completion ? Stage::kCompleted : Stage::kRunning;
+  return ends && now >= ready + times.completion ? PodStage::kCompleted : PodStage::kRunning;
 }
 
 bool fails(const Value& container) { return container["image"].as_string().starts_with("fail/"); }
@@ -32,7 +32,7 @@ std::string hex(std::string_view text) {
   return to_string(siphash128(text)) + to_string(siphash128(std::string{text} + "/2"));
 }
 
-/// Of 8 million addresses; nothing is routed by them.
+/// One of 8 million addresses, which are not routed.
 std::string pod_ip(std::string_view uid) {
   const uint64_t bits = siphash128(uid).lo;
   return "10." + std::to_string(128 + bits % 128) + "." + std::to_string((bits >> 8U) % 256) + "." +
@@ -41,8 +41,8 @@ std::string pod_ip(std::string_view uid) {
 
 const Value& status_of(const Value& pod, const char* list, std::string_view container) {
   static const Value kNone;
-  for (const Value& one : pod["status"][list].items()) {
-    if (one["name"].as_string() == container) return one;
+  for (const Value& status : pod["status"][list].items()) {
+    if (status["name"].as_string() == container) return status;
   }
   return kNone;
 }
@@ -69,7 +69,7 @@ Value container_status(const Value& pod, const char* list, const Value& containe
 }
 
 /// The statuses of one list of containers, and the names of those that are not ready.
-Value container_statuses(const Value& pod, const char* spec_list, const char* list, Stage stage, bool may_start,
+Value container_statuses(const Value& pod, const char* spec_list, const char* list, PodStage stage, bool may_start,
                          UtcMillis now, std::string& unready) {
   const bool init = std::string_view{list} == "initContainerStatuses";
   Value statuses = Value::array();
@@ -80,11 +80,11 @@ Value container_statuses(const Value& pod, const char* spec_list, const char* li
     if (since.empty()) since = rfc3339(now);
     Value state;
     bool ready = false;
-    if (!may_start || stage == Stage::kCreating) {
+    if (!may_start || stage == PodStage::kCreating) {
       state = waiting(may_start && !init ? "ContainerCreating" : "PodInitializing", "");
     } else if (fails(container)) {
       state = waiting("ImagePullBackOff", "Back-off pulling image \"" + container["image"].str() + "\"");
-    } else if (init || stage == Stage::kCompleted) {
+    } else if (init || stage == PodStage::kCompleted) {
       state = before.contains("terminated")
                   ? before
                   : Value::object({{"terminated", Value::object({{"exitCode", 0},
@@ -104,10 +104,10 @@ Value container_statuses(const Value& pod, const char* spec_list, const char* li
 
 bool any_fails(const Value& containers) { return std::ranges::any_of(containers.items(), fails); }
 
-Value with_status(const Value& pod, Stage stage, UtcMillis now) {
+Value with_status(const Value& pod, PodStage stage, UtcMillis now) {
   Value seen = pod;
   Value& status = seen.edit("status");
-  const bool initialized = stage != Stage::kCreating && !any_fails(pod["spec"]["initContainers"]);
+  const bool initialized = stage != PodStage::kCreating && !any_fails(pod["spec"]["initContainers"]);
   std::string uninitialized;
   std::string unready;
   const Value init =
@@ -117,8 +117,8 @@ Value with_status(const Value& pod, Stage stage, UtcMillis now) {
   status.set("containerStatuses",
              container_statuses(pod, "containers", "containerStatuses", stage, !has_init || initialized, now, unready));
   const bool up = initialized && !any_fails(pod["spec"]["containers"]);
-  status.set("phase", !up ? "Pending" : stage == Stage::kCompleted ? "Succeeded" : "Running");
-  if (stage != Stage::kCreating) {
+  status.set("phase", !up ? "Pending" : stage == PodStage::kCompleted ? "Succeeded" : "Running");
+  if (stage != PodStage::kCreating) {
     const std::string address = pod_ip(uid_of(pod));
     status.set("podIP", address);
     status.set("podIPs", Value::array({Value::object({{"ip", address}})}));
@@ -136,7 +136,7 @@ Value with_status(const Value& pod, Stage stage, UtcMillis now) {
   for (const char* type : {"Ready", "ContainersReady"}) {
     if (unready.empty()) {
       set_condition(status, type, {"True", "", ""}, now);
-    } else if (up && stage == Stage::kCompleted) {
+    } else if (up && stage == PodStage::kCompleted) {
       set_condition(status, type, {"False", "PodCompleted", ""}, now);
     } else {
       set_condition(status, type, {"False", "ContainersNotReady", "containers with unready status: [" + unready + "]"},
@@ -154,7 +154,7 @@ Result<Decided> decide_pod(const State& state, const ObjectKey& key, UtcMillis n
   const std::string node = object->value["spec"]["nodeName"].str();
   if (node.empty()) return Nothing{};
   Changes changes;
-  // Containers that are but a status stop as soon as they are told to: the rest of the grace period is given back.
+  // Simulated containers stop at once: the rest of the grace period is waived.
   if (deleting(object->value) && object->value["metadata"]["deletionGracePeriodSeconds"].as_int() > 0) {
     changes.remove(key, *object);
     return changes.take();
@@ -173,12 +173,12 @@ Millis look_again_pod(const State& state, const ObjectKey& key, UtcMillis now, c
   if (pod.is_null() || !is_active(pod) || pod["spec"]["nodeName"].is_empty()) return Millis{0};
   const UtcMillis ready = started_at(pod) + times.ready;
   switch (stage_of(pod, now, times)) {
-    case Stage::kCreating:
+    case PodStage::kCreating:
       return ready - now;
-    case Stage::kRunning:
+    case PodStage::kRunning:
       if (controller_of(pod)["kind"].as_string() != "Job" || pod["status"]["phase"].as_string() != "Running") break;
       return ready + times.completion - now;
-    case Stage::kCompleted:
+    case PodStage::kCompleted:
       break;
   }
   return Millis{0};

@@ -6,14 +6,14 @@
 
 namespace shiplog::member {
 
-/// How long pods take.
+/// Simulated delays of pods.
 struct PodTimes {
-  Millis ready{500};       ///< from a node to ready
-  Millis completion{500};  ///< of a Job's pod, from ready to done
+  Millis ready{500};       ///< from the placement on a node to ready
+  Millis completion{500};  ///< of a Job's pod, from ready to completed
 };
 
-/// What becomes of a pod on its node: containers are created, run and are ready, or, with an image under "fail/", never
-/// come up; a pod of a Job completes. A pod whose node is gone goes too. Pure.
+/// The simulated kubelet: containers are created, run and become ready, or, with an image under "fail/", never start; a
+/// pod of a Job completes. A pod whose node was removed is deleted. Pure.
 Result<Decided> decide_pod(const State& state, const ObjectKey& key, UtcMillis now, const PodTimes& times);
 /// When the pod's next stage begins; 0: never.
 Millis look_again_pod(const State& state, const ObjectKey& key, UtcMillis now, const PodTimes& times);

@@ -2,10 +2,10 @@
 
 #include "services/programs/member/controller.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/fault_switches.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/kubelet.h"
 #include "services/programs/member/scheduling.h"
-#include "services/programs/member/switches.h"
 
 namespace shiplog {
 namespace {
@@ -23,7 +23,7 @@ Controller make_kubelet(const MemberOptions& options) {
     return member::decide_pod(state, key, now, times());
   };
   kubelet.look_again = [times](const State& state, const ObjectKey& key, UtcMillis now) {
-    // The delay may be shortened while we wait for it.
+    // The delay may be reduced while it is waited for.
     constexpr Millis kLongest{1000};
     return std::min(kLongest, member::look_again_pod(state, key, now, times()));
   };

@@ -12,27 +12,27 @@
 namespace shiplog {
 
 class Role;
-class Switches;
+class FaultSwitches;
 
-/// A trial member cluster: a Kubernetes API with controllers that make workloads come true on simulated nodes.
+/// A trial member cluster: a Kubernetes API with controllers that run workloads on simulated nodes.
 struct MemberOptions {
   std::string name = "member";  ///< nodes are called "<name>-node-1", ...
   int nodes = 3;
   Quantity node_cpu = Quantity::from_units(8);
   Quantity node_memory = Quantity::from_units(int64_t{16} << 30);
-  int64_t node_pods = 110;       ///< how many pods a node takes, whatever they request
-  Millis ready_delay{500};       ///< from a pod's placement on a node to its being ready
-  Millis completion_delay{500};  ///< from then on, until a pod of a Job has done its work
-  /// Where the ready delay can be changed while the member runs; may be null.
-  std::shared_ptr<const Switches> switches;
+  int64_t node_pods = 110;       ///< maximum number of pods per node
+  Millis ready_delay{500};       ///< from a pod's placement on a node until it is ready
+  Millis completion_delay{500};  ///< from then on, until a pod of a Job completes
+  /// Allow the ready delay to be changed while the member runs; may be null.
+  std::shared_ptr<const FaultSwitches> switches;
 };
 
-/// What a new member has in it: namespaces default, kube-system, kube-public and kube-node-lease, and the nodes. For
+/// The objects of a new member: namespaces default, kube-system, kube-public and kube-node-lease, and the nodes. For
 /// one entry in an empty journal.
 std::vector<Event> initial_objects(const MemberOptions& options);
 
-/// The controllers, to be run by Roles on the member's replica. Garbage collection, finalizers and the end of
-/// namespaces are the lifecycle service's, which has to run beside them.
+/// The controllers, to be run by Roles on the member's replica. Garbage collection, finalizers and namespace deletion
+/// are done by the lifecycle role, which must run as well.
 std::vector<std::unique_ptr<Role>> make_member_services(const MemberOptions& options);
 
 }  // namespace shiplog

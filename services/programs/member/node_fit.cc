@@ -36,14 +36,14 @@ bool selected(const Value& pod_spec, const Value& node) {
 std::optional<std::string> misfit(const Value& pod_spec, const Value& node) {
   const auto tolerations = tolerations_from(pod_spec["tolerations"]);
   const auto tolerated = [&](const Taint& taint) {
-    return std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+    return std::ranges::any_of(tolerations, [&](const Toleration& toleration) { return toleration.tolerates(taint); });
   };
   if (node["spec"]["unschedulable"].as_bool() &&
       !tolerated({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"})) {
     return "node(s) were unschedulable";
   }
-  for (const Value& one : node["spec"]["taints"].items()) {
-    const Taint taint{one["key"].str(), one["value"].str(), one["effect"].str()};
+  for (const Value& entry : node["spec"]["taints"].items()) {
+    const Taint taint{entry["key"].str(), entry["value"].str(), entry["effect"].str()};
     if (taint.effect != "PreferNoSchedule" && !tolerated(taint)) {
       return "node(s) had untolerated taint {" + taint.key + ": " + taint.value + "}";
     }

@@ -9,7 +9,7 @@
 namespace shiplog::member {
 namespace {
 
-// Kubernetes' alphabet: no vowels, so that no words come about, and no digits that look like letters.
+// Kubernetes' alphabet: no vowels, so that no words are formed, and no digits that resemble letters.
 constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
 }  // namespace

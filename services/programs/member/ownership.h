@@ -16,16 +16,16 @@ struct Owned {
 /// The objects of a type whose controller is `owner`, sorted by key.
 std::vector<Owned> controlled_by(const State& state, const Value& owner, std::string_view type);
 
-/// The owner reference that says which controller looks after the object, or null.
+/// The owner reference to the object's controller, or null.
 const Value& controller_of(const Value& object);
-/// Such a reference to `owner`.
+/// A controller reference to `owner`.
 Value controller_reference(const Value& owner);
 
-/// Five characters that look random, as Kubernetes puts behind generated names. The same for the same three.
+/// Five pseudo-random characters as Kubernetes appends to generated names. The same for the same arguments.
 std::string name_suffix(std::string_view owner_uid, Revision as_of, size_t index);
-/// "<base>-<suffix>", the base cut so that the whole stays a valid host name.
+/// "<base>-<suffix>", with the base truncated so that the result is a valid host name.
 std::string generated_name(std::string_view base, std::string_view suffix);
-/// Ten characters or less that tell one template from another.
+/// At most ten characters that distinguish templates.
 std::string template_hash(const Value& pod_template, int64_t collisions = 0);
 
 /// An int-or-string: "25%" of `total`, or the number itself.

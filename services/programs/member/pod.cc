@@ -51,7 +51,7 @@ Value new_pod(const Value& owner, const std::string& name, const Value& pod_temp
     if (!from.is_empty()) metadata.set(field, from);
   }
   Value spec = pod_template["spec"];
-  // What an API server adds to a pod; the rest of the defaults came with the template.
+  // Defaults that an API server adds to a pod; the template already contains the others.
   set_default(spec, "restartPolicy", "Always");
   set_default(spec, "schedulerName", "default-scheduler");
   set_default(spec, "serviceAccountName", "default");
@@ -89,7 +89,7 @@ bool is_available(const Value& pod, int64_t min_ready_seconds, UtcMillis now) {
 UtcMillis started_at(const Value& pod) {
   for (const std::string_view text :
        {annotation_of(pod, kStartedAt), pod["metadata"]["creationTimestamp"].as_string()}) {
-    if (const auto at = parse_rfc3339(text)) return at.value();
+    if (const auto time = parse_rfc3339(text)) return time.value();
   }
   return {};
 }

@@ -9,10 +9,10 @@
 
 namespace shiplog::member {
 
-/// When a pod was placed on its node, to the millisecond, which no field of a Pod holds.
+/// The time at which a pod was placed on its node, in milliseconds; no field of a Pod has this precision.
 inline constexpr const char* kStartedAt = "member.shiplog.io/started-at";
 
-/// A pod of `owner`, made from its pod template; not yet on a node.
+/// A pod of `owner`, created from its pod template; not yet placed on a node.
 Value new_pod(const Value& owner, const std::string& name, const Value& pod_template);
 ObjectKey pod_key(const Value& pod);
 
@@ -27,7 +27,8 @@ Millis until_available(const Value& pod, int64_t min_ready_seconds, UtcMillis no
 
 UtcMillis started_at(const Value& pod);
 
-/// What the scheduler reserves for it: the sum over containers, or the largest init container where that is more.
+/// The resources that the scheduler reserves for it: the sum over containers, or the largest init container if that is
+/// more.
 ResourceList requests_of(const Value& pod);
 
 }  // namespace shiplog::member

@@ -4,9 +4,9 @@
 #include <tuple>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/node_fit.h"
 #include "services/programs/member/pod.h"
@@ -14,7 +14,7 @@
 namespace shiplog::member {
 namespace {
 
-struct Node {
+struct NodeState {
   std::string name;
   const Value* value;
   ResourceList allocatable;
@@ -28,12 +28,12 @@ ResourceList charge_of(const Value& pod) {
 }
 
 Quantity amount(const ResourceList& list, const std::string& name) {
-  const auto at = list.find(name);
-  return at == list.end() ? Quantity{} : at->second;
+  const auto found = list.find(name);
+  return found == list.end() ? Quantity{} : found->second;
 }
 
-/// What is short on the node, in kube-scheduler's words; empty: it fits.
-std::vector<std::string> short_of(const Node& node, const ResourceList& charge) {
+/// The resources that the node lacks, with kube-scheduler's messages; empty: the pod fits.
+std::vector<std::string> short_of(const NodeState& node, const ResourceList& charge) {
   std::vector<std::string> reasons;
   for (const auto& [name, more] : charge) {
     if (more.is_zero() || amount(node.requested, name) + more <= amount(node.allocatable, name)) continue;
@@ -42,8 +42,8 @@ std::vector<std::string> short_of(const Node& node, const ResourceList& charge) 
   return reasons;
 }
 
-/// How much of the node would be left, in thousandths of its cpu and memory together. Source: LeastAllocated.
-int64_t left_over(const Node& node, const ResourceList& charge) {
+/// The node's remaining capacity, in thousandths of its cpu and memory together. Source: LeastAllocated.
+int64_t left_over(const NodeState& node, const ResourceList& charge) {
   int64_t sum = 0;
   for (const char* name : {"cpu", "memory"}) {
     const Quantity all = amount(node.allocatable, name);
@@ -54,25 +54,25 @@ int64_t left_over(const Node& node, const ResourceList& charge) {
   return sum;
 }
 
-/// Nodes that are being deleted take no more.
-std::vector<Node> read_nodes(const State& state, const Usage& usage) {
-  std::vector<Node> nodes;
+/// Nodes that are being deleted accept no pods.
+std::vector<NodeState> read_nodes(const State& state, const NodeUsage& usage) {
+  std::vector<NodeState> nodes;
   for (const auto& [name, object] : state.objects(kNodes)) {
     if (deleting(object.value)) continue;
-    Node node{name.name, &object.value, resource_list_from(object.value["status"]["allocatable"]), {}};
+    NodeState node{name.name, &object.value, resource_list_from(object.value["status"]["allocatable"]), {}};
     if (const auto used = usage.requested.find(name.name); used != usage.requested.end()) node.requested = used->second;
     nodes.push_back(std::move(node));
   }
   return nodes;
 }
 
-Node* choose(std::vector<Node>& nodes, const Value& pod, const ResourceList& charge, std::string& why_not) {
-  Node* best = nullptr;
+NodeState* choose(std::vector<NodeState>& nodes, const Value& pod, const ResourceList& charge, std::string& why_not) {
+  NodeState* best = nullptr;
   std::map<std::string, int> reasons;
-  const auto worth = [&](const Node& node) {
+  const auto worth = [&](const NodeState& node) {
     return std::tuple{left_over(node, charge), Quantity{} - amount(node.requested, "pods")};
   };
-  for (Node& node : nodes) {
+  for (NodeState& node : nodes) {
     if (const auto reason = misfit(pod["spec"], *node.value)) {
       ++reasons[*reason];
       continue;
@@ -96,13 +96,13 @@ Node* choose(std::vector<Node>& nodes, const Value& pod, const ResourceList& cha
 }
 
 std::string address_of(const Value& node) {
-  for (const Value& one : node["status"]["addresses"].items()) {
-    if (one["type"].as_string() == "InternalIP") return one["address"].str();
+  for (const Value& address : node["status"]["addresses"].items()) {
+    if (address["type"].as_string() == "InternalIP") return address["address"].str();
   }
   return "";
 }
 
-Value placed(Value pod, const Node& node, UtcMillis now) {
+Value placed(Value pod, const NodeState& node, UtcMillis now) {
   pod.edit("spec").set("nodeName", node.name);
   pod.edit("metadata").edit("annotations").set(kStartedAt, rfc3339_millis(now));
   Value& status = pod.edit("status");
@@ -117,7 +117,7 @@ Value placed(Value pod, const Node& node, UtcMillis now) {
 
 }  // namespace
 
-void Usage::add(const Value& pod) {
+void NodeUsage::add(const Value& pod) {
   const std::string node = pod["spec"]["nodeName"].str();
   if (has_finished(pod)) return;
   if (node.empty()) {
@@ -132,7 +132,7 @@ void Usage::add(const Value& pod) {
   }
 }
 
-void Usage::remove(const Value& pod) {
+void NodeUsage::remove(const Value& pod) {
   const std::string node = pod["spec"]["nodeName"].str();
   if (has_finished(pod)) return;
   if (node.empty()) {
@@ -148,15 +148,15 @@ void Usage::remove(const Value& pod) {
   if (used.empty()) requested.erase(node);
 }
 
-Usage usage_of_nodes(const State& state) {
-  Usage usage;
+NodeUsage usage_of_nodes(const State& state) {
+  NodeUsage usage;
   for (const auto& [name, pod] : state.objects(kPods)) usage.add(pod.value);
   return usage;
 }
 
-Result<Decided> decide_scheduling(const State& state, const Usage& usage, bool also_waiting, UtcMillis now) {
+Result<Decided> decide_scheduling(const State& state, const NodeUsage& usage, bool also_waiting, UtcMillis now) {
   Changes changes;
-  std::vector<Node> nodes = read_nodes(state, usage);
+  std::vector<NodeState> nodes = read_nodes(state, usage);
   const auto place = [&](const std::set<ObjectKey>& pods) {
     for (const ObjectKey& key : pods) {
       if (changes.size() >= kMostAtOnce) return;
@@ -166,7 +166,7 @@ Result<Decided> decide_scheduling(const State& state, const Usage& usage, bool a
       if (scheduler != "default-scheduler") continue;
       const ResourceList charge = charge_of(object->value);
       std::string why_not;
-      if (Node* node = choose(nodes, object->value, charge, why_not)) {
+      if (NodeState* node = choose(nodes, object->value, charge, why_not)) {
         for (const auto& [name, more] : charge) node->requested[name] = node->requested[name] + more;
         changes.update(key, *object, placed(object->value, *node, now));
         continue;

@@ -10,23 +10,24 @@
 
 namespace shiplog::member {
 
-/// What follows from the pods of a state: who waits for a node, and what the nodes have promised. Kept up to date by
-/// changes, because adding it up anew for every pod would take ever longer; equal to usage_of(state) at all times.
-struct Usage {
-  std::map<std::string, ResourceList> requested;  ///< by node; "pods" counts them
-  std::set<ObjectKey> fresh;                      ///< pods that no node was looked for yet
-  std::set<ObjectKey> waiting;                    ///< pods that no node had room for
+/// Values derived from the pods of a state: which wait for a node, and the requests on each node. Updated with each
+/// change, because recomputing it for every pod would take ever longer; always equal to usage_of_nodes(state).
+struct NodeUsage {
+  std::map<std::string, ResourceList> requested;  ///< by node; "pods" is their number
+  std::set<ObjectKey> fresh;                      ///< pods that have not been considered yet
+  std::set<ObjectKey> waiting;                    ///< pods that no node had capacity for
 
   void add(const Value& pod);
   void remove(const Value& pod);
-  bool operator==(const Usage&) const = default;
+  bool operator==(const NodeUsage&) const = default;
 };
 
-Usage usage_of_nodes(const State& state);
+NodeUsage usage_of_nodes(const State& state);
 
-/// Puts pods on nodes: of those that may take the pod and have room, the one with most left. A pod that fits nowhere
-/// stays Pending and says why. `also_waiting` looks at those again that had no room. Pods of other schedulers are left
-/// alone. Pure; decided for all pods at once, so that no room is given away twice.
-Result<Decided> decide_scheduling(const State& state, const Usage& usage, bool also_waiting, UtcMillis now);
+/// Places pods on nodes: of the nodes that admit the pod and have the capacity, the one with most remaining capacity. A
+/// pod that fits nowhere stays Pending, with the reason in its condition. `also_waiting`: pods that did not fit before
+/// are considered again. Pods of other schedulers are ignored. Pure. All pods are decided together, so that no capacity
+/// is assigned twice.
+Result<Decided> decide_scheduling(const State& state, const NodeUsage& usage, bool also_waiting, UtcMillis now);
 
 }  // namespace shiplog::member

@@ -2,8 +2,8 @@
 
 #include "events/base/random.h"
 #include "services/programs/member/condition.h"
-#include "services/programs/member/member_test_support.h"
 #include "services/programs/member/node_fit.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog::member::testing {
 namespace {
@@ -16,7 +16,7 @@ MemberOptions small(int nodes, int64_t cpu) {
 }
 
 TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 6));
   member.stage.run(Millis{2000});
   for (const auto& [node, used] : usage_of_nodes(member.stage.state()).requested) {
@@ -25,7 +25,7 @@ TEST(MemberPodScheduler, SpreadsPodsOverNodes) {
 }
 
 TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
-  TrialMember member;
+  SimulatedMember member;
   member.stage.write({FoldVersionActivated{kFoldVersion}});
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1));
   member.stage.run(Millis{2000});
@@ -34,12 +34,12 @@ TEST(MemberKubelet, EndsAPodThatIsGivenAGracePeriod) {  // DEL-9
   EXPECT_TRUE(deleting(member.stage.state().value_of(pod)));
   member.stage.run(Millis{2000});
   EXPECT_EQ(member.stage.state().find(pod), nullptr);
-  EXPECT_EQ(member.ready(), 1U) << "another in its place";
+  EXPECT_EQ(member.ready(), 1U) << "replaced by another pod";
   member.expect_settled();
 }
 
-TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
-  TrialMember member{small(3, 2)};
+TEST(MemberPodScheduler, ReportsWhyAPodFitsNowhere) {
+  SimulatedMember member{small(3, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "big", 1, "nginx", "2500m"));
   member.stage.run(Millis{2000});
   const Value pod = member.pods().at(0);
@@ -50,8 +50,8 @@ TEST(MemberPodScheduler, SaysWhyAPodFitsNowhere) {
   member.expect_settled();
 }
 
-TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
-  TrialMember member{small(1, 2)};
+TEST(MemberPodScheduler, PlacesWaitingPodsWhenCapacityIsFreed) {
+  SimulatedMember member{small(1, 2)};
   member.put(kReplicaSets, workload("ReplicaSet", "first", 2, "nginx", "1"));
   member.stage.run(Millis{2000});
   member.put(kReplicaSets, workload("ReplicaSet", "second", 2, "nginx", "1"));
@@ -63,10 +63,10 @@ TEST(MemberPodScheduler, GivesRoomThatIsFreedToThoseThatWait) {
   member.expect_within_capacity();
 }
 
-TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
+TEST(MemberPodScheduler, RespectsTheMaximumNumberOfPodsPerNode) {
   MemberOptions options = small(2, 8);
   options.node_pods = 3;
-  TrialMember member{options};
+  SimulatedMember member{options};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 10));
   member.stage.run(Millis{2000});
   EXPECT_EQ(member.ready(), 6U);
@@ -77,8 +77,8 @@ TEST(MemberPodScheduler, KeepsToTheNumberOfPodsANodeTakes) {
             "0/2 nodes are available: 2 Too many pods.");
 }
 
-TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
-  TrialMember member{small(1, 4)};
+TEST(MemberPodScheduler, ReconsidersWaitingPodsWhenANodeChanges) {
+  SimulatedMember member{small(1, 4)};
   const ObjectKey node{kNodes, "", "member-node-1"};
   Value cordoned = member.stage.state().value_of(node);
   cordoned.edit("spec").set("unschedulable", true);
@@ -93,7 +93,7 @@ TEST(MemberPodScheduler, ComesBackToWaitingPodsWhenANodeChanges) {
   EXPECT_EQ(member.ready(), 1U);
 }
 
-TEST(MemberNodeFit, HeedsSelectorsAffinityAndTaints) {
+TEST(MemberNodeFit, RespectsSelectorsAffinityAndTaints) {
   const Value node = json(R"({"metadata":{"name":"n1","labels":{"disk":"ssd","zone":"a"}},
       "spec":{"taints":[{"key":"gpu","value":"yes","effect":"NoSchedule"},{"key":"soft","effect":"PreferNoSchedule"}]}})");
   const auto why = [&](std::string_view spec) { return misfit(json(spec), node).value_or("fits"); };
@@ -124,8 +124,8 @@ TEST(MemberPod, CountsInitContainersAndLimits) {
   EXPECT_EQ(to_string(requests_of(pod)["memory"], QuantityFormat::kBinary), "1Gi");
 }
 
-TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
-  TrialMember member;
+TEST(MemberKubelet, AnImageUnderFailNeverStarts) {
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{60'000});
   const Value pod = member.pods().at(0);
@@ -137,8 +137,8 @@ TEST(MemberKubelet, AnImageUnderFailNeverComesUp) {
   member.expect_settled();
 }
 
-TEST(MemberKubelet, ABetterImageBringsAPodUp) {
-  TrialMember member;
+TEST(MemberKubelet, ACorrectedImageStartsThePod) {
+  SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));
   member.stage.run(Millis{2000});
   const std::string name = member.pods().at(0)["metadata"]["name"].str();
@@ -148,8 +148,8 @@ TEST(MemberKubelet, ABetterImageBringsAPodUp) {
   EXPECT_TRUE(is_ready(member.find(kPods, name)));
 }
 
-TEST(MemberKubelet, PodsOfANodeThatIsGoneAreReplaced) {
-  TrialMember member{small(2, 8)};
+TEST(MemberKubelet, PodsOfARemovedNodeAreReplaced) {
+  SimulatedMember member{small(2, 8)};
   member.put(kReplicaSets, workload("ReplicaSet", "web", 4));
   member.stage.run(Millis{2000});
   member.stage.write({DeletionRequested{{kNodes, "", "member-node-1"}}});
@@ -158,12 +158,12 @@ TEST(MemberKubelet, PodsOfANodeThatIsGoneAreReplaced) {
   for (const Value& pod : member.pods()) EXPECT_EQ(pod["spec"]["nodeName"].as_string(), "member-node-2");
 }
 
-/// Whatever users do in whatever order: no node is overcommitted at any time, and it comes to an end.
+/// For any sequence of user actions: no node is ever overcommitted, and the controllers become idle.
 TEST(MemberProperty, AnyHistoryConvergesWithinCapacity) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random{seed};
-    TrialMember member{small(static_cast<int>(1 + random_below(random, 4)), 4)};
+    SimulatedMember member{small(static_cast<int>(1 + random_below(random, 4)), 4)};
     std::map<std::string, int64_t> wanted;
     for (int step = 0; step < 40; ++step) {
       const std::string name = "app-" + std::to_string(random_below(random, 4));
@@ -190,7 +190,7 @@ TEST(MemberProperty, AnyHistoryConvergesWithinCapacity) {
         if (HasFatalFailure()) return;
       }
     }
-    // All of them in order, and small enough together.
+    // All workloads are valid, and fit together.
     for (const auto& [name, replicas] : wanted) {
       member.edit(kDeployments, name, [](Value& edited) {
         edited.edit("spec").set("replicas", 1);

@@ -3,9 +3,9 @@
 #include <tuple>
 #include <vector>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
@@ -13,7 +13,7 @@
 namespace shiplog::member {
 namespace {
 
-/// Who goes first when there are too many: what is least useful, then what is youngest. Source: ActivePods in
+/// The order of deletion when there are too many pods: the least useful first, then the youngest. Source: ActivePods in
 /// pkg/controller.
 void sort_for_deletion(std::vector<Owned>& pods) {
   const auto rank = [](const Owned& pod) {

@@ -43,8 +43,8 @@ std::optional<int> number(const std::string& text, const Range& range) {
     return value >= range.first && value <= range.last ? std::optional{value} : std::nullopt;
   }
   if (text.size() != 3) return std::nullopt;
-  for (size_t at = 0; at < range.names.size(); at += 3) {
-    if (range.names.substr(at, 3) == text) return range.first + static_cast<int>(at / 3);
+  for (size_t index = 0; index < range.names.size(); index += 3) {
+    if (range.names.substr(index, 3) == text) return range.first + static_cast<int>(index / 3);
   }
   return std::nullopt;
 }
@@ -85,24 +85,24 @@ std::string_view expand(std::string_view text) {
 }  // namespace
 
 Result<Schedule> Schedule::parse(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::string& word : split(expand(text), ' ')) {
-    if (!word.empty()) words.push_back(std::move(word));
+  std::vector<std::string> fields;
+  for (std::string& field : split(expand(text), ' ')) {
+    if (!field.empty()) fields.push_back(std::move(field));
   }
-  if (words.size() != 5) {
+  if (fields.size() != 5) {
     return Error{ErrorCode::kInvalid, "the schedule \"" + std::string{text} + "\" does not have five fields"};
   }
   Schedule schedule;
   for (size_t i = 0; i < 5; ++i) {
-    for (const std::string& part : split(words[i], ',')) {
+    for (const std::string& part : split(fields[i], ',')) {
       if (read_part(part, kRanges[i], schedule.fields_[i])) continue;
       return Error{ErrorCode::kInvalid, "the schedule \"" + std::string{text} + "\" has a " + kRanges[i].name +
                                             " that cannot be read: \"" + part + "\""};
     }
   }
   if (schedule.fields_[4].test(7)) schedule.fields_[4].set(0);  // Sunday, too
-  schedule.any_day_ = words[2].starts_with('*');
-  schedule.any_weekday_ = words[4].starts_with('*');
+  schedule.any_day_ = fields[2].starts_with('*');
+  schedule.any_weekday_ = fields[4].starts_with('*');
   return schedule;
 }
 
@@ -114,7 +114,7 @@ bool Schedule::fires_at(UtcMillis minute) const {
   const year_month_day date{day};
   const bool on_day = fields_[2].test(unsigned{date.day()});
   const bool on_weekday = fields_[4].test(weekday{day}.c_encoding());
-  // As cron has it: when both days are restricted, either will do.
+  // As in cron: if both day fields are restricted, either one suffices.
   const bool day_fits = any_day_ || any_weekday_ ? on_day && on_weekday : on_day || on_weekday;
   return fields_[0].test(static_cast<size_t>(in_day % 60)) && fields_[1].test(static_cast<size_t>(in_day / 60)) &&
          fields_[3].test(unsigned{date.month()}) && day_fits;
@@ -128,7 +128,7 @@ std::optional<UtcMillis> Schedule::latest(UtcMillis after, UtcMillis until) cons
   return std::nullopt;
 }
 
-UtcMillis Schedule::next_look(UtcMillis after) const {
+UtcMillis Schedule::next_check(UtcMillis after) const {
   int64_t minute = after.value / kMinute * kMinute;
   for (int i = 0; i < 24 * 60; ++i) {
     minute += kMinute;

@@ -11,7 +11,7 @@
 namespace shiplog::member {
 
 /// A cron expression of five fields ("*/5 8-17 * * 1-5") or one of @hourly, @daily, @midnight, @weekly, @monthly,
-/// @yearly, @annually. Names of months and days are understood. In UTC.
+/// @yearly, @annually. Names of months and days are supported. In UTC.
 class Schedule {
  public:
   /// Error: kInvalid, naming the field.
@@ -21,8 +21,8 @@ class Schedule {
   bool fires_at(UtcMillis minute) const;
   /// The last firing after `after`, up to and including `until`; looks back at most eight days from `until`.
   std::optional<UtcMillis> latest(UtcMillis after, UtcMillis until) const;
-  /// The first firing after `after`, or a day later when there is none until then: a time to look again.
-  UtcMillis next_look(UtcMillis after) const;
+  /// The first firing after `after`, or one day later if there is none until then: the time of the next check.
+  UtcMillis next_check(UtcMillis after) const;
 
  private:
   using Field = std::bitset<60>;

@@ -20,7 +20,7 @@ class PodScheduler final : public Role {
     if (change.object.type != kPods) return;
     if (!change.created()) usage_.remove(change.before);
     if (!change.removed()) usage_.add(change.after);
-    // Room came about where a pod left its node or has finished.
+    // A pod that was removed from its node or has finished frees capacity.
     const bool freed = holds_room(change.before) && !holds_room(change.after);
     also_waiting_ = also_waiting_ || freed;
     if (freed || !usage_.fresh.empty()) wake.push_back(everything());
@@ -38,7 +38,7 @@ class PodScheduler final : public Role {
       if (auto* decision = std::get_if<Decision>(&decided)) {
         decision->look_again = now;
       } else {
-        also_waiting_ = false;  // a pass that decides nothing has looked at all that waits
+        also_waiting_ = false;  // a pass without a decision has considered all waiting pods
       }
       return decided;
     };
@@ -48,12 +48,12 @@ class PodScheduler final : public Role {
  private:
   static ObjectKey everything() { return {kNodes, "", ""}; }
   static bool holds_room(const Value& pod) {
-    Usage usage;
+    NodeUsage usage;
     usage.add(pod);
     return !pod.is_null() && !usage.requested.empty();
   }
 
-  Usage usage_;
+  NodeUsage usage_;
   bool also_waiting_ = true;
 };
 

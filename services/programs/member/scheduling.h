@@ -6,7 +6,7 @@
 
 namespace shiplog::member {
 
-/// Role "pod-scheduler": one key stands for all pods, so that only one decision about the nodes' room is under way.
+/// Role "pod-scheduler": a single key for all pods, so that only one decision about the nodes' capacity is in progress.
 std::unique_ptr<Role> make_pod_scheduler();
 
 }  // namespace shiplog::member

@@ -1,5 +1,5 @@
-#include "services/programs/member/changes.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 
 namespace shiplog::member {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "services/programs/member/changes.h"
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
+#include "services/programs/member/decision_changes.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
@@ -27,12 +27,12 @@ std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod
   return ordinal;
 }
 
-/// Steps in the order of stateful_set_control.go: pods come up from the lowest ordinal, go from the highest, and are
-/// replaced from the highest, each only when the others are well. There are no ControllerRevisions: a pod that is made
-/// anew has the present template, whatever `partition` says.
-class Steps {
+/// StatefulSetSync in the order of stateful_set_control.go: pods are created from the lowest ordinal, deleted from the
+/// highest, and replaced from the highest, each only when the others are ready. There are no ControllerRevisions: a
+/// recreated pod has the present template, regardless of `partition`.
+class StatefulSetSync {
  public:
-  Steps(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
+  StatefulSetSync(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
       : key_{key}, object_{object}, set_{object.value}, now_{now} {
     const Value& spec = set_["spec"];
     first_ = spec["ordinals"]["start"].as_int();
@@ -64,17 +64,17 @@ class Steps {
   }
   bool is_new(const Owned& pod) const { return label_of(pod.object->value, kHash) == revision_; }
 
-  /// True when every wanted pod is there and well.
+  /// True if every desired pod exists and is ready.
   bool fill() {
     bool well = true;
     for (int64_t ordinal = first_; ordinal < end_; ++ordinal) {
       if (changes_.size() >= kMostAtOnce || (in_order_ && !well)) return false;
-      const auto at = pods_.find(ordinal);
-      if (at == pods_.end()) {
+      const auto found = pods_.find(ordinal);
+      if (found == pods_.end()) {
         create(ordinal);
-      } else if (has_finished(at->second.object->value)) {
-        changes_.remove(at->second.key, *at->second.object);
-      } else if (available(at->second)) {
+      } else if (has_finished(found->second.object->value)) {
+        changes_.remove(found->second.key, *found->second.object);
+      } else if (available(found->second)) {
         continue;
       }
       well = false;
@@ -96,14 +96,14 @@ class Steps {
   }
 
   void shrink() {
-    for (auto at = pods_.rbegin(); at != pods_.rend(); ++at) {
-      if (at->first >= first_ && at->first < end_) continue;
+    for (auto entry = pods_.rbegin(); entry != pods_.rend(); ++entry) {
+      if (entry->first >= first_ && entry->first < end_) continue;
       if (changes_.size() >= kMostAtOnce) return;
-      if (deleting(at->second.object->value)) {
+      if (deleting(entry->second.object->value)) {
         if (in_order_) return;
         continue;
       }
-      changes_.remove(at->second.key, *at->second.object);
+      changes_.remove(entry->second.key, *entry->second.object);
       if (in_order_) return;
     }
   }
@@ -112,12 +112,12 @@ class Steps {
     const Value& strategy = set_["spec"]["updateStrategy"];
     if (strategy["type"].as_string() == "OnDelete") return;
     const int64_t partition = std::max(first_, strategy["rollingUpdate"]["partition"].as_int());
-    for (auto at = pods_.rbegin(); at != pods_.rend() && at->first >= partition; ++at) {
-      if (!is_new(at->second)) {
-        if (!deleting(at->second.object->value)) changes_.remove(at->second.key, *at->second.object);
+    for (auto entry = pods_.rbegin(); entry != pods_.rend() && entry->first >= partition; ++entry) {
+      if (!is_new(entry->second)) {
+        if (!deleting(entry->second.object->value)) changes_.remove(entry->second.key, *entry->second.object);
         return;
       }
-      if (!available(at->second)) return;
+      if (!available(entry->second)) return;
     }
   }
 
@@ -170,7 +170,7 @@ class Steps {
 Result<Decided> decide_stateful_set(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* object = state.find(key);
   if (object == nullptr) return Nothing{};
-  return Steps{state, key, *object, now}.decide();
+  return StatefulSetSync{state, key, *object, now}.decide();
 }
 
 }  // namespace shiplog::member

@@ -2,8 +2,8 @@
 
 #include "services/programs/member/condition.h"
 #include "services/programs/member/decide.h"
-#include "services/programs/member/member_test_support.h"
 #include "services/programs/member/schedule.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog::member::testing {
 namespace {
@@ -17,7 +17,7 @@ std::vector<std::string> names(const std::vector<Value>& objects) {
 std::string image_of(const Value& pod) { return pod["spec"]["containers"][0]["image"].str(); }
 
 TEST(MemberStatefulSet, BringsPodsUpOneAfterTheOther) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kStatefulSets, workload("StatefulSet", "db", 3));
   member.stage.run(Millis{400});
   EXPECT_EQ(names(member.pods()), (std::vector<std::string>{"db-0"}));
@@ -34,7 +34,7 @@ TEST(MemberStatefulSet, BringsPodsUpOneAfterTheOther) {
 }
 
 TEST(MemberStatefulSet, UpdatesFromTheHighestOrdinalDownToThePartition) {
-  TrialMember member;
+  SimulatedMember member;
   Value db = workload("StatefulSet", "db", 3);
   db.edit("spec").set("podManagementPolicy", "Parallel");
   db.edit("spec").set("updateStrategy", json(R"({"type":"RollingUpdate","rollingUpdate":{"partition":1}})"));
@@ -54,7 +54,7 @@ TEST(MemberStatefulSet, UpdatesFromTheHighestOrdinalDownToThePartition) {
 }
 
 TEST(MemberDaemonSet, HasAPodOnEveryNodeAndRolls) {
-  TrialMember member;
+  SimulatedMember member;
   member.put(kDaemonSets, workload("DaemonSet", "agent", -1));
   member.stage.run(Millis{2000});
   std::set<std::string> nodes;
@@ -78,7 +78,7 @@ TEST(MemberDaemonSet, HasAPodOnEveryNodeAndRolls) {
 }
 
 TEST(MemberDaemonSet, LeavesNodesThatItsSelectorExcludes) {
-  TrialMember member;
+  SimulatedMember member;
   Value agent = workload("DaemonSet", "agent", -1);
   agent.edit("spec")
       .edit("template")
@@ -91,7 +91,7 @@ TEST(MemberDaemonSet, LeavesNodesThatItsSelectorExcludes) {
 }
 
 TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("completions", 5);
   job.edit("spec").set("parallelism", 2);
@@ -109,12 +109,12 @@ TEST(MemberJob, CompletesWithNoMorePodsAtOnceThanAllowed) {
   EXPECT_FALSE(done["status"]["completionTime"].is_empty());
   EXPECT_FALSE(done["status"].contains("active"));
   EXPECT_EQ(member.pods().size(), 5U);
-  EXPECT_TRUE(usage_of_nodes(member.stage.state()).requested.empty());  // what has finished takes no room
+  EXPECT_TRUE(usage_of_nodes(member.stage.state()).requested.empty());  // finished pods use no capacity
   member.expect_settled();
 }
 
 TEST(MemberJob, GivesIndexesInOrder) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("completions", 3);
   job.edit("spec").set("parallelism", 3);
@@ -125,7 +125,7 @@ TEST(MemberJob, GivesIndexesInOrder) {
 }
 
 TEST(MemberJob, FailsWhenItsDeadlinePasses) {
-  TrialMember member;
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "fail/busybox");
   job.edit("spec").set("activeDeadlineSeconds", 10);
   job.edit("spec").set("ttlSecondsAfterFinished", 20);
@@ -137,8 +137,8 @@ TEST(MemberJob, FailsWhenItsDeadlinePasses) {
   EXPECT_TRUE(member.find(kJobs, "sum").is_null());
 }
 
-TEST(MemberJob, SaysWhatIsNotSimulated) {
-  TrialMember member;
+TEST(MemberJob, ReportsUnsupportedFields) {
+  SimulatedMember member;
   Value job = workload("Job", "sum", -1, "busybox");
   job.edit("spec").set("podFailurePolicy", json(R"({"rules":[]})"));
   member.put(kJobs, job);
@@ -147,8 +147,8 @@ TEST(MemberJob, SaysWhatIsNotSimulated) {
   EXPECT_NE(decided.error().message.find("spec.podFailurePolicy is not simulated"), std::string::npos);
 }
 
-TEST(MemberCronJob, MakesAJobWhenDueAndForgetsOldOnes) {
-  TrialMember member;
+TEST(MemberCronJob, CreatesAJobWhenDueAndDeletesOldOnes) {
+  SimulatedMember member;
   member.put(kCronJobs, json(R"({"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"tick"},
       "spec":{"schedule":"*/2 * * * *","successfulJobsHistoryLimit":2,"jobTemplate":{"spec":{"template":
       {"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox"}]}}}}}})"));
@@ -167,7 +167,7 @@ TEST(MemberCronJob, MakesAJobWhenDueAndForgetsOldOnes) {
   EXPECT_FALSE(status.contains("active"));
 }
 
-TEST(MemberSchedule, KnowsCronsNotation) {
+TEST(MemberSchedule, SupportsCronNotation) {
   const auto fires = [](std::string_view text, std::string_view at) {
     const auto schedule = Schedule::parse(text);
     EXPECT_TRUE(schedule) << schedule.error().message;
@@ -177,7 +177,7 @@ TEST(MemberSchedule, KnowsCronsNotation) {
   EXPECT_FALSE(fires("30 6 * * *", "2026-01-01T06:31:00Z"));
   EXPECT_TRUE(fires("*/15 8-17 * * mon-fri", "2026-01-02T17:45:00Z"));   // a Friday
   EXPECT_FALSE(fires("*/15 8-17 * * mon-fri", "2026-01-03T17:45:00Z"));  // a Saturday
-  EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-04T00:00:00Z"));               // either day will do: a Sunday
+  EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-04T00:00:00Z"));               // either day field suffices: a Sunday
   EXPECT_TRUE(fires("0 0 1 * 7", "2026-01-01T00:00:00Z"));               // and a first
   EXPECT_TRUE(fires("@monthly", "2026-03-01T00:00:00Z"));
   for (const char* wrong : {"", "* * * *", "60 * * * *", "*/0 * * * *", "5-1 * * * *", "* * * foo *", "1,, * * * *"}) {
@@ -186,7 +186,7 @@ TEST(MemberSchedule, KnowsCronsNotation) {
 }
 
 TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
-  TrialMember member;
+  SimulatedMember member;
   std::set<std::string> addresses;
   for (int i = 0; i < 20; ++i) {
     const std::string name = "s" + std::to_string(i);
@@ -210,7 +210,7 @@ TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
   EXPECT_EQ(member.find(kServices, "headless")["spec"]["clusterIP"].as_string(), "None");
   member.expect_settled();
 
-  // The fleet replaces a Service by what its template says, which knows no addresses: the same ones come back.
+  // The control plane replaces a Service by its template, which has no addresses: it receives the same addresses again.
   const std::string before = member.find(kServices, "s3")["spec"]["clusterIP"].str();
   member.edit(kServices, "s3", [](Value& service) {
     service.edit("spec").erase("clusterIP");
@@ -221,7 +221,7 @@ TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
 }
 
 TEST(MemberServiceAccount, EveryNamespaceHasADefaultOne) {
-  TrialMember member;
+  SimulatedMember member;
   EXPECT_FALSE(member.find(kServiceAccounts, "default").is_null());
   member.remove(kServiceAccounts, "default");
   member.stage.run(Millis{1000});

@@ -13,7 +13,7 @@ Result<Kubeconfig> read(const std::string& file) {
 
 }  // namespace
 
-void Access::add_options(CLI::App& app) {
+void AccessOptions::add_options(CLI::App& app) {
   const char* group = "Global options";
   app.add_option("--kubeconfig", kubeconfig,
                  "Kubeconfig of the control plane (default: $KUBECONFIG, then ~/.kube/config)")
@@ -34,26 +34,26 @@ void Access::add_options(CLI::App& app) {
   app.add_option("--as-uid", as.uid, "Act with this uid")->type_name("UID")->group(group);
 }
 
-Result<KubeconfigContext> Access::resolve() const {
+Result<KubeconfigContext> AccessOptions::resolve() const {
   SHIPLOG_TRY(const auto config, read(kubeconfig));
   return context_of(config, context);
 }
 
-Result<Connection> Access::connect() const {
+Result<ServerConnection> AccessOptions::connect() const {
   if (as.user.empty() && (!as.groups.empty() || !as.uid.empty())) {
     return Error{ErrorCode::kBadRequest, "--as-group and --as-uid need --as USER"};
   }
   SHIPLOG_TRY(const auto resolved, resolve());
-  return Connection::open("the control plane", resolved.target, as);
+  return ServerConnection::open("the control plane", resolved.target, as);
 }
 
-Result<std::string> Access::namespace_or_default() const {
+Result<std::string> AccessOptions::namespace_or_default() const {
   if (!ns.empty()) return ns;
   SHIPLOG_TRY(const auto resolved, resolve());
   return resolved.ns;
 }
 
-Result<std::vector<std::string>> Access::contexts() const {
+Result<std::vector<std::string>> AccessOptions::contexts() const {
   SHIPLOG_TRY(const auto config, read(kubeconfig));
   std::vector<std::string> names;
   for (const auto& [name, unused] : config.contexts) names.push_back(name);

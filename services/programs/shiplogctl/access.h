@@ -13,16 +13,16 @@ class App;
 
 namespace shiplog::ctl {
 
-/// How to reach the control plane and as whom: kubectl's options of the same names.
-struct Access {
+/// How to reach the control plane and which user to act as: kubectl's options of the same names.
+struct AccessOptions {
   std::string kubeconfig, context, ns;
-  Impersonation as;
+  ImpersonatedUser as;
 
   void add_options(CLI::App& app);
   /// Errors: kNotFound, kInvalid, kIo about the kubeconfig; kBadRequest, groups or a uid without a user.
   Result<KubeconfigContext> resolve() const;
-  Result<Connection> connect() const;
-  /// The namespace that was named, or the context's.
+  Result<ServerConnection> connect() const;
+  /// The namespace given as an option, or the context's.
   Result<std::string> namespace_or_default() const;
   /// The contexts of the kubeconfig.
   Result<std::vector<std::string>> contexts() const;

@@ -10,12 +10,12 @@ namespace {
 constexpr std::array<std::string_view, 8> kWorkloads = {
     "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "ReplicationController"};
 
-/// Ready pods by the status that a member reported; -1: the kind does not tell.
+/// Ready pods according to the status that a member reported; -1: the kind does not report them.
 int64_t ready_in(const Value& status, bool has_replicas) {
   for (const char* field : {"readyReplicas", "numberReady", "ready"}) {
     if (const Value& value = status[field]; value.is_int()) return value.as_int();
   }
-  // A member leaves zero out.
+  // Members omit zero.
   return has_replicas && status.is_object() ? 0 : -1;
 }
 
@@ -25,42 +25,42 @@ bool names(const Value& list, const std::string& cluster) {
 
 }  // namespace
 
-std::vector<Target> targets_of(const Value& binding) {
+std::vector<BindingTarget> targets_of(const Value& binding) {
   const Value& spec = binding["spec"];
-  std::map<std::string, Target> targets;
-  const auto target = [&](const std::string& cluster) -> Target& {
-    Target& found = targets[cluster];
+  std::map<std::string, BindingTarget> targets;
+  const auto target = [&](const std::string& cluster) -> BindingTarget& {
+    BindingTarget& found = targets[cluster];
     found.cluster = cluster;
     return found;
   };
   for (const Value& placed : spec["clusters"].items()) {
-    Target& one = target(placed["name"].str());
-    one.placed = true;
-    if (placed["replicas"].is_int() && placed["replicas"].as_int() > 0) one.replicas = placed["replicas"].as_int();
-    if (one.replicas < 0 && spec["replicas"].is_int()) one.replicas = placed["replicas"].as_int();
+    BindingTarget& entry = target(placed["name"].str());
+    entry.placed = true;
+    if (placed["replicas"].is_int() && placed["replicas"].as_int() > 0) entry.replicas = placed["replicas"].as_int();
+    if (entry.replicas < 0 && spec["replicas"].is_int()) entry.replicas = placed["replicas"].as_int();
   }
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
-    Target& one = target(task["fromCluster"].str());
-    one.evicting = !one.placed;
+    BindingTarget& entry = target(task["fromCluster"].str());
+    entry.evicting = !entry.placed;
   }
   for (const Value& reported : binding["status"]["aggregatedStatus"].items()) {
-    Target& one = target(reported["clusterName"].str());
-    one.reported = true;
-    one.applied = reported["applied"].as_bool();
-    one.applied_message = reported["appliedMessage"].str();
-    one.health = reported["health"].str();
-    one.ready = ready_in(reported["status"], one.replicas >= 0);
+    BindingTarget& entry = target(reported["clusterName"].str());
+    entry.reported = true;
+    entry.applied = reported["applied"].as_bool();
+    entry.applied_message = reported["appliedMessage"].str();
+    entry.health = reported["health"].str();
+    entry.ready = ready_in(reported["status"], entry.replicas >= 0);
     if (const Value& desired = reported["status"]["desiredNumberScheduled"]; desired.is_int()) {
-      one.desired = desired.as_int();
+      entry.desired = desired.as_int();
     }
   }
   const Value& suspension = spec["suspension"];
-  std::vector<Target> all;
-  for (auto& [name, one] : targets) {
-    one.suspended =
+  std::vector<BindingTarget> all;
+  for (auto& [name, entry] : targets) {
+    entry.suspended =
         suspension["dispatching"].as_bool() || names(suspension["dispatchingOnClusters"]["clusterNames"], name);
-    if (one.health.empty()) one.health = "Unknown";
-    all.push_back(std::move(one));
+    if (entry.health.empty()) entry.health = "Unknown";
+    all.push_back(std::move(entry));
   }
   return all;
 }

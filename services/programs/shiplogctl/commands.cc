@@ -14,7 +14,7 @@ namespace shiplog::ctl {
 namespace {
 
 constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
-constexpr size_t kPage = 1000;  // entries of the audit trail in one answer
+constexpr size_t kPage = 1000;  // entries of the audit trail per page
 constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 std::string cell_text(const Value& cell) {
@@ -57,7 +57,7 @@ void set_if(HttpRequest::Query& query, const std::string& key, const std::string
 
 }  // namespace
 
-Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, const Output& to) {
+Result<void> get_clusters(ServerConnection& plane, const GetClustersOptions& options, const Output& to) {
   const bool raw = !options.output.empty() && options.output != "wide";
   std::vector<Value> answers;
   SHIPLOG_TRY(const auto query, reads_at(plane, options.at));
@@ -66,12 +66,12 @@ Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, 
     answers.push_back(std::move(list));
   }
   for (const std::string& name : options.names) {
-    SHIPLOG_TRY(auto one, plane.get(std::string{kClusters} + "/" + name, query, raw ? "" : kTable));
-    answers.push_back(std::move(one));
+    SHIPLOG_TRY(auto cluster, plane.get(std::string{kClusters} + "/" + name, query, raw ? "" : kTable));
+    answers.push_back(std::move(cluster));
   }
   if (options.output == "name") {
     Value items = options.names.empty() ? answers.front()["items"] : Value::array(std::move(answers));
-    for (Value& item : items.edit_items()) {  // a list leaves both out of its items
+    for (Value& item : items.edit_items()) {  // lists omit both in their items
       item.set("apiVersion", "cluster.karmada.io/v1alpha1");
       item.set("kind", "Cluster");
     }
@@ -95,34 +95,34 @@ Result<void> get_clusters(Connection& plane, const GetClustersOptions& options, 
   return ok();
 }
 
-Result<HttpRequest::Query> reads_at(Connection& plane, const std::string& at) {
+Result<HttpRequest::Query> reads_at(ServerConnection& plane, const std::string& at) {
   if (at.empty()) return HttpRequest::Query{};
   SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/revision", {{"at", at}}));
   return HttpRequest::Query{{"resourceVersion", std::to_string(answer["revision"].as_int())},
                             {"resourceVersionMatch", "Exact"}};
 }
 
-Result<ObjectWords> object_words_of(const std::vector<std::string>& words) {
-  if (words.size() == 2 && words[0].find('/') == std::string::npos) return ObjectWords{words[0], words[1]};
+Result<ObjectArgument> parse_object_argument(const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0].find('/') == std::string::npos) return ObjectArgument{words[0], words[1]};
   if (words.size() == 1) {
     const size_t slash = words[0].find('/');
     if (slash != std::string::npos && slash > 0 && slash + 1 < words[0].size() &&
         words[0].find('/', slash + 1) == std::string::npos) {
-      return ObjectWords{words[0].substr(0, slash), words[0].substr(slash + 1)};
+      return ObjectArgument{words[0].substr(0, slash), words[0].substr(slash + 1)};
     }
   }
-  return Error{ErrorCode::kBadRequest, "say which object: KIND/NAME, for example deployment/nginx"};
+  return Error{ErrorCode::kBadRequest, "name an object: KIND/NAME, for example deployment/nginx"};
 }
 
-Result<void> history(Connection& plane, const HistoryOptions& options, const Output& to) {
+Result<void> history(ServerConnection& plane, const HistoryOptions& options, const Output& to) {
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
-  // One more than is shown tells whether there are more.
+  // Requests one more than is shown, to find out whether there are more.
   if (!options.chain) query.emplace_back("limit", std::to_string(options.limit == 0 ? 0 : options.limit + 1));
   set_if(query, "at", options.at);
   SHIPLOG_TRY(Value answer, plane.get(options.chain ? "/shiplog/v1/chain" : "/shiplog/v1/history", query));
   bool more = false;
   if (!options.chain) {
-    // The newest so many, the oldest of them first.
+    // The newest versions up to the limit, in chronological order.
     Value::Array& items = answer.edit("items").edit_items();
     more = options.limit > 0 && items.size() > static_cast<size_t>(options.limit);
     if (more) items.resize(static_cast<size_t>(options.limit));
@@ -137,7 +137,7 @@ Result<void> history(Connection& plane, const HistoryOptions& options, const Out
   return ok();
 }
 
-Result<void> why(Connection& plane, const WhyOptions& options, const Output& to) {
+Result<void> why(ServerConnection& plane, const WhyOptions& options, const Output& to) {
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
   set_if(query, "cluster", options.cluster);
   set_if(query, "at", options.at);
@@ -146,7 +146,7 @@ Result<void> why(Connection& plane, const WhyOptions& options, const Output& to)
   return ok();
 }
 
-Result<void> audit(Connection& plane, const AuditOptions& options, const Output& to) {
+Result<void> audit(ServerConnection& plane, const AuditOptions& options, const Output& to) {
   HttpRequest::Query query;
   set_if(query, "user", options.user);
   set_if(query, "service", options.service);
@@ -155,11 +155,12 @@ Result<void> audit(Connection& plane, const AuditOptions& options, const Output&
   set_if(query, "namespace", options.ns);
   set_if(query, "name", options.name);
   set_if(query, "family", options.family);
+  set_if(query, "trace", options.trace);
   set_if(query, "since", options.since);
   set_if(query, "until", options.until);
   if (options.refused) query.emplace_back("refused", "true");
 
-  // Page by page. One more than is shown tells whether there are more.
+  // Page by page. Requests one more than is shown, to find out whether there are more.
   const size_t wanted = options.limit == 0 ? SIZE_MAX - 1 : static_cast<size_t>(options.limit);
   Value answer;
   Value::Array items;
@@ -187,7 +188,7 @@ Result<void> audit(Connection& plane, const AuditOptions& options, const Output&
   return ok();
 }
 
-Result<void> tail_events(Connection& plane, const TailOptions& options, const Output& to) {
+Result<void> tail_events(ServerConnection& plane, const TailOptions& options, const Output& to) {
   HttpRequest::Query query;
   if (options.follow) query.emplace_back("follow", "true");
   set_if(query, "family", options.family);
@@ -200,15 +201,16 @@ Result<void> tail_events(Connection& plane, const TailOptions& options, const Ou
     query.emplace_back("name", options.object->name);
   }
   if (options.refused) query.emplace_back("refused", "true");
-  // A time before now lies among the entries that are there already.
+  // A start time in the past refers to existing entries.
   if (options.since_start || !options.follow || !options.since.empty()) query.emplace_back("from", "0");
   const EventFilter shown{options.family, options.ns, options.object ? options.object->name : std::string{}};
   std::optional<Error> broken;
   SHIPLOG_TRY(plane.lines("/shiplog/v1/events", query, [&](std::string_view line) {
     const auto entry = parse_json(line);
     if (!entry || entry.value()["kind"].as_string() == "Status") {
-      broken = entry ? Error{ErrorCode::kInternal, "the stream of events broke off: " + entry.value()["message"].str()}
-                     : entry.error().context("reading the stream of events");
+      broken =
+          entry ? Error{ErrorCode::kInternal, "the stream of events was interrupted: " + entry.value()["message"].str()}
+                : entry.error().context("reading the stream of events");
       return false;
     }
     if (options.output == "json") {
@@ -219,17 +221,17 @@ Result<void> tail_events(Connection& plane, const TailOptions& options, const Ou
     } else {
       to.out << event_lines(entry.value(), shown, to.terminal) << std::flush;
     }
-    return to.out.good();  // a closed pipe ends it
+    return to.out.good();  // ends when the pipe is closed
   }));
   if (broken) return *broken;
   if (options.follow && to.out.good()) {
     return Error{ErrorCode::kUnavailable,
-                 "the server has ended the stream: it is stopping; start again when it is back"};
+                 "the server has ended the stream: it is stopping; start again when it is available"};
   }
   return ok();
 }
 
-Result<void> print_version(const std::string& version, const std::function<Result<Connection>()>& connect,
+Result<void> print_version(const std::string& version, const std::function<Result<ServerConnection>()>& connect,
                            const VersionOptions& options, const Output& to) {
   const std::string number = version.substr(version.rfind(' ') + 1);
   Value document = Value::object({{"clientVersion", Value::object({{"version", number}})}});

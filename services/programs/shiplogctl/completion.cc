@@ -18,7 +18,7 @@ constexpr int kNoFiles = 4;
 
 class Completer {
  public:
-  Completer(const CLI::App& app, const OptionValues& values, Access access, std::string prefix)
+  Completer(const CLI::App& app, const OptionValues& values, AccessOptions access, std::string prefix)
       : app_{app}, values_{values}, access_{std::move(access)}, prefix_{std::move(prefix)} {}
 
   void run(const std::vector<std::string>& before, std::ostream& out) {
@@ -49,7 +49,7 @@ class Completer {
     candidates_.emplace_back(word, what.substr(0, what.find('\n')));
   }
 
-  /// What was given decides whom to ask.
+  /// The options given so far determine the server to query.
   void use(const CLI::Option& option, const std::string& value) {
     const std::string name = option.get_name();
     if (name == "--kubeconfig") access_.kubeconfig = value;
@@ -94,7 +94,7 @@ class Completer {
     } else if (name == "get") {
       if (given.empty()) {
         add("clusters", "the member clusters");
-        add("workloads", "what runs where");
+        add("workloads", "workloads by cluster");
       } else if (given.front().starts_with("cluster")) {
         add_names("clusters");
       }
@@ -140,18 +140,18 @@ class Completer {
     for (const std::string& name : names.value()) add(name);
   }
 
-  std::unique_ptr<Connection> connect() const {
+  std::unique_ptr<ServerConnection> connect() const {
     auto plane = access_.connect();
     if (!plane) return nullptr;
     plane.value().set_patience(kPatience);
-    return std::make_unique<Connection>(std::move(plane).value());
+    return std::make_unique<ServerConnection>(std::move(plane).value());
   }
 
   const CLI::App& app_;
   const OptionValues& values_;
-  Access access_;
+  AccessOptions access_;
   std::string prefix_;
-  std::string lead_;  // of each candidate, before what is completed
+  std::string lead_;  // prefix of each candidate, before the completed part
   std::vector<std::pair<std::string, std::string>> candidates_;
   int directive_ = kNoFiles;
 };
@@ -166,7 +166,7 @@ _shiplogctl() {
   out=$("${words[0]}" __complete "${words[@]:1}" 2>/dev/null) || return
   directive=${out##*:}
   COMPREPLY=()
-  # Bash replaces only what stands behind the last word break.
+  # Bash replaces only the text after the last word break.
   local whole=${words[${#words[@]} - 1]} broken=""
   [[ $current == "=" ]] && current=""
   broken=${whole%"$current"}
@@ -237,7 +237,7 @@ Result<std::string> completion_script(const std::string& shell) {
   return Error{ErrorCode::kBadRequest, "there is no completion for \"" + shell + "\": bash, zsh and fish have one"};
 }
 
-void complete(const CLI::App& app, const OptionValues& values, Access access, std::vector<std::string> words,
+void complete(const CLI::App& app, const OptionValues& values, AccessOptions access, std::vector<std::string> words,
               std::ostream& out) {
   std::string prefix;
   if (!words.empty()) {

@@ -15,17 +15,17 @@ class Option;
 
 namespace shiplog::ctl {
 
-/// The values an option can have, where they are known beforehand.
+/// The possible values of options, where known in advance.
 using OptionValues = std::map<const CLI::Option*, std::vector<std::string>>;
 
 /// The script that a shell sources: "bash", "zsh" or "fish". Error: kBadRequest, another shell.
 Result<std::string> completion_script(const std::string& shell);
 
-/// Prints what the last of `words` can become, one candidate a line, a tab and what it is behind it where that is
-/// known; then a line ":N" as programs built with Cobra do, which kubectl reads from its plugins: 2, no space behind
-/// it; 4, no file names. Names of objects come from the control plane; when it does not answer within 3 s there are
-/// none.
-void complete(const CLI::App& app, const OptionValues& values, Access access, std::vector<std::string> words,
+/// Prints the completions of the last of `words`, one candidate per line, followed by a tab and its description if
+/// there is one; then a line ":N" as programs built with Cobra do, which kubectl reads from its plugins: 2, no space
+/// after the candidate; 4, no file names. Names of objects are read from the control plane; if it does not answer
+/// within 3 s there are none.
+void complete(const CLI::App& app, const OptionValues& values, AccessOptions access, std::vector<std::string> words,
               std::ostream& out);
 
 }  // namespace shiplog::ctl

@@ -12,9 +12,9 @@
 namespace shiplog::ctl {
 namespace {
 
-/// What another thread delivers, once.
+/// A value that another thread delivers once.
 template <class T>
-class Awaited {
+class DeliveredValue {
  public:
   void set(T value) {
     const std::lock_guard lock{mutex_};
@@ -33,7 +33,7 @@ class Awaited {
   std::optional<T> value_;
 };
 
-/// A streamed answer on its way from the network's thread to ours.
+/// A streamed response, passed from the network thread to the calling thread.
 struct Streamed {
   std::mutex mutex;
   std::condition_variable changed;
@@ -85,47 +85,48 @@ HttpRequest request_of(std::string method, const std::string& path, const Value&
 
 }  // namespace
 
-struct Connection::Impl {
+struct ServerConnection::Impl {
   std::shared_ptr<IoThreads> io = std::make_shared<IoThreads>(1);
   std::unique_ptr<HttpClient> client;
 };
 
-Connection::Connection(std::string what, ClientTarget target, Impersonation as, std::unique_ptr<Impl> impl)
+ServerConnection::ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as,
+                                   std::unique_ptr<Impl> impl)
     : what_{std::move(what)}, target_{std::move(target)}, as_{std::move(as)}, impl_{std::move(impl)} {}
-Connection::Connection(Connection&&) noexcept = default;
-Connection::~Connection() = default;
+ServerConnection::ServerConnection(ServerConnection&&) noexcept = default;
+ServerConnection::~ServerConnection() = default;
 
-Result<Connection> Connection::open(std::string what, const ClientTarget& target, Impersonation as) {
+Result<ServerConnection> ServerConnection::open(std::string what, const ClientTarget& target, ImpersonatedUser as) {
   auto impl = std::make_unique<Impl>();
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
   auto client = HttpClient::create(impl->io, target, options);
-  if (!client) return client.error().context("cannot talk to " + what);
+  if (!client) return client.error().context("cannot connect to " + what);
   impl->client = std::move(client).value();
-  return Connection{std::move(what), target, std::move(as), std::move(impl)};
+  return ServerConnection{std::move(what), target, std::move(as), std::move(impl)};
 }
 
-void Connection::impersonate(HttpRequest& request) const {
+void ServerConnection::impersonate(HttpRequest& request) const {
   if (as_.user.empty()) return;
   request.headers.set("Impersonate-User", as_.user);
   for (const std::string& group : as_.groups) request.headers.add("Impersonate-Group", group);
   if (!as_.uid.empty()) request.headers.set("Impersonate-Uid", as_.uid);
 }
 
-Error Connection::unreachable(const Error& error) const {
+Error ServerConnection::unreachable(const Error& error) const {
   std::string hint;
-  const auto says = [&](std::string_view words) { return error.message.find(words) != std::string::npos; };
-  if (says("ertificate") || says("TLS") || says("tls")) {
+  const auto contains = [&](std::string_view text) { return error.message.find(text) != std::string::npos; };
+  if (contains("ertificate") || contains("TLS") || contains("tls")) {
     hint = "; the kubeconfig's certificates must be those of this server";
   } else if (error.code == ErrorCode::kUnavailable) {
     hint = "; check that it is running and that the kubeconfig points to it";
   } else if (error.code == ErrorCode::kTimeout) {
-    hint = "; check that nothing between here and there drops the connection";
+    hint = "; check that no proxy or firewall drops the connection";
   }
   return {error.code, "cannot reach " + what_ + ": " + error.message + hint};
 }
 
-Error Connection::refused(const HttpResponse& response) const {
+Error ServerConnection::refused(const HttpResponse& response) const {
   std::string message;
   std::string reason;
   if (const auto body = parse_json(response.body)) {
@@ -135,14 +136,15 @@ Error Connection::refused(const HttpResponse& response) const {
     message = printable(response.body.substr(0, response.body.find('\n')), 300);
   }
   if (message.empty()) message = "HTTP " + std::to_string(response.status) + " " + reason_phrase(response.status);
-  if (response.status == 401) message = what_ + " does not know who we are (" + message + "): use another kubeconfig";
+  if (response.status == 401)
+    message = what_ + " does not accept the credentials (" + message + "): use another kubeconfig";
   return {code_of(response.status, reason), message};
 }
 
-Result<Value> Connection::call(HttpRequest request) {
+Result<Value> ServerConnection::call(HttpRequest request) {
   const std::string path = request.path;
   impersonate(request);
-  const auto answer = std::make_shared<Awaited<Result<HttpResponse>>>();
+  const auto answer = std::make_shared<DeliveredValue<Result<HttpResponse>>>();
   impl_->client->request(std::move(request), patience_,
                          [answer](Result<HttpResponse> response) { answer->set(std::move(response)); });
   const auto response = answer->get();
@@ -150,13 +152,14 @@ Result<Value> Connection::call(HttpRequest request) {
   if (response.value().status < 200 || response.value().status > 299) return refused(response.value());
   auto body = parse_json(response.value().body);
   if (!body) {
-    return Error{ErrorCode::kCorrupt, what_ + " answered " + path + " with something that is no JSON: is " +
-                                          target_.url + " a Kubernetes API server?"};
+    return Error{ErrorCode::kCorrupt, what_ + " answered " + path + " with a body that is not JSON: is " + target_.url +
+                                          " a Kubernetes API server?"};
   }
   return std::move(body).value();
 }
 
-Result<Value> Connection::get(const std::string& path, const HttpRequest::Query& query, const std::string& accept) {
+Result<Value> ServerConnection::get(const std::string& path, const HttpRequest::Query& query,
+                                    const std::string& accept) {
   HttpRequest request;
   request.path = path;
   request.query = query;
@@ -164,19 +167,19 @@ Result<Value> Connection::get(const std::string& path, const HttpRequest::Query&
   return call(std::move(request));
 }
 
-Result<Value> Connection::create(const std::string& path, const Value& object) {
+Result<Value> ServerConnection::create(const std::string& path, const Value& object) {
   return call(request_of("POST", path, object, "application/json"));
 }
 
-Result<Value> Connection::replace(const std::string& path, const Value& object) {
+Result<Value> ServerConnection::replace(const std::string& path, const Value& object) {
   return call(request_of("PUT", path, object, "application/json"));
 }
 
-Result<Value> Connection::merge_patch(const std::string& path, const Value& patch) {
+Result<Value> ServerConnection::merge_patch(const std::string& path, const Value& patch) {
   return call(request_of("PATCH", path, patch, "application/merge-patch+json"));
 }
 
-Result<Value> Connection::remove(const std::string& path) {
+Result<Value> ServerConnection::remove(const std::string& path) {
   HttpRequest request;
   request.method = "DELETE";
   request.path = path;
@@ -184,8 +187,8 @@ Result<Value> Connection::remove(const std::string& path) {
   return call(std::move(request));
 }
 
-Result<void> Connection::lines(const std::string& path, const HttpRequest::Query& query,
-                               const std::function<bool(std::string_view)>& on_line) {
+Result<void> ServerConnection::lines(const std::string& path, const HttpRequest::Query& query,
+                                     const std::function<bool(std::string_view)>& on_line) {
   HttpRequest request;
   request.path = path;
   request.query = query;
@@ -220,7 +223,7 @@ Result<void> Connection::lines(const std::string& path, const HttpRequest::Query
       ended = streamed->end.has_value();
       status = streamed->status;
     }
-    if (status < 200 || status > 299) continue;  // an error's body is read to its end
+    if (status < 200 || status > 299) continue;  // the body of an error is read completely
     for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
       const std::string line = text.substr(0, end);
       text.erase(0, end + 1);

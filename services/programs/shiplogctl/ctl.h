@@ -13,7 +13,7 @@
 
 namespace shiplog::ctl {
 
-/// What the program knows and this library must not: concrete journals, and the services.
+/// Dependencies that only the program has: concrete journals, and the decide functions.
 struct Backing {
   /// Opens "sqlite:FILE" or "kafka:BROKERS/FLEET", which must exist; `kafka` are KEY=VALUE settings of the client.
   std::function<Result<std::shared_ptr<Journal>>(const std::string& name, const std::vector<std::string>& kafka)>
@@ -23,7 +23,7 @@ struct Backing {
   Terminal terminal = {};  ///< of standard output
 };
 
-/// Runs shiplogctl. 0: done; 1: it failed, and one sentence on `err` says why and what to do; 2: wrong usage.
+/// Runs shiplogctl. 0: success; 1: failure, with the reason and the remedy in one sentence on `err`; 2: wrong usage.
 int run_ctl(int argc, const char* const* argv, const Backing& backing, std::ostream& out, std::ostream& err);
 
 }  // namespace shiplog::ctl

@@ -14,12 +14,12 @@
 namespace shiplog::ctl {
 namespace {
 
-struct Ran {
+struct CommandRun {
   int code;
   std::string out, err;
 };
 
-Ran run(std::vector<std::string> words, const Backing& backing) {
+CommandRun run(std::vector<std::string> words, const Backing& backing) {
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   std::ostringstream out;
@@ -59,7 +59,7 @@ Entry creation(const std::string& name) {
   return entry;
 }
 
-TEST(Ctl, WrongUsageEndsWith2AndSaysWhereHelpIs) {
+TEST(Ctl, WrongUsageExitsWith2AndRefersToHelp) {
   const Backing backing = with(make_memory_journal());
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"shiplogctl"},
@@ -76,15 +76,15 @@ TEST(Ctl, WrongUsageEndsWith2AndSaysWhereHelpIs) {
                                              {"shiplogctl", "events"},
                                              {"shiplogctl", "replay"},
                                              {"shiplogctl", "replay", "--journal=sqlite:j", "--to", "x"}}) {
-    const Ran ran = run(words, backing);
+    const CommandRun ran = run(words, backing);
     EXPECT_EQ(ran.code, 2) << words.back() << ": " << ran.err;
     EXPECT_EQ(ran.err.find("error: "), 0U) << ran.err;
     EXPECT_EQ(ran.out, "");
   }
 }
 
-TEST(Ctl, HelpNamesEveryCommandAndTheWayItWasCalled) {
-  const Ran ran = run({"/usr/bin/kubectl-shiplog", "--help"}, with(make_memory_journal()));
+TEST(Ctl, HelpNamesEveryCommandAndTheProgramName) {
+  const CommandRun ran = run({"/usr/bin/kubectl-shiplog", "--help"}, with(make_memory_journal()));
   EXPECT_EQ(ran.code, 0);
   for (const char* word :
        {"kubectl shiplog", "join", "unjoin", "get", "history", "audit", "events", "replay", "status", "completion"}) {
@@ -93,7 +93,7 @@ TEST(Ctl, HelpNamesEveryCommandAndTheWayItWasCalled) {
   EXPECT_EQ(run({"shiplogctl", "--version"}, with(make_memory_journal())).out, "shiplogctl 1\n");
 }
 
-TEST(Ctl, AMistypedCommandOrOptionIsAnsweredWithTheOneThatWasProbablyMeant) {
+TEST(Ctl, AMistypedCommandOrOptionGetsASuggestion) {
   const Backing backing = with(make_memory_journal());
   for (const auto& [words, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"shiplogctl", "hstory", "deployment/web"}, "\"history\""},
@@ -102,54 +102,54 @@ TEST(Ctl, AMistypedCommandOrOptionIsAnsweredWithTheOneThatWasProbablyMeant) {
            {{"shiplogctl", "--kubeconfig=x", "sta"}, "\"status\""},
            {{"shiplogctl", "audit", "--sicne=1h"}, "\"--since\""},
            {{"shiplogctl", "get", "workload-s"}, "\"workloads\""}}) {
-    const Ran ran = run(words, backing);
+    const CommandRun ran = run(words, backing);
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_NE(ran.err.find("did you mean " + meant), std::string::npos) << ran.err;
   }
   EXPECT_EQ(run({"shiplogctl", "fly"}, backing).err.find("did you mean"), std::string::npos);
 }
 
-TEST(Ctl, CompletionKnowsCommandsOptionsAndTheirValues) {
+TEST(Ctl, CompletionListsCommandsOptionsAndTheirValues) {
   const Backing backing = with(make_memory_journal());
   const auto candidates = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"shiplogctl", "--kubeconfig=/nonexistent", "__complete"});
     std::rotate(words.begin() + 1, words.begin() + 2, words.begin() + 3);
-    const Ran ran = run(words, backing);
+    const CommandRun ran = run(words, backing);
     EXPECT_EQ(ran.code, 0);
     EXPECT_EQ(ran.err, "");
     return ran.out;
   };
   EXPECT_EQ(candidates({"une"}), ":4\n");
-  EXPECT_EQ(candidates({"get", "w"}), "workloads\twhat runs where\n:4\n");
+  EXPECT_EQ(candidates({"get", "w"}), "workloads\tworkloads by cluster\n:4\n");
   EXPECT_EQ(candidates({"audit", "-o", ""}), "json\nyaml\n:4\n");
   EXPECT_EQ(candidates({"audit", "--output=y"}), "--output=yaml\n:4\n");
   EXPECT_EQ(candidates({"audit", "--family", "sch"}), "scheduling\n:4\n");
   EXPECT_EQ(candidates({"events", "tail", "--no-f"}), "--no-follow\tPrint the entries that exist, then exit\n:4\n");
   EXPECT_EQ(candidates({"join", "m1", "--cluster-kubeconfig", ""}), ":0\n") << "file names";
-  EXPECT_EQ(candidates({"unjoin", ""}), ":4\n") << "no control plane, no names";
+  EXPECT_EQ(candidates({"unjoin", ""}), ":4\n") << "without a control plane there are no names";
 }
 
-TEST(Ctl, FailureIsOneSentenceAndEndsWith1) {
+TEST(Ctl, FailureIsOneSentenceAndExitsWith1) {
   const Backing backing = with(make_memory_journal());
-  const Ran missing = run({"shiplogctl", "--kubeconfig=/nonexistent/config", "get", "clusters"}, backing);
+  const CommandRun missing = run({"shiplogctl", "--kubeconfig=/nonexistent/config", "get", "clusters"}, backing);
   EXPECT_EQ(missing.code, 1);
   EXPECT_NE(missing.err.find("/nonexistent/config"), std::string::npos);
   EXPECT_EQ(std::count(missing.err.begin(), missing.err.end(), '\n'), 1);
-  const Ran name = run({"shiplogctl", "unjoin", "No!"}, backing);
+  const CommandRun name = run({"shiplogctl", "unjoin", "No!"}, backing);
   EXPECT_EQ(name.code, 1);
   EXPECT_EQ(name.err.find("error: invalid cluster name(No!): "), 0U);
   EXPECT_EQ(run({"shiplogctl", "replay", "--journal=sqlite:other"}, backing).err,
             "error: sqlite:other: no such file\n");
 }
 
-TEST(Ctl, ReplayTellsEntriesRevisionAndHash) {
+TEST(Ctl, ReplayReportsEntriesRevisionAndHash) {
   const auto journal = make_memory_journal();
   for (const char* name : {"a", "b"}) append(*journal, creation(name));
-  append(*journal, creation("a"));  // the twin of the first
+  append(*journal, creation("a"));  // a duplicate of the first
   State state;
   fold(state, creation("a"));
   fold(state, creation("b"));
-  const Ran ran = run({"shiplogctl", "replay", "--journal=sqlite:j", "--verify"}, with(journal));
+  const CommandRun ran = run({"shiplogctl", "replay", "--journal=sqlite:j", "--verify"}, with(journal));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("3 (2 accepted, 0 refused, 1 duplicates)"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("state hash   " + to_string(state.hash())), std::string::npos) << ran.out;
@@ -159,7 +159,7 @@ TEST(Ctl, ReplayTellsEntriesRevisionAndHash) {
             std::string::npos);
 }
 
-TEST(Ctl, ReplayOfADecisionNobodyKnowsEndsWith1) {
+TEST(Ctl, ReplayOfADecisionByAnUnknownRoleExitsWith1) {
   const auto journal = make_memory_journal();
   append(*journal, creation("a"));
   Entry decided = creation("b");
@@ -167,16 +167,27 @@ TEST(Ctl, ReplayOfADecisionNobodyKnowsEndsWith1) {
   decided.fence.service = "somebody";
   decided.as_of = Revision{1};
   append(*journal, decided);
-  const Ran ran = run({"shiplogctl", "replay", "--journal=sqlite:j", "--verify"}, with(journal));
+  const CommandRun ran = run({"shiplogctl", "replay", "--journal=sqlite:j", "--verify"}, with(journal));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.out.find("DIFFERENT at offset 1: somebody about namespaces/b"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("DIFFERENT at offset 1, decided as of revision 1: somebody about namespaces/b"),
+            std::string::npos)
+      << ran.out;
 }
 
-TEST(Ctl, ReplayOfAJournalThatLostItsBeginningIsRefused) {
+TEST(Ctl, AnInvalidTraceIdIsAUsageErrorThatNamesTheOption) {
+  for (const char* id : {"", "4bf92f35", "4BF92F3577B34DA6A3CE929D0E0E4736", "4bf92f3577b34da6a3ce929d0e0e473g"}) {
+    const CommandRun ran = run({"shiplogctl", "audit", "--trace", id}, with(make_memory_journal()));
+    EXPECT_EQ(ran.code, 2) << id;
+    EXPECT_NE(ran.err.find("--trace"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("32 hexadecimal digits"), std::string::npos) << ran.err;
+  }
+}
+
+TEST(Ctl, ReplayOfATrimmedJournalIsRefused) {
   const auto journal = make_memory_journal();
   for (const char* name : {"a", "b", "c", "d"}) append(*journal, creation(name));
   ASSERT_TRUE(journal->trim(Offset{3}));
-  const Ran ran = run({"shiplogctl", "replay", "--journal=sqlite:j"}, with(journal));
+  const CommandRun ran = run({"shiplogctl", "replay", "--journal=sqlite:j"}, with(journal));
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.err.find("begins at offset 3"), std::string::npos) << ran.err;
 }
@@ -186,7 +197,7 @@ TEST(Ctl, ReplayOfADamagedEntryNamesItsOffset) {
   append(*journal, creation("a"));
   journal->append("no entry", [](Result<Offset>) {});
   append(*journal, creation("b"));
-  const Ran ran = run({"shiplogctl", "replay", "--journal=sqlite:j"}, with(journal));
+  const CommandRun ran = run({"shiplogctl", "replay", "--journal=sqlite:j"}, with(journal));
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.err.find("offset 1"), std::string::npos) << ran.err;
 }

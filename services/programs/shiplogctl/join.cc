@@ -24,12 +24,12 @@ std::string why_not_ready(const Value& cluster) {
 }
 
 /// The uid of namespace kube-system, which is what identifies a cluster.
-Result<std::string> id_of(Connection& server) {
+Result<std::string> id_of(ServerConnection& server) {
   SHIPLOG_TRY(const Value system, server.get("/api/v1/namespaces/kube-system"));
   return system["metadata"]["uid"].str();
 }
 
-Result<void> refuse_twice(Connection& plane, const std::string& name, const std::string& id) {
+Result<void> refuse_twice(ServerConnection& plane, const std::string& name, const std::string& id) {
   SHIPLOG_TRY(const std::string own, id_of(plane));
   if (own == id) {
     return Error{ErrorCode::kInvalid, "the kubeconfig given for " + name +
@@ -61,8 +61,8 @@ Value secret_of(const JoinOptions& options, const std::string& name, Value data)
                         {"data", std::move(data)}});
 }
 
-/// The credentials belong to the Cluster and go with it, also when it is deleted by other means.
-Result<void> own_secrets(Connection& plane, const JoinOptions& options, const Value& cluster) {
+/// The Cluster owns the credentials, so that they are removed with it, also when it is deleted by other means.
+Result<void> own_secrets(ServerConnection& plane, const JoinOptions& options, const Value& cluster) {
   const Value owner = Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
                                      {"kind", "Cluster"},
                                      {"name", options.name},
@@ -78,7 +78,7 @@ Result<void> own_secrets(Connection& plane, const JoinOptions& options, const Va
   return ok();
 }
 
-Result<Value> register_cluster(Connection& plane, const ClientTarget& member, const JoinOptions& options,
+Result<Value> register_cluster(ServerConnection& plane, const ClientTarget& member, const JoinOptions& options,
                                const std::string& id, const IssuedToken& own, const IssuedToken& impersonator) {
   SHIPLOG_TRY(ensure_namespace(plane, options.ns));
   SHIPLOG_TRY(put_secret(plane, impersonator_secret(options, impersonator)));
@@ -93,18 +93,19 @@ Result<Value> register_cluster(Connection& plane, const ClientTarget& member, co
 
 std::string secrets_of(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/secrets"; }
 
-Result<void> put_secret(Connection& plane, const Value& secret) {
+Result<void> put_secret(ServerConnection& plane, const Value& secret) {
   const std::string collection = secrets_of(secret["metadata"]["namespace"].str());
   const std::string path = collection + "/" + secret["metadata"]["name"].str();
-  const auto there = plane.get(path);
-  if (!there && there.error().code != ErrorCode::kNotFound) return there.error().context("reading the credentials");
-  if (!there) {
+  const auto existing = plane.get(path);
+  if (!existing && existing.error().code != ErrorCode::kNotFound)
+    return existing.error().context("reading the credentials");
+  if (!existing) {
     const auto created = plane.create(collection, secret);
     if (!created) return created.error().context("storing the credentials");
     return ok();
   }
-  // A Secret may be left of an earlier attempt: only a Cluster says that a member is in the fleet.
-  Value next = there.value();
+  // A Secret may remain from an earlier attempt: only a Cluster makes a member part of the fleet.
+  Value next = existing.value();
   next.set("data", secret["data"]);
   next.edit("metadata").edit("labels").set("karmada.io/system", "true");
   const auto replaced = plane.replace(path, next);
@@ -112,8 +113,8 @@ Result<void> put_secret(Connection& plane, const Value& secret) {
   return ok();
 }
 
-Result<void> wait_until_ready(Connection& plane, const std::string& name, int64_t seconds, const std::string& what,
-                              std::ostream& progress) {
+Result<void> wait_until_ready(ServerConnection& plane, const std::string& name, int64_t seconds,
+                              const std::string& what, std::ostream& progress) {
   const auto deadline = Steady::now() + std::chrono::seconds{seconds};
   auto report_at = Steady::now() + kReport;
   while (true) {
@@ -132,13 +133,13 @@ Result<void> wait_until_ready(Connection& plane, const std::string& name, int64_
   }
 }
 
-std::string stored_token(Connection& plane, const Value& reference) {
+std::string stored_token(ServerConnection& plane, const Value& reference) {
   if (reference["name"].is_empty()) return "";
   const auto secret = plane.get(secrets_of(reference["namespace"].str()) + "/" + reference["name"].str());
   return secret ? base64_decode(secret.value()["data"]["token"].as_string()).value_or("") : "";
 }
 
-std::optional<ClientTarget> stored_target(Connection& plane, const Value& cluster) {
+std::optional<ClientTarget> stored_target(ServerConnection& plane, const Value& cluster) {
   const Value& reference = cluster["spec"]["secretRef"];
   const auto secret = plane.get(secrets_of(reference["namespace"].str()) + "/" + reference["name"].str());
   if (!secret) return std::nullopt;
@@ -164,14 +165,14 @@ Result<void> check_cluster_name(const std::string& name) {
   if (name.size() > kLongestName) return wrong("must be no more than " + std::to_string(kLongestName) + " characters");
   const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   if (!std::ranges::all_of(name, inner) || name.front() == '-' || name.back() == '-') {
-    return wrong("only lower case letters, digits and '-', which may stand neither first nor last");
+    return wrong("only lower case letters, digits and '-', which must be neither first nor last");
   }
   return ok();
 }
 
 Value credentials_secret(const JoinOptions& options, const ClientTarget& member, const IssuedToken& issued) {
   Value data = Value::object({{"token", base64_encode(issued.token)}});
-  // The authority that the user trusts for this address; the member's own only where nothing is verified anyway.
+  // The CA from the user's kubeconfig; the member's own CA only if verification is disabled.
   const std::string& ca_pem = member.insecure && member.ca_pem.empty() ? issued.ca_pem : member.ca_pem;
   if (!ca_pem.empty()) data.set("caBundle", base64_encode(ca_pem));
   return secret_of(options, options.name, std::move(data));
@@ -200,12 +201,12 @@ Value cluster_object(const JoinOptions& options, const ClientTarget& member, con
                         {"spec", std::move(spec)}});
 }
 
-Result<void> join(Connection& plane, Connection& member, const JoinOptions& options, std::ostream& out,
+Result<void> join(ServerConnection& plane, ServerConnection& member, const JoinOptions& options, std::ostream& out,
                   std::ostream& progress) {
   SHIPLOG_TRY(check_cluster_name(options.name));
   if (!member.target().server_name.empty()) {
     return Error{ErrorCode::kInvalid,
-                 "the member's kubeconfig sets tls-server-name, which a Cluster cannot carry: give "
+                 "the member's kubeconfig sets tls-server-name, which a Cluster cannot express: give "
                  "its server certificate the name in `server`"};
   }
   const auto found = id_of(member);
@@ -226,11 +227,11 @@ Result<void> join(Connection& plane, Connection& member, const JoinOptions& opti
   const auto joined = own ? register_cluster(plane, member.target(), options, id, own.value(), impersonator)
                           : Result<Value>{own.error()};
   if (!joined) {
-    // Tokens that are not used must not stay valid.
+    // Unused tokens must not remain valid.
     const auto first = revoke_token(member, options.ns, impersonator.secret);
     const auto second = own ? revoke_token(member, options.ns, own.value().secret) : ok();
     if (!first || !second) {
-      progress << "tokens made for this attempt are left in the member, as Secrets of namespace " << options.ns
+      progress << "tokens created by this attempt remain in the member, as Secrets of namespace " << options.ns
                << std::endl;
     }
     return joined.error();

@@ -28,7 +28,7 @@ TEST(CtlJoin, NameIsADnsLabelOfAtMost48Characters) {  // CL-1
   EXPECT_EQ(check_cluster_name("").error().message, "cluster name is required");
 }
 
-TEST(CtlUnjoin, NamesTheBindingsThatHoldTheClusterAndWhatKeepsThemThere) {
+TEST(CtlUnjoin, NamesTheBindingsThatBlockTheRemovalAndTheirReasons) {
   const auto bindings = parse_json(R"({"items": [
     {"metadata": {"namespace": "cap", "name": "reg"}, "spec": {"clusters": [{"name": "m1"}, {"name": "m3"}]},
      "status": {"conditions": [{"type": "Scheduled", "status": "False", "reason": "SchedulerError", "message": "few"}]}},
@@ -36,13 +36,14 @@ TEST(CtlUnjoin, NamesTheBindingsThatHoldTheClusterAndWhatKeepsThemThere) {
      "status": {"conditions": [{"type": "Scheduled", "status": "True", "reason": "Success", "message": "fine"}]}},
     {"metadata": {"namespace": "a", "name": "b"}, "spec": {"clusters": [{"name": "m3"}]}},
     {"metadata": {"namespace": "a", "name": "c"}, "spec": {"clusters": [{"name": "m3"}]}}]})");
-  EXPECT_EQ(bindings_on(bindings.value(), "m3"),
-            "bindings that are placed on it and find no other place: cap/reg (SchedulerError: few); role; a/b; and 1 "
-            "more");
+  EXPECT_EQ(
+      bindings_on(bindings.value(), "m3"),
+      "bindings that are placed on it and cannot be placed elsewhere: cap/reg (SchedulerError: few); role; a/b; and 1 "
+      "more");
   EXPECT_EQ(bindings_on(bindings.value(), "m2"), "");
 }
 
-TEST(CtlJoin, SecretsHaveTheIssuedTokensAndNothingOfTheUsers) {
+TEST(CtlJoin, SecretsContainTheIssuedTokensAndNoUserCredentials) {
   ClientTarget target = member();
   target.bearer_token = "the user's";
   const IssuedToken issued{"karmada-m1-x", "t0", "THEIRS"};
@@ -51,7 +52,7 @@ TEST(CtlJoin, SecretsHaveTheIssuedTokensAndNothingOfTheUsers) {
   EXPECT_EQ(secret["metadata"]["labels"]["karmada.io/system"], Value{"true"});
   target.ca_pem.clear();
   EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]), R"({"token":"dDA="})")
-      << "the system's authorities";
+      << "the system's certificate authorities";
   target.insecure = true;
   EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]),
             R"({"caBundle":"VEhFSVJT","token":"dDA="})");
@@ -60,7 +61,7 @@ TEST(CtlJoin, SecretsHaveTheIssuedTokensAndNothingOfTheUsers) {
   EXPECT_EQ(to_json(impersonator["data"]), R"({"token":"dDA="})");
 }
 
-TEST(CtlJoin, ATokenNamesTheSecretThatCarriesIt) {
+TEST(CtlJoin, ATokenNamesTheSecretThatContainsIt) {
   const std::string claims = base64url_encode(R"({"kubernetes.io/serviceaccount/secret.name":"karmada-m1-x"})");
   EXPECT_EQ(secret_of_token("h." + claims + ".s"), "karmada-m1-x");
   for (const std::string& other :

@@ -19,7 +19,7 @@ shiplog::Result<std::shared_ptr<shiplog::Journal>> open_journal(const std::strin
   return shiplog::open_record({.journal = name, .kafka = kafka});
 }
 
-/// Colours only on a terminal that has them, unless NO_COLOR is set (https://no-color.org).
+/// Colours only on a terminal that supports them, unless NO_COLOR is set (https://no-color.org).
 shiplog::ctl::Terminal terminal_of(int fd) {
   if (::isatty(fd) == 0) return {};
   winsize size{};
@@ -33,7 +33,7 @@ shiplog::ctl::Terminal terminal_of(int fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // `| head` ends us through a failed write
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as a failed write
   const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
                                       terminal_of(STDOUT_FILENO)};
   return shiplog::ctl::run_ctl(argc, argv, backing, std::cout, std::cerr);

@@ -29,8 +29,8 @@ Value namespace_of(const std::string& name) {
   return Value::object({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", metadata(name)}});
 }
 
-/// Creates the object, or gives the present one these fields.
-Result<Value> ensure(Connection& member, const std::string& collection, const Value& object) {
+/// Creates the object, or sets these fields in the existing one.
+Result<Value> ensure(ServerConnection& member, const std::string& collection, const Value& object) {
   const std::string name = object["metadata"]["name"].str();
   auto done = member.create(collection, object);
   if (!done && done.error().code == ErrorCode::kAlreadyExists)
@@ -39,15 +39,16 @@ Result<Value> ensure(Connection& member, const std::string& collection, const Va
   return done;
 }
 
-/// Creates what several control planes may use; it goes when the last of its owners has gone. What another tool made
-/// has no owners and stays that tool's.
-Result<void> ensure_shared(Connection& member, const std::string& collection, Value object, const Value& owner) {
+/// Creates an object that several control planes may share; it is removed with the last of its owners. An object that
+/// another tool created has no owners and is not changed.
+Result<void> ensure_shared(ServerConnection& member, const std::string& collection, Value object, const Value& owner) {
   const std::string path = collection + "/" + object["metadata"]["name"].str();
-  const auto there = member.get(path);
-  if (!there && there.error().code != ErrorCode::kNotFound) return there.error();
-  Value owners = there ? there.value()["metadata"]["ownerReferences"] : Value{};
-  const bool ours = std::ranges::any_of(owners.items(), [&](const Value& one) { return one["uid"] == owner["uid"]; });
-  if (there && (owners.is_empty() || ours)) return ok();
+  const auto existing = member.get(path);
+  if (!existing && existing.error().code != ErrorCode::kNotFound) return existing.error();
+  Value owners = existing ? existing.value()["metadata"]["ownerReferences"] : Value{};
+  const bool ours =
+      std::ranges::any_of(owners.items(), [&](const Value& reference) { return reference["uid"] == owner["uid"]; });
+  if (existing && (owners.is_empty() || ours)) return ok();
   if (!owners.is_array()) owners = Value::array();
   owners.push_back(owner);
   object.edit("metadata").set("ownerReferences", std::move(owners));
@@ -55,15 +56,15 @@ Result<void> ensure_shared(Connection& member, const std::string& collection, Va
   return ok();
 }
 
-/// The object no longer goes with the role.
-Result<void> disown(Connection& member, const std::string& path, const std::string& role) {
-  const auto there = member.get(path);
-  if (!there && there.error().code == ErrorCode::kNotFound) return ok();
-  if (!there) return there.error();
+/// Removes the role from the object's owners.
+Result<void> disown(ServerConnection& member, const std::string& path, const std::string& role) {
+  const auto existing = member.get(path);
+  if (!existing && existing.error().code == ErrorCode::kNotFound) return ok();
+  if (!existing) return existing.error();
   Value owners = Value::array();
-  const Value& present = there.value()["metadata"]["ownerReferences"];
-  for (const Value& one : present.items()) {
-    if (one["name"].as_string() != role) owners.push_back(one);
+  const Value& present = existing.value()["metadata"]["ownerReferences"];
+  for (const Value& reference : present.items()) {
+    if (reference["name"].as_string() != role) owners.push_back(reference);
   }
   if (owners.size() == present.size()) return ok();
   const auto patched =
@@ -72,7 +73,7 @@ Result<void> disown(Connection& member, const std::string& path, const std::stri
   return ok();
 }
 
-Result<void> remove(Connection& member, const std::string& path) {
+Result<void> remove(ServerConnection& member, const std::string& path) {
   const auto removed = member.remove(path);
   if (removed || removed.error().code == ErrorCode::kNotFound) return ok();
   return removed.error().context("deleting " + path + " in the member");
@@ -85,17 +86,17 @@ std::string decoded(const Value& text) { return base64_decode(text.as_string()).
 std::string account_of(const std::string& cluster) { return "karmada-" + cluster; }
 std::string role_of(const std::string& cluster) { return "karmada-controller-manager:" + account_of(cluster); }
 
-Result<void> ensure_namespace(Connection& server, const std::string& ns) {
-  // Asked first: a create that is refused would stay in the audit trail.
-  const auto there = server.get("/api/v1/namespaces/" + ns);
-  if (there) return ok();
-  if (there.error().code != ErrorCode::kNotFound) return there.error();
+Result<void> ensure_namespace(ServerConnection& server, const std::string& ns) {
+  // Read first: a refused create would appear in the audit trail.
+  const auto existing = server.get("/api/v1/namespaces/" + ns);
+  if (existing) return ok();
+  if (existing.error().code != ErrorCode::kNotFound) return existing.error();
   const auto created = server.create("/api/v1/namespaces", namespace_of(ns));
   if (created || created.error().code == ErrorCode::kAlreadyExists) return ok();
   return created.error().context("creating namespace " + ns);
 }
 
-Result<void> grant_access(Connection& member, const std::string& cluster, const std::string& ns) {
+Result<void> grant_access(ServerConnection& member, const std::string& cluster, const std::string& ns) {
   const Value everything = Value::object(
       {{"apiGroups", Value::array({"*"})}, {"resources", Value::array({"*"})}, {"verbs", Value::array({"*"})}});
   const Value paths = Value::object({{"nonResourceURLs", Value::array({"*"})}, {"verbs", Value::array({"get"})}});
@@ -126,7 +127,7 @@ Result<void> grant_access(Connection& member, const std::string& cluster, const 
   return ok();
 }
 
-Result<IssuedToken> issue_token(Connection& member, const std::string& ns, const std::string& account_name) {
+Result<IssuedToken> issue_token(ServerConnection& member, const std::string& ns, const std::string& account_name) {
   const Value wanted = Value::object(
       {{"apiVersion", "v1"},
        {"kind", "Secret"},
@@ -146,7 +147,7 @@ Result<IssuedToken> issue_token(Connection& member, const std::string& ns, const
       const auto dropped = revoke_token(member, ns, name);
       return Error{ErrorCode::kTimeout, "the member has issued no token for ServiceAccount " + ns + "/" + account_name +
                                             " within 30 s: is its controller for service account tokens running?" +
-                                            (dropped ? "" : " Secret " + name + " is left there")};
+                                            (dropped ? "" : " Secret " + name + " remains in the member")};
     }
     std::this_thread::sleep_for(kPoll);
     made = member.get(core(ns, "secrets") + "/" + name);
@@ -154,7 +155,7 @@ Result<IssuedToken> issue_token(Connection& member, const std::string& ns, const
   }
 }
 
-Result<void> revoke_token(Connection& member, const std::string& ns, const std::string& secret) {
+Result<void> revoke_token(ServerConnection& member, const std::string& ns, const std::string& secret) {
   return remove(member, core(ns, "secrets") + "/" + secret);
 }
 
@@ -168,15 +169,15 @@ std::string secret_of_token(const std::string& token) {
   return claims ? claims.value()["kubernetes.io/serviceaccount/secret.name"].str() : "";
 }
 
-Result<void> withdraw_access(Connection& member, const std::string& cluster, const std::string& ns,
+Result<void> withdraw_access(ServerConnection& member, const std::string& cluster, const std::string& ns,
                              const std::string& impersonator_secret) {
   if (!impersonator_secret.empty()) {
     SHIPLOG_TRY(revoke_token(member, ns, impersonator_secret));
   }
   const auto accounts = member.get(core(ns, "serviceaccounts"));
   if (!accounts && accounts.error().code != ErrorCode::kNotFound) return accounts.error();
-  const bool shared = accounts && std::ranges::any_of(accounts.value()["items"].items(), [&](const Value& one) {
-                        const auto name = one["metadata"]["name"].as_string();
+  const bool shared = accounts && std::ranges::any_of(accounts.value()["items"].items(), [&](const Value& account) {
+                        const auto name = account["metadata"]["name"].as_string();
                         return name.starts_with("karmada-") && name != kImpersonator && name != account_of(cluster);
                       });
   if (shared) {

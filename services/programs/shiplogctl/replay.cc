@@ -53,7 +53,7 @@ bool same_bytes(const Entry& recorded, const Decision& recomputed) {
   return encode(twin) == encode(recorded);
 }
 
-// What tells the two apart, each in words; `recorded` and `recomputed` of `difference` are filled in.
+// The difference of the two, each as text; `recorded` and `recomputed` of `difference` are filled in.
 void tell_apart(const Entry& recorded, const Decision& recomputed, Difference& difference) {
   difference.recorded = described(recorded.events);
   difference.recomputed = described(recomputed.events);
@@ -88,8 +88,8 @@ class Ahead {
       if (!record) return nullptr;
       buffer_.push_back(std::move(*record));
     }
-    const auto at = std::ranges::lower_bound(buffer_, offset, {}, &ReplayRecord::offset);
-    return at == buffer_.end() || at->offset != offset ? nullptr : &*at;
+    const auto found = std::ranges::lower_bound(buffer_, offset, {}, &ReplayRecord::offset);
+    return found == buffer_.end() || found->offset != offset ? nullptr : &*found;
   }
 
  private:
@@ -100,28 +100,36 @@ class Ahead {
 /// Runs decisions again as the fold reaches the revisions they were computed from.
 class Verifier {
  public:
-  Verifier(const ReplayOptions& options, Replayed& result) : options_{options}, result_{result} {}
+  /// `begin`: the revision of the state that the replay begins with.
+  Verifier(const ReplayOptions& options, Replayed& result, Revision begin)
+      : options_{options}, result_{result}, begin_{begin} {}
 
   Result<void> note_decisions(const Records& records) {
     while (true) {
       SHIPLOG_TRY(const auto record, records());
       if (!record) break;
-      if (is_decision(record->entry)) plan_.push_back({record->entry.as_of, record->offset});
+      if (!is_decision(record->entry)) continue;
+      if (record->entry.as_of < begin_) {
+        ++result_.unverifiable;
+      } else {
+        plan_.push_back({record->entry.as_of, record->offset});
+      }
     }
     std::ranges::sort(plan_);
     return ok();
   }
 
-  // Entries that change no object come and go at one revision, but no decision sees them: the first boundary counts.
+  // Entries that change no object keep the revision, and no decision sees them: the first boundary counts.
   Result<void> at_boundary(const State& state, Ahead& ahead) {
     for (; next_ < plan_.size() && plan_[next_].as_of <= state.revision(); ++next_) {
       SHIPLOG_TRY(const ReplayRecord* record, ahead.find(plan_[next_].offset));
       ++result_.decisions;
       if (record == nullptr) {
-        report({plan_[next_].offset, "", "", "decided as of revision " + std::to_string(plan_[next_].as_of.value),
+        report({plan_[next_].offset, plan_[next_].as_of, "", "",
+                "decided as of revision " + std::to_string(plan_[next_].as_of.value),
                 "the entry stands before the state that it was computed from"});
       } else if (plan_[next_].as_of != state.revision()) {
-        report({record->offset, record->entry.fence.service, record->entry.request.path,
+        report({record->offset, plan_[next_].as_of, record->entry.fence.service, record->entry.request.path,
                 described(record->entry.events),
                 "revision " + std::to_string(plan_[next_].as_of.value) +
                     " lies within an entry: no service ever saw that state"});
@@ -140,6 +148,7 @@ class Verifier {
 
   const ReplayOptions& options_;
   Replayed& result_;
+  const Revision begin_;
   std::vector<DecidedAt> plan_;
   size_t next_ = 0;
 };
@@ -159,7 +168,8 @@ void count(const Folded& folded, Replayed& result) {
 
 std::optional<Difference> verify(const Decides& decides, const State& as_of, const ReplayRecord& record) {
   const Entry& entry = record.entry;
-  Difference difference{record.offset, entry.fence.service, entry.request.path, described(entry.events), ""};
+  Difference difference{record.offset,           entry.as_of, entry.fence.service, entry.request.path,
+                        described(entry.events), ""};
   const auto decide = decides.find(entry.fence.service);
   if (decide == decides.end()) {
     difference.recomputed = "no service \"" + entry.fence.service + "\" in this build can decide it again";
@@ -193,7 +203,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
   Replayed result;
   std::optional<Verifier> verifier;
   if (options.verify != nullptr) {
-    verifier.emplace(options, result);
+    verifier.emplace(options, result, state.revision());
     SHIPLOG_TRY(const Records records, open());
     SHIPLOG_TRY(verifier->note_decisions(records));
   }

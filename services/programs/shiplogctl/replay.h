@@ -25,9 +25,10 @@ struct ReplayRecord {
 /// The records of a journal from the first on, one a call; nullopt: that was the last.
 using Records = std::function<Result<std::optional<ReplayRecord>>()>;
 
-/// A recorded decision that comes out differently now.
+/// A recorded decision that differs when recomputed.
 struct Difference {
   Offset offset;
+  Revision as_of;  ///< that it was decided from
   std::string service;
   std::string key;
   std::string recorded;
@@ -38,9 +39,10 @@ struct Difference {
 struct Replayed {
   uint64_t entries = 0;
   uint64_t accepted = 0;
-  uint64_t refused = 0;     ///< without the duplicates
-  uint64_t duplicates = 0;  ///< twins of entries that were folded before
-  uint64_t decisions = 0;   ///< run again
+  uint64_t refused = 0;       ///< without the duplicates
+  uint64_t duplicates = 0;    ///< duplicates of entries that were folded before
+  uint64_t decisions = 0;     ///< run again
+  uint64_t unverifiable = 0;  ///< decisions that were computed from states before the one that the replay began with
   uint64_t differences = 0;
   uint64_t objects = 0;
   Revision revision;
@@ -58,13 +60,14 @@ struct ReplayOptions {
   std::function<void(const Difference&)> differs;  ///< may be empty
 };
 
-/// Folds a journal from its first entry into `state` (empty before). With `verify`, every entry that a service decided
-/// is decided again, with the state as of its as_of and the entry's own time, and compared: events, explanations and
-/// expectations. `open` begins to read from the first record; it is called twice with `verify`: the first reading only
-/// notes which decisions belong to which revision. Errors: what reading says; kGone, `to` is beyond the end.
+/// Folds a journal from its first entry into `state` (empty before), or from the first one after what `state` covers.
+/// With `verify`, every entry that a service decided is decided again, with the state as of its as_of and the entry's
+/// own time, and compared: events, explanations and expectations. `open` begins to read from that entry; it is called
+/// twice with `verify`: the first reading only notes which decisions belong to which revision. Errors: those of
+/// reading; kGone, `to` is beyond the end.
 Result<Replayed> replay(const std::function<Result<Records>()>& open, const ReplayOptions& options, State& state);
 
-/// Decides again what `record` holds, on the state it was computed from. nullopt: it comes out the same.
+/// Decides again what `record` holds, on the state it was computed from. nullopt: it is the same.
 std::optional<Difference> verify(const Decides& decides, const State& as_of, const ReplayRecord& record);
 
 }  // namespace shiplog::ctl

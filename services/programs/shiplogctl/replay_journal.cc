@@ -1,10 +1,15 @@
 #include <chrono>
 #include <deque>
+#include <filesystem>
+#include <optional>
 #include <ostream>
 
 #include "events/base/json.h"
 #include "events/codec/codec.h"
+#include "services/programs/journals.h"
 #include "services/programs/shiplogctl/commands.h"
+#include "services/programs/shiplogctl/replay_with.h"
+#include "services/programs/snapshot_files.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -21,9 +26,9 @@ uint64_t rate_of(uint64_t entries, double seconds) {
 }
 
 /// Reads up to what was the journal's end at the start, so that a journal that is written to has an end too.
-Result<Records> read_all(Journal& journal) {
+Result<Records> read_all(Journal& journal, Offset from) {
   SHIPLOG_TRY(const Offset head, journal.head());
-  SHIPLOG_TRY(auto opened, journal.tail(Offset{0}));
+  SHIPLOG_TRY(auto opened, journal.tail(from));
   const std::shared_ptr<Journal::Tail> tail = std::move(opened);
   const auto waiting = std::make_shared<std::deque<JournalRecord>>();
   const auto at = std::make_shared<Offset>();
@@ -43,8 +48,56 @@ Result<Records> read_all(Journal& journal) {
   }};
 }
 
-void print(const Replayed& replayed, bool verified, double seconds, const std::string& journal, bool json,
-           std::ostream& out) {
+/// Where a replay begins.
+struct Beginning {
+  std::string snapshot;  ///< a file; empty: the first entry
+  Offset next;           ///< the first offset that the snapshot does not cover
+  State state;
+};
+
+/// The newest intact snapshot beside a journal file: the processes of its fleet put them there.
+std::optional<VerifiedSnapshot> snapshot_beside(const std::string& journal, Offset oldest, Offset head) {
+  const auto address = parse_journal(journal);
+  if (!address || address.value().on_kafka()) return std::nullopt;
+  const std::string folder = std::filesystem::path{address.value().sqlite_file}.parent_path().string();
+  // The older one, if there are two, as more decisions are verified from there.
+  std::optional<VerifiedSnapshot> found;
+  for (const std::string& file : snapshots_in((folder.empty() ? "." : folder) + "/snapshots")) {
+    const auto info = Projections::verify_snapshot(file);
+    if (info && info.value().next >= oldest && info.value().next <= head) found = VerifiedSnapshot{file, info.value()};
+  }
+  return found;
+}
+
+Result<Beginning> beginning_of(Journal& journal, const ReplayCommandOptions& options, std::ostream& progress) {
+  SHIPLOG_TRY(const Offset oldest, journal.oldest());
+  SHIPLOG_TRY(const Offset head, journal.head());
+  const bool trimmed = oldest.value > 1 && oldest < head;
+  Beginning beginning;
+  if (options.snapshot.empty() && !trimmed) return beginning;
+  std::optional<VerifiedSnapshot> snapshot;
+  if (options.snapshot.empty()) {
+    snapshot = snapshot_beside(options.journal, oldest, head);
+  } else {
+    SHIPLOG_TRY(const SnapshotInfo info, Projections::verify_snapshot(options.snapshot));
+    snapshot = VerifiedSnapshot{options.snapshot, info};
+  }
+  if (!snapshot || snapshot->info.next < oldest) {
+    return Error{ErrorCode::kGone,
+                 journal.describe() + " begins at offset " + std::to_string(oldest.value) +
+                     ": what was before is trimmed, and a replay needs a snapshot that reaches as far: name one with "
+                     "--snapshot (a process keeps them in its --data-dir, or beside a journal file)"};
+  }
+  progress << "the journal is trimmed and begins at offset " << oldest.value << "; starting from " << snapshot->file
+           << ", revision " << snapshot->info.revision.value << std::endl;
+  beginning.snapshot = snapshot->file;
+  beginning.next = snapshot->info.next;
+  SHIPLOG_TRY(beginning.state, state_of_snapshot(snapshot->file));
+  return beginning;
+}
+
+void print(const Replayed& replayed, bool verified, double seconds, const std::string& journal,
+           const std::string& snapshot, bool json, std::ostream& out) {
   const uint64_t rate = rate_of(replayed.entries, seconds);
   if (json) {
     Value value = Value::object({{"journal", journal},
@@ -60,7 +113,9 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
     if (verified) {
       value.set("decisions", replayed.decisions);
       value.set("differences", replayed.differences);
+      value.set("unverifiable", replayed.unverifiable);
     }
+    if (!snapshot.empty()) value.set("snapshot", snapshot);
     if (replayed.stop) value.set("stopped", *replayed.stop);
     out << to_pretty_json(value) << std::endl;
     return;
@@ -74,6 +129,9 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
       << "state hash   " << to_string(replayed.hash) << "\n";
   if (verified) {
     out << "decisions    " << replayed.decisions << " run again, " << replayed.differences << " differences\n";
+    if (replayed.unverifiable > 0) {
+      out << "             " << replayed.unverifiable << " not run again: computed from states before the snapshot\n";
+    }
   }
   out << std::flush;
 }
@@ -83,12 +141,8 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
 Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
                             std::ostream& progress) {
   SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));
-  SHIPLOG_TRY(const Offset oldest, journal->oldest());
+  SHIPLOG_TRY(Beginning beginning, beginning_of(*journal, options, progress));
   SHIPLOG_TRY(const Offset head, journal->head());
-  if (oldest.value > 1 && oldest < head) {
-    return Error{ErrorCode::kGone, journal->describe() + " begins at offset " + std::to_string(oldest.value) +
-                                       ": what was before is trimmed, and a replay needs the first entry"};
-  }
   const bool json = options.output == "json";
   ReplayOptions replaying;
   if (options.to) replaying.to = Revision{*options.to};
@@ -104,17 +158,21 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
   };
   replaying.differs = [&](const Difference& difference) {
     std::ostream& to = json ? progress : out;
-    to << "DIFFERENT at offset " << difference.offset.value << ": " << difference.service << " about " << difference.key
-       << "\n  recorded:   " << difference.recorded << "\n  recomputed: " << difference.recomputed << std::endl;
+    to << "DIFFERENT at offset " << difference.offset.value << ", decided as of revision " << difference.as_of.value
+       << ": " << difference.service << " about " << difference.key << "\n  recorded:   " << difference.recorded
+       << "\n  recomputed: " << difference.recomputed << std::endl;
   };
-  State state;
-  SHIPLOG_TRY(const Replayed replayed, replay([&] { return read_all(*journal); }, replaying, state));
-  print(replayed, options.verify, seconds_since(start), journal->describe(), json, out);
+  State& state = beginning.state;
+  const auto open = [&, from = beginning.next] { return read_all(*journal, from); };
+  SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, state));
+  print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, json, out);
   if (replayed.stop) {
     return Error{ErrorCode::kCorrupt,
                  "the replay stopped at offset " + std::to_string(replayed.last.value) + ": " + *replayed.stop};
   }
-  return replayed.differences == 0;
+  if (options.with.empty()) return replayed.differences == 0;
+  SHIPLOG_TRY(const bool other_same, replay_with(options.with, options, beginning.snapshot, json ? progress : out));
+  return replayed.differences == 0 && other_same;
 }
 
 }  // namespace shiplog::ctl

@@ -17,7 +17,7 @@ Value object_value(const ObjectKey& key, const std::string& text) {
   return Value::object({{"metadata", std::move(metadata)}, {"text", text}});
 }
 
-// A service that copies "source" into the object it is asked about, unless it is there already.
+// A role that copies "source" into the object of its key, unless it is there already.
 Result<Decided> copy(const State& state, const ObjectKey& key, UtcMillis now) {
   const Object* source = state.find(config_map("source"));
   if (source == nullptr) return Error{ErrorCode::kNotFound, "there is no source"};
@@ -44,10 +44,10 @@ Result<Decided> copy_in_capitals(const State& state, const ObjectKey& key, UtcMi
   return decided;
 }
 
-/// A journal as it came about: decisions are made on the state as it was `behind` entries ago.
-class History {
+/// A journal as in operation: decisions are made on the state as it was `behind` entries ago.
+class ReplayHistory {
  public:
-  History() {
+  ReplayHistory() {
     write({ObjectCreated{kNamespace, object_value(kNamespace, "")}});
     write({ObjectCreated{config_map("source"), object_value(config_map("source"), "one")}});
   }
@@ -93,12 +93,12 @@ class History {
   uint64_t epoch_ = 0;
 };
 
-struct Outcome {
+struct ReplayOutcome {
   Replayed replayed;
   std::vector<Difference> differences;
 };
-Outcome run(const History& history, const Decides& decides, std::optional<Revision> to = {}) {
-  Outcome outcome;
+ReplayOutcome run(const ReplayHistory& history, const Decides& decides, std::optional<Revision> to = {}) {
+  ReplayOutcome outcome;
   ReplayOptions options;
   options.to = to;
   options.verify = &decides;
@@ -109,7 +109,7 @@ Outcome run(const History& history, const Decides& decides, std::optional<Revisi
 }
 
 TEST(CtlReplay, FoldsToTheStateThatTheFleetHad) {
-  History history;
+  ReplayHistory history;
   history.lease();
   history.put(history.decide("a"));
   const Entry late = history.decide("a");
@@ -129,22 +129,22 @@ TEST(CtlReplay, FoldsToTheStateThatTheFleetHad) {
 }
 
 TEST(CtlReplay, VerifiesEveryDecisionOnTheStateItWasComputedFrom) {
-  History history;
+  ReplayHistory history;
   history.lease();
   const Entry first = history.decide("a");
   const Entry second = history.decide("b");  // both as of the same revision
   history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), "two")}});
   history.put(first);
   history.put(history.decide("c"));
-  history.put(second);  // late, and accepted: nobody touched b
+  history.put(second);  // late, and accepted: no entry changed b
   history.lease();      // changes no object
   const auto [replayed, differences] = run(history, {{"copier", copy}});
   EXPECT_EQ(replayed.decisions, 3U);
   EXPECT_TRUE(differences.empty());
 }
 
-TEST(CtlReplay, TellsADecisionThatComesOutDifferently) {
-  History history;
+TEST(CtlReplay, ReportsADecisionThatDiffers) {
+  ReplayHistory history;
   history.lease();
   history.put(history.decide("a"));
   const auto [replayed, differences] = run(history, {{"copier", copy_in_capitals}});
@@ -157,7 +157,7 @@ TEST(CtlReplay, TellsADecisionThatComesOutDifferently) {
 }
 
 TEST(CtlReplay, DifferentExpectationsAreADifferenceToo) {
-  History history;
+  ReplayHistory history;
   history.lease();
   Entry entry = history.decide("a");
   entry.expects.push_back({config_map("source"), history.state_.revision_of(config_map("source"))});
@@ -169,7 +169,7 @@ TEST(CtlReplay, DifferentExpectationsAreADifferenceToo) {
 }
 
 TEST(CtlReplay, DecisionsThatCannotBeRunAgainAreDifferences) {
-  History history;
+  ReplayHistory history;
   history.lease();
   history.put(history.decide("a"));
   const auto unknown = run(history, {});
@@ -184,12 +184,12 @@ TEST(CtlReplay, DecisionsThatCannotBeRunAgainAreDifferences) {
 }
 
 TEST(CtlReplay, ForgedRevisionIsADifferenceAndNoCrash) {
-  History history;
+  ReplayHistory history;
   history.lease();
   Entry within = history.decide("a");
   history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), "two")},
                  ObjectCreated{config_map("x"), object_value(config_map("x"), "")}});
-  within.as_of = Revision{3};  // that entry's first revision: nobody saw it without its second
+  within.as_of = Revision{3};  // that entry's first revision: never visible without its second
   history.put(within);
   Entry future = history.decide("b");
   future.as_of = Revision{history.state_.revision().value + 1};
@@ -200,7 +200,7 @@ TEST(CtlReplay, ForgedRevisionIsADifferenceAndNoCrash) {
 }
 
 TEST(CtlReplay, StopsAtARevision) {
-  History history;
+  ReplayHistory history;
   history.lease();
   history.put(history.decide("a"));
   history.put(history.decide("b"));
@@ -215,7 +215,7 @@ TEST(CtlReplay, StopsAtARevision) {
 }
 
 TEST(CtlReplay, StopsWhereARecordedStateHashDiffers) {
-  History history;
+  ReplayHistory history;
   const Hash128 right = history.state_.hash();
   Hash128 wrong = right;
   wrong.lo ^= 1;
@@ -229,7 +229,7 @@ TEST(CtlReplay, StopsWhereARecordedStateHashDiffers) {
 }
 
 TEST(CtlReplay, TextThatTheJournalRepairedIsNoDifference) {
-  History history;
+  ReplayHistory history;
   history.lease();
   Entry entry = history.decide("a");
   const Decide broken = [](const State& state, const ObjectKey& key, UtcMillis now) {

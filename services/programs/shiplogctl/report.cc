@@ -63,6 +63,7 @@ std::string why_words(const Value& version) {
     text += "\n" + cut("since " + joined(root["event"].str(), object_words(root["object"])) + " by " + who_words(root),
                        kLongestWhy);
   }
+  if (const std::string trace = version["trace"].str(); !trace.empty()) text += "\ntrace " + trace;
   return text;
 }
 

@@ -13,13 +13,13 @@ std::string object_words(const Value& object);
 /// "scheduler" for a service, else the user.
 std::string who_words(const Value& entry);
 
-/// Every version: revision, time, who, why and what changed.
+/// Every version: revision, time, requester, cause and what changed.
 std::string history_table(const Value& history, const Terminal& terminal = {});
 /// The entries that led to an object, one event a row.
 std::string chain_table(const Value& chain, const Terminal& terminal = {});
 /// Which policy, which clusters and why, what would have let the others in, what each member got.
 std::string why_text(const Value& why);
-/// Who asked what, and what came of it.
+/// Requester, request and outcome.
 std::string audit_table(const Value& audit, const Terminal& terminal = {});
 
 /// Which events of an entry are printed; what is empty does not count.
@@ -27,7 +27,7 @@ struct EventFilter {
   std::string family = {}, ns = {}, name = {};
 };
 /// One entry as `events tail` prints it: a line for every event that the filter lets through, each with a newline.
-/// Where none is about the namespace and name asked for, since the entry changed that object besides, all of the family
+/// Where none is about the requested namespace and name, since the entry changed that object besides, all of the family
 /// are printed.
 std::string event_lines(const Value& entry, const EventFilter& filter, const Terminal& terminal = {});
 

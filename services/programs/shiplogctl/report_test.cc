@@ -9,7 +9,7 @@ namespace {
 
 Value json(const char* text) { return parse_json(text).value(); }
 
-TEST(CtlReport, HistoryTellsWhenWhoWhyAndWhatChanged) {
+TEST(CtlReport, HistoryShowsTimeRequesterCauseAndChange) {
   EXPECT_EQ(
       history_table(json(R"({"items": [
     {"revision": 4, "time": "2024-05-01T12:00:00.123Z", "operation": "created", "verb": "create", "changes": [],
@@ -38,7 +38,7 @@ TEST(CtlReport, ManyChangesAreCutAndCounted) {
   EXPECT_NE(text.find("... and 8 more (-o json has all)"), std::string::npos) << text;
 }
 
-TEST(CtlReport, WhyTellsOfPolicyPlacementAndMembersAndWhatWouldHaveHelped) {
+TEST(CtlReport, WhyShowsPolicyPlacementMembersAndRemedies) {
   EXPECT_EQ(why_text(json(R"({"object": {"type": "deployments.apps", "namespace": "default", "name": "web"},
     "binding": {"type": "resourcebindings.work.karmada.io", "namespace": "default", "name": "web-deployment"},
     "revision": 40,
@@ -86,7 +86,7 @@ In m4:
 )");
 }
 
-TEST(CtlReport, AuditTellsRefusalsWithTheirReason) {
+TEST(CtlReport, AuditShowsRefusalsWithTheirReason) {
   const std::string text = audit_table(json(R"({"items": [
     {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",
      "result": "refused", "refusal": {"code": "already_exists", "reason": "it exists"},
@@ -97,7 +97,7 @@ TEST(CtlReport, AuditTellsRefusalsWithTheirReason) {
             "                                                          StateHashed\n");
 }
 
-TEST(CtlReport, EventLinesKeepToTheFamilyAskedFor) {
+TEST(CtlReport, EventLinesAreOfTheRequestedFamily) {
   const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
     "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},
                {"kind": "ObjectUpdated", "family": "api", "object": {"type": "t", "name": "o"}}]})");

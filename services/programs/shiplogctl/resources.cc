@@ -21,33 +21,34 @@ bool is_called(const Resource& resource, const std::string& word) {
 
 }  // namespace
 
-Result<std::vector<Resource>> read_resources(Connection& plane) {
+Result<std::vector<Resource>> read_resources(ServerConnection& plane) {
   std::vector<Resource> found;
   for (const char* path : {"/api", "/apis"}) {
     SHIPLOG_TRY(const Value groups, plane.get(path, {}, kAggregated));
     for (const Value& group : groups["items"].items()) {
       const Value& version = group["versions"][0];
       for (const Value& resource : version["resources"].items()) {
-        Resource one{.group = group["metadata"]["name"].str(),
-                     .version = version["version"].str(),
-                     .plural = resource["resource"].str(),
-                     .singular = resource["singularResource"].str(),
-                     .kind = resource["responseKind"]["kind"].str(),
-                     .namespaced = resource["scope"].as_string() == "Namespaced"};
+        Resource found_resource{.group = group["metadata"]["name"].str(),
+                                .version = version["version"].str(),
+                                .plural = resource["resource"].str(),
+                                .singular = resource["singularResource"].str(),
+                                .kind = resource["responseKind"]["kind"].str(),
+                                .namespaced = resource["scope"].as_string() == "Namespaced"};
         const auto verbs = resource["verbs"].items();
         if (std::ranges::none_of(verbs, [](const Value& verb) { return verb.as_string() == "list"; })) continue;
-        for (const Value& name : resource["shortNames"].items()) one.short_names.push_back(name.str());
-        found.push_back(std::move(one));
+        for (const Value& name : resource["shortNames"].items()) found_resource.short_names.push_back(name.str());
+        found.push_back(std::move(found_resource));
       }
     }
   }
   return found;
 }
 
-Result<std::vector<std::string>> read_names(Connection& plane, const std::string& kind, const std::string& ns) {
+Result<std::vector<std::string>> read_names(ServerConnection& plane, const std::string& kind, const std::string& ns) {
   SHIPLOG_TRY(const auto resources, read_resources(plane));
   const std::string word = lower_case(kind);
-  const auto resource = std::ranges::find_if(resources, [&](const Resource& one) { return is_called(one, word); });
+  const auto resource =
+      std::ranges::find_if(resources, [&](const Resource& candidate) { return is_called(candidate, word); });
   if (resource == resources.end()) return Error{ErrorCode::kNotFound, "there is no resource \"" + kind + "\""};
   const std::string path = (resource->group.empty() ? "/api/" : "/apis/" + resource->group + "/") + resource->version +
                            (resource->namespaced ? "/namespaces/" + ns : "") + "/" + resource->plural;

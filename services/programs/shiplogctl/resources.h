@@ -15,11 +15,11 @@ struct Resource {
   bool namespaced = true;
 };
 
-/// Each in its preferred version: those of the core group first.
-Result<std::vector<Resource>> read_resources(Connection& plane);
+/// All resources, each in its preferred version; the core group first.
+Result<std::vector<Resource>> read_resources(ServerConnection& plane);
 
-/// The names of the objects of a kind (plural, singular, kind or short name, in any case; a group may follow), of `ns`
-/// where it has namespaces. Error: kNotFound, no such kind.
-Result<std::vector<std::string>> read_names(Connection& plane, const std::string& kind, const std::string& ns);
+/// The names of the objects of a kind (plural, singular, kind or short name, in any case; a group may follow), in `ns`
+/// if the kind is namespaced. Error: kNotFound, no such kind.
+Result<std::vector<std::string>> read_names(ServerConnection& plane, const std::string& kind, const std::string& ns);
 
 }  // namespace shiplog::ctl

@@ -8,14 +8,14 @@ namespace shiplog::ctl {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds{500};
-/// API servers remember the check of a token for some seconds.
+/// API servers cache the validation of a token for some seconds.
 constexpr auto kRevoked = std::chrono::seconds{30};
 
-/// The member no longer takes the token that was used before.
+/// Waits until the member no longer accepts the old token.
 Result<void> expect_refused(const std::string& name, ClientTarget old) {
   old.certificate_pem.clear();
   old.key_pem.clear();
-  SHIPLOG_TRY(auto former, Connection::open("member cluster " + name, old));
+  SHIPLOG_TRY(auto former, ServerConnection::open("member cluster " + name, old));
   const auto deadline = std::chrono::steady_clock::now() + kRevoked;
   while (true) {
     const auto answer = former.get("/api/v1/namespaces/kube-system");
@@ -29,8 +29,8 @@ Result<void> expect_refused(const std::string& name, ClientTarget old) {
   }
 }
 
-/// The Cluster names both Secrets: one that was joined otherwise may lack the impersonator's.
-Result<void> refer(Connection& plane, const RotateOptions& options, const Value& cluster) {
+/// Sets both Secret references in the Cluster: one that was joined by other means may lack the impersonator's.
+Result<void> refer(ServerConnection& plane, const RotateOptions& options, const Value& cluster) {
   const auto reference = [&](const std::string& name) {
     return Value::object({{"namespace", options.ns}, {"name", name}});
   };
@@ -45,8 +45,8 @@ Result<void> refer(Connection& plane, const RotateOptions& options, const Value&
   return ok();
 }
 
-Result<void> rotate(Connection& plane, Connection& member, const RotateOptions& options, const Value& cluster,
-                    std::ostream& out, std::ostream& progress) {
+Result<void> rotate(ServerConnection& plane, ServerConnection& member, const RotateOptions& options,
+                    const Value& cluster, std::ostream& out, std::ostream& progress) {
   const auto stored = stored_target(plane, cluster);
   const std::string impersonator_before =
       secret_of_token(stored_token(plane, cluster["spec"]["impersonatorSecretRef"]));
@@ -58,10 +58,10 @@ Result<void> rotate(Connection& plane, Connection& member, const RotateOptions& 
   target.url = cluster["spec"]["apiEndpoint"].str();
   target.insecure = cluster["spec"]["insecureSkipTLSVerification"].as_bool();
   target.ca_pem = stored ? stored->ca_pem : member.target().ca_pem;
-  // Tried before anything depends on it.
+  // Verified before it is used.
   ClientTarget tried = target;
   tried.bearer_token = own.token;
-  SHIPLOG_TRY(auto with_new, Connection::open("member cluster " + options.name, tried));
+  SHIPLOG_TRY(auto with_new, ServerConnection::open("member cluster " + options.name, tried));
   const auto answer = with_new.get("/api/v1/namespaces/kube-system");
   if (!answer) return answer.error().context("trying the new credentials; the old ones are still in use");
 
@@ -98,8 +98,8 @@ Result<void> rotate(Connection& plane, Connection& member, const RotateOptions& 
 
 }  // namespace
 
-Result<void> rotate_credentials(Connection& plane, Connection* member, const RotateOptions& options, std::ostream& out,
-                                std::ostream& progress) {
+Result<void> rotate_credentials(ServerConnection& plane, ServerConnection* member, const RotateOptions& options,
+                                std::ostream& out, std::ostream& progress) {
   SHIPLOG_TRY(check_cluster_name(options.name));
   const auto cluster = plane.get(std::string{kClusters} + "/" + options.name);
   if (!cluster && cluster.error().code == ErrorCode::kNotFound) {
@@ -120,7 +120,7 @@ Result<void> rotate_credentials(Connection& plane, Connection* member, const Rot
                                            ") has no credentials in the control plane: give the member's kubeconfig "
                                            "with --cluster-kubeconfig"};
   }
-  SHIPLOG_TRY(auto own, Connection::open("member cluster " + options.name, *stored));
+  SHIPLOG_TRY(auto own, ServerConnection::open("member cluster " + options.name, *stored));
   return rotate(plane, own, options, cluster.value(), out, progress);
 }
 

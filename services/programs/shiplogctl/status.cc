@@ -4,11 +4,12 @@
 #include <array>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "events/base/ascii.h"
-#include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
+#include "services/programs/shiplogctl/control_plane_report.h"
 #include "services/programs/shiplogctl/document.h"
 #include "services/programs/shiplogctl/table.h"
 
@@ -19,10 +20,6 @@ constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
 constexpr const char* kWork = "/apis/work.karmada.io/v1alpha2";
 constexpr size_t kLongestReason = 160;
 
-/// In the order in which they are shown.
-constexpr std::array<std::string_view, 6> kStates = {"no-leader", "unreachable", "unplaced",
-                                                     "unhealthy", "pending",     "unselected"};
-
 struct WorkloadKind {
   const char *api_version, *kind, *path, *plural;
 };
@@ -32,140 +29,10 @@ constexpr std::array<WorkloadKind, 5> kWorkloads = {{{"apps/v1", "Deployment", "
                                                      {"batch/v1", "Job", "/apis/batch/v1", "jobs"},
                                                      {"batch/v1", "CronJob", "/apis/batch/v1", "cronjobs"}}};
 
-class Search {
+/// Reads objects; those that the user must not read remain null and are reported.
+class StatusReader {
  public:
-  std::vector<Finding> run(const Fleet& fleet) {
-    look_at_roles(fleet.roles);
-    look_at_clusters(fleet.clusters);
-    for (const Value& binding : fleet.bindings.items()) look_at_binding(binding);
-    look_at_templates(fleet.templates);
-    const auto order = [](const Finding& one) {
-      return std::tuple{std::ranges::find(kStates, one.state) - kStates.begin(), one.ns, one.kind, one.name,
-                        one.cluster};
-    };
-    std::ranges::sort(found_, {}, order);
-    return std::move(found_);
-  }
-
- private:
-  void look_at_roles(const Value& roles) {
-    for (const Value& role : roles.items()) {
-      if (role["led"].as_bool()) continue;
-      Finding one{.state = "no-leader", .kind = "Role", .name = role["role"].str(), .time = role["since"]};
-      one.reason = "no process has this role: what it decides waits";
-      one.next = "shiplogd serve --roles=" + one.name + " ...";
-      found_.push_back(std::move(one));
-    }
-  }
-
-  void look_at_clusters(const Value& clusters) {
-    for (const Value& cluster : clusters.items()) {
-      const Value& ready = condition_of(cluster, "Ready");
-      if (ready["status"].as_string() == "True") continue;
-      Finding one{.state = "unreachable",
-                  .api_version = "cluster.karmada.io/v1alpha1",
-                  .kind = "Cluster",
-                  .name = cluster["metadata"]["name"].str(),
-                  .time = ready["lastTransitionTime"]};
-      one.reason = ready.is_null() ? "it has not been probed yet" : ready["message"].str();
-      one.next = "kubectl describe cluster " + one.name;
-      unreachable_.insert(one.name);
-      found_.push_back(std::move(one));
-    }
-  }
-
-  static Finding about(const Value& binding, std::string state, std::string reason) {
-    const Value& resource = binding["spec"]["resource"];
-    Finding one{.state = std::move(state),
-                .api_version = resource["apiVersion"].str(),
-                .kind = resource["kind"].str(),
-                .ns = resource["namespace"].str(),
-                .name = resource["name"].str(),
-                .reason = std::move(reason)};
-    one.next = "why " + lower_case(one.kind) + "/" + one.name + (one.ns.empty() ? "" : " -n " + one.ns);
-    return one;
-  }
-
-  void look_at_binding(const Value& binding) {
-    const Value& resource = binding["spec"]["resource"];
-    bound_.insert({resource["kind"].str(), resource["namespace"].str(), resource["name"].str()});
-    if (binding["metadata"]["deletionTimestamp"].is_string()) return;
-    const Value& scheduled = condition_of(binding, "Scheduled");
-    const bool placed = binding["spec"]["clusters"].size() > 0;
-    const bool follows = binding["spec"]["requiredBy"].size() > 0;  // goes where others go, and has no placement
-    const bool suspended = binding["spec"]["suspension"]["scheduling"].as_bool();
-    if (suspended) {
-      found_.push_back(about(binding, "pending", "scheduling is suspended"));
-    } else if (!follows && scheduled["status"].as_string() == "False") {
-      Finding one = about(binding, "unplaced", scheduled["message"].str());
-      if (placed) one.reason = "its former placement stays: " + one.reason;
-      one.time = scheduled["lastTransitionTime"];
-      found_.push_back(std::move(one));
-    } else if (!follows && !placed) {
-      Finding one = about(binding, "unplaced", "no cluster has been chosen yet");
-      one.time = binding["metadata"]["creationTimestamp"];
-      found_.push_back(std::move(one));
-    }
-    if (const Value& synced = condition_of(binding, "WorksSynced"); synced["status"].as_string() == "False") {
-      Finding one = about(binding, "pending", synced["message"].str());
-      one.time = synced["lastTransitionTime"];
-      found_.push_back(std::move(one));
-    }
-    for (const Target& target : targets_of(binding)) look_at_target(binding, target);
-  }
-
-  void look_at_target(const Value& binding, const Target& target) {
-    std::string state = "pending";
-    std::string reason;
-    if (!target.placed) {
-      reason = target.evicting ? "runs there until its replacement is healthy elsewhere" : "being removed from there";
-    } else if (target.suspended) {
-      reason = "dispatching is suspended";
-    } else if (unreachable_.contains(target.cluster)) {
-      reason = "the cluster is not ready: what it runs may be outdated";
-    } else if (!target.applied) {
-      reason = target.applied_message.empty() ? "not applied yet" : target.applied_message;
-    } else if (target.health == "Unhealthy") {
-      state = "unhealthy";
-      reason = "the cluster reports it as unhealthy";
-      if (target.replicas >= 0 && target.ready >= 0 && target.ready < target.replicas) {
-        reason = std::to_string(target.ready) + " of " + std::to_string(target.replicas) + " replicas are ready";
-      }
-    } else {
-      return;
-    }
-    Finding one = about(binding, std::move(state), std::move(reason));
-    one.cluster = target.cluster;
-    one.next += " --cluster " + target.cluster;
-    found_.push_back(std::move(one));
-  }
-
-  void look_at_templates(const Value& templates) {
-    for (const Value& object : templates.items()) {
-      const Value& metadata = object["metadata"];
-      const std::tuple key{object["kind"].str(), metadata["namespace"].str(), metadata["name"].str()};
-      if (bound_.contains(key) || metadata["deletionTimestamp"].is_string()) continue;
-      Finding one{.state = "unselected",
-                  .api_version = object["apiVersion"].str(),
-                  .kind = std::get<0>(key),
-                  .ns = std::get<1>(key),
-                  .name = std::get<2>(key),
-                  .reason = "no policy selects it: it runs nowhere",
-                  .time = metadata["creationTimestamp"]};
-      one.next = "why " + lower_case(one.kind) + "/" + one.name + " -n " + one.ns;
-      found_.push_back(std::move(one));
-    }
-  }
-
-  std::vector<Finding> found_;
-  std::set<std::string> unreachable_;
-  std::set<std::tuple<std::string, std::string, std::string>> bound_;
-};
-
-/// Reads; what is forbidden is left null and noted.
-class Reader {
- public:
-  Reader(Connection& plane, std::ostream& err) : plane_{plane}, err_{err} {}
+  StatusReader(ServerConnection& plane, std::ostream& err) : plane_{plane}, err_{err} {}
 
   Result<Value> read(const std::string& path, const std::string& what, const std::string& accept = {}) {
     auto answer = plane_.get(path, {}, accept);
@@ -175,20 +42,20 @@ class Reader {
     return Value{};
   }
 
-  Result<Fleet> fleet(StatusOptions& options) {
-    Fleet fleet;
+  Result<FleetObjects> fleet(StatusOptions& options) {
+    FleetObjects fleet;
     SHIPLOG_TRY(Value bindings, read(path_of(kWork, "resourcebindings", options.ns), ""));
     if (bindings.is_null() && options.ns.empty() && !options.fallback.empty()) {
       options.ns = options.fallback;
-      err_ << "notice: only namespace " << options.ns << " is shown: you may not list all namespaces" << std::endl;
+      err_ << "notice: only namespace " << options.ns << " is shown: listing all namespaces is forbidden" << std::endl;
       SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));
     } else if (bindings.is_null()) {
-      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));  // fails, and tells why
+      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));  // fails with the reason
     }
     fleet.bindings = bindings["items"];
     if (options.ns.empty()) {
       SHIPLOG_TRY(const Value wide, read(path_of(kWork, "clusterresourcebindings", ""), "ClusterResourceBindings"));
-      for (const Value& one : wide["items"].items()) fleet.bindings.push_back(one);
+      for (const Value& item : wide["items"].items()) fleet.bindings.push_back(item);
     }
     SHIPLOG_TRY(const Value clusters, read(kClusters, "Clusters"));
     fleet.clusters = clusters["items"];
@@ -202,8 +69,7 @@ class Reader {
         fleet.templates.push_back(std::move(object));
       }
     }
-    SHIPLOG_TRY(const Value state, read("/shiplog/v1/state", "roles"));
-    fleet.roles = state["roles"];
+    SHIPLOG_TRY(fleet.control_plane, read("/shiplog/v1/status", "the control plane and its roles"));
     return fleet;
   }
 
@@ -212,40 +78,42 @@ class Reader {
     return group + (ns.empty() ? "" : "/namespaces/" + ns) + "/" + plural;
   }
 
-  Connection& plane_;
+  ServerConnection& plane_;
   std::ostream& err_;
 };
 
-Value document_of(const std::vector<Finding>& findings, const std::string& program) {
+Value document_of(const FleetObjects& fleet, const std::vector<Finding>& findings, const std::string& program) {
   Value items = Value::array();
   Value counts = Value::object();
-  for (const std::string_view state : kStates) {
+  for (const std::string_view state : kFindingStates) {
     counts.set(std::string{state}, static_cast<int64_t>(std::ranges::count(findings, state, &Finding::state)));
   }
-  for (const Finding& one : findings) {
-    Value item = Value::object({{"state", one.state}, {"kind", one.kind}, {"name", one.name}, {"reason", one.reason}});
-    if (!one.api_version.empty()) item.set("apiVersion", one.api_version);
-    if (!one.ns.empty()) item.set("namespace", one.ns);
-    if (!one.cluster.empty()) item.set("cluster", one.cluster);
-    if (one.time.is_string()) item.set("since", one.time);
-    item.set("next", (one.next.starts_with("why ") ? program + " " : "") + one.next);
+  for (const Finding& finding : findings) {
+    Value item = Value::object(
+        {{"state", finding.state}, {"kind", finding.kind}, {"name", finding.name}, {"reason", finding.reason}});
+    if (!finding.api_version.empty()) item.set("apiVersion", finding.api_version);
+    if (!finding.ns.empty()) item.set("namespace", finding.ns);
+    if (!finding.cluster.empty()) item.set("cluster", finding.cluster);
+    if (finding.time.is_string()) item.set("since", finding.time);
+    item.set("next", (finding.next.starts_with("why ") ? program + " " : "") + finding.next);
     items.push_back(std::move(item));
   }
-  return Value::object({{"kind", "FleetStatus"}, {"counts", std::move(counts)}, {"items", std::move(items)}});
+  Value document = Value::object({{"kind", "FleetStatus"}, {"counts", std::move(counts)}, {"items", std::move(items)}});
+  if (!fleet.control_plane.is_null()) document.set("controlPlane", fleet.control_plane);
+  if (!fleet.clusters.is_null()) document.set("clusters", cluster_states(fleet.clusters));
+  return document;
 }
 
 }  // namespace
 
-std::vector<Finding> findings_of(const Fleet& fleet) { return Search{}.run(fleet); }
-
-Result<void> status(Connection& plane, const StatusOptions& asked, const std::string& program, UtcMillis now,
+Result<void> status(ServerConnection& plane, const StatusOptions& given, const std::string& program, UtcMillis now,
                     const Output& to) {
   std::ostream& out = to.out;
-  StatusOptions options = asked;
-  Reader reader{plane, to.err};
-  SHIPLOG_TRY(const Fleet fleet, reader.fleet(options));
+  StatusOptions options = given;
+  StatusReader reader{plane, to.err};
+  SHIPLOG_TRY(const FleetObjects fleet, reader.fleet(options));
   const auto findings = findings_of(fleet);
-  const Value document = document_of(findings, program);
+  const Value document = document_of(fleet, findings, program);
   if (options.output == "name") {
     print_names(document["items"], out);
     return ok();
@@ -253,14 +121,15 @@ Result<void> status(Connection& plane, const StatusOptions& asked, const std::st
   if (print_document(document, options.output, out)) return ok();
 
   const size_t unreachable = static_cast<size_t>(std::ranges::count(findings, "unreachable", &Finding::state));
+  out << control_plane_text(fleet.control_plane, now);
   if (!fleet.clusters.is_null()) {
     out << "clusters: " << fleet.clusters.size() - unreachable << " of " << fleet.clusters.size() << " are ready\n";
   }
   out << "bindings: " << fleet.bindings.size();
-  for (const char* state : {"unplaced", "unhealthy", "pending"}) {
+  for (const char* state : {"unscheduled", "unhealthy", "pending"}) {
     std::set<std::tuple<std::string, std::string, std::string>> objects;
-    for (const Finding& one : findings) {
-      if (one.state == state) objects.insert({one.kind, one.ns, one.name});
+    for (const Finding& finding : findings) {
+      if (finding.state == state) objects.insert({finding.kind, finding.ns, finding.name});
     }
     out << ", " << objects.size() << " " << state;
   }
@@ -268,21 +137,39 @@ Result<void> status(Connection& plane, const StatusOptions& asked, const std::st
   if (unselected > 0)
     out << "; " << unselected << (unselected == 1 ? " workload" : " workloads") << " without a policy";
   out << "\n";
-  if (fleet.roles.size() > 0) {
+  if (fleet.control_plane["roles"].size() > 0) {
+    const size_t roles = fleet.control_plane["roles"].size();
     const auto without = static_cast<size_t>(std::ranges::count(findings, "no-leader", &Finding::state));
-    out << "roles:    " << fleet.roles.size() - without << " of " << fleet.roles.size() << " have a leader\n";
+    out << "roles:    " << roles - without << " of " << roles << " have a leader\n";
   }
+  out << roles_text(fleet.control_plane, now, to.terminal);
   if (findings.empty()) {
     out << "nothing needs attention" << std::endl;
     return ok();
   }
   Table table{{"STATE", "OBJECT", "CLUSTER", "SINCE", "REASON", "NEXT"}};
-  for (const Finding& one : findings) {
-    const std::string object = lower_case(one.kind) + "/" + (one.ns.empty() ? "" : one.ns + "/") + one.name;
-    table.add({one.state, object, one.cluster, since(one.time, now), cut(one.reason, kLongestReason),
-               (one.next.starts_with("why ") ? program + " " : "") + one.next});
+  for (const Finding& finding : findings) {
+    const std::string object =
+        lower_case(finding.kind) + "/" + (finding.ns.empty() ? "" : finding.ns + "/") + finding.name;
+    table.add({finding.state, object, finding.cluster, since(finding.time, now), cut(finding.reason, kLongestReason),
+               (finding.next.starts_with("why ") ? program + " " : "") + finding.next});
   }
   out << "\n" << table.text(true, to.terminal) << std::flush;
+  return ok();
+}
+
+Result<void> watch_status(ServerConnection& plane, const StatusOptions& options, const std::string& program,
+                          const std::function<UtcMillis()>& now, const std::function<bool()>& wait, const Output& to) {
+  do {
+    // Composed first, so that the screen does not flicker.
+    std::ostringstream text;
+    const auto shown = status(plane, options, program, now(), {text, to.err, to.terminal});
+    const bool away =
+        !shown && (shown.error().code == ErrorCode::kUnavailable || shown.error().code == ErrorCode::kTimeout);
+    if (!shown && !away) return shown.error();
+    if (to.terminal.columns > 0) to.out << "\033[H\033[2J";
+    to.out << (away ? rfc3339(now()) + "  " + shown.error().message + "\n" : text.str()) << std::flush;
+  } while (to.out.good() && wait());
   return ok();
 }
 

@@ -6,7 +6,7 @@
 namespace shiplog::ctl {
 namespace {
 
-/// Edits (insert, delete, replace, swap neighbours) from one word to the other.
+/// The number of edits (insert, delete, replace, transpose) from one word to the other.
 size_t distance(std::string_view from, std::string_view to) {
   std::vector<size_t> before_last(to.size() + 1);
   std::vector<size_t> last(to.size() + 1);
@@ -30,7 +30,7 @@ size_t distance(std::string_view from, std::string_view to) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& words) {
-  constexpr size_t kLongest = 64;  // what is longer is no typing error
+  constexpr size_t kLongest = 64;  // longer words are not typing errors
   if (word.empty() || word.size() > kLongest) return "";
   std::string best;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
@@ -46,8 +46,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& words
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& words) {
-  const std::string meant = nearest(word, words);
-  return meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
+  const std::string suggestion = nearest(word, words);
+  return suggestion.empty() ? "" : "; did you mean \"" + suggestion + "\"?";
 }
 
 }  // namespace shiplog::ctl

@@ -6,7 +6,7 @@
 
 namespace shiplog::ctl {
 
-/// The word that was probably meant: the one with the fewest edits, if these are few for its length; empty: none.
+/// The most similar word: the one with the fewest edits, if they are few for its length; empty: none.
 std::string nearest(std::string_view word, const std::vector<std::string>& words);
 
 /// "; did you mean X?", or nothing.

@@ -9,7 +9,7 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// Characters, as far as a terminal gives each one column.
+// The number of characters; each is assumed to take one column.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
@@ -29,11 +29,11 @@ constexpr size_t kNarrowest = 10;  // no column is wrapped to less
 
 /// Bytes of the first `count` characters.
 size_t bytes_of(std::string_view text, size_t count) {
-  size_t at = 0;
-  for (size_t characters = 0; at < text.size(); ++at) {
-    if (!continues(text[at]) && characters++ == count) break;
+  size_t position = 0;
+  for (size_t characters = 0; position < text.size(); ++position) {
+    if (!continues(text[position]) && characters++ == count) break;
   }
-  return at;
+  return position;
 }
 
 /// Lines of at most `width` characters; broken at spaces where there are some.
@@ -70,7 +70,7 @@ void fit(std::vector<size_t>& widths, size_t columns) {
   }
 }
 
-/// The escape sequence of a state's colour; empty: it is no state.
+/// The escape sequence of a state's colour; empty: the cell is not a state.
 std::string_view colour_of(std::string_view cell) {
   constexpr std::string_view kRed = "\033[31m";
   constexpr std::string_view kGreen = "\033[32m";
@@ -81,7 +81,8 @@ std::string_view colour_of(std::string_view cell) {
     });
   };
   if (is({"True", "Healthy", "accepted"})) return kGreen;
-  if (is({"False", "Unhealthy", "refused", "denied", "unplaced", "unhealthy", "unreachable", "no-leader"})) return kRed;
+  if (is({"False", "Unhealthy", "refused", "denied", "unscheduled", "unhealthy", "unreachable", "no-leader"}))
+    return kRed;
   if (is({"Unknown", "pending", "unselected"})) return kYellow;
   return {};
 }
@@ -146,11 +147,11 @@ std::string Table::text(bool with_header, const Terminal& terminal) const {
 std::string cut(const std::string& text, size_t longest) {
   if (width_of(text) <= longest) return text;
   const size_t keep = longest < 3 ? 0 : longest - 3;
-  size_t at = 0;
-  for (size_t characters = 0; at < text.size(); ++at) {
-    if (!continues(text[at]) && characters++ == keep) break;
+  size_t position = 0;
+  for (size_t characters = 0; position < text.size(); ++position) {
+    if (!continues(text[position]) && characters++ == keep) break;
   }
-  return text.substr(0, at) + "...";
+  return text.substr(0, position) + "...";
 }
 
 }  // namespace shiplog::ctl

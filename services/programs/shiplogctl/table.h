@@ -11,11 +11,11 @@ namespace shiplog::ctl {
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_{std::move(header)} {}
-  /// Missing cells are empty; those beyond the header are left out.
+  /// Missing cells are empty; cells beyond the header are dropped.
   void add(std::vector<std::string> cells);
   size_t size() const { return rows_.size(); }
-  /// Ends in a newline; `with_header` false: rows only. On a terminal the widest columns are wrapped until the table
-  /// fits, so that nothing is lost, and states (True, Unhealthy, refused) are coloured.
+  /// Ends with a newline. `with_header` false: rows only. On a terminal the widest columns are wrapped until the table
+  /// fits, without loss of text, and states (True, Unhealthy, refused) are coloured.
   std::string text(bool with_header = true, const Terminal& terminal = {}) const;
 
  private:

@@ -18,7 +18,7 @@ TEST(CtlTable, AlignsColumnsWithoutTrailingSpace) {
   EXPECT_EQ(table.text(false).substr(0, 3), "m1 ");
 }
 
-TEST(CtlTable, CellOfSeveralLinesGoesOnBelow) {
+TEST(CtlTable, CellOfSeveralLinesContinuesBelow) {
   Table table{{"REV", "CHANGED"}};
   table.add({"1", "a\nbb"});
   EXPECT_EQ(table.text(), "REV   CHANGED\n1     a\n      bb\n");
@@ -35,18 +35,18 @@ TEST(CtlTable, CountsCharactersAndNotBytes) {
 
 TEST(CtlTable, OnATerminalTheWidestColumnsAreWrappedAndNothingIsLost) {
   Table table{{"NAME", "REASON"}};
-  table.add({"web", "no cluster has room for four more replicas"});
+  table.add({"web", "no cluster has CPUs for four more replicas"});
   table.add({"a", "https://example.com/without-any-space"});
   EXPECT_EQ(table.text(true, {.columns = 30}),
             "NAME   REASON\n"
-            "web    no cluster has room for\n"
+            "web    no cluster has CPUs for\n"
             "       four more replicas\n"
             "a      https://example.com/wit\n"
             "       hout-any-space\n");
-  EXPECT_EQ(table.text(true, {.columns = 200}), table.text()) << "what fits is not touched";
+  EXPECT_EQ(table.text(true, {.columns = 200}), table.text()) << "a table that fits is not changed";
 }
 
-TEST(CtlTable, StatesHaveColoursThatTakeNoRoom) {
+TEST(CtlTable, ColoursOfStatesDoNotAffectTheWidth) {
   Table table{{"APPLIED", "NAME"}};
   table.add({"True", "web"});
   table.add({"refused: why", "Truely"});

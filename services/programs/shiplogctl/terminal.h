@@ -5,7 +5,7 @@
 
 namespace shiplog::ctl {
 
-/// What output is written to. The default is a pipe or a file: nothing is wrapped, no colours.
+/// The destination of output. The default is a pipe or a file: no wrapping, no colours.
 struct Terminal {
   size_t columns = 0;  ///< 0: no limit
   bool colour = false;

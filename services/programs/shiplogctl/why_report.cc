@@ -21,7 +21,9 @@ std::string bulleted(const Value& sentences) {
 }
 
 std::string moment(const Value& value) {
-  return "revision " + std::to_string(value["revision"].as_int()) + ", " + value["time"].str();
+  const std::string trace = value["trace"].str();
+  return "revision " + std::to_string(value["revision"].as_int()) + ", " + value["time"].str() +
+         (trace.empty() ? "" : ", trace " + trace);
 }
 
 std::string policy_text(const Value& policy) {
@@ -145,11 +147,11 @@ std::string why_text(const Value& why) {
   if (!why["binding"].is_null()) text += ", bound by " + object_words(why["binding"]);
   text += ", as of revision " + std::to_string(why["revision"].as_int()) + "\n";
   if (!why["summary"].is_null()) text += why["summary"].str() + "\n";
-  for (const Value& one : why["requiredBy"].items()) {
+  for (const Value& requirer : why["requiredBy"].items()) {
     std::string clusters;
-    for (const Value& target : one["clusters"].items()) clusters += " " + target["name"].str();
-    text += "\nDependency of " + one["namespace"].str() + "/" + one["name"].str() + ", so it follows it to" + clusters +
-            "\n";
+    for (const Value& target : requirer["clusters"].items()) clusters += " " + target["name"].str();
+    text += "\nDependency of " + requirer["namespace"].str() + "/" + requirer["name"].str() + ", so it follows it to" +
+            clusters + "\n";
   }
   text += bulleted(why["notes"]);
   return text + policy_text(why["policy"]) + placement_text(why) + evictions_text(why) + members_text(why["members"]) +

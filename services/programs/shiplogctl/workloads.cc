@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWork = "/apis/work.karmada.io/v1alpha2";
 
-Value workload(const Value& binding, const Target& target) {
+Value workload(const Value& binding, const BindingTarget& target) {
   const Value& resource = binding["spec"]["resource"];
   Value item = Value::object({{"apiVersion", resource["apiVersion"]},
                               {"kind", resource["kind"]},
@@ -23,7 +23,7 @@ Value workload(const Value& binding, const Target& target) {
                               {"cluster", target.cluster}});
   if (const Value& time = binding["status"]["lastScheduledTime"]; time.is_string()) item.set("since", time);
   if (target.cluster.empty()) {
-    item.set("note", "unplaced");
+    item.set("note", "unscheduled");
     item.set("message", condition_of(binding, "Scheduled")["message"]);
     return item;
   }
@@ -44,7 +44,7 @@ Value workload(const Value& binding, const Target& target) {
   return item;
 }
 
-std::string ready_words(const Value& item) {
+std::string ready_text(const Value& item) {
   const Value& wanted = item["replicas"];
   const Value& ready = item["ready"];
   if (wanted.is_null() && ready.is_null()) return "-";
@@ -59,7 +59,7 @@ Value workloads_of(const Value& bindings, const WorkloadsOptions& options) {
   for (const Value& binding : bindings.items()) {
     if (!options.all_kinds && !is_workload(binding)) continue;
     const auto targets = targets_of(binding);
-    for (const Target& target : targets) {
+    for (const BindingTarget& target : targets) {
       if (options.cluster.empty() || target.cluster == options.cluster) items.push_back(workload(binding, target));
     }
     if (targets.empty() && options.cluster.empty()) items.push_back(workload(binding, {}));
@@ -67,10 +67,11 @@ Value workloads_of(const Value& bindings, const WorkloadsOptions& options) {
   return items;
 }
 
-Result<void> get_workloads(Connection& plane, const WorkloadsOptions& options, UtcMillis now, const Output& to) {
+Result<void> get_workloads(ServerConnection& plane, const WorkloadsOptions& options, UtcMillis now, const Output& to) {
   SHIPLOG_TRY(const auto at, reads_at(plane, options.at));
   if (!options.cluster.empty() && options.at.empty()) {
-    // A name that is mistyped has no workloads either. Who may not read Clusters still gets the list.
+    // A mistyped name must not look like a cluster without workloads. Without permission to read Clusters the list is
+    // still shown.
     const auto cluster = plane.get("/apis/cluster.karmada.io/v1alpha1/clusters/" + options.cluster);
     if (!cluster && cluster.error().code == ErrorCode::kNotFound) return cluster.error();
   }
@@ -104,7 +105,7 @@ Result<void> get_workloads(Connection& plane, const WorkloadsOptions& options, U
     std::vector<std::string> cells;
     if (options.ns.empty()) cells.push_back(item["namespace"].str());
     cells.insert(cells.end(), {item["kind"].str(), item["name"].str(), placed ? item["cluster"].str() : "<none>",
-                               ready_words(item), placed ? (item["applied"].as_bool() ? "True" : "False") : "-",
+                               ready_text(item), placed ? (item["applied"].as_bool() ? "True" : "False") : "-",
                                placed ? item["health"].str() : "-", item["note"].str(), since(item["since"], now)});
     if (wide) cells.insert(cells.end(), {item["binding"].str(), item["message"].str()});
     table.add(std::move(cells));

@@ -16,15 +16,15 @@ struct WorkloadsOptions {
   std::string cluster;     ///< empty: all
   std::string output;      ///< "", "wide", "json", "yaml", "name"
   std::string at;          ///< as of this revision or time; empty: now
-  bool all_kinds = false;  ///< everything that is bound, not only what runs pods
+  bool all_kinds = false;  ///< all bound objects, not only those that run pods
   bool no_headers = false;
 };
 
-/// One item a workload and cluster, from the bindings: kind, namespace, name, cluster, replicas, ready, applied,
+/// One item per workload and cluster, from the bindings: kind, namespace, name, cluster, replicas, ready, applied,
 /// health, since, note, message, binding. A workload without a cluster has one item with an empty cluster.
 Value workloads_of(const Value& bindings, const WorkloadsOptions& options);
 
-/// `shiplogctl get workloads`: what runs where.
-Result<void> get_workloads(Connection& plane, const WorkloadsOptions& options, UtcMillis now, const Output& to);
+/// `shiplogctl get workloads`: workloads by cluster.
+Result<void> get_workloads(ServerConnection& plane, const WorkloadsOptions& options, UtcMillis now, const Output& to);
 
 }  // namespace shiplog::ctl

@@ -10,7 +10,9 @@
 #include "services/programs/estimator/member_view.h"
 #include "services/programs/estimator/server.h"
 #include "services/programs/shiplogd/options.h"
+#include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process.h"
+#include "services/programs/shiplogd/process_metrics.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -36,7 +38,7 @@ Result<void> run(const EstimatorServerOptions& options) {
               HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
   const SystemClock clock;
   estimator::MemberView member{client, clock, Millis{options.fresh_ms}};
-  estimator::Server::Options server;
+  estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
                   std::to_string(listen.port);
@@ -48,12 +50,15 @@ Result<void> run(const EstimatorServerOptions& options) {
   }
   if (server.certificate_pem.empty() && !server.client_ca_pem.empty()) {
     return Error{ErrorCode::kBadRequest,
-                 "--grpc-client-ca-file needs --grpc-auth-cert-file: without TLS nobody shows one"};
+                 "--grpc-client-ca-file needs --grpc-auth-cert-file: without TLS no client presents a certificate"};
   }
   server.member = &member;
   server.clock = &clock;
-  SHIPLOG_TRY(const auto running, estimator::Server::start(server));
+  SHIPLOG_TRY(const auto running, estimator::EstimatorServer::start(server));
   const std::string address = listen.host + ":" + std::to_string(running->port());
+  const auto process_metrics = export_process_metrics();
+  // What it knows of its member is read for each question: there is nothing else that it could be unready for.
+  SHIPLOG_TRY(const auto probes, start_probes(options.probes, {}));
   log::info("estimator.listening", {log::kv("cluster", options.cluster), log::kv("address", address)});
   if (!options.address_out.empty()) {
     SHIPLOG_TRY(write_private_file(options.address_out, address));

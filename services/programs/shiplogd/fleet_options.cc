@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "events/kinds/pattern.h"
-#include "events/state/api_words.h"
+#include "events/state/api_selector.h"
 #include "events/state/fleet_options.h"
 
 namespace shiplog {
@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 std::string listed(const Words& words) {
   std::string list;
-  for (const std::string& one : words) list += (list.empty() ? "" : ", ") + one;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
   return list;
 }
 
@@ -38,7 +38,7 @@ Result<void> check_namespaces(const std::string& option, const Words& words) {
 
 Result<void> check_apis(const std::string& option, const Words& words) {
   for (const std::string& word : words) {
-    if (auto checked = check_api_word(word); !checked) return wrong(option, checked.error().message);
+    if (auto checked = check_api_selector(word); !checked) return wrong(option, checked.error().message);
   }
   return ok();
 }
@@ -54,12 +54,12 @@ Result<void> check_plugins(const std::string& option, const Words& words) {
 
 Result<void> check_controllers(const std::string& option, const Words& words) {
   if (std::ranges::find(words, "*") == words.end()) {
-    return wrong(option, "without \"*\" nothing would be done; what a process does is said by --roles");
+    return wrong(option, "without \"*\" nothing would be done; --roles selects the roles of a process");
   }
   for (const std::string& word : words) {
     if (word == "*" || known(optional_controller_names(), word)) continue;
     return wrong(option, "\"" + word + "\" cannot be switched on or off; there are: " +
-                             listed(optional_controller_names()) + "; what a process does is said by --roles");
+                             listed(optional_controller_names()) + "; --roles selects the roles of a process");
   }
   return ok();
 }

@@ -16,17 +16,18 @@
 #include "services/programs/shiplogd/fleet_options.h"
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
+#include "services/programs/shiplogd/retention_options.h"
 #include "services/roles/registry.h"
 
 namespace shiplog {
 namespace {
 
-/// Words of the --config file in front of the real ones: what is said on the command line wins.
+/// Words of the --config file in front of the real ones: options on the command line take precedence.
 Result<std::vector<std::string>> with_config(std::vector<std::string> words) {
   std::string path;
-  for (size_t at = 0; at < words.size(); ++at) {
-    if (words[at] == "--config" && at + 1 < words.size()) path = words[at + 1];
-    if (words[at].starts_with("--config=")) path = words[at].substr(9);
+  for (size_t index = 0; index < words.size(); ++index) {
+    if (words[index] == "--config" && index + 1 < words.size()) path = words[index + 1];
+    if (words[index].starts_with("--config=")) path = words[index].substr(9);
   }
   if (path.empty() || words.empty()) return words;
   SHIPLOG_TRY(const auto more, read_config(path));
@@ -34,25 +35,48 @@ Result<std::vector<std::string>> with_config(std::vector<std::string> words) {
   return words;
 }
 
-void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--config", config, "YAML file with any of these options (listen: 127.0.0.1:7443)")->type_name("FILE");
-  app.add_option("--listen", common.listen, "Where the API listens; port 0 takes a free one")
+/// Why a text is no address for probes, for CLI11; "" if it is one.
+std::string error_of_address(const std::string& text) {
+  if (text.empty() || text == "0") return "";
+  const auto address = parse_host_port(text);
+  return address ? "" : address.error().message;
+}
+
+/// Upstream's names (OBS-12). `default_health`: as --help shows it.
+void add_probes(CLI::App& app, ProbeOptions& options, const std::string& default_health) {
+  app.add_option("--health-probe-bind-address", options.health,
+                 "Serve /healthz, /livez and /readyz here without TLS; 0: do not [" + default_health + "]")
       ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--kubeconfig-out", common.kubeconfig_out,
-                 "Write the administrator's kubeconfig here, once the API answers")
-      ->type_name("FILE");
-  app.add_option("--logging-format", common.log_format, "How log lines look")
+      ->check(error_of_address);
+  app.add_option("--metrics-bind-address", options.metrics,
+                 "Serve /metrics here without TLS and authentication; 0: do not [0]")
+      ->type_name("HOST:PORT")
+      ->check(error_of_address);
+}
+
+void add_logging(CLI::App& app, log::Format& format, log::Level& level) {
+  app.add_option("--logging-format", format, "Format of log lines")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
       ->default_str("text");
-  app.add_option("--log-level", common.log_level, "The least important lines that are logged")
+  app.add_option("--log-level", level, "Lowest level that is logged")
       ->transform(CLI::CheckedTransformer(std::map<std::string, log::Level>{{"debug", log::Level::kDebug},
                                                                             {"info", log::Level::kInfo},
                                                                             {"warn", log::Level::kWarn},
                                                                             {"error", log::Level::kError}}))
       ->default_str("info");
+}
+
+void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("--config", config, "YAML file with any of these options (listen: 127.0.0.1:7443)")->type_name("FILE");
+  app.add_option("--listen", common.listen, "Address of the API; port 0 selects a free one")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--kubeconfig-out", common.kubeconfig_out,
+                 "Write the administrator's kubeconfig here, once the API answers")
+      ->type_name("FILE");
+  add_logging(app, common.log_format, common.log_level);
   app.add_option("--max-connections", common.max_connections, "Connections beyond this are closed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -71,7 +95,7 @@ void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--max-untaken-bytes", common.limits.untaken_bytes,
-                 "A user who has left more bytes of answers untaken gets 429 for further requests")
+                 "A user with more unread bytes of answers gets 429 for further requests")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--max-body-bytes", common.max_body_bytes, "Request bodies beyond this get 413")
@@ -90,30 +114,30 @@ CLI::Validator quantity() {
 /// The scheduler's options for estimators, called as upstream's are.
 void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_ms) {
   app.add_flag("--enable-scheduler-estimator", options.enabled,
-               "Ask the members' estimators how many replicas they have room for");
-  app.add_option("--scheduler-estimator-timeout", timeout_ms, "How long all estimators together have, in milliseconds")
+               "Call the members' estimators for the replicas that fit");
+  app.add_option("--scheduler-estimator-timeout", timeout_ms, "Timeout of all estimators together, in milliseconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--scheduler-estimator-port", options.port, "Where estimators listen, without an annotation")
+  app.add_option("--scheduler-estimator-port", options.port, "Port of estimators, without an annotation")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   app.add_option("--scheduler-estimator-service-prefix", options.service_prefix,
-                 "An estimator's Service is called PREFIX-CLUSTER")
+                 "An estimator's Service is named PREFIX-CLUSTER")
       ->capture_default_str();
-  app.add_option("--scheduler-estimator-service-namespace", options.service_namespace, "Where these Services are")
+  app.add_option("--scheduler-estimator-service-namespace", options.service_namespace, "Namespace of these Services")
       ->capture_default_str();
   app.add_flag("--disable-scheduler-estimator-in-pull-mode", options.not_in_pull_mode,
-               "Do not ask the estimators of clusters in Pull mode");
-  app.add_option("--scheduler-estimator-cert-file", options.certificate_file, "What the scheduler shows to estimators")
+               "Do not call the estimators of clusters in Pull mode");
+  app.add_option("--scheduler-estimator-cert-file", options.certificate_file, "Client certificate for estimators")
       ->type_name("FILE");
   app.add_option("--scheduler-estimator-key-file", options.key_file, "Its key")->type_name("FILE");
   app.add_option("--scheduler-estimator-ca-file", options.ca_file,
-                 "Who has signed the estimators' certificates; without it they are spoken to without TLS")
+                 "Authority of the estimators' certificates; without it connections are without TLS")
       ->type_name("FILE");
-  app.add_flag("--insecure-skip-estimator-verify", options.skip_verify, "Speak TLS and take any certificate");
+  app.add_flag("--insecure-skip-estimator-verify", options.skip_verify, "Use TLS and accept any certificate");
 }
 
-/// Options that decisions read, called as upstream's are: what is not given stays as the journal has it.
+/// Options that decisions read, named as upstream's are: what is not given stays as in the journal.
 constexpr std::array<std::pair<const char*, const char*>, 7> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
@@ -145,9 +169,9 @@ void add_fleet_options(CLI::App& app, FleetWords& words) {
     app.add_option("--" + std::string{name}, words.lists[name], what)->type_name("WORD,...");
   }
   app.add_flag("--" + std::string{kEmptyWorkloads}, words.empty_workloads,
-               "Selected clusters that get no replicas get the workload all the same, with 0 [false]");
+               "Selected clusters without replicas get the workload too, with 0 [false]");
   app.add_flag("--" + std::string{kPolicyAuthorCheck}, words.policy_author_check,
-               "Policies propagate and override only objects that the user who last wrote them may get [false]");
+               "Policies apply only to objects that the user who last wrote the policy is permitted to get [false]");
 }
 
 Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const FleetWords& words) {
@@ -167,14 +191,14 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
 }
 
 CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::string& config) {
-  auto* command = app.add_subcommand("estimator", "Tell schedulers how many replicas a member has room for (gRPC)");
+  auto* command = app.add_subcommand("estimator", "Report to schedulers how many replicas fit on a member (gRPC)");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_option("--config", config, "YAML file with any of these options")->type_name("FILE");
-  command->add_option("--cluster-name", options.cluster, "The member's name; questions about others are refused")
+  command->add_option("--cluster-name", options.cluster, "The member's name; requests for others are refused")
       ->required();
   command->add_option("--kubeconfig", options.kubeconfig, "How to reach the member")->type_name("FILE")->required();
-  command->add_option("--context", options.context, "Of the kubeconfig, instead of its current one");
-  command->add_option("--listen", options.listen, "Where questions are taken; port 0 takes a free one")
+  command->add_option("--context", options.context, "Context of the kubeconfig, instead of its current one");
+  command->add_option("--listen", options.listen, "Address to listen on; port 0 selects a free one")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   command->add_option("--address-out", options.address_out, "Write HOST:PORT here, once it listens")->type_name("FILE");
@@ -183,15 +207,13 @@ CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::str
   command->add_option("--grpc-auth-key-file", options.key_file, "Its key")->type_name("FILE");
   command
       ->add_option("--grpc-client-ca-file", options.client_ca_file,
-                   "Who has signed the certificates of those who may ask; without it anybody may")
+                   "Authority of client certificates; without it every client is served")
       ->type_name("FILE");
-  command->add_option("--fresh-ms", options.fresh_ms, "What is known of the member counts for so long")
+  add_probes(*command, options.probes, kAnyLocalPort);
+  command->add_option("--fresh-ms", options.fresh_ms, "Time for which the state of the member is cached")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--logging-format", options.log_format, "How log lines look")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
-      ->default_str("text");
+  add_logging(*command, options.log_format, options.log_level);
   return command;
 }
 
@@ -211,129 +233,243 @@ std::string check_roles(std::vector<std::string>& roles) {
   return "";
 }
 
+int usage_error(const std::string& message) {
+  std::fprintf(stderr, "shiplogd: %s\n", message.c_str());
+  return 2;
+}
+
+/// shiplogd serve
+class ServeCommand {
+ public:
+  ServeCommand(CLI::App& app, std::string& config)
+      : command_{*app.add_subcommand("serve", "Run the control plane, or some of its roles")} {
+    options_.common.listen = "127.0.0.1:7443";
+    options_.common.data_dir = "shiplog-data";
+    options_.roles = {"all"};
+    add_common(command_, options_.common, config);
+    add_probes(command_, options_.common.probes, "0 with the role api, which serves them too; else 127.0.0.1:0");
+    add_process_options();
+    add_journal_options();
+    add_server_options();
+    add_decision_options();
+    add_retention(command_, retention_, options_.snapshot_store);
+    add_fleet_options(command_, fleet_words_);
+    add_estimators(command_, options_.estimators, estimators_have_);
+  }
+  bool parsed() const { return command_.parsed(); }
+
+  /// Exit code.
+  int run() {
+    if (const std::string wrong = check_roles(options_.roles); !wrong.empty()) return usage_error(wrong);
+    if (options_.journal.journal.empty()) {
+      options_.journal.journal = "sqlite:" + options_.common.data_dir + "/journal.db";
+    }
+    if (const auto read = read_words(); !read) return usage_error(read.error().message);
+    log::configure(options_.common.log_format, options_.common.log_level);
+    options_.estimators.timeout = Millis{estimators_have_};
+    return serve(options_);
+  }
+
+ private:
+  void add_process_options() {
+    command_
+        .add_option("--roles", options_.roles,
+                    "Roles of this process, comma-separated: all, " + words_of(selectable_roles(), ", "))
+        ->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("ROLE,...")
+        ->default_str("all");
+    command_.add_option("--data-dir", options_.common.data_dir, "This process's own files: projection, snapshots")
+        ->type_name("DIR")
+        ->capture_default_str();
+  }
+
+  void add_journal_options() {
+    command_
+        .add_option("--journal", options_.journal.journal,
+                    "The fleet's journal; processes that share it form one control plane. Keys, certificates "
+                    "and the ephemera lie beside a file [sqlite:DATA-DIR/journal.db]")
+        ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");
+    command_
+        .add_option("--kafka-option", options_.journal.kafka,
+                    "A setting of librdkafka; repeatable. Put secrets into the --config file, as "
+                    "others can see a command line")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("KEY=VALUE");
+    command_
+        .add_option("--kafka-replicas", options_.journal.kafka_replicas,
+                    "Replicas of created topics; 0: three, or as many as there are brokers if they are fewer")
+        ->check(CLI::Range(0, 100))
+        ->capture_default_str();
+    command_
+        .add_option("--requests-topic", options_.journal.requests_topic,
+                    "The topic of produced requests; a new name for one that was deleted and created again "
+                    "[FLEET.requests]")
+        ->type_name("TOPIC");
+    command_
+        .add_option("--requests-partitions", options_.journal.requests_partitions,
+                    "Partitions of the topics of produced requests, when they are created")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command_
+        .add_option(
+            "--feeds", options_.feeds.families,
+            "Publish accepted events of these families to the topics FLEET.feed.FAMILY, by the role feeds: all, " +
+                words_of(feed_families(), ", ") + ". Only with a journal on Kafka [none]")
+        ->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("FAMILY,...");
+    command_
+        .add_option("--feed-format", options_.feeds.format,
+                    "CloudEvents' format in the topics of feeds: json (structured) or protobuf")
+        ->check(CLI::IsMember({"json", "protobuf"}))
+        ->capture_default_str();
+    command_
+        .add_option("--feed-partitions", options_.feeds.partitions,
+                    "Partitions of topics of feeds that are created; events about one object are in one partition")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command_
+        .add_option("--keys-dir", options_.keys_dir,
+                    "The fleet's key and certificates, and the keys of Secrets unless the journal is on Kafka "
+                    "[beside a journal file; on Kafka DATA-DIR]")
+        ->type_name("DIR");
+  }
+
+  void add_server_options() {
+    command_.add_option("--tls-san", options_.names, "More names or addresses for the server's certificate")
+        ->delimiter(',')
+        ->type_name("NAME,...");
+    command_
+        .add_option("--advertise-address", options_.advertise_address,
+                    "The IP address that the Service \"kubernetes\" leads to (default: the one listened on, else the "
+                    "first of this machine)")
+        ->check(CLI::Validator{
+            [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; },
+            "IP"});
+    command_.add_flag("--anonymous-auth", options_.anonymous,
+                      "Accept requests without credentials as system:anonymous, with the permissions that roles grant");
+  }
+
+  void add_decision_options() {
+    command_
+        .add_option("--feature-gates", gates_,
+                    "Behaviour of the fleet that is off by default: MultiplePodTemplatesScheduling, "
+                    "SchedulingOvercommitProtection. Others keep their value in the journal")
+        ->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("NAME=true|false,...");
+    command_
+        .add_option("--denied-networks", denied_networks_,
+                    "Networks in which webhooks, members and estimators are never called, by any name; "
+                    "an empty value allows all")
+        ->type_name("CIDR,...")
+        ->capture_default_str();
+    command_.add_option("--hash-every", options_.hash_every, "Record the state hash every so many revisions")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command_.add_option("--snapshot-every", options_.snapshot_every, "Take a snapshot every so many entries; 0: never")
+        ->capture_default_str();
+    command_
+        .add_option(
+            "--scrub-rate", scrub_rate_,
+            "Read the journals and projections again at this rate, in bytes per second, to find damage; 0: do not")
+        ->check(quantity())
+        ->type_name("BYTES")
+        ->capture_default_str();
+    command_.add_option("--scrub-interval", scrub_interval_, "Begin to read them again every so many seconds")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("SECONDS")
+        ->capture_default_str();
+  }
+
+  Result<void> read_words() {
+    SHIPLOG_TRY(options_.feature_gates, parse_feature_gates(gates_));
+    SHIPLOG_TRY(options_.fleet_options, fleet_options(command_, fleet_words_));
+    auto denied = parse_networks(denied_networks_);
+    if (!denied) return denied.error().context("--denied-networks");
+    options_.denied_networks = std::move(denied).value();
+    SHIPLOG_TRY(check_feeds(options_.feeds, options_.journal.journal));
+    SHIPLOG_TRY(read_retention(retention_, options_));
+    options_.scrub_rate = parse_quantity(scrub_rate_).value().units();
+    options_.scrub_interval = Millis{scrub_interval_ * 1000};
+    return ok();
+  }
+
+  CLI::App& command_;
+  ServeOptions options_;
+  std::vector<std::string> gates_;
+  std::string denied_networks_ = kLinkLocalNetworks;
+  FleetWords fleet_words_;
+  RetentionWords retention_;
+  std::string scrub_rate_ = "1Mi";
+  int64_t scrub_interval_ = options_.scrub_interval.value / 1000;
+  int64_t estimators_have_ = options_.estimators.timeout.value;
+};
+
+/// shiplogd member
+class MemberCommand {
+ public:
+  MemberCommand(CLI::App& app, std::string& config)
+      : command_{*app.add_subcommand("member", "Run a trial member cluster, in memory, with simulated nodes")} {
+    add_common(command_, options_.common, config);
+    add_probes(command_, options_.common.probes, "0: the API serves them too");
+    command_.add_option("--name", options_.member.name, "The cluster's name")->required();
+    command_
+        .add_option("--data-dir", options_.common.data_dir,
+                    "Keep the member's certificates here, so that it is the same cluster after a restart")
+        ->type_name("DIR");
+    command_.add_option("--nodes", options_.member.nodes, "Simulated nodes")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
+    command_.add_option("--node-cpu", cpu_, "CPU of each node")->check(quantity())->capture_default_str();
+    command_.add_option("--node-memory", memory_, "Memory of each node")->check(quantity())->capture_default_str();
+    command_.add_option("--ready-delay-ms", ready_ms_, "Time until a pod is ready")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command_.add_option("--latency-ms", options_.latency_ms, "Fault: delay of every answer")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command_
+        .add_option("--refuse", options_.refuse,
+                    "Fault: requests that are refused: none, writes, all, or an HTTP status")
+        ->capture_default_str();
+    command_.add_option("--flap-seconds", options_.flap_seconds, "Fault: period of alternating up and down; 0: none")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+  }
+
+  /// Exit code.
+  int run() {
+    options_.member.node_cpu = parse_quantity(cpu_).value();
+    options_.member.node_memory = parse_quantity(memory_).value();
+    options_.member.ready_delay = Millis{ready_ms_};
+    log::configure(options_.common.log_format, options_.common.log_level);
+    return trial_member(options_);
+  }
+
+ private:
+  CLI::App& command_;
+  TrialMemberOptions options_;
+  std::string cpu_ = "8";
+  std::string memory_ = "16Gi";
+  int64_t ready_ms_ = options_.member.ready_delay.value;
+};
+
 int run(std::vector<std::string> words) {
   auto configured = with_config(std::move(words));
-  if (!configured) {
-    std::fprintf(stderr, "shiplogd: %s\n", configured.error().message.c_str());
-    return 2;
-  }
+  if (!configured) return usage_error(configured.error().message);
   words = std::move(configured).value();
 
   CLI::App app{"shiplog: a control plane for many Kubernetes clusters whose database is a message log", "shiplogd"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "shiplogd " SHIPLOG_VERSION);
   std::string config;
-
-  ServeOptions serving;
-  serving.common.listen = "127.0.0.1:7443";
-  serving.common.data_dir = "shiplog-data";
-  serving.roles = {"all"};
-  auto* serve_command = app.add_subcommand("serve", "Run the control plane, or some of its roles");
-  add_common(*serve_command, serving.common, config);
-  serve_command
-      ->add_option("--roles", serving.roles,
-                   "Roles of this process, comma-separated: all, " + words_of(selectable_roles(), ", "))
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("ROLE,...")
-      ->default_str("all");
-  serve_command->add_option("--data-dir", serving.common.data_dir, "This process's own files: projection, snapshots")
-      ->type_name("DIR")
-      ->capture_default_str();
-  serve_command
-      ->add_option("--journal", serving.journal.journal,
-                   "The fleet's journal; processes that share it form one control plane. Keys, certificates "
-                   "and the ephemera lie beside a file [sqlite:DATA-DIR/journal.db]")
-      ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");
-  serve_command
-      ->add_option("--kafka-option", serving.journal.kafka,
-                   "A setting of librdkafka; may be given again and again. Secrets belong into the --config file, as "
-                   "others can see a command line")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("KEY=VALUE");
-  serve_command
-      ->add_option("--kafka-replicas", serving.journal.kafka_replicas,
-                   "Replicas of topics that are made; 0: three, or as many as there are brokers")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
-  serve_command
-      ->add_option("--keys-dir", serving.keys_dir,
-                   "The fleet's key and certificates, and the keys of Secrets unless the journal is on Kafka "
-                   "[beside a journal file; on Kafka DATA-DIR]")
-      ->type_name("DIR");
-  serve_command->add_option("--tls-san", serving.names, "More names or addresses for the server's certificate")
-      ->delimiter(',')
-      ->type_name("NAME,...");
-  serve_command
-      ->add_option("--advertise-address", serving.advertise_address,
-                   "The IP address that the Service \"kubernetes\" leads to (default: the one listened on, else the "
-                   "first of this machine)")
-      ->check(CLI::Validator{
-          [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; }, "IP"});
-  serve_command->add_flag("--anonymous-auth", serving.anonymous,
-                          "Let requests without credentials in as system:anonymous, with what roles grant it");
-  std::vector<std::string> gates;
-  serve_command
-      ->add_option("--feature-gates", gates,
-                   "Behaviour of the fleet that is off by default: MultiplePodTemplatesScheduling, "
-                   "SchedulingOvercommitProtection. What is not named stays as the journal has it")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("NAME=true|false,...");
-  std::string denied_networks = kLinkLocalNetworks;
-  serve_command
-      ->add_option("--denied-networks", denied_networks,
-                   "Networks that webhooks, members and estimators are never called in, whatever name leads there; "
-                   "an empty value allows all")
-      ->type_name("CIDR,...")
-      ->capture_default_str();
-  serve_command->add_option("--hash-every", serving.hash_every, "Record the state hash every so many revisions")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  serve_command
-      ->add_option("--snapshot-every", serving.snapshot_every, "Take a snapshot every so many entries; 0: never")
-      ->capture_default_str();
-
-  FleetWords fleet_words;
-  add_fleet_options(*serve_command, fleet_words);
-
-  int64_t estimators_have = serving.estimators.timeout.value;
-  add_estimators(*serve_command, serving.estimators, estimators_have);
-
+  ServeCommand serve_command{app, config};
   auto* roles_command = app.add_subcommand("roles", "Print the roles that --roles knows, one a line");
-
   EstimatorServerOptions estimating;
   auto* estimator_command = add_estimator(app, estimating, config);
-
-  TrialMemberOptions trial;
-  std::string cpu = "8";
-  std::string memory = "16Gi";
-  int64_t ready_ms = trial.member.ready_delay.value;
-  auto* member_command = app.add_subcommand("member", "Run a trial member cluster, in memory, with simulated nodes");
-  add_common(*member_command, trial.common, config);
-  member_command->add_option("--name", trial.member.name, "The cluster's name")->required();
-  member_command
-      ->add_option("--data-dir", trial.common.data_dir,
-                   "Keep the member's certificates here, so that it is the same cluster after a restart")
-      ->type_name("DIR");
-  member_command->add_option("--nodes", trial.member.nodes, "Simulated nodes")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  member_command->add_option("--node-cpu", cpu, "CPU of each node")->check(quantity())->capture_default_str();
-  member_command->add_option("--node-memory", memory, "Memory of each node")->check(quantity())->capture_default_str();
-  member_command->add_option("--ready-delay-ms", ready_ms, "How long a pod takes to become ready")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  member_command->add_option("--latency-ms", trial.latency_ms, "Misbehave: answer every request this late")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  member_command
-      ->add_option("--refuse", trial.refuse, "Misbehave: refuse requests: none, writes, all, or an HTTP status")
-      ->capture_default_str();
-  member_command
-      ->add_option("--flap-seconds", trial.flap_seconds, "Misbehave: up for so long, down for so long; 0: not")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  MemberCommand member_command{app, config};
 
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
@@ -349,43 +485,10 @@ int run(std::vector<std::string> words) {
   }
   block_signals();
   allow_open_files();
-  if (serve_command->parsed()) {
-    if (const std::string wrong = check_roles(serving.roles); !wrong.empty()) {
-      std::fprintf(stderr, "shiplogd: %s\n", wrong.c_str());
-      return 2;
-    }
-    auto set = parse_feature_gates(gates);
-    if (!set) {
-      std::fprintf(stderr, "shiplogd: %s\n", set.error().message.c_str());
-      return 2;
-    }
-    serving.feature_gates = std::move(set).value();
-    auto said = fleet_options(*serve_command, fleet_words);
-    if (!said) {
-      std::fprintf(stderr, "shiplogd: %s\n", said.error().message.c_str());
-      return 2;
-    }
-    serving.fleet_options = std::move(said).value();
-    auto denied = parse_networks(denied_networks);
-    if (!denied) {
-      std::fprintf(stderr, "shiplogd: --denied-networks: %s\n", denied.error().message.c_str());
-      return 2;
-    }
-    serving.denied_networks = std::move(denied).value();
-    if (serving.journal.journal.empty()) serving.journal.journal = "sqlite:" + serving.common.data_dir + "/journal.db";
-    log::configure(serving.common.log_format, serving.common.log_level);
-    serving.estimators.timeout = Millis{estimators_have};
-    return serve(serving);
-  }
-  if (estimator_command->parsed()) {
-    log::configure(estimating.log_format, log::Level::kInfo);
-    return estimator_server(estimating);
-  }
-  trial.member.node_cpu = parse_quantity(cpu).value();
-  trial.member.node_memory = parse_quantity(memory).value();
-  trial.member.ready_delay = Millis{ready_ms};
-  log::configure(trial.common.log_format, trial.common.log_level);
-  return trial_member(trial);
+  if (serve_command.parsed()) return serve_command.run();
+  if (!estimator_command->parsed()) return member_command.run();
+  log::configure(estimating.log_format, estimating.log_level);
+  return estimator_server(estimating);
 }
 
 }  // namespace

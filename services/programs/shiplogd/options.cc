@@ -1,5 +1,6 @@
 #include "services/programs/shiplogd/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "events/state/feature_gates.h"
+#include "services/feeds/feed_reader.h"
 
 namespace shiplog {
 namespace {
@@ -46,11 +48,11 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     const std::string name = word.substr(0, equals);
     if (name == "WorkloadAffinity") {
       return Error{ErrorCode::kInvalid,
-                   "--feature-gates: WorkloadAffinity is always on, it acts where a policy asks for it: leave it out"};
+                   "--feature-gates: WorkloadAffinity is always on, it acts where a policy requests it: leave it out"};
     }
     if (!is_feature_gate(name)) {
       std::string known;
-      for (const std::string& one : feature_gate_names()) known += (known.empty() ? "" : ", ") + one;
+      for (const std::string& gate : feature_gate_names()) known += (known.empty() ? "" : ", ") + gate;
       return Error{ErrorCode::kInvalid,
                    "--feature-gates: there is no feature gate \"" + name + "\"; there are: " + known};
     }
@@ -61,6 +63,31 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     gates.emplace_back(name, value == "true");
   }
   return gates;
+}
+
+std::vector<std::string> feed_families() {
+  std::vector<std::string> names;
+  for (const Family family : feeds::all_families()) names.emplace_back(name_of(family));
+  return names;
+}
+
+Result<void> check_feeds(FeedOptions& feeds, const std::string& journal) {
+  if (feeds.families.empty()) return ok();
+  const std::vector<std::string> known = feed_families();
+  if (std::ranges::find(feeds.families, "all") != feeds.families.end()) feeds.families = known;
+  for (const std::string& family : feeds.families) {
+    if (std::ranges::find(known, family) != known.end()) continue;
+    std::string names;
+    for (const std::string& name : known) names += ", " + name;
+    return Error{ErrorCode::kInvalid,
+                 "--feeds: there is no family of events \"" + family + "\"; there are: all" + names};
+  }
+  SHIPLOG_TRY(const JournalAddress address, parse_journal(journal));
+  if (address.on_kafka()) return ok();
+  return Error{
+      ErrorCode::kInvalid,
+      "--feeds needs a journal on Kafka, whose brokers the topics of feeds are on; with a journal that is a file, "
+      "feeds are read over HTTP: GET /feeds/FAMILY"};
 }
 
 Result<std::vector<std::string>> read_config(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,15 +14,22 @@
 #include "services/api/concurrency_limiter.h"
 #include "services/programs/journals.h"
 #include "services/programs/member/member.h"
+#include "services/programs/shiplogd/trim_point.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
 
-/// What the command line and the --config file of both subcommands say.
+/// HOST:PORT of what is served without TLS and authentication; empty or "0": not at all.
+struct ProbeOptions {
+  std::string health, metrics;
+};
+
+/// The options of both subcommands, from the command line and the --config file.
 struct CommonOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:0";
   std::string kubeconfig_out;
+  ProbeOptions probes;
   log::Format log_format = log::Format::kText;
   log::Level log_level = log::Level::kInfo;
   size_t max_connections = 10000;
@@ -30,10 +38,21 @@ struct CommonOptions {
   size_t max_body_bytes = 3 * 1024 * 1024;
 };
 
+/// The default address of health checks in processes without an API server.
+inline constexpr const char* kAnyLocalPort = "127.0.0.1:0";
+
+/// What is published to topics of Kafka.
+struct FeedOptions {
+  std::vector<std::string> families;  ///< "api", ...; none: nothing is
+  std::string format = "json";        ///< or "protobuf"
+  int partitions = 4;                 ///< of topics that are created
+};
+
 struct ServeOptions {
   CommonOptions common;
   std::vector<std::string> roles;  ///< never empty; "all" is spelled out
   JournalOptions journal;
+  FeedOptions feeds;
   std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
   std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
@@ -44,6 +63,12 @@ struct ServeOptions {
   std::vector<OptionSetting> fleet_options;
   uint64_t hash_every = 1000;  ///< entries between two StateHashed
   uint64_t snapshot_every = 100'000;
+  int64_t scrub_rate = 1 << 20;  ///< bytes a second of each journal and projection; 0: not at all
+  Millis scrub_interval{600'000};
+  JournalRetention journal_retention, ephemera_retention;
+  std::optional<Millis> history_retention, audit_retention, decision_retention;
+  Millis retention_interval{60'000};
+  std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
@@ -62,7 +87,9 @@ struct EstimatorServerOptions {
   std::string address_out;  ///< a file to write HOST:PORT to, once it listens
   std::string certificate_file, key_file, client_ca_file;
   int64_t fresh_ms = 1000;
+  ProbeOptions probes = {kAnyLocalPort, ""};
   log::Format log_format = log::Format::kText;
+  log::Level log_level = log::Level::kInfo;
 };
 
 /// "169.254.0.0/16,fe80::/10". Error: kInvalid, naming the word.
@@ -77,6 +104,11 @@ Result<HostPort> parse_host_port(const std::string& text);
 
 /// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
 Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words);
+
+/// The families that --feeds knows.
+std::vector<std::string> feed_families();
+/// Spells out "all". Error: kInvalid, an unknown family, or a journal that is a file.
+Result<void> check_feeds(FeedOptions& feeds, const std::string& journal);
 
 /// Options of a YAML file as command-line words ("listen: X" becomes "--listen=X"), to be put in front of the real
 /// ones. Errors: kIo, kBadRequest, naming the file.

@@ -40,7 +40,7 @@ bool is_address(const std::string& host) {
   return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
 }
 
-/// After a burst of requests or connections the allocator keeps what they took, for the next one. Most of it goes back
+/// After a burst of requests or connections the allocator keeps what they took, for the next one. Most is returned
 /// to the system, in pieces that take a few milliseconds each.
 void release_free_memory() {
   constexpr size_t kKept = 32U << 20U;

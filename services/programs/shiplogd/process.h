@@ -22,7 +22,7 @@ void block_signals();
 void allow_open_files();
 /// Waits for SIGTERM or SIGINT; or for stop_process(). Gives free memory back to the system meanwhile.
 void wait_for_stop();
-/// What the process has allocated and not freed; 0 where the allocator does not tell.
+/// What the process has allocated and not freed; 0 where the allocator does not report it.
 size_t heap_bytes();
 /// Ends wait_for_stop() because the process cannot go on; its exit code becomes 1. From any thread.
 void stop_process();
@@ -68,7 +68,7 @@ Result<void> make_folder(const std::string& path);
 /// Takes all rights from others to the files of a data folder, which an older build may have made readable for all.
 void make_private(const std::string& folder);
 /// One process for one data folder: two would write the same projection. Holds until the process ends, however it does.
-/// Error: kUnavailable, another one has it.
+/// Error: kUnavailable, another process holds it.
 Result<int> lock_folder(const std::string& folder);
 
 // The subcommands; exit codes.

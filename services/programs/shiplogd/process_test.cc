@@ -20,7 +20,7 @@ TEST(StopDeadlineDeathTest, EndsAProcessThatDoesNotStop) {
 
 TEST(StopDeadline, LeavesAProcessThatStopsInTimeAlone) { const StopDeadline deadline{Millis{600'000}}; }
 
-TEST(Stuck, SaysHowLongTheLoopHasWorkedOnOneThing) {
+TEST(Stuck, ReportsHowLongTheLoopHasWorkedOnOneCallback) {
   ThreadLoop loop;
   std::promise<void> begun;
   std::promise<void> released;

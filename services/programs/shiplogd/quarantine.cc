@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
-#include "services/api/own_entry.h"
 #include "services/interpreter/customizations.h"
+#include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
 namespace {
 
 constexpr const char* kComponent = "resource-interpreter";
-
-Entry status_entry(const std::string& user_agent, const ObjectKey& key, const Object& before, Value after) {
-  Entry entry = api::own_entry(user_agent, {StatusUpdated{key, std::move(after)}});
-  entry.expects = {{key, before.revision}};
-  return entry;
-}
 
 }  // namespace
 
@@ -34,16 +28,16 @@ void Quarantine::add(const Question& question, const interpreter::Overrun& overr
             {log::kv("customization", key.name), log::kv("operation", overrun.operation),
              log::kv("namespace", overrun.ns), log::kv("reason", overrun.reason), log::kv("message", overrun.message)});
   const std::string where = overrun.ns.empty() ? "" : " for objects in namespace " + overrun.ns;
-  options_.recorder->tell({{customization->value, kComponent, true, "InterpreterQuarantined",
-                            overrun.operation + " is not interpreted by this customization any more" + where +
-                                " until its spec changes: " + overrun.message}},
-                          options_.clock->now());
-  options_.record->append(status_entry(options_.user_agent, key, *customization, std::move(after)),
-                          [then](const Result<Outcome>& outcome) {
-                            if (!outcome)
-                              log::warn("interpreter.quarantine_failed", {log::kv("reason", outcome.error().message)});
-                            then();  // not recorded: it overruns again, and is recorded then
-                          });
+  options_.recorder->record_events({{customization->value, kComponent, true, "InterpreterQuarantined",
+                                     overrun.operation + " is not interpreted by this customization any more" + where +
+                                         " until its spec changes: " + overrun.message}},
+                                   options_.clock->now());
+  const Decision observed{{StatusUpdated{key, std::move(after)}}, {{key, customization->revision}}};
+  const auto recorded = [then](const Result<Outcome>& outcome) {
+    if (!outcome) log::warn("interpreter.quarantine_failed", {log::kv("reason", outcome.error().message)});
+    then();  // not recorded: it overruns again, and is recorded then
+  };
+  append_without_lease(*options_.record, {.service = "api", .user_agent = options_.user_agent}, observed, recorded);
 }
 
 void Quarantine::load(const State& state) {
@@ -55,17 +49,8 @@ void Quarantine::load(const State& state) {
 }
 
 void Quarantine::on_folded(const State& state, const DecodedRecord& /*record*/, const Folded& folded) {
-  for (const Change& change : folded.changes) {
-    if (change.object.type != interpreter::kCustomizationType) continue;
-    load(state);
-    const Object* customization = state.find(change.object);
-    if (customization == nullptr || !options_.record->caught_up()) continue;
-    if (!interpreter::quarantine_is_over(customization->value)) continue;
-    // Several processes try; the first one's is accepted.
-    options_.record->append(status_entry(options_.user_agent, change.object, *customization,
-                                         interpreter::without_quarantine(customization->value, options_.clock->now())),
-                            [](const Result<Outcome>&) {});
-  }
+  const auto counts = [](const Change& change) { return change.object.type == interpreter::kCustomizationType; };
+  if (std::ranges::any_of(folded.changes, counts)) load(state);
 }
 
 }  // namespace shiplog

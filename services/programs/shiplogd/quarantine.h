@@ -13,8 +13,8 @@
 
 namespace shiplog {
 
-/// Records which functions of customizations are not run any more, in the customization's status, and ends that when
-/// its spec changes. Threads: the fold thread; functions() from any.
+/// Records which functions of customizations are not run any more, in the customization's status. The role "lifecycle"
+/// ends a quarantine when the spec changes. Threads: the fold thread; functions() from any.
 class Quarantine final : public Observer {
  public:
   struct Options {

@@ -11,7 +11,7 @@
 namespace shiplog {
 namespace {
 
-/// What the state would have said of the bindings beside this one.
+/// What the state holds about the bindings beside this one.
 struct Beside {
   AffinityIndex affinities;
   UnsettledIndex unsettled;
@@ -19,7 +19,7 @@ struct Beside {
   FleetOptions options;
   std::optional<scheduler::DefinitionPlacement> definition;
 
-  explicit Beside(const api::Scene& scene) {
+  explicit Beside(const api::PlacementInputs& scene) {
     for (const auto& [key, object] : scene.beside) {
       if (key.type == kFeatureGatesType) gates = feature_gates_from(object);
       if (key.type == kFleetOptionsType) options = fleet_options_from(object);
@@ -31,8 +31,8 @@ struct Beside {
     }
     const auto find = [&](const ObjectKey& wanted) -> const Value& {
       static const Value kNone;
-      const auto at = std::ranges::find(scene.beside, wanted, &std::pair<ObjectKey, Value>::first);
-      return at == scene.beside.end() ? kNone : at->second;
+      const auto found = std::ranges::find(scene.beside, wanted, &std::pair<ObjectKey, Value>::first);
+      return found == scene.beside.end() ? kNone : found->second;
     };
     for (const auto& [key, object] : scene.beside) {
       const Value& resource = object["spec"]["resource"];
@@ -42,7 +42,7 @@ struct Beside {
     }
   }
 
-  scheduler::Surroundings around(const Binding& binding, UtcMillis now) const {
+  scheduler::PlacementContext context(const Binding& binding, UtcMillis now) const {
     return {.together = affinities.together(binding.key.ns, binding.affinity_group),
             .apart = affinities.apart(binding.key.ns, binding.anti_affinity_group),
             .component_sets = gates.multiple_pod_templates,
@@ -55,21 +55,21 @@ struct Beside {
 
 }  // namespace
 
-Result<std::map<std::string, api::Remedy>> placement_remedies(const api::Scene& scene,
-                                                              const std::vector<std::string>& asked) {
+Result<std::map<std::string, api::ClusterRemedy>> placement_remedies(const api::PlacementInputs& scene,
+                                                                     const std::vector<std::string>& names) {
   const Binding wanted = binding_from(scene.key, scene.binding);
   SHIPLOG_TRY(const Placement placement, placement_from(wanted.placement));
   scheduler::Clusters clusters;
-  for (const Value& one : scene.fleet) {
-    Cluster cluster = cluster_from(one);
+  for (const Value& cluster_object : scene.fleet) {
+    Cluster cluster = cluster_from(cluster_object);
     std::string name = cluster.name;
     clusters.emplace(std::move(name), std::move(cluster));
   }
   const Beside beside{scene};
-  const bool fresh = scheduler::asked_for(wanted, scene.now);
-  std::map<std::string, api::Remedy> remedies;
-  for (const std::string& cluster : asked) {
-    auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh, beside.around(wanted, scene.now));
+  const bool fresh = scheduler::reschedule_requested(wanted, scene.now);
+  std::map<std::string, api::ClusterRemedy> remedies;
+  for (const std::string& cluster : names) {
+    auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh, beside.context(wanted, scene.now));
     if (found) remedies[cluster] = {std::move(found->changes), found->chosen};
   }
   return remedies;

@@ -5,7 +5,7 @@
 namespace shiplog {
 
 /// The API server's api::Remedies, answered by the scheduler.
-Result<std::map<std::string, api::Remedy>> placement_remedies(const api::Scene& scene,
-                                                              const std::vector<std::string>& asked);
+Result<std::map<std::string, api::ClusterRemedy>> placement_remedies(const api::PlacementInputs& scene,
+                                                                     const std::vector<std::string>& names);
 
 }  // namespace shiplog

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include <sys/file.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
-#include "events/state/new_namespace.h"
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
@@ -19,22 +19,26 @@
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
-#include "services/api/api_server.h"
-#include "services/api/auth/access.h"
-#include "services/api/auth/rbac/bootstrap.h"
-#include "services/api/auth/token_signer.h"
-#include "services/api/own_entry.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogd/advertise.h"
+#include "services/programs/shiplogd/api_wiring.h"
+#include "services/programs/shiplogd/control_plane_metrics.h"
+#include "services/programs/shiplogd/journal_stack.h"
+#include "services/programs/shiplogd/kafka_feeds.h"
+#include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process.h"
+#include "services/programs/shiplogd/process_metrics.h"
 #include "services/programs/shiplogd/quarantine.h"
 #include "services/programs/shiplogd/remedies.h"
-#include "services/programs/shiplogd/snapshots.h"
-#include "services/programs/shiplogd/stack.h"
-#include "services/roles/apiservice_registration/decide.h"
+#include "services/programs/shiplogd/request_wiring.h"
+#include "services/programs/shiplogd/start_up.h"
+#include "services/programs/shiplogd/topic_watch.h"
+#include "services/programs/shiplogd/upkeep.h"
 #include "services/roles/binder/decide.h"
+#include "services/roles/cluster_metrics.h"
+#include "services/roles/decision_metrics.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/recorder/recorder.h"
 #include "services/roles/registry.h"
@@ -42,6 +46,7 @@
 #include "services/runtime/journal_election.h"
 #include "services/runtime/leaders.h"
 #include "services/runtime/log.h"
+#include "services/runtime/process_sampler.h"
 #include "services/runtime/roles.h"
 #include "services/runtime/thread_loop.h"
 
@@ -51,11 +56,8 @@ namespace {
 constexpr const char* kUserAgent = "shiplogd/" SHIPLOG_VERSION;
 constexpr Millis kStopDeadline{5'000};
 constexpr Millis kLookForKeysEvery{2'000};
-
-/// The namespaces every control plane has (as upstream).
-std::vector<std::string> system_namespaces() {
-  return {"default", "kube-node-lease", "kube-public", "kube-system", "karmada-cluster", "karmada-system"};
-}
+constexpr Millis kCheckTopicsEvery{60'000};
+constexpr Millis kLookForOlderBuildsEvery{2'000};
 
 /// Everything a running control plane process holds, in the order of its making.
 class ControlPlane {
@@ -65,11 +67,85 @@ class ControlPlane {
 
   Result<void> start() {
     SHIPLOG_TRY(const JournalAddress address, parse_journal(options_.journal.journal));
+    if (!address.on_kafka()) journal_file_ = address.sqlite_file;
     SHIPLOG_TRY(listen_, parse_host_port(options_.common.listen));  // before anything is made
+    SHIPLOG_TRY(const SharedFolders shared, make_folders(address));
+    SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
+    SHIPLOG_TRY(open_vault(address, shared.keys, std::move(journals.keys)));
+    SHIPLOG_TRY(upkeep_, Upkeep::make(options_, address.on_kafka() ? "" : shared.journal));
+    SHIPLOG_TRY(open_stacks(std::move(journals.record), std::move(journals.ephemera)));
+    observe_record();
+    SHIPLOG_TRY(make_election(shared.leases, std::move(journals.heartbeats)));
+    if (journals.identities) {
+      topics_ = std::make_unique<TopicWatch>(std::move(journals.identities), kCheckTopicsEvery, stop_after_failure);
+    }
+    if (options_.estimators.enabled) {
+      EstimatorOptions estimators = options_.estimators;
+      estimators.denied_networks = options_.denied_networks;
+      SHIPLOG_TRY(estimators_, EstimatorResolver::make(std::move(estimators), loop_, random_));
+    }
+    SHIPLOG_TRY(feed_publisher_, make_feed_publisher(options_, address, *record_));
+    make_roles();
+    process_metrics_ = export_process_metrics();
+    metrics_ = export_control_plane_metrics({.record = record_->replica(),
+                                             .loop = loop_,
+                                             .quarantine = *quarantine_,
+                                             .scripts = *scripts_,
+                                             .members = *members_,
+                                             .recorder = *recorder_,
+                                             .vault = vault_.get()});
+    SHIPLOG_TRY(record_->start([this](const State& state) { load(state); }, stop_after_failure));
+    SHIPLOG_TRY(ephemera_->start([this](const State& state) { api_wiring_.load_ephemera(state); }, stop_after_failure));
+    start_scrub(address);
+    upkeep_->start([this] { return leads_control(); });
+    if (serves_api()) {
+      if (address.on_kafka()) {
+        SHIPLOG_TRY(request_topics_, open_request_topics(address, options_.journal));
+      }
+      SHIPLOG_TRY(start_api(shared.keys));
+    }
+    ProbeOptions probes = options_.common.probes;
+    if (probes.health.empty() && !serves_api()) probes.health = kAnyLocalPort;
+    SHIPLOG_TRY(probes_, start_probes(probes, [this](std::string_view path) { return health(path); }));
+    loop_.post([this] {
+      sampler_->start();
+      record_->replica().when_caught_up([this] { on_caught_up(); });
+    });
+    return ok();
+  }
+
+  void stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    metrics_.reset();
+    probes_.clear();
+    topics_.reset();
+    if (requests_) requests_->stop_consuming();
+    if (api_) api_->stop(kStopDeadline);
+    if (requests_) requests_->stop();
+    if (upkeep_) upkeep_->stop();
+    if (record_) record_->stop();
+    if (ephemera_) ephemera_->stop();
+    if (vault_) vault_->stop();
+    loop_.call([this] {
+      if (roles_) roles_->stop();
+    });
+    feed_publisher_.reset();
+    members_io_.reset();
+    loop_.stop();
+    if (lock_ >= 0) ::close(lock_);
+  }
+
+ private:
+  struct SharedFolders {
+    std::string leases, keys, journal;
+  };
+
+  /// What all processes of a fleet share lies beside the journal; what belongs to this process, in its data folder.
+  Result<SharedFolders> make_folders(const JournalAddress& address) {
     SHIPLOG_TRY(make_folder(options_.common.data_dir));
     SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
     make_private(options_.common.data_dir);
-    // What all processes of a fleet share lies beside the journal; what is this one's own, in its data folder.
     std::string shared = options_.common.data_dir;
     if (!address.on_kafka()) {
       shared = std::filesystem::path{address.sqlite_file}.parent_path().string();
@@ -78,89 +154,127 @@ class ControlPlane {
     SHIPLOG_TRY(make_folder(shared));
     const std::string keys = options_.keys_dir.empty() ? shared : options_.keys_dir;
     SHIPLOG_TRY(make_folder(keys));
-    SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
-    SHIPLOG_TRY(open_vault(address, keys, std::move(journals.keys)));
+    return SharedFolders{shared + "/leases", keys, shared};
+  }
 
+  /// Brokers send a topic over the network to each of its readers: one process of the fleet reads it again.
+  void start_scrub(const JournalAddress& address) {
+    if (options_.scrub_rate <= 0) return;
+    const bool reads_journal = !address.on_kafka() || has_role("control");
+    record_->start_scrub(options_.scrub_rate, options_.scrub_interval, reads_journal);
+    ephemera_->start_scrub(options_.scrub_rate, options_.scrub_interval, reads_journal);
+  }
+
+  /// One process trims the journals for all. Not from the fold thread.
+  bool leads_control() {
+    bool acting = false;
+    loop_.call([&] { acting = roles_ && roles_->acting("control"); });
+    return acting;
+  }
+
+  Result<void> open_stacks(std::shared_ptr<Journal> record, std::shared_ptr<Journal> ephemera) {
     const std::string projection = options_.common.data_dir + "/projection.db";
-    const std::string snapshots = options_.common.data_dir + "/snapshots";
-    restore_newest_snapshot(snapshots, projection);
-    SHIPLOG_TRY(record_, Stack::open({.name = "journal",
-                                      .journal = std::move(journals.record),
-                                      .projection = projection,
-                                      .executor = &loop_,
-                                      .random = &random_}));
-    SHIPLOG_TRY(ephemera_, Stack::open({.name = "ephemera",
-                                        .journal = std::move(journals.ephemera),
-                                        .projection = options_.common.data_dir + "/ephemera-projection.db",
-                                        .executor = &loop_,
-                                        .random = &random_}));
-    record_->replica().add_observer(kind_registry_);
-    record_->replica().add_observer(access_);
-    record_->replica().add_observer(addresses_);
-    record_->replica().add_observer(webhooks_);
-    if (vault_) record_->replica().add_observer(*vault_);
-    snapshots_ = std::make_unique<Snapshots>(*record_, snapshots, options_.snapshot_every, loop_);
-    record_->replica().add_observer(*snapshots_);
-    SHIPLOG_TRY(make_election(shared, std::move(journals.beats)));
-    if (options_.estimators.enabled) {
-      EstimatorOptions estimators = options_.estimators;
-      estimators.denied_networks = options_.denied_networks;
-      SHIPLOG_TRY(estimators_, EstimatorResolver::make(std::move(estimators), loop_));
-    }
-    make_roles();
-
-    const auto failed = [](const Error& error) {
-      log::error("process.stopping", {log::kv("reason", error.message)});
-      stop_process();
-    };
-    SHIPLOG_TRY(record_->start(
-        [this](const State& state) {
-          interpreter::run_scripts_elsewhere(scripts_.get());
-          quarantine_->load(state);
-          kind_registry_.load(state);
-          access_.load(state);
-          addresses_.load(state);
-          webhooks_.load(state);
-          if (vault_) vault_->load(state);
-        },
-        failed));
-    SHIPLOG_TRY(ephemera_->start([](const State&) {}, failed));
-    if (serves_api()) {
-      SHIPLOG_TRY(start_api(keys));
-    }
-    loop_.post([this] {
-      roles_->start();
-      record_->replica().when_caught_up([this] {
-        log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
-        if (vault_) {
-          vault_->look_after([this](const ObjectKey& object) { return last_states(object); });
-          vault_->watch_keys(kLookForKeysEvery, [this](const std::vector<ObjectKey>& lost) {
-            loop_.post([this, lost] { tell_lost_keys(lost); });
-          });
-        }
-        make_system_namespaces();
-      });
-    });
+    const std::string ephemera_projection = options_.common.data_dir + "/ephemera-projection.db";
+    SHIPLOG_TRY(upkeep_->prepare("journal", *record, projection));
+    SHIPLOG_TRY(upkeep_->prepare("ephemera", *ephemera, ephemera_projection));
+    SHIPLOG_TRY(record_, JournalStack::open({.name = "journal",
+                                             .journal = std::move(record),
+                                             .projection = projection,
+                                             .executor = &loop_,
+                                             .random = &random_}));
+    SHIPLOG_TRY(ephemera_, JournalStack::open({.name = "ephemera",
+                                               .journal = std::move(ephemera),
+                                               .projection = ephemera_projection,
+                                               .executor = &loop_,
+                                               .random = &random_}));
     return ok();
   }
 
-  void stop() {
-    if (stopped_) return;
-    stopped_ = true;
-    if (api_) api_->stop(kStopDeadline);
-    if (record_) record_->stop();
-    if (ephemera_) ephemera_->stop();
-    if (vault_) vault_->stop();
-    loop_.call([this] {
-      if (roles_) roles_->stop();
-    });
-    members_io_.reset();
-    loop_.stop();
-    if (lock_ >= 0) ::close(lock_);
+  void observe_record() {
+    api_wiring_.observe({.record = record_.get(),
+                         .ephemera = ephemera_.get(),
+                         .loop = &loop_,
+                         .random = &random_,
+                         .vault = vault_.get()});
+    record_->replica().add_observer(addresses_);
+    cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
+    record_->replica().add_observer(*cluster_metrics_);
+    record_->replica().add_observer(decision_metrics_);
+    record_->replica().add_observer(webhooks_);
+    upkeep_->observe(*record_, *ephemera_, loop_);
   }
 
- private:
-  bool serves_api() const { return std::ranges::find(options_.roles, "api") != options_.roles.end(); }
+  /// The state that the record was restored with.
+  void load(const State& state) {
+    interpreter::run_scripts_elsewhere(scripts_.get());
+    quarantine_->load(state);
+    api_wiring_.load(state);
+    addresses_.load(state);
+    cluster_metrics_->load(state);
+    webhooks_.load(state);
+  }
+
+  void on_caught_up() {
+    log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
+    if (vault_) {
+      vault_->destroy_removed_keys([this](const ObjectKey& object) { return last_states(object); });
+      vault_->watch_keys(kLookForKeysEvery, [this](const std::vector<ObjectKey>& lost) {
+        loop_.post([this, lost] { tell_lost_keys(lost); });
+      });
+    }
+    StartUp start{options_.feature_gates, options_.fleet_options, election_->fold_version_of_all(), {}};
+    if (serves_api()) start.server = [this] { return server_address(); };
+    append_in_turn(record_->replica(), {.service = "api", .user_agent = kUserAgent},
+                   start_up_steps(std::move(start), loop_), [this] { on_started(); });
+  }
+
+  /// Roles decide under the settings of this process, and clients find what every control plane has: only now the
+  /// kubeconfig is written, which clients wait for.
+  void on_started() {
+    if (stopped_) return;
+    const State& state = record_->replica().state();
+    if (const auto settings = settings_of(state.options()); !settings.empty()) {
+      log::info("options.in_force", {log::kv("options", summary_of(OptionsSet{settings}))});
+    }
+    for (const std::string& name : names_of(state.gates())) log::info("feature_gate.on", {log::kv("name", name)});
+    roles_->start();
+    activate_fold_version();
+    // In this order: a client that finds the kubeconfig finds the process ready, unless a role is without a leader.
+    loop_.post([this] {
+      if (stopped_) return;
+      leaders_->start();
+      if (ready_) ready_();
+    });
+  }
+
+  /// While processes of an older build are alive, their fold version remains active. It does not know which produced
+  /// requests have been carried out.
+  void activate_fold_version() {
+    if (stopped_) return;
+    if (record_->replica().state().fold_version() >= kFoldVersion) {
+      if (requests_) requests_->start(*api_, request_topics_);
+      return;
+    }
+    if (!std::exchange(waits_for_older_builds_, true)) {
+      log::info("fold_version.waiting",
+                {log::kv("active", record_->replica().state().fold_version()), log::kv("supported", kFoldVersion)});
+    }
+    append_in_turn(
+        record_->replica(), {.service = "control", .user_agent = kUserAgent},
+        {{"fold version",
+          [this](const State& state) { return decide_fold_version(state, election_->fold_version_of_all()); }}},
+        [this] { loop_.post_after(kLookForOlderBuildsEvery, [this] { activate_fold_version(); }); });
+  }
+
+  bool has_role(const char* role) const { return std::ranges::find(options_.roles, role) != options_.roles.end(); }
+  bool serves_api() const { return has_role("api"); }
+
+  /// The role of feeds needs no leader where nothing is published.
+  std::vector<const RoleEntry*> own_roles() const {
+    std::vector<const RoleEntry*> roles = roles_of_process(options_.roles);
+    if (!feed_publisher_) std::erase(roles, find_role("feeds"));
+    return roles;
+  }
 
   /// Only these seal or open.
   bool uses_keys() const {
@@ -197,7 +311,7 @@ class ControlPlane {
       SHIPLOG_TRY(const auto versions, HistoryQuery{view}.versions(object));
       std::vector<Value> states;
       for (const VersionRow& version : versions) {
-        if (version.operation != Operation::kRemoved) continue;
+        if (version.operation != VersionOperation::kRemoved) continue;
         SHIPLOG_TRY(Value state, parse_stored_json(version.json));
         states.push_back(std::move(state));
       }
@@ -205,44 +319,50 @@ class ControlPlane {
     });
   }
 
-  Result<void> make_election(const std::string& shared, std::shared_ptr<Journal> beats) {
+  Result<void> make_election(const std::string& leases, std::shared_ptr<Journal> heartbeats) {
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
     const std::string identity =
         std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
-    if (!beats) {
-      election_ = std::make_unique<FileElection>(
-          FileElection::Options{.folder = shared + "/leases", .identity = identity, .executor = &loop_});
+    if (!heartbeats) {
+      election_ = std::make_unique<FileElection>(FileElection::Options{
+          .folder = leases, .identity = identity, .executor = &loop_, .fold_version = kFoldVersion});
       return ok();
     }
-    election_ = std::make_unique<JournalElection>(
-        JournalElection::Options{.beats = std::move(beats), .identity = identity, .executor = &loop_});
+    election_ = std::make_unique<JournalElection>(JournalElection::Options{
+        .heartbeats = std::move(heartbeats), .identity = identity, .executor = &loop_, .fold_version = kFoldVersion});
     return ok();
   }
 
-  void make_roles() {
+  void make_leaders() {
     std::vector<std::string> led;
     for (const RoleEntry* role : roles_of_process(selectable_roles())) led.emplace_back(role->name);
-    leaders_ = std::make_unique<Leaders>(*election_, loop_, std::move(led));
-    // Not before the processes that start with this one have had time to take their leases.
-    loop_.post_after(Millis{2000}, [this] { leaders_->start(); });
+    leaders_ = std::make_unique<Leaders>(
+        Leaders::Options{.election = election_.get(),
+                         .executor = &loop_,
+                         .roles = std::move(led),
+                         // What has ever been led in this fleet, and what this process would lead.
+                         .expected = [this](const std::string& role) {
+                           const auto own = own_roles();
+                           const bool ever = record_->replica().state().lease(role).epoch > 0;
+                           return (ever && (role != "feeds" || !options_.feeds.families.empty())) ||
+                                  std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
+                         }});
+  }
+
+  /// What roles reach the outside through: members, interpreter webhooks, scripts in the sandbox.
+  void make_adapters() {
     members_io_ = std::make_shared<IoThreads>(1);
     members_ = std::make_unique<HttpsMembers>(
         HttpsMembers::Options{.state = &record_->replica().state(),
                               .executor = &loop_,
+                              .random = &random_,
                               .io = members_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent,
                               .denied_networks = options_.denied_networks});
     resolver_ = std::make_unique<WebhookResolver>(WebhookResolver::Options{
         .executor = &loop_, .random = &random_, .user_agent = kUserAgent, .denied_networks = options_.denied_networks});
-    roles_ =
-        std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
-                                               .executor = &loop_,
-                                               .random = &random_,
-                                               .election = election_.get(),
-                                               .user_agent = kUserAgent,
-                                               .on_retry = [this](const auto&... failed) { tell_failure(failed...); }});
     recorder_ = std::make_unique<Recorder>(Recorder::Options{.record = &record_->replica(),
                                                              .ephemera = &ephemera_->replica(),
                                                              .executor = &loop_,
@@ -255,21 +375,62 @@ class ControlPlane {
                                 .others = resolver_.get(),
                                 .sandbox = {.clock = &loop_},
                                 .overran = [this](const auto&... overrun) { quarantine_->add(overrun...); }});
-    const RoleContext context{
-        .ephemera = &ephemera_->replica(),
-        .members = members_.get(),
-        .interpreters = scripts_.get(),
-        .estimators = estimators_.get(),
-        .estimators_have = options_.estimators.timeout,
-        .open_sealed = [this](const Value& manifest) { return open_sealed(manifest); },
-        .unread_status = [this](const ObjectKey& work, const Error& error) { tell_failure("collector", work, error); },
-        .recorder = recorder_.get(),
-        .kinds = &Kinds::compiled(),
-        .authority = [this]() -> Result<KeyPair> { return authority_; },  // set before any role begins
-        .server = [this] { return server_address(); },
-        .hash_every = options_.hash_every,
-        .user_agent = kUserAgent};
-    for (const RoleEntry* role : roles_of_process(options_.roles)) roles_->add(role->make(context));
+  }
+
+  RoleContext role_context() {
+    return {.ephemera = &ephemera_->replica(),
+            .members = members_.get(),
+            .interpreters = scripts_.get(),
+            .estimators = estimators_.get(),
+            .estimators_have = options_.estimators.timeout,
+            .open_sealed = [this](const Value& manifest) { return open_sealed(manifest); },
+            .unread_status =
+                [this](const ObjectKey& work, interpreter::InterpreterOperation operation, const Error& error) {
+                  recorder_->record_events(
+                      recorder::event_drafts_of_unread(record_->replica().state(), work, operation, error.message),
+                      loop_.now());
+                },
+            .recorder = recorder_.get(),
+            .kinds = &Kinds::compiled(),
+            .authority = [this]() -> Result<KeyPair> { return authority_; },  // set before any role begins
+            .server = [this] { return server_address(); },
+            .allocate_addresses =
+                [this](const ObjectKey& key, const Value& service) {
+                  return addresses_.propose(key, service, service, random_);
+                },
+            .hash_every = options_.hash_every,
+            .feed_publisher = feed_publisher_.get(),
+            .user_agent = kUserAgent};
+  }
+
+  void make_roles() {
+    make_leaders();
+    roles_ =
+        std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
+                                               .executor = &loop_,
+                                               .random = &random_,
+                                               .election = election_.get(),
+                                               .user_agent = kUserAgent,
+                                               .on_retry = [this](const auto&... failed) { tell_failure(failed...); },
+                                               .on_step = [this](const auto&... step) { measure_step(step...); }});
+    make_adapters();
+    const RoleContext context = role_context();
+    for (const RoleEntry* role : own_roles()) roles_->add(role->make(context));
+    sampler_ = std::make_unique<ProcessSampler>(
+        ProcessSampler::Options{.executor = &loop_,
+                                .entries_folded = [this] { return record_->replica().entries_folded(); },
+                                .roles = [this] { return roles_->figures(); }});
+  }
+
+  void measure_step(std::string_view role, const ObjectKey& key, double seconds, const Error* error) {
+    decision_metrics_.on_step(role, key, seconds, error);
+    if (role == "collector" && key.type == type::kCluster) cluster_metrics_->probed(key.name, seconds);
+  }
+
+  std::vector<HealthCheck> health(std::string_view path) const {
+    std::vector<HealthCheck> checks = api_wiring_.health(path);
+    if (path != "/livez") checks.push_back({"leaders", leaders_->missing()});
+    return checks;
   }
 
   kubernetes_service::ServerAddress server_address() const {
@@ -277,15 +438,22 @@ class ControlPlane {
     return {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()};
   }
 
-  /// A failure is nobody's entry: who has had it says so.
+  /// A failure is not in the journal: the role that had it reports it.
   void tell_failure(std::string_view role, const ObjectKey& key, const Error& error) {
     const State& state = record_->replica().state();
-    const State::Name policy = role == "binder" ? binder::policy_for(state, key) : State::Name{};
-    recorder_->tell(recorder::reports_of_failure(state, role, key, policy, error.message), loop_.now());
+    recorder::FailedStep step{role, key, error.message};
+    if (role == "binder") {
+      step.policy = binder::policy_for(state, key);
+      step.interpreted = binder::template_to_bind(state, key);
+      const auto decided = binder::decide(state, key, loop_.now());
+      const auto* needs = decided ? std::get_if<NeedsAnswers>(&decided.value()) : nullptr;
+      if (needs != nullptr) step.unanswered = needs->questions;
+    }
+    recorder_->record_events(recorder::event_drafts_of_failure(state, step), loop_.now());
   }
 
   void tell_lost_keys(const std::vector<ObjectKey>& lost) {
-    std::vector<recorder::Report> reports;
+    std::vector<recorder::EventDraft> reports;
     for (const ObjectKey& key : lost) {
       const Object* object = record_->replica().state().find(key);
       if (object == nullptr) continue;
@@ -293,26 +461,14 @@ class ControlPlane {
                          "The key of this object is missing: it cannot be read and is not propagated. Restore the keys "
                          "from a backup, or replace or delete the object."});
     }
-    if (!reports.empty()) recorder_->tell(std::move(reports), loop_.now());
+    if (!reports.empty()) recorder_->record_events(std::move(reports), loop_.now());
   }
 
   Result<void> start_api(const std::string& keys) {
     const HostPort& listen = listen_;
     SHIPLOG_TRY(const Identity identity, load_identity(keys, listen, options_.names));
-    api::ApiServer::Options api;
-    api.http = http_options(options_.common, listen, identity);
-    api.record = &record_->store();
-    api.ephemera = &ephemera_->store();
-    api.kinds = &kind_registry_;
-    api.clock = &loop_;
-    api.random = &random_;
-    api.vault = vault_.get();
-    api.metrics = &metrics_;
+    SHIPLOG_TRY(api::ApiServer::Options api, api_wiring_.api_options(options_.common, listen, identity));
     authority_ = identity.authority;
-    SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity.tokens.key_pem));
-    api.access = &access_;
-    api.tokens = tokens_.get();
-    api.authority_pem = identity.authority.certificate_pem;
     webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
     api.denied_networks = options_.denied_networks;
@@ -320,11 +476,12 @@ class ControlPlane {
     api.revision_views = true;
     api.addresses = &addresses_;
     api.roles = [this] { return leaders_->now(); };
+    api.process = [this] { return process_figures(); };
     api.anonymous = options_.anonymous;
-    api.limits = options_.common.limits;
-    api.version = SHIPLOG_VERSION;
-    api.stuck = [this](Millis longest) { return stuck(loop_, longest); };
-    add_gauges();
+    api.health = [this](std::string_view path) { return health(path); };
+    requests_ = std::make_unique<RequestWiring>(
+        RequestWiring::Options{.record = api.record, .kinds = api.kinds, .executor = &loop_, .random = &random_});
+    api.requests = [this](const api::RequestContextPtr& context) { return requests_->serve(context); };
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     std::string url = api_->url();
     if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
@@ -338,140 +495,57 @@ class ControlPlane {
     return ok();
   }
 
-  void add_gauges() {
-    const auto number = [](auto value) { return static_cast<double>(value); };
-    Replica& replica = record_->replica();
-    metrics_.gauge("shiplog_revision", "Newest folded revision.",
-                   [&replica, number] { return number(replica.feed().revision().value); });
-    metrics_.gauge("shiplog_entries_folded", "Journal entries folded since the start.",
-                   [&replica, number] { return number(replica.entries_folded()); });
-    metrics_.gauge("shiplog_journal_offset", "Offset after the last folded entry.",
-                   [&replica, number] { return number(replica.next().value); });
-    metrics_.gauge("shiplog_caught_up", "1 once everything that was in the journal at the start is folded.",
-                   [&replica, number] { return number(replica.caught_up() ? 1 : 0); });
-    metrics_.gauge("shiplog_heap_bytes", "Bytes that the process has allocated and not freed.",
-                   [number] { return number(heap_bytes()); });
-    const Quarantine& quarantine = *quarantine_;
-    metrics_.gauge("shiplog_interpreter_quarantined_functions",
-                   "Functions of ResourceInterpreterCustomizations that are not run because they exceeded a limit.",
-                   [&quarantine, number] { return number(quarantine.functions()); });
-    const ScriptResolver& scripts = *scripts_;
-    metrics_.gauge("shiplog_interpreter_calls", "Interpreter scripts run by this process since the start.",
-                   [&scripts, number] { return number(scripts.calls()); });
-    metrics_.gauge("shiplog_interpreter_killed", "Interpreter scripts whose process was killed since the start.",
-                   [&scripts, number] { return number(scripts.killed()); });
-    metrics_.gauge("shiplog_fold_thread_busy_seconds", "How long the fold thread has been working on one thing.",
-                   [this, number] { return number(loop_.busy_for().value) / 1000; });
-    if (vault_) {
-      metrics_.gauge("shiplog_objects_without_key", "Existing Secrets that cannot be read, as their keys are lost.",
-                     [this, number] { return number(vault_->lost()); });
+  ProcessFigures process_figures() const {
+    ProcessFigures figures = sampler_->now();
+    figures.identity = election_->identity();
+    figures.version = SHIPLOG_VERSION;
+    figures.journal = journal_file_.empty() ? "kafka" : "sqlite";
+    if (journal_file_.empty()) return figures;
+    uint64_t bytes = 0;
+    for (const char* suffix : {"", "-wal"}) {
+      std::error_code absent;
+      const uintmax_t size = std::filesystem::file_size(journal_file_ + suffix, absent);
+      if (!absent) bytes += size;
     }
-    metrics_.gauge("shiplog_member_limit_exceeded_total",
-                   "Answers and watches of members that were dropped, for being larger than they may be.",
-                   [this, number] { return number(members_->excesses()); });
-    Recorder& recorder = *recorder_;
-    metrics_.gauge("shiplog_events_recorded",
-                   "Kubernetes Events written or counted up by this process since the start.",
-                   [&recorder, number] { return number(recorder.written()); });
-    metrics_.gauge("shiplog_events_dropped", "Kubernetes Events that this process had to drop, for too many.",
-                   [&recorder, number] { return number(recorder.dropped()); });
-  }
-
-  /// Then the API answers for real, and the kubeconfig is written: whoever waits for that file may go on at once.
-  void make_system_namespaces() {
-    // Shared by the appends under way: the last one that is answered, well or not, lets go of it.
-    const std::shared_ptr<void> all{nullptr, [this](void*) {
-                                      if (ready_ && !stopped_) ready_();
-                                    }};
-    // First of all: what follows is to mean what this build says. Processes of an older build stop here, and say why.
-    if (record_->replica().state().fold_version() < kFoldVersion) {
-      record_->replica().append(api::own_entry(kUserAgent, {FoldVersionActivated{kFoldVersion}}),
-                                [all](Result<Outcome>) {});
-    }
-    FeatureGates gates = record_->replica().state().gates();
-    for (const auto& [name, on] : options_.feature_gates) set_feature_gate(gates, name, on);
-    if (gates != record_->replica().state().gates()) {
-      record_->replica().append(api::own_entry(kUserAgent, {FeatureGatesSet{names_of(gates)}}),
-                                [all](Result<Outcome>) {});
-    }
-    FleetOptions said = record_->replica().state().options();
-    for (const OptionSetting& setting : options_.fleet_options) set_fleet_option(said, setting);
-    const bool changes_options = said != record_->replica().state().options();
-    if (changes_options) {
-      // Services get their addresses by what these options say, so the first ones wait until they are in force.
-      record_->replica().append(api::own_entry(kUserAgent, {OptionsSet{settings_of(said)}}),
-                                [this, all](const Result<Outcome>&) { begin_services(all); });
-    }
-    if (const auto settings = settings_of(said); !settings.empty()) {
-      log::info("options.in_force", {log::kv("options", summary_of(OptionsSet{settings}))});
-    }
-    for (const std::string& name : names_of(gates)) log::info("feature_gate.on", {log::kv("name", name)});
-    for (const std::string& name : system_namespaces()) {
-      const ObjectKey key{type::kNamespace, "", name};
-      if (record_->replica().state().find(key) != nullptr) continue;
-      // Of several processes one is first; the others' are refused, which is as good.
-      record_->replica().append(api::own_entry(kUserAgent, {ObjectCreated{key, new_namespace(name)}}),
-                                [all](Result<Outcome>) {});
-    }
-    if (!serves_api()) return;
-    append_missing("access", api::missing_access(record_->replica().state()), all);
-    append_missing("apiservices",
-                   apiservice_registration::decide(record_->replica().state(), loop_.now(), Kinds::compiled()), all);
-    if (!changes_options) begin_services(all);
-  }
-
-  /// The addresses of Services that lack them, and the Service of this API. `all`: released once it is durable or
-  /// failed.
-  void begin_services(const std::shared_ptr<void>& all) {
-    if (!serves_api() || stopped_) return;
-    addresses_.begin(record_->replica(), random_, kUserAgent);
-    append_missing("kubernetes-service",
-                   kubernetes_service::decide(record_->replica().state(), server_address(),
-                                              kubernetes_service::Addresses::kReplace),
-                   all);
-  }
-
-  /// What every control plane has from its start: the roles keep it from then on. Of several processes that start one
-  /// is first; the others' entries are refused, which is as good.
-  void append_missing(const char* what, const Decided& decided, const std::shared_ptr<void>& all) {
-    if (const auto* decision = std::get_if<Decision>(&decided)) append_missing(what, decision->events, all);
-  }
-  void append_missing(const char* what, std::vector<Event> events, const std::shared_ptr<void>& all) {
-    if (events.empty()) return;
-    record_->replica().append(
-        api::own_entry(kUserAgent, std::move(events)), [what, all](const Result<Outcome>& outcome) {
-          if (!outcome)
-            log::error("bootstrap.failed", {log::kv("what", what), log::kv("reason", outcome.error().message)});
-        });
+    figures.journal_bytes = bytes;
+    return figures;
   }
 
   const ServeOptions& options_;
   std::atomic<bool> stopped_{false};
-  std::function<void()> ready_;  ///< set by who serves the API
+  std::function<void()> ready_;  ///< set by the process that serves the API
   int lock_ = -1;
+  std::string journal_file_;  ///< empty: the journal is on Kafka
   HostPort listen_;
   SystemRandom random_;
-  Metrics metrics_;
-  api::KindRegistry kind_registry_{Kinds::compiled()};
-  api::Access access_;
+  ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  KeyPair authority_;  ///< of who serves the API; set before any role begins
-  std::unique_ptr<api::TokenSigner> tokens_;
+  KeyPair authority_;  ///< of the process that serves the API; set before any role begins
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
-  std::unique_ptr<Stack> record_, ephemera_;
-  std::unique_ptr<Snapshots> snapshots_;
+  std::unique_ptr<JournalStack> record_, ephemera_;
+  std::unique_ptr<Upkeep> upkeep_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<ScriptResolver> scripts_;
+  std::unique_ptr<TopicWatch> topics_;
+  bool waits_for_older_builds_ = false;
   std::unique_ptr<Election> election_;
   std::unique_ptr<Leaders> leaders_;
+  std::unique_ptr<feeds::FeedPublisher> feed_publisher_;
   std::unique_ptr<Roles> roles_;
+  std::unique_ptr<ProcessSampler> sampler_;
+  std::unique_ptr<ClusterMetrics> cluster_metrics_;
+  DecisionMetrics decision_metrics_{[this](std::string_view role) { return roles_ && roles_->acting(role); }};
   std::unique_ptr<api::ApiServer> api_;
+  std::optional<RequestTopics> request_topics_;  ///< nullopt: the journal is a file
+  std::unique_ptr<RequestWiring> requests_;
+  std::unique_ptr<metrics::ScrapeHook> process_metrics_, metrics_;
+  std::vector<std::unique_ptr<ProbeServer>> probes_;
 };
 
 }  // namespace

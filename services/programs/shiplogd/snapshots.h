@@ -1,32 +1,50 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <thread>
 
-#include "services/programs/shiplogd/stack.h"
+#include "services/programs/shiplogd/journal_stack.h"
+#include "services/programs/snapshot_store.h"
 #include "services/runtime/replica.h"
 
 namespace shiplog {
 
-/// Puts the newest snapshot of the folder in the place of a projection that is missing, so that only what came after it
-/// has to be folded. Does nothing when there is a projection or no usable snapshot.
-void restore_newest_snapshot(const std::string& folder, const std::string& projection);
+/// Where the snapshots of a journal are.
+struct SnapshotPlaces {
+  std::string journal;  ///< "journal", "ephemera"
+  std::string folder;
+  SnapshotStore* store = nullptr;  ///< nullptr: none
+};
 
-/// Takes a snapshot of the projection every so many entries, says so in the journal, and keeps the newest two.
-/// Threads: the executor; the copying is done on a thread of its own.
+/// Before the projection is opened: replaces one that is missing, or that lies before what the journal still holds, by
+/// the newest snapshot that fits, of the folder or the store; then only the entries after it have to be folded. Leaves
+/// everything as it is if there is none. Errors: of the journal.
+Result<void> prepare_projection(Journal& journal, const SnapshotPlaces& places, const std::string& projection);
+
+/// Takes a snapshot of the projection every so many entries, and on request, and keeps the newest two. A snapshot has
+/// its name once it was opened and the state hash of its objects computed again. Threads: the executor; the work is
+/// done on a thread of its own.
 class Snapshots final : public Observer {
  public:
-  Snapshots(Stack& stack, std::string folder, uint64_t every, Executor& executor);
+  struct Options {
+    SnapshotPlaces places;
+    uint64_t every = 0;   ///< entries; 0: on request only
+    bool record = false;  ///< appends SnapshotTaken
+  };
+  Snapshots(JournalStack& stack, Options options, Executor& executor);
   ~Snapshots() override;
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+  /// Takes one now, unless one is under way.
+  void take();
+  const SnapshotPlaces& places() const { return options_.places; }
 
  private:
-  void take();
-  void taken(const SnapshotInfo& info, const std::string& file);
+  Result<VerifiedSnapshot> write() const;
+  void taken(const VerifiedSnapshot& snapshot);
 
-  Stack& stack_;
-  std::string folder_;
-  uint64_t every_;
+  JournalStack& stack_;
+  const Options options_;
   Executor& executor_;
   uint64_t entries_ = 0;
   bool under_way_ = false;

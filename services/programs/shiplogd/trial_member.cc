@@ -10,17 +10,15 @@
 #include "events/base/system.h"
 #include "events/journal/memory_journal.h"
 #include "services/adapters/vault/vault.h"
-#include "services/api/api_server.h"
-#include "services/api/auth/access.h"
-#include "services/api/auth/rbac/bootstrap.h"
-#include "services/api/auth/token_signer.h"
-#include "services/api/own_entry.h"
 #include "services/programs/member/accounts.h"
+#include "services/programs/member/fault_switches.h"
 #include "services/programs/member/member.h"
-#include "services/programs/member/switches.h"
-#include "services/programs/shiplogd/process.h"
-#include "services/programs/shiplogd/stack.h"
+#include "services/programs/shiplogd/api_wiring.h"
+#include "services/programs/shiplogd/probes.h"
+#include "services/programs/shiplogd/process_metrics.h"
+#include "services/programs/shiplogd/start_up.h"
 #include "services/roles/registry.h"
+#include "services/runtime/append_without_lease.h"
 #include "services/runtime/election.h"
 #include "services/runtime/log.h"
 #include "services/runtime/roles.h"
@@ -46,7 +44,7 @@ class Alone final : public Election {
   Executor& executor_;
 };
 
-/// A folder that goes with the process.
+/// A folder that is removed with the process.
 struct TemporaryFolder {
   std::string path;
   ~TemporaryFolder() {
@@ -63,79 +61,17 @@ class TrialMember {
   Result<void> start() {
     SHIPLOG_TRY(const HostPort listen, parse_host_port(options_.common.listen));  // before anything is made
     SHIPLOG_TRY(const std::string folder, make_working_folder());
-    // Objects live in memory and are gone with the process; the identity stays, and the accounts of control planes,
+    // Objects live in memory and are lost with the process; the identity stays, and the accounts of control planes,
     // when there is a place for them.
     const std::string& data_dir = options_.common.data_dir;
     SHIPLOG_TRY(identity_, load_identity(data_dir.empty() ? folder : data_dir, listen, {}));
 
-    // The projection is a file: Secrets are sealed in it. Their keys last as long as what outlives the process
-    // (Accounts).
-    if (data_dir.empty()) {
-      vault_ = Vault::in_memory();
-    } else {
-      SHIPLOG_TRY(vault_, Vault::open_folder(data_dir));
-    }
-
-    MemoryJournalOptions journal;
-    journal.max_records = 50'000;
-    SHIPLOG_TRY(stack_, Stack::open({.name = "member",
-                                     .journal = make_memory_journal(journal),
-                                     .projection = folder + "/projection.db",
-                                     .executor = &loop_,
-                                     .random = &random_}));
-    stack_->replica().add_observer(kind_registry_);
-    stack_->replica().add_observer(access_);
-    if (!data_dir.empty()) {
-      accounts_ = std::make_unique<Accounts>(data_dir + "/accounts.json");
-      SHIPLOG_TRY(logged_in_, accounts_->restored());
-      stack_->replica().add_observer(*accounts_);
-    }
-    stack_->replica().add_observer(*vault_);
-    roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
-                                                    .executor = &loop_,
-                                                    .random = &random_,
-                                                    .election = &election_,
-                                                    .user_agent = kUserAgent});
-    Switches::Settings settings;
-    settings.latency = Millis{options_.latency_ms};
-    settings.refuse = options_.refuse;
-    settings.flap_seconds = options_.flap_seconds;
-    settings.ready_delay = options_.member.ready_delay;
-    SHIPLOG_TRY(switches_, Switches::make(loop_, settings));
-    MemberOptions member = options_.member;
-    member.switches = switches_;
-    for (auto& service : make_member_services(member)) roles_->add(std::move(service));
-    for (const char* name : {"lifecycle", "clusterrole-aggregation", "serviceaccount-token"}) {
-      roles_->add(find_role(name)->make({}));
-    }
-    SHIPLOG_TRY(stack_->start([this](const State& state) { vault_->load(state); },
-                              [](const Error& error) {
-                                log::error("process.stopping", {log::kv("reason", error.message)});
-                                stop_process();
-                              }));
-    api::ApiServer::Options api;
-    api.limits = options_.common.limits;
-    api.http = http_options(options_.common, listen, identity_);
-    api.record = &stack_->store();
-    api.ephemera = &stack_->store();
-    api.kinds = &kind_registry_;
-    api.clock = &loop_;
-    api.random = &random_;
-    api.vault = vault_.get();
-    api.metrics = &metrics_;
-    SHIPLOG_TRY(tokens_, api::TokenSigner::from_key(identity_.tokens.key_pem));
-    api.access = &access_;
-    api.tokens = tokens_.get();
-    api.authority_pem = identity_.authority.certificate_pem;
-    api.version = SHIPLOG_VERSION;
-    api.stuck = [this](Millis longest) { return stuck(loop_, longest); };
-    api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
-      return switches->intercept(request, writer);
-    };
-    SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
-    switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
-      api_->handle(std::move(request), std::move(writer));
-    });
+    SHIPLOG_TRY(open_stack(folder));
+    SHIPLOG_TRY(make_roles());
+    SHIPLOG_TRY(stack_->start([this](const State& state) { wiring_.load(state); }, stop_after_failure));
+    SHIPLOG_TRY(start_api(listen));
+    SHIPLOG_TRY(probes_,
+                start_probes(options_.common.probes, [this](std::string_view path) { return wiring_.health(path); }));
     log::info("member.listening", {log::kv("name", options_.member.name), log::kv("url", api_->url())});
     loop_.post([this] { begin(); });
     return ok();
@@ -144,6 +80,7 @@ class TrialMember {
   void stop() {
     if (stopped_) return;
     stopped_ = true;
+    probes_.clear();
     if (api_) api_->stop(Millis{2'000});
     if (stack_) stack_->stop();
     loop_.call([this] {
@@ -173,41 +110,94 @@ class TrialMember {
     return working_.path = folder;
   }
 
-  void begin() {
-    Entry entry;
-    // The same cluster after a restart: its objects' uids (kube-system's is the cluster's id) come from its identity.
-    const Hash128 digest = siphash128(options_.member.name + "\n" + identity_.authority.certificate_pem);
-    for (size_t at = 0; at < 8; ++at) {
-      entry.id.bytes[at] = static_cast<uint8_t>(digest.lo >> (8 * at));
-      entry.id.bytes[8 + at] = static_cast<uint8_t>(digest.hi >> (8 * at));
+  Result<void> open_stack(const std::string& folder) {
+    const std::string& data_dir = options_.common.data_dir;
+    // The projection is a file: Secrets are sealed in it. Their keys last as long as what outlives the process
+    // (Accounts).
+    if (data_dir.empty()) {
+      vault_ = Vault::in_memory();
+    } else {
+      SHIPLOG_TRY(vault_, Vault::open_folder(data_dir));
     }
-    entry.actor = {.user = "system:shiplog",
-                   .groups = {"system:shiplog"},
-                   .service = "member",
-                   .source_ip = "",
-                   .user_agent = kUserAgent};
-    entry.events = initial_objects(options_.member);
-    std::ranges::move(logged_in_, std::back_inserter(entry.events));
-    entry.events.emplace_back(FoldVersionActivated{kFoldVersion});
-    stack_->replica().append(std::move(entry), [this](Result<Outcome> outcome) {
-      if (!outcome || outcome.value().refusal) {
-        log::error("member.start_failed",
-                   {log::kv("reason", outcome ? outcome.value().refusal->reason : outcome.error().message)});
-        return stop_process();
-      }
-      roles_->start();
-      stack_->replica().append(api::own_entry(kUserAgent, api::missing_access(stack_->replica().state())),
-                               [](const Result<Outcome>& bootstrapped) {
-                                 if (bootstrapped) return;
-                                 log::error("bootstrap.failed", {log::kv("reason", bootstrapped.error().message)});
-                               });
-      if (auto written =
-              write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
-          !written) {
-        log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
-        stop_process();
-      }
+    MemoryJournalOptions journal;
+    journal.max_records = 50'000;
+    SHIPLOG_TRY(stack_, JournalStack::open({.name = "member",
+                                            .journal = make_memory_journal(journal),
+                                            .projection = folder + "/projection.db",
+                                            .executor = &loop_,
+                                            .random = &random_}));
+    wiring_.observe(
+        {.record = stack_.get(), .ephemera = stack_.get(), .loop = &loop_, .random = &random_, .vault = vault_.get()});
+    if (!data_dir.empty()) {
+      accounts_ = std::make_unique<Accounts>(data_dir + "/accounts.json");
+      SHIPLOG_TRY(logged_in_, accounts_->restored());
+      stack_->replica().add_observer(*accounts_);
+    }
+    return ok();
+  }
+
+  Result<void> make_roles() {
+    roles_ = std::make_unique<Roles>(Roles::Options{.replica = &stack_->replica(),
+                                                    .executor = &loop_,
+                                                    .random = &random_,
+                                                    .election = &election_,
+                                                    .user_agent = kUserAgent});
+    FaultSwitches::Settings settings;
+    settings.latency = Millis{options_.latency_ms};
+    settings.refuse = options_.refuse;
+    settings.flap_seconds = options_.flap_seconds;
+    settings.ready_delay = options_.member.ready_delay;
+    SHIPLOG_TRY(switches_, FaultSwitches::make(loop_, settings));
+    MemberOptions member = options_.member;
+    member.switches = switches_;
+    for (auto& role : make_member_services(member)) roles_->add(std::move(role));
+    for (const char* name : {"lifecycle", "clusterrole-aggregation", "serviceaccount-token"}) {
+      roles_->add(find_role(name)->make({}));
+    }
+    return ok();
+  }
+
+  Result<void> start_api(const HostPort& listen) {
+    SHIPLOG_TRY(api::ApiServer::Options api, wiring_.api_options(options_.common, listen, identity_));
+    api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
+      return switches->intercept(request, writer);
+    };
+    SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
+    switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
+      api_->handle(std::move(request), std::move(writer));
     });
+    return ok();
+  }
+
+  void begin() {
+    EntryOrigin origin{.service = "member", .user_agent = kUserAgent};
+    // The same cluster after a restart: its objects' uids (kube-system's is the cluster's id) derive from its identity.
+    const Hash128 digest = siphash128(options_.member.name + "\n" + identity_.authority.certificate_pem);
+    for (size_t index = 0; index < 8; ++index) {
+      origin.id.bytes[index] = static_cast<uint8_t>(digest.lo >> (8 * index));
+      origin.id.bytes[8 + index] = static_cast<uint8_t>(digest.hi >> (8 * index));
+    }
+    Decision initial{initial_objects(options_.member), {}};
+    std::ranges::move(logged_in_, std::back_inserter(initial.events));
+    initial.events.emplace_back(FoldVersionActivated{kFoldVersion});
+    append_without_lease(stack_->replica(), std::move(origin), std::move(initial),
+                         [this](const Result<Outcome>& outcome) { on_begun(outcome); });
+  }
+
+  void on_begun(const Result<Outcome>& outcome) {
+    if (!outcome || outcome.value().refusal) {
+      log::error("member.start_failed",
+                 {log::kv("reason", outcome ? outcome.value().refusal->reason : outcome.error().message)});
+      return stop_process();
+    }
+    roles_->start();
+    append_in_turn(stack_->replica(), {.service = "api", .user_agent = kUserAgent}, {{"access", decide_access}}, [] {});
+    if (auto written =
+            write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
+        !written) {
+      log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
+      stop_process();
+    }
   }
 
   const TrialMemberOptions& options_;
@@ -216,19 +206,18 @@ class TrialMember {
   TemporaryFolder working_;
   Identity identity_;
   SystemRandom random_;
-  Metrics metrics_;
-  api::KindRegistry kind_registry_{Kinds::compiled()};
-  api::Access access_;
+  ApiWiring wiring_;
+  std::unique_ptr<metrics::ScrapeHook> process_metrics_ = export_process_metrics();
   std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them
   std::vector<Event> logged_in_;        ///< of the life before
-  std::unique_ptr<api::TokenSigner> tokens_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
-  std::shared_ptr<Switches> switches_;
+  std::shared_ptr<FaultSwitches> switches_;
   Alone election_{"member", loop_};
-  std::unique_ptr<Stack> stack_;
+  std::unique_ptr<JournalStack> stack_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;
+  std::vector<std::unique_ptr<ProbeServer>> probes_;
 };
 
 }  // namespace

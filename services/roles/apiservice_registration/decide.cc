@@ -16,7 +16,7 @@ struct ServedVersion {
   bool builtin = false;
 };
 
-/// How kube-aggregator ranks the groups; those of users come last.
+/// How kube-aggregator ranks the groups; those of users are last.
 struct Rank {
   int group;
   int version;
@@ -64,7 +64,7 @@ Value api_service(const ServedVersion& served, UtcMillis now) {
                         {"status", Value::object({{"conditions", Value::array({std::move(available)})}})}});
 }
 
-/// CRD-3: its names are taken by another.
+/// CRD-3: another definition has its names.
 bool names_refused(const Value& definition) {
   return std::ranges::any_of(definition["status"]["conditions"].items(), [](const Value& condition) {
     return condition["type"].as_string() == "Established" && condition["status"].as_string() == "False";

@@ -13,7 +13,7 @@ inline constexpr const char* kApiServices = "apiservices.apiregistration.k8s.io"
 ///
 /// - Owns: APIServices with the label kube-aggregator.kubernetes.io/automanaged; others are left alone.
 /// - Trigger: a CustomResourceDefinition changes, or an APIService is removed.
-/// - Failures: none of its own. Refused when somebody else was first: it is decided again.
+/// - Failures: none of its own. Refused when another writer was first: it is decided again.
 Decided decide(const State& state, UtcMillis now, const Kinds& compiled);
 
 }  // namespace shiplog::apiservice_registration

@@ -52,7 +52,7 @@ TEST(ApiServiceRegistration, ADefinitionBringsItsVersionsAndTakesThemWithIt) {
   EXPECT_EQ(history.state().find(kThingsV1), nullptr);
 }
 
-TEST(ApiServiceRegistration, ADefinitionWhoseNamesAreTakenIsNotServed) {
+TEST(ApiServiceRegistration, ADefinitionWhoseNamesAreInUseIsNotServed) {
   History history;
   Value taken = definition(R"([{"name":"v1","served":true}])");
   taken.set("status", json(R"({"conditions":[{"type":"Established","status":"False"}]})"));
@@ -61,7 +61,7 @@ TEST(ApiServiceRegistration, ADefinitionWhoseNamesAreTakenIsNotServed) {
   EXPECT_EQ(history.state().find(kThingsV1), nullptr);
 }
 
-TEST(ApiServiceRegistration, AnAPIServiceOfAUserStaysAndOneThatWasDeletedComesBack) {
+TEST(ApiServiceRegistration, AnAPIServiceOfAUserStaysAndADeletedOneIsCreatedAgain) {
   History history;
   history.settle(decided, {});
   const ObjectKey own{kApiServices, "", "v1.metrics.example.com"};

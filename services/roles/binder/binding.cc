@@ -46,7 +46,7 @@ Value suspension_of(const Value& existing, const Policy& policy) {
   return suspension.is_empty() ? Value{} : suspension;
 }
 
-/// D-29. Null: the policy asks for none.
+/// D-29. Null: the policy has none.
 Result<Value> schedule_priority_of(const State& state, const Policy& policy) {
   const Value& wanted = policy.spec["schedulePriority"];
   if (wanted.is_null()) return Value{};

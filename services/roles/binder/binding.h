@@ -14,7 +14,7 @@ namespace shiplog::binder {
 
 /// The whole binding as template and policy want it: the existing one (null: none yet) with their parts replaced
 /// (D-16, D-20 to D-29). Equal to `existing` when there is nothing to do.
-/// Errors: kInvalid, replicas or priority cannot be told; kNotFound, a named PriorityClass is missing.
+/// Errors: kInvalid, replicas or priority are unknown; kNotFound, a named PriorityClass is missing.
 interpreter::Interpreted<Value> make_binding(const State& state, const ObjectKey& binding, const Value& existing,
                                              const Value& object, const Policy& policy, UtcMillis now,
                                              Explanation& why);

@@ -31,11 +31,11 @@ void strip_cluster_policy_claim(Value& object) {
   erase_from(object, "annotations", kClusterPolicyNameAnnotation);
 }
 
-/// Most policies select other things: say so before anything is looked up in the object.
-struct Subject {
+/// Most policies select other objects: that is found before anything is looked up in the object.
+struct SelectorInput {
   std::string_view api_version, kind, ns, name;
 
-  explicit Subject(const Value& object)
+  explicit SelectorInput(const Value& object)
       : api_version{object["apiVersion"].as_string()},
         kind{object["kind"].as_string()},
         ns{object["metadata"]["namespace"].as_string()},
@@ -58,9 +58,9 @@ struct Subject {
   }
 };
 
-Candidate best_in_namespace(const State& state, const std::string& ns, const Subject& subject, const ObjectKey& key,
-                            const Value& object, Considered& considered) {
-  Candidate best;
+PolicyCandidate best_in_namespace(const State& state, const std::string& ns, const SelectorInput& subject,
+                                  const ObjectKey& key, const Value& object, Considered& considered) {
+  PolicyCandidate best;
   const auto& policies = state.policies();
   for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
     const Policy& policy = policies.at({ns, std::string{name}});
@@ -72,7 +72,7 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
       continue;
     }
     considered.candidates.push_back({&policy, how});
-    // Policies come by name, so the first of equals has the smaller one.
+    // Policies are sorted by name, so the first of equals has the smaller one.
     if (best.policy == nullptr || std::tie(policy.priority, how) > std::tie(best.policy->priority, best.match)) {
       best = {&policy, how};
     }
@@ -80,8 +80,8 @@ Candidate best_in_namespace(const State& state, const std::string& ns, const Sub
   return best;
 }
 
-const Policy* best_preemptor(const State& state, const std::string& ns, const Subject& subject, const ObjectKey& key,
-                             const Value& object, int64_t above) {
+const Policy* best_preemptor(const State& state, const std::string& ns, const SelectorInput& subject,
+                             const ObjectKey& key, const Value& object, int64_t above) {
   const Policy* best = nullptr;
   const auto& policies = state.policies();
   for (const std::string_view name : state.policy_index().candidates(ns, subject.kind, subject.ns, subject.name)) {
@@ -132,17 +132,17 @@ std::string objection(const State& state, const Policy& policy, const ObjectKey&
   return policy_objection(state, of_policy, key, object);
 }
 
-Candidate choose_policy(const State& state, const ObjectKey& key, const Value& object, Considered& considered) {
-  const Subject subject{object};
+PolicyCandidate choose_policy(const State& state, const ObjectKey& key, const Value& object, Considered& considered) {
+  const SelectorInput subject{object};
   if (!subject.ns.empty()) {
-    const Candidate own = best_in_namespace(state, std::string{subject.ns}, subject, key, object, considered);
-    if (own.policy != nullptr) return own;  // a ClusterPropagationPolicy never beats one of the namespace
+    const PolicyCandidate own = best_in_namespace(state, std::string{subject.ns}, subject, key, object, considered);
+    if (own.policy != nullptr) return own;  // a ClusterPropagationPolicy never wins against one of the namespace
   }
   return best_in_namespace(state, "", subject, key, object, considered);
 }
 
-Candidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder) {
-  const Subject subject{object};
+PolicyCandidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder) {
+  const SelectorInput subject{object};
   const Policy* by = nullptr;
   if (!subject.ns.empty()) {
     // The claim of a ClusterPropagationPolicy yields to any priority.

@@ -34,31 +34,31 @@ void erase_annotation(Value& object, const char* key);
 std::string described(const Policy& policy);
 
 /// A policy and how it selects an object.
-struct Candidate {
+struct PolicyCandidate {
   const Policy* policy = nullptr;
   SelectorMatch match = SelectorMatch::kNone;
 };
 
 /// The policies that select an object.
 struct Considered {
-  std::vector<Candidate> candidates;  ///< by name
-  /// Those that may not have it (decision 0028), with why not in a half-sentence.
+  std::vector<PolicyCandidate> candidates;  ///< by name
+  /// Those not permitted to claim it (decision 0028), each with the cause.
   std::vector<std::pair<const Policy*, std::string>> objections;
 };
 
 /// The policy that an unclaimed object goes to: policies of its own namespace first, then cluster-scoped ones; among
 /// them by priority, selector match and name (D-11, D-12). `considered` gets all that select it.
-Candidate choose_policy(const State& state, const ObjectKey& key, const Value& object, Considered& considered);
+PolicyCandidate choose_policy(const State& state, const ObjectKey& key, const Value& object, Considered& considered);
 
 /// Why the policy may not have an object that it selects (decision 0028); empty: it may.
 std::string objection(const State& state, const Policy& policy, const ObjectKey& key, const Value& object);
 
-/// The policy that takes the object from `holder`, whose claim it carries and who lives (D-42, D-43): one with
+/// The policy that takes the object from `holder`, whose claim it carries and which exists (D-42, D-43): one with
 /// spec.preemption Always and a selector with this very namespace and name. Of the same kind, it must have the higher
 /// priority; a PropagationPolicy takes from a ClusterPropagationPolicy whatever the priorities, and never the other way
-/// round. Of several the one of highest priority, then the first by name. One that may not have it (decision 0028)
+/// round. Of several the one of highest priority, then the first by name. One not permitted to claim it (decision 0028)
 /// takes nothing. None: no policy.
-Candidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder);
+PolicyCandidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder);
 /// The step that explains it.
 PolicyPreempted preemption(const Policy& by, const Policy& holder);
 

@@ -5,11 +5,12 @@
 #include <string>
 #include <tuple>
 
+#include "events/base/check.h"
 #include "events/explain/text.h"
 #include "events/state/work.h"
 #include "services/roles/binder/binding.h"
 #include "services/roles/binder/claim.h"
-#include "services/roles/binder/lazy.h"
+#include "services/roles/binder/lazy_activation.h"
 #include "services/roles/binder/templates.h"
 
 namespace shiplog::binder {
@@ -77,7 +78,7 @@ PolicyMatch match_of(SelectorMatch how) {
   return PolicyMatch::kNone;
 }
 
-/// Which policies select it and may not have it (decision 0028).
+/// Which policies select it and are not permitted to claim it (decision 0028).
 std::vector<Fact> forbidden_policies(const Considered& considered, size_t most) {
   std::vector<Fact> steps;
   for (const auto& [policy, why_not] : considered.objections) {
@@ -87,16 +88,16 @@ std::vector<Fact> forbidden_policies(const Considered& considered, size_t most) 
   return steps;
 }
 
-PolicyRank rank_of(const Candidate& candidate, const Candidate& chosen) {
+PolicyRank rank_of(const PolicyCandidate& candidate, const PolicyCandidate& chosen) {
   if (candidate.policy == chosen.policy) return PolicyRank::kChosen;
   if (candidate.policy->priority != chosen.policy->priority) return PolicyRank::kLowerPriority;
   return candidate.match != chosen.match ? PolicyRank::kLessSpecific : PolicyRank::kLaterByName;
 }
 
-/// Which policies select it, and what set the one apart that has it.
-std::vector<Fact> how_chosen_from(const Considered& considered, const Candidate& chosen) {
+/// Which policies select it, and why the claiming one won.
+std::vector<Fact> how_chosen_from(const Considered& considered, const PolicyCandidate& chosen) {
   constexpr size_t kMostNamed = 20;
-  const std::vector<Candidate>& candidates = considered.candidates;
+  const std::vector<PolicyCandidate>& candidates = considered.candidates;
   std::vector<Fact> steps = forbidden_policies(considered, kMostNamed);
   if (candidates.size() == 1) {
     steps.emplace_back(OnlyPolicy{!steps.empty()});
@@ -104,7 +105,7 @@ std::vector<Fact> how_chosen_from(const Considered& considered, const Candidate&
   }
   steps.emplace_back(PoliciesCompared{static_cast<int64_t>(candidates.size())});
   for (size_t place = 0; place < std::min(kMostNamed, candidates.size()); ++place) {
-    const Candidate& each = candidates[place];
+    const PolicyCandidate& each = candidates[place];
     steps.emplace_back(PolicyCompared{each.policy->ns, each.policy->name, each.policy->priority, match_of(each.match),
                                       rank_of(each, chosen)});
   }
@@ -114,7 +115,7 @@ std::vector<Fact> how_chosen_from(const Considered& considered, const Candidate&
   return steps;
 }
 
-/// The fold keeps these as they are: they are not the binder's to say (D-24).
+/// The fold keeps these as they are: the binder does not own them (D-24).
 Value without_what_others_write(Value binding) {
   for (const char* field : {"clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt"}) {
     binding.edit("spec").erase(field);
@@ -123,7 +124,7 @@ Value without_what_others_write(Value binding) {
   return binding;
 }
 
-/// D-47: the policy waits for the user's next change of the template. `let_go`: whoever claimed it before does no more.
+/// D-47: the policy waits for the user's next change of the template. `let_go`: its previous claim has ended.
 Decided claim_only(const State& state, const ObjectKey& key, const Object& object, const Policy& policy, bool let_go) {
   DecisionBuilder decision;
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
@@ -134,16 +135,22 @@ Decided claim_only(const State& state, const ObjectKey& key, const Object& objec
     update(decision, state, binding, std::move(stripped));
   }
   Value claimed = object.value;
-  set_lazy_claim(claimed, policy, !let_go && tells(existing, object.value));
+  set_lazy_claim(claimed, policy, !let_go && records_template_digest(existing, object.value));
   update(decision, state, key, std::move(claimed));
   return std::move(decision).build();
 }
 
+Value claimed_by_policy(Value object, const Policy& policy) {
+  set_claim(object, policy);
+  erase_annotation(object, kLazyDigestAnnotation);
+  return object;
+}
+
 /// `let_go`: the claim that the template carries is void.
-Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object& object, const Candidate& chosen,
+Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object& object, const PolicyCandidate& chosen,
                           std::vector<Fact> how_chosen, bool let_go, UtcMillis now) {
   const Policy& policy = *chosen.policy;
-  if (policy.permanent_id.empty()) return Nothing{};  // it gets one first, and that wakes what it selects
+  if (policy.permanent_id.empty()) return Nothing{};  // it gets one first, which triggers what it selects
   const ObjectKey binding = binding_key(key, object.value["kind"].as_string());
   const Value& existing = state.value_of(binding);
   if (lazy(policy)) {
@@ -163,13 +170,12 @@ Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object
   }
 
   DecisionBuilder decision;
-  Value claimed = object.value;
-  set_claim(claimed, policy);
-  erase_annotation(claimed, kLazyDigestAnnotation);
+  Value claimed = claimed_by_policy(object.value, policy);
   Explanation why;
   why.summary = PolicySelected{to_string(key), policy.ns, policy.name, match_of(chosen.match)};
   why.steps = std::move(how_chosen);
   SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
+  SHIPLOG_CHECK(binds(made, claimed), "a binding refers to the template that it is made for");
   update(decision, state, key, std::move(claimed));
   if (made != existing) {
     const bool alone = decision.empty();
@@ -180,12 +186,12 @@ Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object
   return std::move(decision).build();
 }
 
-/// The policy that claims it is gone, going, selects it no more, or may no longer have it (decision 0028). Whoever is
-/// next takes over in the same entry, so that the template does not pass for changed in between (D-6); where that
-/// cannot be yet, the claim goes first (D-19).
+/// The claiming policy is deleted or terminating, no longer selects it, or must not claim it (decision 0028). One that
+/// is next adopts it in the same entry, so that the template does not count as changed in between (D-6); where that
+/// is not possible yet, the claim is removed first (D-19).
 Interpreted<Decided> pass_on(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
   Considered considered;
-  const Candidate next = choose_policy(state, key, object.value, considered);
+  const PolicyCandidate next = choose_policy(state, key, object.value, considered);
   if (next.policy != nullptr && !next.policy->permanent_id.empty()) {
     auto bound = bind(state, key, object, next, how_chosen_from(considered, next), true, now);
     if (bound) return bound;
@@ -193,7 +199,7 @@ Interpreted<Decided> pass_on(const State& state, const ObjectKey& key, const Obj
   return release(state, key, object.value);
 }
 
-/// What is propagated no more stays as it is, also where it runs; only a policy that goes takes its claim with it
+/// What is no longer propagated stays as it is, also where it runs; only a deleted policy's claim is removed
 /// (D-38).
 Decided leave_out(const State& state, const ObjectKey& key, const Value& object) {
   const auto claim = claim_of(object);
@@ -211,7 +217,7 @@ Interpreted<Decided> decide_template(const State& state, const ObjectKey& key, U
   const auto claim = claim_of(object->value);
   if (!claim) {
     Considered considered;
-    const Candidate chosen = choose_policy(state, key, object->value, considered);
+    const PolicyCandidate chosen = choose_policy(state, key, object->value, considered);
     if (chosen.policy == nullptr) {
       Decided released = release(state, key, object->value);
       if (considered.objections.empty() || !std::holds_alternative<Nothing>(released)) return released;
@@ -225,13 +231,13 @@ Interpreted<Decided> decide_template(const State& state, const ObjectKey& key, U
   if (how == SelectorMatch::kNone || !objection(state, *holder, key, object->value).empty()) {
     return pass_on(state, key, *object, now);
   }
-  if (const Candidate taker = preemptor(state, key, object->value, *holder); taker.policy != nullptr) {
+  if (const PolicyCandidate taker = preemptor(state, key, object->value, *holder); taker.policy != nullptr) {
     return bind(state, key, *object, taker, {preemption(*taker.policy, *holder)}, false, now);
   }
   return bind(state, key, *object, {holder, how}, {ClaimKept{}}, false, now);
 }
 
-/// Bindings that carry the policy's claim though no template does: their template is gone or was edited. False: some
+/// Bindings that carry the policy's claim though no template does: their template is deleted or was edited. False: some
 /// may be left for another decision.
 bool strip_lone_bindings(const State& state, const Policy& policy, DecisionBuilder& decision) {
   using Identity = std::tuple<std::string, std::string, std::string, std::string>;
@@ -270,10 +276,10 @@ Decided decide_policy(const State& state, const ObjectKey& key, UtcMillis now) {
 
   if (!policy.deleting) {
     if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
-    note_since_when(wanted, policy, state.revision_of(key));
+    note_effective_since(wanted, policy, state.revision_of(key));
     if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
   } else if (has_finalizer(wanted, finalizer)) {
-    if (!claimed_by(state, policy).empty()) return Nothing{};  // each template lets go by itself and wakes this key
+    if (!claimed_by(state, policy).empty()) return Nothing{};  // each template is released by itself: a trigger
     const bool stripped = policy.permanent_id.empty() || strip_lone_bindings(state, policy, decision);
     if (!stripped) return std::move(decision).build_and_look_again(now);
     std::erase_if(wanted.edit("metadata").edit("finalizers").edit_items(),
@@ -293,7 +299,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
 State::Name policy_for(const State& state, const ObjectKey& key) {
   const Object* object = state.find(key);
   if (object == nullptr || is_policy(key.type) || !propagates(state.options(), key, object->value)) return {};
-  Candidate by;
+  PolicyCandidate by;
   if (const auto claim = claim_of(object->value)) {
     const auto found = state.policies().find(claim->policy);
     if (found != state.policies().end() && !found->second.deleting &&
@@ -308,6 +314,11 @@ State::Name policy_for(const State& state, const ObjectKey& key) {
     if (by.policy == nullptr && !considered.objections.empty()) by.policy = considered.objections.front().first;
   }
   return by.policy == nullptr ? State::Name{} : State::Name{by.policy->ns, by.policy->name};
+}
+
+Value template_to_bind(const State& state, const ObjectKey& key) {
+  const auto policy = state.policies().find(policy_for(state, key));
+  return policy == state.policies().end() ? Value{} : claimed_by_policy(state.value_of(key), policy->second);
 }
 
 }  // namespace shiplog::binder

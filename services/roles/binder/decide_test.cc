@@ -73,7 +73,7 @@ TEST(BinderDecide, WaitsForThePolicysPermanentId) {
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
-TEST(BinderDecide, IsTheSameEachTimeItIsAsked) {
+TEST(BinderDecide, IsTheSameEachTimeItIsComputed) {
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text());
   history.settle(decide, kPolicy);
@@ -98,7 +98,7 @@ TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, {})));
 }
 
-TEST(BinderDecide, ANamespacesOwnPolicyBeatsAClusterPolicyOfAnyPriority) {  // D-11
+TEST(BinderDecide, ANamespacesOwnPolicyWinsAgainstAClusterPolicyOfAnyPriority) {  // D-11
   History history;
   history.object(kWeb, kDeployment)
       .object(kClusterPolicy, policy_text(R"(, "priority": 100)"))
@@ -174,7 +174,7 @@ TEST(BinderDecide, ReleasesWhatThePolicyNoLongerSelects) {  // D-35
   EXPECT_FALSE(history.state().value_of(kBinding).is_null());  // D-39
 }
 
-TEST(BinderDecide, ADeletedPolicyLetsGoOfItsTemplatesFirst) {  // D-38
+TEST(BinderDecide, ADeletedPolicyReleasesItsTemplatesFirst) {  // D-38
   History history = bound();
   history.remove(kPolicy);
   EXPECT_EQ(history.settle(decide, kPolicy), 0);  // waits: the template still carries its claim
@@ -186,7 +186,7 @@ TEST(BinderDecide, ADeletedPolicyLetsGoOfItsTemplatesFirst) {  // D-38
   EXPECT_FALSE(has_claim_metadata(history.state().value_of(kBinding)));
 }
 
-TEST(BinderDecide, ADeletedPolicyAlsoLetsGoOfBindingsWhoseTemplateIsGone) {
+TEST(BinderDecide, ADeletedPolicyAlsoReleasesBindingsWhoseTemplateIsDeleted) {
   History history = bound();
   history.remove(kWeb).remove(kPolicy);
   EXPECT_EQ(history.settle(decide, kPolicy), 1);
@@ -249,7 +249,7 @@ TEST(BinderDecide, ThirdPartySuspensionOfSchedulingSurvivesAPolicyEdit) {  // D-
             json(R"({"dispatching": true, "scheduling": true})"));
 }
 
-TEST(BinderDecide, SaysWhatOfThePolicyIsNotActedOn) {
+TEST(BinderDecide, NamesFieldsOfThePolicyThatAreIgnored) {
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);

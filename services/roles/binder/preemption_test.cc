@@ -26,7 +26,7 @@ ObjectKey policy_key(const std::string& name) {
                                : ObjectKey{type::kPropagationPolicy, "default", name};
 }
 
-/// Names web in namespace default unless told otherwise; places on a cluster of its own name.
+/// Names web in namespace default by default; places on a cluster of its own name.
 std::string policy_text(const std::string& name, int priority, bool always,
                         const std::string& selector = R"(, "namespace": "default", "name": "web")") {
   return R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment")" + selector +
@@ -55,7 +55,7 @@ std::string winner(const std::string& first, int first_priority, const std::stri
   return holder(loop);
 }
 
-TEST(BinderPreemption, WhoTakesFromWhom_D_43) {
+TEST(BinderPreemption, WhichPolicyPreemptsWhich_D_43) {
   // PropagationPolicy from PropagationPolicy: strictly higher explicit priority.
   EXPECT_EQ(winner("p1", 1, "p2", 2), "p2");
   EXPECT_EQ(winner("p2", 1, "p1", 1), "p2");
@@ -116,7 +116,7 @@ TEST(BinderPreemption, OnlyOfWhatASelectorNames_D_42) {
     return holder(loop) == name;
   };
   EXPECT_TRUE(taken_with("p1", R"(, "namespace": "default", "name": "web")"));
-  // With a name, labels are not looked at.
+  // With a name, labels are not compared.
   EXPECT_TRUE(
       taken_with("p1", R"(, "namespace": "default", "name": "web", "labelSelector": {"matchLabels": {"a": "b"}})"));
   EXPECT_FALSE(taken_with("p1", ""));
@@ -126,7 +126,7 @@ TEST(BinderPreemption, OnlyOfWhatASelectorNames_D_42) {
   EXPECT_FALSE(taken_with("c1", R"(, "namespace": "other", "name": "web")"));
 }
 
-TEST(BinderPreemption, WhatNobodyHasClaimedGoesByTheOrdinaryOrder_D_44) {
+TEST(BinderPreemption, UnclaimedTemplatesGoByTheOrdinaryOrder_D_44) {
   Loop loop;
   loop.create(policy_key("p1"), policy_text("p1", 5, false));
   loop.create(policy_key("p2"), policy_text("p2", 4, true));
@@ -146,7 +146,7 @@ TEST(BinderPreemption, TheBestOfSeveralTakesIt_D_43) {
   EXPECT_EQ(holder(loop), "p2");
 }
 
-TEST(BinderPreemption, LoweringAPriorityLetsTheNextTakeItAndWakesNothingElse_D_45) {
+TEST(BinderPreemption, LoweringAPriorityPermitsThePreemptionAndTriggersNothingElse_D_45) {
   Loop loop;
   const ObjectKey other{"deployments.apps", "default", "other"};
   loop.create(policy_key("p9"), policy_text("p9", 9, false));
@@ -199,7 +199,7 @@ TEST(BinderPreemption, APolicyWhosePriorityNoLongerSufficesKeepsWhatItHas_D_18) 
   EXPECT_EQ(holder(loop), "p2");
 }
 
-// Whatever users do, and in whatever order the steps are taken: in the end nobody holds what another may take.
+// For any actions of users and any order of steps: in the end no policy claims what another may preempt.
 class RandomPolicies {
  public:
   explicit RandomPolicies(uint32_t seed) : random_{seed}, loop_{seed + 1} {}
@@ -283,7 +283,7 @@ class RandomPolicies {
   Loop loop_;
 };
 
-TEST(BinderPreemption, NobodyHoldsWhatAnotherMayTake_D_43) {
+TEST(BinderPreemption, NoPolicyKeepsATemplateThatAnotherPreempts_D_43) {
   for (uint32_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     RandomPolicies{seed}.run();

@@ -4,7 +4,7 @@
 
 #include "events/state/policy.h"
 #include "events/state/policy_author.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/binder/claim.h"
 #include "services/roles/binder/decide.h"
@@ -38,7 +38,7 @@ class BinderRole final : public Role {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
     if (is_binding(change.object.type)) return on_binding(state, change, wake);
-    // Components may be told, or no more; other namespaces and kinds are left out.
+    // Components may be reported, or no longer; other namespaces and kinds are left out.
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
       return on_start(state, wake);
     }
@@ -69,7 +69,7 @@ class BinderRole final : public Role {
   void reconcile(TaskPtr task) override { follow(binder::decide, task, {.resolver = resolver_}); }
 
  private:
-  /// How many replicas objects of a kind have may be told differently now.
+  /// The replicas of a kind's objects may be interpreted differently now.
   static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       const auto served = served_kind(state, api_version, kind);
@@ -80,7 +80,7 @@ class BinderRole final : public Role {
     }
   }
 
-  // Their coming can end a wait (D-13), but the waiting template is looked at again anyway, with backoff.
+  // Their creation can end a wait (D-13), but the waiting template is retried anyway, with backoff.
   static constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
   static constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
 

@@ -8,7 +8,7 @@
 namespace shiplog {
 
 /// Role "binder": templates and policies into ResourceBindings. Keys are policies and templates.
-/// `resolver`, which outlives the service, asks interpreter webhooks; without one what needs them is not decided.
+/// `resolver`, which outlives the service, calls interpreter webhooks; without one no decision that needs them is made.
 std::unique_ptr<Role> make_binder_role(QuestionResolver* resolver = nullptr);
 
 }  // namespace shiplog

@@ -18,7 +18,7 @@ constexpr const char* kDeployment =
 constexpr const char* kPolicyText = R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1",
     "kind": "Deployment", "name": "web"}], "placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}})";
 
-TEST(BinderRole, BindsWhicheverComesFirst) {
+TEST(BinderRole, BindsInAnyOrderOfCreation) {
   for (const bool policy_first : {true, false}) {
     Loop loop;
     if (policy_first) loop.create(kPolicy, kPolicyText);
@@ -68,7 +68,7 @@ TEST(BinderRole, ARestoredLabelOnABindingIsPutRight) {
   EXPECT_EQ(loop.history.state().value_of(kBinding)["metadata"]["labels"], right["metadata"]["labels"]);
 }
 
-TEST(BinderRole, AStatusChangeOfATemplateWakesNothing) {  // D-5
+TEST(BinderRole, AStatusChangeOfATemplateTriggersNothing) {  // D-5
   Loop loop;
   loop.create(kPolicy, kPolicyText);
   loop.create(kWeb, kDeployment);
@@ -79,7 +79,7 @@ TEST(BinderRole, AStatusChangeOfATemplateWakesNothing) {  // D-5
   EXPECT_EQ(loop.steps(), before);
 }
 
-TEST(BinderRole, LabelsOfAPolicyWakeNoTemplate_D_36) {
+TEST(BinderRole, LabelsOfAPolicyTriggerNoTemplate_D_36) {
   Loop loop;
   loop.create(kPolicy, kPolicyText);
   loop.create(kWeb, kDeployment);

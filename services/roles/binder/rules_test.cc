@@ -1,7 +1,7 @@
 // Rules of docs/reference that the other tests of decide() pass by.
 #include <gtest/gtest.h>
 
-#include "events/state/api_words.h"
+#include "events/state/api_selector.h"
 #include "events/state/policy_author.h"
 #include "services/roles/binder/claim.h"
 #include "services/roles/binder/decide.h"
@@ -103,7 +103,7 @@ TEST(BinderRules, WhatThePolicysAuthorMayNotReadIsNotClaimed) {
   EXPECT_EQ(history.settle(decide, kSecretKey), 1);
   EXPECT_TRUE(has_claim_metadata(history.state().value_of(kSecretKey)));
 
-  // Without the right it lets go, and what was bound stays.
+  // Without the permission it is released, and what was bound stays.
   history.remove({rbac::kRoleBinding, "default", "ann"});
   EXPECT_TRUE(decision_of(decide(history.state(), kSecretKey, history.now())));
   history.accept(*decision_of(decide(history.state(), kSecretKey, history.now())));
@@ -145,7 +145,7 @@ TEST(BinderRules, PoliciesOfNamespacesSelectAllowedKindsOnly) {
   EXPECT_EQ(history.settle(decide, kSecretKey), 1) << "a cluster-scoped policy may";
 }
 
-TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondSaysSo_N_2) {
+TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondReportsIt_N_2) {
   History history = bound();
   history.object(kDefinitionKey, kDefinition);
   history.object(kForeign, R"({"apiVersion": "example.com/v1", "kind": "Deployment"})");
@@ -197,7 +197,7 @@ TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
   const auto skipped = [](std::vector<std::string> words, const char* api_version, const char* kind) {
     FleetOptions options;
     options.skipped_apis = std::move(words);
-    return names_api(options.skipped_apis, api_version, kind);
+    return selects_api(options.skipped_apis, api_version, kind);
   };
   EXPECT_FALSE(skipped({}, "apps/v1", "Deployment"));
   EXPECT_TRUE(skipped({"apps"}, "apps/v1", "Deployment"));
@@ -211,11 +211,11 @@ TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
   EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "v1", "ConfigMap"));
   EXPECT_FALSE(skipped({"v1/Pod,Secret"}, "example.com/v1", "Secret"));
   for (const char* word : {"apps", "apps/v1", "apps/v1/Deployment", "v1/Pod,Secret"}) {
-    EXPECT_TRUE(check_api_word(word)) << word;
+    EXPECT_TRUE(check_api_selector(word)) << word;
   }
   for (const char* word : {"", "apps/", "apps/v1/", "v1/", "v1/Pod,", "a/b/C/d", "apps//Deployment", "v1/Pod,v1/Secret",
                            "apps,batch", "apps/v1,v2"}) {
-    const auto checked = check_api_word(word);
+    const auto checked = check_api_selector(word);
     ASSERT_FALSE(checked) << word;
     EXPECT_NE(checked.error().message.find(std::string{"\""} + word + "\""), std::string::npos);
   }
@@ -253,7 +253,7 @@ TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
-TEST(BinderRules, APriorityBelowNoneComesLast_D_12) {
+TEST(BinderRules, APriorityBelowNoneIsLast_D_12) {
   History history;
   history.object(kWeb, kDeployment);
   for (const char* name : {"a", "z"}) {
@@ -278,7 +278,7 @@ TEST(BinderRules, APolicyOfANamespaceNeverTakesWhatHasNone_D_11_D_20) {
   EXPECT_FALSE(claim_of(history.state().value_of(role)));
 }
 
-TEST(BinderRules, DependentOverridesAreAskedForEachTime_D_13) {
+TEST(BinderRules, DependentOverridesAreCheckedEachTime_D_13) {
   const ObjectKey override_key{"overridepolicies.policy.karmada.io", "default", "op"};
   History history;
   history.object(override_key, R"({"kind": "OverridePolicy"})");
@@ -409,7 +409,7 @@ TEST(BinderRules, SuspensionGoesWithThePolicys_D_26) {
   EXPECT_TRUE(spec_of(history)["suspension"].is_null());
 }
 
-TEST(BinderRules, ATemplateWhoseReplicasCannotBeToldIsNotBound_D_27) {
+TEST(BinderRules, ATemplateWhoseReplicasAreUnknownIsNotBound_D_27) {
   History history;
   history.object(kWeb, R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3, "template": {"spec":
       {"containers": [{"name": "c", "resources": {"requests": {"cpu": "lots"}}}]}}}})");

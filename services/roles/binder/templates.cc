@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "events/state/api_words.h"
-#include "events/state/served.h"
-#include "events/state/skipped.h"
+#include "events/state/api_selector.h"
+#include "events/state/propagation_skips.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 
 namespace shiplog::binder {
@@ -57,7 +57,7 @@ bool propagates(const FleetOptions& options, const ObjectKey& key, const Value& 
   if (reserved(key.type == type::kNamespace ? key.name : key.ns)) return false;
   if (skips_namespace(options, key.ns)) return false;
   if (key == kApiServersOwn) return false;
-  return !names_api(options.skipped_apis, object["apiVersion"].as_string(), object["kind"].as_string());
+  return !selects_api(options.skipped_apis, object["apiVersion"].as_string(), object["kind"].as_string());
 }
 
 std::vector<ObjectKey> selected_by(const State& state, const Policy& policy) {

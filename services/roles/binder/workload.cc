@@ -19,9 +19,9 @@ void set_or_erase(Value& spec, const char* field, const Value& value) {
   }
 }
 
-void set_components(const std::vector<interpreter::Component>& components, Value& spec, Explanation& why) {
+void set_components(const std::vector<interpreter::WorkloadComponent>& components, Value& spec, Explanation& why) {
   Value list = Value::array();
-  for (const interpreter::Component& component : components) {
+  for (const interpreter::WorkloadComponent& component : components) {
     Value item = Value::object({{"name", component.name}, {"replicas", component.replicas}});
     if (!component.requirements.is_null()) item.set("replicaRequirements", component.requirements);
     list.push_back(std::move(item));

@@ -10,7 +10,7 @@
 namespace shiplog::binder {
 
 /// spec.components where the gate MultiplePodTemplatesScheduling is on and the interpreter knows those of the kind
-/// (D-28), else spec.replicas and spec.replicaRequirements (D-27). Errors: kInvalid, they cannot be told.
+/// (D-28), else spec.replicas and spec.replicaRequirements (D-27). Errors: kInvalid, they are unknown.
 interpreter::Interpreted<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec,
                                             Explanation& why);
 

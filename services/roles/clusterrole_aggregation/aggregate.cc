@@ -21,7 +21,8 @@ Value aggregated_rules(const Value& cluster_role, const State::Objects& cluster_
   for (const auto& [name, role] : cluster_roles) {
     if (name.name == own_name.as_string()) continue;
     const Value& labels = role.value["metadata"]["labels"];
-    if (!std::ranges::any_of(selectors, [&](const LabelSelector& one) { return one.matches(labels); })) continue;
+    if (!std::ranges::any_of(selectors, [&](const LabelSelector& selector) { return selector.matches(labels); }))
+      continue;
     for (const Value& rule : role.value["rules"].items()) {
       if (known.insert(to_json(rule)).second) rules.push_back(rule);
     }

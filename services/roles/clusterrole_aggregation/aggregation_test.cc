@@ -48,7 +48,7 @@ constexpr const char* kAll =
 constexpr const char* kPart =
     R"({"metadata":{"labels":{"to":"all"}},"rules":[{"verbs":["get"],"resources":["a"],"apiGroups":[""]}]})";
 
-TEST(Aggregation, AClusterRoleThatIsGatheredWakesWhatGathersIt) {
+TEST(Aggregation, ASelectedClusterRoleTriggersTheAggregatingOnes) {
   History history;
   history.object(role_key("all"), kAll);
   const auto role = make_clusterrole_aggregation_role();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostCauses = 3;
 constexpr size_t kLongestCause = 300;
-/// What has come in meanwhile must not be forgotten.
+/// What was added meanwhile must be kept.
 constexpr Millis kLookAgainAfter{100};
 
 /// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
@@ -33,10 +33,11 @@ std::string held_back_by(const State& state, const ObjectKey& key, const Value& 
 /// T-7: one cluster's line.
 Result<Value> item_of(const State& state, const ObjectKey& key, const Value& work, const Binding& binding) {
   const Value& manifests = work["spec"]["workload"]["manifests"];
-  const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& one) {
-    return one["apiVersion"].as_string() == binding.api_version && one["kind"].as_string() == binding.kind &&
-           one["metadata"]["namespace"].as_string() == binding.ns &&
-           one["metadata"]["name"].as_string() == binding.name;
+  const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& candidate) {
+    return candidate["apiVersion"].as_string() == binding.api_version &&
+           candidate["kind"].as_string() == binding.kind &&
+           candidate["metadata"]["namespace"].as_string() == binding.ns &&
+           candidate["metadata"]["name"].as_string() == binding.name;
   });
   if (manifest == manifests.items().end()) {
     return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + binding.kind + " " +
@@ -59,7 +60,7 @@ Result<Value> item_of(const State& state, const ObjectKey& key, const Value& wor
   return item;
 }
 
-/// "; member1: cause; member2: cause" of the members that do not have it; empty: none says why.
+/// "; member1: cause; member2: cause" of the members that have not applied it; empty: none reports a cause.
 std::string causes(const std::map<std::string, Value>& by_cluster) {
   std::string text;
   size_t found = 0;
@@ -70,6 +71,44 @@ std::string causes(const std::map<std::string, Value>& by_cluster) {
   }
   if (found > kMostCauses) text += "; and " + std::to_string(found - kMostCauses) + " more clusters";
   return text;
+}
+
+/// The lines of aggregatedStatus, from the Works of a binding.
+struct ClusterItems {
+  std::map<std::string, Value> by_cluster;
+  bool has_status = false;  ///< of at least one
+};
+
+Result<ClusterItems> items_of_works(const State& state, const Binding& binding, const ObjectKey& key) {
+  ClusterItems items;
+  const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
+    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
+    if (!rendered_for(state.value_of(work), key)) continue;
+    items.has_status = items.has_status || !state.value_of(work)["status"].is_empty();
+    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
+    items.by_cluster[cluster_of_space(work.ns)] = std::move(item);
+  }
+  return items;
+}
+
+StatusAggregated aggregated(const ObjectKey& key, const Value& spec, const std::map<std::string, Value>& by_cluster) {
+  StatusAggregated event;
+  event.binding = key;
+  event.aggregated_status = Value::array();
+  std::set<std::string> applied_on;
+  for (const auto& [cluster, item] : by_cluster) {
+    event.aggregated_status.push_back(item);
+    if (item["applied"].as_bool()) applied_on.insert(cluster);
+  }
+  // T-9: everywhere it should be, nowhere else, and taken by all.
+  const auto wanted = wanted_clusters(spec);
+  event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
+  event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
+  event.message = event.fully_applied
+                      ? "All works have been successfully applied"
+                      : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
+  return event;
 }
 
 bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
@@ -96,36 +135,11 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
   const Binding binding = binding_from(key, object->value);
   if (binding.deleting || binding.permanent_id.empty()) return Nothing{};
 
-  std::map<std::string, Value> by_cluster;
-  bool reported = false;
-  const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
-  for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
-    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
-    if (!rendered_for(state.value_of(work), key)) continue;
-    reported = reported || !state.value_of(work)["status"].is_empty();
-    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
-    by_cluster[cluster_of_space(work.ns)] = std::move(item);
-  }
-  StatusAggregated event;
-  event.binding = key;
-  event.aggregated_status = Value::array();
-  std::set<std::string> applied_on;
-  for (const auto& [cluster, item] : by_cluster) {
-    event.aggregated_status.push_back(item);
-    if (item["applied"].as_bool()) applied_on.insert(cluster);
-  }
-
-  // T-6: a Work that has said nothing yet is no reason to speak, only one that did before. Whether the scheduler placed
-  // the binding or another one requires it (B-32) makes no difference.
-  if (!reported && object->value["status"]["aggregatedStatus"].is_empty()) return Nothing{};
-
-  // T-9: everywhere it should be, nowhere else, and taken by all.
-  const auto wanted = wanted_clusters(object->value["spec"]);
-  event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
-  event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
-  event.message = event.fully_applied
-                      ? "All works have been successfully applied"
-                      : "Failed to apply all works, see status.aggregatedStatus for details" + causes(by_cluster);
+  SHIPLOG_TRY(const ClusterItems items, items_of_works(state, binding, key));
+  // T-6: a Work without a status yet is no reason to report, only one that had a status before. Whether the scheduler
+  // placed the binding or another one requires it (B-32) makes no difference.
+  if (!items.has_status && object->value["status"]["aggregatedStatus"].is_empty()) return Nothing{};
+  StatusAggregated event = aggregated(key, object->value["spec"], items.by_cluster);
 
   std::optional<interpreter::Uninterpreted> missing;
   // What the binding may not refer to gets no status from it.
@@ -138,7 +152,8 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
       aggregated = interpreter::aggregate_status(state, template_object, event.aggregated_status, now);
     }
     // A result that is not known yet is no failure: that it is not is no part of the state.
-    if (!aggregated && std::ranges::any_of(aggregated.error().questions, [](const auto& one) { return one->script; })) {
+    if (!aggregated &&
+        std::ranges::any_of(aggregated.error().questions, [](const auto& question) { return question->script; })) {
       return interpreter::decided(aggregated.error());
     }
     // The binding's own status does not wait for a script that fails.

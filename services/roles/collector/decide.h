@@ -7,7 +7,7 @@
 
 namespace shiplog::collector {
 
-/// What the Works of a ResourceBinding or ClusterResourceBinding come to: its aggregatedStatus and FullyApplied
+/// Aggregates the Works of a ResourceBinding or ClusterResourceBinding: its aggregatedStatus and FullyApplied
 /// condition, and the status of its template (T-6 to T-18). Pure. Other keys need no decision.
 /// Error: kInvalid, a Work without the binding's object among its manifests (T-8).
 ///

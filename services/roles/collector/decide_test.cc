@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
-#include "services/roles/collector/facts.h"
+#include "services/roles/collector/cluster_status.h"
 #include "services/roles/collector/manifest_status.h"
 #include "tests/support/decided.h"
 #include "tests/support/stage.h"
@@ -161,7 +161,7 @@ TEST_F(CollectorDecide, SumsWorksUpIntoBindingAndTemplate_T_7_T_9_T_11) {
   EXPECT_EQ(status["observedGeneration"], Value{1});
 }
 
-TEST_F(CollectorDecide, AWorkThatWasNotRenderedForTheBindingHasNoSay) {
+TEST_F(CollectorDecide, AWorkThatWasNotRenderedForTheBindingIsIgnored) {
   report("m1", 2);
   Value foreign = stage.state().value_of(work_key("m1", web));
   foreign.edit("metadata").edit("annotations").set(annotation::kBindingName, "other-deployment");
@@ -207,7 +207,7 @@ TEST_F(CollectorDecide, WhatIsNotWhereItShouldBeIsNotFullyApplied_T_9) {
   EXPECT_EQ(nowhere["message"], "Failed to apply all works, see status.aggregatedStatus for details");
 }
 
-TEST_F(CollectorDecide, FailedApplySaysWhy_T_7) {
+TEST_F(CollectorDecide, FailedApplyStatesTheCause_T_7) {
   report("m1", 2);
   stage.write({WorkApplyFailed{work_key("m1", web), 1, "AppliedFailed", "no room"}});
   const Value& item = decide()["status"]["aggregatedStatus"][0];
@@ -246,7 +246,7 @@ TEST_F(CollectorDecide, UnscheduledBindingIsLeftAlone_T_6) {
   EXPECT_FALSE(decision_of(collector::decide(stage.state(), key, stage.now())));
 }
 
-TEST_F(CollectorDecide, WhatOthersRequireIsSummedUpThoughNobodySchedulesIt_T_6_B_33) {
+TEST_F(CollectorDecide, AttachedBindingsAreAggregatedWithoutBeingScheduled_T_6_B_33) {
   Value attached = stage.state().value_of(key);
   attached.erase("status");
   const Value clusters = attached["spec"]["clusters"];

@@ -11,7 +11,7 @@
 namespace shiplog::collector {
 namespace {
 
-/// A rollout takes some seconds: it is not asked about before.
+/// A rollout takes some seconds: pods are not listed before.
 constexpr Millis kPatience{3'000};
 constexpr Millis kLookEvery{15'000};
 constexpr Millis kLeastBetween{5'000};
@@ -76,15 +76,15 @@ PodProblem problem_of_pod(const Value& pod) {
   return {};
 }
 
-/// The Work with what is known of its pods. The same Work when it says so already.
+/// The Work with what is known of its pods. The same Work when it records that already.
 Value with_problem(const Value& work, const PodProblem& problem, UtcMillis now) {
   const Value& before = condition_of(work, kPodsReadyCondition);
   if (problem.reason.empty() && before.is_null()) return work;
-  // Messages count attempts and seconds: they are not told again and again.
+  // Messages count attempts and seconds: they are not reported again and again.
   if (before["reason"].as_string() == problem.reason) return work;
   const std::string since = before.is_null() ? rfc3339(now) : before["lastTransitionTime"].str();
-  Value told = work;
-  Value& status = told.edit("status");
+  Value updated = work;
+  Value& status = updated.edit("status");
   remove_condition(status, kPodsReadyCondition);
   if (!problem.reason.empty()) {
     status.edit("conditions")
@@ -94,15 +94,15 @@ Value with_problem(const Value& work, const PodProblem& problem, UtcMillis now) 
                                   {"message", problem.message},
                                   {"lastTransitionTime", since}}));
   }
-  return told;
+  return updated;
 }
 
 void report(const TaskPtr& task, const ObjectKey& key, const PodProblem& problem, Millis look_again) {
   const Object* work = task->state().find(key);
   if (work == nullptr || deleting(work->value)) return task->done();
-  Value told = with_problem(work->value, problem, task->now());
-  if (told == work->value) return task->done(look_again);
-  Decision seen{{StatusUpdated{key, std::move(told)}}, {{key, work->revision}}};
+  Value updated = with_problem(work->value, problem, task->now());
+  if (updated == work->value) return task->done(look_again);
+  Decision seen{{StatusUpdated{key, std::move(updated)}}, {{key, work->revision}}};
   task->append_observation(std::move(seen), [task, look_again](const Result<Revision>& appended) {
     appended ? task->done(look_again) : task->retry(appended.error());
   });
@@ -163,6 +163,7 @@ void PodProblems::reconcile(const TaskPtr& task) {
   seen.listed = task->now();
   MemberRequest request;
   request.path = pods_path(manifest);
+  request.trace = task->trace();
   members_.request(cluster, std::move(request), [task, key](const Result<MemberResponse>& response) {
     // Who may not list pods has workloads all the same.
     if (!response || response.value().status != 200) return task->done(kLookEvery);

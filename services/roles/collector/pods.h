@@ -9,11 +9,11 @@
 
 namespace shiplog::collector {
 
-/// The condition of a Work that tells why pods of its unhealthy workloads do not run: False with the containers' reason
+/// Condition of a Work that reports why pods of its unhealthy workloads do not run: False with the containers' reason
 /// (ImagePullBackOff, CrashLoopBackOff, Unschedulable, ...). Absent when nothing is known to be wrong.
 inline constexpr const char* kPodsReadyCondition = "PodsReady";
 
-/// Why the pods of unhealthy workloads do not run, which the workloads' own status does not tell. A Deployment,
+/// Why the pods of unhealthy workloads do not run, which the workloads' own status does not contain. A Deployment,
 /// StatefulSet, DaemonSet, ReplicaSet or Job that has been Unhealthy for some seconds has its pods listed (one page),
 /// and again from time to time while it stays so. What is found becomes the condition PodsReady of the Work.
 /// Threads: the fold thread.
@@ -22,7 +22,7 @@ class PodProblems {
   explicit PodProblems(Members& members) : members_{members} {}
 
   static bool is_pods(const ObjectKey& key) { return key.ns.starts_with(kPrefix); }
-  /// The key to be woken for a Work that has, or had, something unhealthy; nothing for others.
+  /// The key to trigger for a Work that has, or had, something unhealthy; nothing for others.
   static void want(const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   void reconcile(const TaskPtr& task);
   void clear() { seen_.clear(); }
@@ -31,7 +31,7 @@ class PodProblems {
   static constexpr std::string_view kPrefix = "@pods/";
 
   struct Seen {
-    UtcMillis since;   // first seen unhealthy
+    UtcMillis since;   // first observed unhealthy
     UtcMillis listed;  // its pods, last
   };
 
@@ -40,7 +40,7 @@ class PodProblems {
 };
 
 /// Where to list the pods of a workload: "/api/v1/namespaces/NS/pods?labelSelector=..."; empty: it is none, or its
-/// selector cannot be told.
+/// selector is unknown.
 std::string pods_path(const Value& manifest);
 
 /// What keeps these pods (items of a list) from running, as a condition's reason and message; both empty: nothing.

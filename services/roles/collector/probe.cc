@@ -22,7 +22,7 @@ constexpr size_t kMostGroupVersions = 1'000;
 constexpr size_t kMostPods = 300'000;
 constexpr size_t kMostResources = 20'000;
 constexpr size_t kEmptyPage = 1'000;  // counts as so many objects
-/// A member that has kept within its limits for so long is said to.
+/// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
 class Probe : public std::enable_shared_from_this<Probe> {
@@ -33,7 +33,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void start() {
     const Cluster* cluster = task_->state().cluster(name_);
     if (cluster == nullptr) damping_->forget(name_);
-    // CL-15: not before lifecycle has taken the cluster in; its change of the Cluster wakes this key.
+    // CL-15: not before lifecycle has prepared the cluster; its change of the Cluster triggers this key.
     const Value& object = task_->state().value_of(task_->key());
     if (cluster == nullptr || !has_finalizer(object, finalizer::kCluster)) return task_->done();
     get_status("/readyz", [this](const Result<MemberResponse>& response) {
@@ -149,7 +149,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     } else if (cluster->condition(kWithinLimits) != nullptr) {
       condition(kWithinLimits, {"True", "LimitsRespected", "no answer has exceeded its limit in the last 5 minutes"});
     }
-    // Ready comes last: who waits for it finds the rest in place.
+    // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
     if (events.empty()) return task_->done(kProbeEvery);
     task_->append_observation({std::move(events), {}}, [task = task_](Result<Revision> appended) {
@@ -177,6 +177,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   template <class Then>
   void get(std::string path, Then then) {
     MemberRequest request;
+    request.trace = task_->trace();
     request.path = std::move(path);
     members_.request(name_, std::move(request),
                      [self = shared_from_this(), then](Result<MemberResponse> response) { then(response); });
@@ -185,6 +186,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   template <class Then>
   void get_status(std::string path, Then then) {
     MemberRequest request;
+    request.trace = task_->trace();
     request.path = std::move(path);
     request.max_response_bytes = kMostStatusBytes;
     members_.request(name_, std::move(request),
@@ -204,6 +206,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void list(Listing listing) {
     MemberRequest request;
+    request.trace = task_->trace();
     request.path = listing.path + "?limit=" + std::to_string(listing.limit) +
                    (listing.token.empty() ? "" : "&continue=" + listing.token);
     request.max_response_bytes = kMostPageBytes;
@@ -224,7 +227,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (++listing.taken > listing.most) return listing.then(false);
       listing.take(item);
     }
-    // A page without an object may come, but not one after the other for ever.
+    // A page may be empty, but not one after the other for ever.
     if (page.value().body["items"].size() == 0) listing.taken += kEmptyPage;
     listing.token = page.value().body["metadata"]["continue"].str();
     listing.token.empty() ? listing.then(true) : list(std::move(listing));

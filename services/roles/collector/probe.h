@@ -3,15 +3,15 @@
 #include <memory>
 
 #include "services/adapters/members/members.h"
-#include "services/roles/collector/facts.h"
+#include "services/roles/collector/cluster_status.h"
 #include "services/runtime/role.h"
 
 namespace shiplog::collector {
 
-/// How often a cluster is looked at (CL-16).
+/// How often a cluster is probed (CL-16).
 inline constexpr Millis kProbeEvery{10'000};
 
-/// One look at one cluster: its health, and when it is ready its version, APIs, nodes and pods (CL-15 to CL-25). What
+/// One probe of one cluster: its health, and when it is ready its version, APIs, nodes and pods (CL-15 to CL-25). What
 /// differs from the Cluster's status is reported in one entry. Ends the task, to be run again after kProbeEvery.
 /// `members` outlives it.
 void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping);

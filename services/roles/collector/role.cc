@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "events/state/condition.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/collector/decide.h"
@@ -43,7 +43,7 @@ class CollectorRole final : public Role {
       if (change.before["spec"] != change.after["spec"]) {
         watches_.follow_evictions(state, key, change.latest(), change.removed());
       }
-      // T-6: the Works wake it; of itself, once it has been scheduled, only what it aims at.
+      // T-6: the Works trigger it; of itself, once it has been scheduled, only its targets.
       const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
       if (!change.removed() && scheduled(change.after) &&
           (change.before["spec"] != change.after["spec"] || !scheduled(change.before))) {
@@ -75,8 +75,8 @@ class CollectorRole final : public Role {
       watches_.want(state, key, work.value, wake);
       collector::PodProblems::want(key, work.value, wake);
     }
-    // What standing by has already taken note of.
-    wake.push_back(collector::Watches::flush_key());
+    // What was already recorded on standby.
+    wake.push_back(collector::MemberWatches::flush_key());
     for (const auto& [name, cluster] : state.clusters()) watches_.wake_cluster(name, wake);
   }
 
@@ -89,10 +89,14 @@ class CollectorRole final : public Role {
   }
 
   void reconcile(TaskPtr task) override {
-    if (collector::Watches::is_watch(task->key())) return watches_.reconcile_watch(task);
-    if (collector::Watches::is_flush(task->key())) return watches_.flush(task);
-    if (collector::PodProblems::is_pods(task->key())) return pods_.reconcile(task);
-    if (task->key().type == type::kCluster) return collector::probe(task, members_, damping_);
+    const ObjectKey& queued = task->key();
+    const bool follows_watch = collector::MemberWatches::is_watch(queued) || collector::MemberWatches::is_flush(queued);
+    // What members do of their own accord is not part of the request that this key was queued for.
+    if (follows_watch || collector::PodProblems::is_pods(queued) || queued.type == type::kCluster) task->begin_trace();
+    if (collector::MemberWatches::is_watch(queued)) return watches_.reconcile_watch(task);
+    if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
+    if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
+    if (queued.type == type::kCluster) return collector::probe(task, members_, damping_);
     const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
       return aggregate(state, key, now);
     };
@@ -100,11 +104,11 @@ class CollectorRole final : public Role {
   }
 
  private:
-  /// The first report goes up at once; of a burst that follows, what it has come to.
+  /// The first report is sent at once; of a burst that follows, its last result.
   static constexpr Millis kAggregateEvery{100};
-  /// So long the clusters that have taken it wait for the others, so that a binding is summed up once for all of them.
+  /// So long the clusters that have applied it wait for the others, so that a binding is aggregated once for all.
   static constexpr Millis kAwaitOthers{1000};
-  /// So long a new binding is not told of while all that could be said is that its Works are under way.
+  /// For so long a new binding is not reported while its Works are merely under way.
   static constexpr Millis kAwaitFirst{10'000};
   struct Awaited {
     Millis patience;
@@ -131,7 +135,7 @@ class CollectorRole final : public Role {
     return decided;
   }
 
-  /// How long to wait for what its clusters are about to say of it; nullopt: they have all spoken, or have no Work.
+  /// How long to wait for pending reports of its clusters; nullopt: all have reported, or have no Work.
   static std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
     const Value& binding = state.value_of(key);
     const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
@@ -139,16 +143,16 @@ class CollectorRole final : public Role {
     if (id.empty()) return std::nullopt;
     bool begun = false;
     size_t spoken = 0;
-    for (const ObjectKey& one : state.labelled(label, id)) {
-      const Value& work = state.value_of(one);
-      if (one.type != type::kWork) continue;
+    for (const ObjectKey& labelled : state.labelled(label, id)) {
+      const Value& work = state.value_of(labelled);
+      if (labelled.type != type::kWork) continue;
       begun = true;
       const bool held_back = condition_of(work, "Dispatching")["status"].as_string() == "False";
       const bool refused = condition_of(work, "Applied")["status"].as_string() == "False";
-      // What took it will also say how it fares.
+      // A cluster that applied it will also report its status.
       if (held_back || refused || work["status"].contains("manifestStatuses")) ++spoken;
     }
-    // A cluster that is not ready says nothing, and may not for long.
+    // A cluster that is not ready reports nothing, possibly for a long time.
     const auto expected = std::ranges::count_if(collector::wanted_clusters(binding["spec"]), [&](const auto& target) {
       const Cluster* cluster = state.cluster(target);
       return cluster != nullptr && cluster->ready();
@@ -167,7 +171,7 @@ class CollectorRole final : public Role {
     }
   }
 
-  /// What members' objects of the kind say is read once more, and summed up once more.
+  /// The status of members' objects of the kind is read and aggregated again.
   void on_customization(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       if (const auto served = served_kind(state, api_version, kind)) watches_.list_again(served->type(), wake);
@@ -208,7 +212,7 @@ class CollectorRole final : public Role {
   Members& members_;
   QuestionResolver* const resolver_;
   const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
-  collector::Watches watches_;
+  collector::MemberWatches watches_;
   collector::PodProblems pods_;
   std::map<ObjectKey, UtcMillis> last_aggregated_;
   std::map<ObjectKey, Awaited> awaited_;

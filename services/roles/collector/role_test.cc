@@ -24,9 +24,12 @@ class Collector : public ::testing::Test {
   Collector() {
     stage.add(make_lifecycle_role());
     stage.add(make_dispatcher_role(stage.members()));
-    stage.add(make_collector_role(stage.members(), nullptr, [this](const ObjectKey& work, const Error& error) {
-      unread.push_back(to_string(work) + ": " + error.message);
-    }));
+    stage.add(make_collector_role(
+        stage.members(), nullptr,
+        [this](const ObjectKey& work, interpreter::InterpreterOperation operation, const Error& error) {
+          unread.push_back(to_string(work) + ": " + error.message);
+          unread_operations.push_back(operation);
+        }));
   }
 
   void join(const std::string& name) {
@@ -51,6 +54,7 @@ class Collector : public ::testing::Test {
 
   Stage stage;
   std::vector<std::string> unread;
+  std::vector<interpreter::InterpreterOperation> unread_operations;
   const Value web = deployment("default", "web", 3);
   const ObjectKey web_key{"deployments.apps", "default", "web"};
   const Value map = config_map("default", "settings", "x");
@@ -64,7 +68,8 @@ TEST_F(Collector, TakesAReadyMemberIn_CL_15) {
   EXPECT_EQ(cluster("m1")["status"]["kubernetesVersion"], "v1.34.0");
   EXPECT_EQ(cluster("m1")["status"]["nodeSummary"]["totalNum"], Value{1});
   EXPECT_EQ(cluster("m1")["status"]["resourceSummary"]["allocatable"]["cpu"], "8");
-  EXPECT_TRUE(stage.state().cluster("m1")->enables("apps/v1", "Deployment"));
+  const auto& enabled = stage.state().cluster("m1")->api_enablements;
+  EXPECT_NE(std::find(enabled.begin(), enabled.end(), "apps/v1, Kind=Deployment"), enabled.end());
   EXPECT_EQ(cluster("m1")["spec"]["id"], member("m1").find({"namespaces", "", "kube-system"})["metadata"]["uid"]);
   EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
 }
@@ -92,7 +97,7 @@ TEST_F(Collector, EditsWithoutEndInAMemberAreRevertedMoreAndMoreRarely) {
   EXPECT_EQ(limited()["status"], "True");
   EXPECT_EQ(limited()["reason"], "ChangedRepeatedly");
 
-  // Left alone, it is put right once more, and then told to be well.
+  // Without further changes, it is reverted once more, and then reported healthy.
   stage.run(Millis{300'000});
   EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x");
   EXPECT_EQ(limited()["status"], "True");
@@ -122,7 +127,7 @@ TEST_F(Collector, ATemplatesChangeDoesNotWaitForTheEndOfEdits) {
   EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "newer");
 }
 
-TEST_F(Collector, SaysNothingWhenNothingChanges) {
+TEST_F(Collector, ReportsNothingWhenNothingChanges) {
   join("m1");
   const Revision before = stage.state().revision();
   stage.run(Millis{60'000});
@@ -162,7 +167,7 @@ TEST_F(Collector, StatusTravelsBack_T_2_T_11) {
   EXPECT_EQ(condition_of(bound, "FullyApplied")["status"], "True");
 }
 
-TEST_F(Collector, AWorkThatIsGoneLeavesTheStatusOfItsBinding_T_6_T_7_T_9) {
+TEST_F(Collector, ARemovedWorkDropsOutOfTheStatusOfItsBinding_T_6_T_7_T_9) {
   join("m1");
   join("m2");
   place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
@@ -179,7 +184,7 @@ TEST_F(Collector, AWorkThatIsGoneLeavesTheStatusOfItsBinding_T_6_T_7_T_9) {
   EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{1});
 }
 
-TEST_F(Collector, WhatWorksSayAndThatTheyGoWakesTheirBinding_T_6) {
+TEST_F(Collector, StatusAndRemovalOfWorksTriggerTheirBinding_T_6) {
   given::History history;
   const auto service = make_collector_role(stage.members());
   const Value made = binding(map, {{"m1", 0}});
@@ -212,7 +217,7 @@ TEST_F(Collector, ThatWorksAreUnderWayIsNotSummedUpUnlessItTakesLong_T_6) {
   EXPECT_EQ(stage.count<StatusAggregated>(), 1U) << "that nobody says anything is worth telling";
 }
 
-TEST_F(Collector, ItIsSummedUpWhenSomeHaveSpokenAndTheOthersKeepSilent_T_6) {
+TEST_F(Collector, StatusIsAggregatedThoughSomeClustersHaveNotReported_T_6) {
   join("m1");
   join("m2");
   member("m2").latency = Millis{20'000};
@@ -242,7 +247,7 @@ TEST_F(Collector, WhatIsHeldBackOrRefusedIsSummedUpAtOnce_T_6) {
   EXPECT_EQ(stage.count<StatusAggregated>(), 2U) << "refused";
 }
 
-TEST_F(Collector, ComesToRest) {
+TEST_F(Collector, BecomesIdle) {
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
   place("configmaps", map, {{"m1", 0}});
@@ -328,7 +333,7 @@ TEST_F(Collector, ServerThatSpellsThingsDifferentlyIsNotFoughtWith) {
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
 }
 
-TEST_F(Collector, WhatVanishedWhileNobodyWatchedIsMadeAnew) {
+TEST_F(Collector, ObjectsThatVanishedWithoutAWatchAreCreatedAgain) {
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   stage.stop("collector");
@@ -422,9 +427,10 @@ TEST_F(Collector, AStatusThatCannotBeReadIsNotStored_T_3) {
   EXPECT_TRUE(unread.front().starts_with(to_string(work_key("m1", web)) +
                                          ": Reflect status for object(Deployment/default/web) failed, err: "))
       << unread.front();
+  EXPECT_EQ(unread_operations.front(), interpreter::InterpreterOperation::kStatus);
 }
 
-TEST_F(Collector, WhyTheHealthIsNotKnownIsTold_T_4) {
+TEST_F(Collector, WhyTheHealthIsUnknownIsReported_T_4) {
   const Value script = Value::object({{"luaScript", "function InterpretHealth(o) return o.not_there.x end"}});
   stage.put({interpreter::kCustomizationType, "", "c"},
             Value::object(
@@ -437,6 +443,7 @@ TEST_F(Collector, WhyTheHealthIsNotKnownIsTold_T_4) {
   EXPECT_TRUE(unread.front().starts_with(to_string(work_key("m1", web)) +
                                          ": Interpret health of object(Deployment/default/web) failed, err: "))
       << unread.front();
+  EXPECT_EQ(unread_operations.front(), interpreter::InterpreterOperation::kHealth);
 }
 
 TEST_F(Collector, AFailingAggregationDoesNotKeepBackTheBindingsStatus_T_11) {

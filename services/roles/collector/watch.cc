@@ -12,6 +12,9 @@
 #include "services/runtime/log.h"
 
 namespace shiplog::collector {
+
+using interpreter::InterpreterOperation;
+
 namespace {
 
 constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
@@ -31,12 +34,8 @@ constexpr size_t kMostStatus = size_t{512} << 10U;
 /// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
 constexpr double kStatusBurst = 32.0 * 1024 * 1024;
 constexpr double kStatusPerSecond = 1024.0 * 1024;
-/// Between two attempts to ask a webhook that fails.
-constexpr Millis kLongestPause{30'000};
-/// So long after Applied an object must have been seen; before that its first event may still be on its way.
+/// So long after Applied an object must have been observed; before that its first event may not have arrived yet.
 constexpr Millis kSettled{5000};
-
-const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
 
 /// What the member's own controllers and server do not touch between two writes of ours.
 Hash128 content_of(Value object) {
@@ -51,7 +50,7 @@ std::string_view binding_id(const Value& object) {
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
 }
 
-/// Nobody has said yet whether the member took it, and it is not old.
+/// The status does not state yet whether the member has applied it, and it is not old.
 bool on_its_way(const Value& work, UtcMillis now) {
   const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
   return condition_of(work, "Applied").is_null() && made && now - made.value() < kLongestLag;
@@ -59,15 +58,15 @@ bool on_its_way(const Value& work, UtcMillis now) {
 
 }  // namespace
 
-struct Watches::Watch {
+struct MemberWatches::Watch {
   std::unique_ptr<MemberWatch> stream;
   bool ended = false;
   UtcMillis since;
-  bool doubtful = false;  // its list missed something that may have been on its way, or may have vanished before
+  bool doubtful = false;  // its list missed something that may not have been sent yet, or may have vanished before
 };
 
 /// A list under way, page by page.
-struct Watches::Listing {
+struct MemberWatches::Listing {
   std::string cluster;
   Served served;
   std::set<std::pair<std::string, std::string>> names;
@@ -76,7 +75,7 @@ struct Watches::Listing {
   int pages = 0;
 };
 
-void Watches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
+void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
   if (cluster.empty()) return;
   for (const Value& manifest : manifests_of(value).items()) {
@@ -88,13 +87,13 @@ void Watches::want(const State& state, const ObjectKey& work, const Value& value
   }
 }
 
-void Watches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const {
+void MemberWatches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const {
   for (const auto& [key, served] : wanted_) {
     if (key.name == cluster) wake.push_back(key);
   }
 }
 
-void Watches::list_again(const std::string& type, std::vector<ObjectKey>& wake) {
+void MemberWatches::list_again(const std::string& type, std::vector<ObjectKey>& wake) {
   for (const auto& [key, served] : wanted_) {
     if (key.type != type) continue;
     if (const auto watch = watches_.find(key); watch != watches_.end()) watch->second->ended = true;
@@ -102,13 +101,13 @@ void Watches::list_again(const std::string& type, std::vector<ObjectKey>& wake) 
   }
 }
 
-void Watches::forget_cluster(const std::string& cluster) {
+void MemberWatches::forget_cluster(const std::string& cluster) {
   std::erase_if(wanted_, [&](const auto& item) { return item.first.name == cluster; });
   std::erase_if(watches_, [&](const auto& item) { return item.first.name == cluster; });
   status_budgets_.erase(cluster);
 }
 
-void Watches::forget_work(const ObjectKey& work) {
+void MemberWatches::forget_work(const ObjectKey& work) {
   pending_.erase(work);
   generations_.erase(work);
   look_again_.erase(work);
@@ -116,7 +115,7 @@ void Watches::forget_work(const ObjectKey& work) {
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
-void Watches::clear() {
+void MemberWatches::clear() {
   wanted_.clear();
   watches_.clear();
   inbox_ = std::make_shared<std::deque<Arrived>>();  // what still arrives goes nowhere
@@ -129,7 +128,7 @@ void Watches::clear() {
   answered_ = std::make_shared<std::deque<Answered>>();
 }
 
-void Watches::follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed) {
+void MemberWatches::follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed) {
   const std::string id{binding_id(value)};
   if (id.empty()) return;
   if (removed || value["spec"]["gracefulEvictionTasks"].size() == 0 || state.fold_version() < 4) {
@@ -138,21 +137,21 @@ void Watches::follow_evictions(const State& state, const ObjectKey& binding, con
   }
   evicting_.insert(id);
   const char* id_label = binding.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
-  for (const ObjectKey& one : state.labelled(id_label, id)) {
-    if (one.type == type::kWork) look_again_.insert(one);
+  for (const ObjectKey& labelled : state.labelled(id_label, id)) {
+    if (labelled.type == type::kWork) look_again_.insert(labelled);
   }
 }
 
-void Watches::look_again(const ObjectKey& work, const Value& value) {
+void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   if (evicting(value)) look_again_.insert(work);
 }
 
-bool Watches::evicting(const Value& work) const {
+bool MemberWatches::evicting(const Value& work) const {
   return !evicting_.empty() && evicting_.contains(std::string{binding_id(work)});
 }
 
-/// The newest that was seen of every object is of the manifest that the Work has now, and has been reported.
-bool Watches::seen_as_rendered(const ObjectKey& work, const Value& value) const {
+/// The newest observed version of every object is of the manifest that the Work has now, and has been reported.
+bool MemberWatches::seen_as_rendered(const ObjectKey& work, const Value& value) const {
   const Value& manifests = manifests_of(value);
   for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
     const auto known = baselines_.find({work, ordinal});
@@ -162,7 +161,7 @@ bool Watches::seen_as_rendered(const ObjectKey& work, const Value& value) const 
   return manifests.size() > 0;
 }
 
-void Watches::name_generations(const State& state) {
+void MemberWatches::name_generations(const State& state) {
   for (const ObjectKey& work : std::exchange(look_again_, {})) {
     const Value& value = state.value_of(work);
     if (value.is_null() || deleting(value) || !evicting(value) || !seen_as_rendered(work, value)) continue;
@@ -174,12 +173,12 @@ void Watches::name_generations(const State& state) {
   }
 }
 
-void Watches::reconcile_watch(const TaskPtr& task) {
+void MemberWatches::reconcile_watch(const TaskPtr& task) {
   const ObjectKey& key = task->key();
   const auto wanted = wanted_.find(key);
   const Cluster* cluster = task->state().cluster(key.name);
   if (wanted == wanted_.end() || cluster == nullptr || !cluster->ready()) {
-    watches_.erase(key);  // a change of the cluster's condition wakes the key
+    watches_.erase(key);  // a change of the cluster's condition triggers the key
     return task->done();
   }
   const auto running = watches_.find(key);
@@ -194,17 +193,18 @@ void Watches::reconcile_watch(const TaskPtr& task) {
   list(task, std::move(listing));
 }
 
-void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
+void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
   MemberRequest request;
   request.path = listing->served.collection("") + "?limit=" + std::to_string(listing->limit) + "&" + kSelector;
   if (!listing->token.empty()) request.path += "&continue=" + listing->token;
   request.timeout = Millis{30'000};
+  request.trace = task->trace();
   request.max_response_bytes = kMostPageBytes;
   request.asks_for_less = listing->limit > kSmallPageLimit;
   members_.request(
       listing->cluster, std::move(request),
       [this, task, listing, alive = std::weak_ptr{inbox_}](Result<MemberResponse> response) {
-        // Cleared meanwhile, or the service is gone; then there is no `this` either.
+        // Cleared meanwhile, or the role is destroyed; then there is no `this` either.
         if (const auto inbox = alive.lock(); inbox == nullptr || inbox != inbox_) return;
         if (!response && response.error().code == ErrorCode::kTooLarge && listing->limit > kSmallPageLimit) {
           listing->limit = kSmallPageLimit;
@@ -224,7 +224,7 @@ void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
                                                         std::to_string(kMostListed) + " objects"});
         }
         for (const Value& item : body["items"].items()) {
-          // Items of a list do not say what they are.
+          // Items of a list have no kind.
           Value object = item;
           std::string kind = body["kind"].str();
           if (object["kind"].is_empty() && kind.ends_with("List")) {
@@ -240,7 +240,7 @@ void Watches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
       });
 }
 
-void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
+void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
   const std::string type = listing->served.type();
   inbox_->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
   auto watch = std::make_shared<Watch>();
@@ -252,12 +252,12 @@ void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing
        weak = std::weak_ptr{watch}](const Value& event) {
         const auto inbox = alive.lock();
         if (inbox == nullptr) return;
-        const auto what = event["type"].as_string();
-        if (what == "ADDED" || what == "MODIFIED") {
+        const auto event_type = event["type"].as_string();
+        if (event_type == "ADDED" || event_type == "MODIFIED") {
           inbox->push_back({cluster, type, Arrived::What::kPresent, event["object"], {}});
-        } else if (what == "DELETED") {
+        } else if (event_type == "DELETED") {
           inbox->push_back({cluster, type, Arrived::What::kGone, event["object"], {}});
-        } else if (what == "ERROR") {  // 410: too far behind; begin again with a list
+        } else if (event_type == "ERROR") {  // 410: too far behind; begin again with a list
           if (const auto self = weak.lock()) self->ended = true;
         }
       },
@@ -268,10 +268,10 @@ void Watches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing
   task->done(kLookAfterWatch);
 }
 
-void Watches::flush(const TaskPtr& task) {
+void MemberWatches::flush(const TaskPtr& task) {
   if (wanted_.empty()) return task->done();
   const State& state = task->state();
-  // All of it: an object that is gone and there again within one inbox has not vanished.
+  // All of it: an object that is deleted and created again within one inbox has not vanished.
   std::deque<Arrived> waiting;
   while (!inbox_->empty()) {
     if (too_early(state, inbox_->front(), task->now())) {
@@ -286,35 +286,35 @@ void Watches::flush(const TaskPtr& task) {
   ask_due(state, task->now());
   name_generations(state);
   DecisionBuilder seen{kMostAtOnce};
-  for (auto at = pending_.begin(); at != pending_.end() && seen.size() < kMostAtOnce;) {
-    const Value& work = state.value_of(at->first);
-    const auto named = generations_.find(at->first);
+  for (auto entry = pending_.begin(); entry != pending_.end() && seen.size() < kMostAtOnce;) {
+    const Value& work = state.value_of(entry->first);
+    const auto named = generations_.find(entry->first);
     const int64_t generation = named == generations_.end() ? 0 : named->second;
-    const bool told = work["status"]["manifestStatuses"] == at->second &&
-                      (generation == 0 || generation != work["metadata"]["generation"].as_int() ||
-                       condition_of(work, kStatusCollectedCondition)["observedGeneration"].as_int() == generation);
-    if (work.is_null() || deleting(work) || told) {
+    const bool unchanged = work["status"]["manifestStatuses"] == entry->second &&
+                           (generation == 0 || generation != work["metadata"]["generation"].as_int() ||
+                            condition_of(work, kStatusCollectedCondition)["observedGeneration"].as_int() == generation);
+    if (work.is_null() || deleting(work) || unchanged) {
       if (named != generations_.end()) generations_.erase(named);
-      at = pending_.erase(at);
+      entry = pending_.erase(entry);
       continue;
     }
-    const size_t size = to_json(at->second).size();
+    const size_t size = to_json(entry->second).size();
     if (size > kMostStatus) {
       log::warn("collector.status_too_large",
-                {log::kv("work", to_string(at->first)), log::kv("bytes", static_cast<int64_t>(size))});
-      at = pending_.erase(at);
+                {log::kv("work", to_string(entry->first)), log::kv("bytes", static_cast<int64_t>(size))});
+      entry = pending_.erase(entry);
       continue;
     }
     auto& budget =
-        status_budgets_.try_emplace(cluster_of_space(at->first.ns), kStatusBurst, kStatusPerSecond).first->second;
+        status_budgets_.try_emplace(cluster_of_space(entry->first.ns), kStatusBurst, kStatusPerSecond).first->second;
     if (budget.take(static_cast<double>(size), task->now()) &&
-        !seen.try_add(WorkStatusObserved{at->first, at->second, generation})) {
+        !seen.try_add(WorkStatusObserved{entry->first, entry->second, generation})) {
       break;  // the next turn takes the rest
     }
-    ++at;
+    ++entry;
   }
   if (seen.empty()) return task->done(kFlushEvery);
-  // What is folded is dropped from pending_ by the next turn. A refusal means that a Work has gone meanwhile: the next
+  // What is folded is dropped from pending_ by the next turn. A refusal means that a Work was just removed: the next
   // turn sees that too.
   task->append_observation(std::get<Decision>(std::move(seen).build()),
                            [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
@@ -322,7 +322,7 @@ void Watches::flush(const TaskPtr& task) {
 
 /// Written for a revision that this replica has not folded yet: another process dispatches, and the member was faster
 /// than the journal. Judged by what is known here it would be lost. Not for ever, as a number may be of another fleet.
-bool Watches::too_early(const State& state, Arrived& arrived, UtcMillis now) {
+bool MemberWatches::too_early(const State& state, Arrived& arrived, UtcMillis now) {
   if (arrived.what == Arrived::What::kListed) return false;
   if (cluster_of_space(annotation_of(arrived.object, annotation::kWorkNamespace)) != arrived.cluster) return false;
   const auto text = annotation_of(arrived.object, annotation::kRevision);
@@ -333,7 +333,7 @@ bool Watches::too_early(const State& state, Arrived& arrived, UtcMillis now) {
   return now - arrived.since < kLongestLag;
 }
 
-void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now) {
+void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMillis now) {
   if (arrived.what == Arrived::What::kListed) return take_in_list(state, arrived, now);
   const ObjectKey work{type::kWork, std::string{annotation_of(arrived.object, annotation::kWorkNamespace)},
                        std::string{annotation_of(arrived.object, annotation::kWorkName)}};
@@ -359,8 +359,8 @@ void Watches::take_in(const State& state, const Arrived& arrived, UtcMillis now)
   }
 }
 
-/// Whatever a Work says is there, and the list does not have, has vanished while nobody watched.
-void Watches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
+/// Objects that a Work reports as present but the list lacks have vanished while there was no watch.
+void MemberWatches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
     const ObjectKey key{type::kWork, name.ns, name.name};
     const bool taken = applied(work.value);
@@ -382,23 +382,18 @@ void Watches::take_in_list(const State& state, const Arrived& arrived, UtcMillis
 }
 
 /// What was missing, or went, may have been written by us without our knowing yet: the member is listed once more.
-void Watches::doubt(const Arrived& arrived) {
+void MemberWatches::doubt(const Arrived& arrived) {
   const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster});
   if (watch != watches_.end()) watch->second->doubtful = true;
 }
 
-const Value& Watches::statuses_of(const State& state, const ObjectKey& work) const {
+const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& work) const {
   const auto pending = pending_.find(work);
   return pending != pending_.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
 }
 
-/// T-4: a kind without a rule is healthy, one whose rule fails cannot be judged.
-static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy) {
-  if (!healthy) return "Unknown";
-  return healthy.value().value_or(true) ? "Healthy" : "Unhealthy";
-}
-
-void Watches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now) {
+void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object,
+                            UtcMillis now) {
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto status = interpreter::reflect_status(state, object, now);
   const auto healthy = interpreter::health(state, object, now);
@@ -410,128 +405,38 @@ void Watches::present(const State& state, const ObjectKey& work, size_t ordinal,
   }
   asking_.erase({work, ordinal});  // there was a webhook
   if (!status)
-    return tell_unread(work, "Reflect status for ", object, status.error().error());  // T-3: it stays as it was
-  if (!healthy) tell_unread(work, "Interpret health of ", object, healthy.error().error());
+    return report_unread(work, InterpreterOperation::kStatus, object,
+                         status.error().error());  // T-3: it stays as it was
+  if (!healthy) report_unread(work, InterpreterOperation::kHealth, object, healthy.error().error());
   const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
 
-void Watches::report(const State& state, const Place& place, const Value& status, const std::string& health) {
+void MemberWatches::report(const State& state, const ManifestRef& place, const Value& status,
+                           const std::string& health) {
   const auto& [work, ordinal] = place;
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   Value entry = manifest_status(static_cast<int64_t>(ordinal), manifest, status, health);
   Value statuses = statuses_of(state, work);
   Value::Array& entries = statuses.edit_items();
-  std::erase_if(entries, [&](const Value& one) { return is_about(one, manifest); });
+  std::erase_if(entries, [&](const Value& other) { return is_about(other, manifest); });
   entries.push_back(std::move(entry));
-  std::ranges::sort(entries, {}, [](const Value& one) { return one["identifier"]["ordinal"].as_int(); });
+  std::ranges::sort(entries, {}, [](const Value& other) { return other["identifier"]["ordinal"].as_int(); });
   pending_[work] = std::move(statuses);
   look_again(work, state.value_of(work));
 }
 
-void Watches::ask_due(const State& state, UtcMillis now) {
-  for (auto& [place, asking] : asking_) {
-    if (!asking.under_way && !asking.object.is_null() && asking.not_before <= now) ask(state, place, asking, now);
-  }
-}
-
-/// L-19: both operations at once, as far as a webhook is for them; what is not is known here.
-void Watches::ask(const State& state, const Place& place, Asking& asking, UtcMillis now) {
-  asking.under_way = true;
-  asking.number = ++askings_;
-  const Value object = std::exchange(asking.object, Value{});
-  auto round = std::make_shared<Answered>(Answered{place, asking.number, object, asking.altered,
-                                                   interpreter::reflect_status(state, object, now),
-                                                   interpreter::health(state, object, now)});
-  const auto open = std::make_shared<int>(1);
-  const auto end = [round, open, alive = std::weak_ptr{answered_}] {
-    if (--*open > 0) return;
-    if (const auto answered = alive.lock()) answered->push_back(std::move(*round));
-  };
-  const auto put = [&](const interpreter::Uninterpreted& missing, auto take) {
-    if (missing.questions.empty() || resolver_ == nullptr) return;
-    ++*open;
-    resolver_->ask(state, missing.questions.front(), [round, end, take](Result<Value> said) {
-      take(*round, std::move(said));
-      end();
-    });
-  };
-  if (!round->status) {
-    put(round->status.error(), [](Answered& into, Result<Value> said) {
-      if (said) {
-        into.status = std::move(said).value();
-      } else {
-        into.status = said.error();
-      }
-    });
-  }
-  if (!round->health) {
-    put(round->health.error(), [](Answered& into, Result<Value> said) {
-      if (said) {
-        into.health = std::optional{said.value().as_bool()};
-      } else {
-        into.health = said.error();
-      }
-    });
-  }
-  end();
-}
-
-void Watches::take_in_answer(const State& state, const Answered& answered, UtcMillis now) {
-  const auto at = asking_.find(answered.place);
-  if (at == asking_.end() || at->second.number != answered.number) return;
-  Asking& asking = at->second;
-  asking.under_way = false;
-  const Value& manifest = manifests_of(state.value_of(answered.place.first))[answered.place.second];
-  const bool present = manifest["kind"] == answered.object["kind"] &&
-                       manifest["metadata"]["name"] == answered.object["metadata"]["name"];
-  if (!present) {
-    asking_.erase(at);
-    return;
-  }
-  // T-3, T-4: the status stays as it was, the health is not known, and both are asked again (L-21).
-  if (answered.status) {
-    report(state, answered.place, answered.status.value(), answered.altered ? "Unknown" : health_of(answered.health));
-  }
-  const ObjectKey& work = answered.place.first;
-  if (!answered.status) tell_unread(work, "Reflect status for ", answered.object, answered.status.error().error());
-  if (!answered.health) tell_unread(work, "Interpret health of ", answered.object, answered.health.error().error());
-  // A script that fails does so again with the same object.
-  const auto final = [](const auto& told) { return told || told.error().code == ErrorCode::kInvalid; };
-  if (final(answered.status) && final(answered.health)) {
-    asking.failures = 0;
-    if (asking.object.is_null()) asking_.erase(at);
-    return;
-  }
-  const Error& error = (answered.status ? answered.health.error() : answered.status.error()).error();
-  log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
-             {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});
-  asking.not_before =
-      now + Millis{std::min<int64_t>(kLongestPause.value, int64_t{100} << std::min(asking.failures, 10))};
-  ++asking.failures;
-  if (!asking.object.is_null()) return;
-  asking.object = answered.object;
-  asking.altered = answered.altered;
-}
-
-void Watches::tell_unread(const ObjectKey& work, const char* what, const Value& object, const Error& error) const {
-  if (!unread_) return;
-  const Value& metadata = object["metadata"];
-  unread_(work, error.context(what + ("object(" + object["kind"].str()) + "/" + metadata["namespace"].str() + "/" +
-                              metadata["name"].str() + ") failed, err"));
-}
-
-void Watches::gone(const State& state, const ObjectKey& work, const Value& manifest) {
+void MemberWatches::gone(const State& state, const ObjectKey& work, const Value& manifest) {
   Value statuses = statuses_of(state, work);
-  std::erase_if(statuses.edit_items(), [&](const Value& one) { return is_about(one, manifest); });
+  std::erase_if(statuses.edit_items(), [&](const Value& entry) { return is_about(entry, manifest); });
   pending_[work] = std::move(statuses);
 }
 
 /// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
 /// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
-bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object) {
+bool MemberWatches::altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object) {
   const auto hash = annotation_of(object, annotation::kManifestHash);
-  if (hash.empty()) return true;  // our marks were taken off
+  if (hash.empty()) return true;  // our labels were removed
   const auto known = baselines_.find({work, ordinal});
   // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
   const bool same = known != baselines_.end() && known->second.manifest == manifest;
@@ -553,8 +458,8 @@ bool Watches::altered(const ObjectKey& work, size_t ordinal, const Value& manife
     baseline.literal = holds(object, wanted);
     baseline.altered = !baseline.literal;
   } else if (baseline.revision != revision) {
-    // Written anew. Where the member has spelled it as we do so far, a difference is an alteration that came before the
-    // first sight of what we wrote; written once more at the most, as from then on it is taken for the member's
+    // Written anew. Where the member has used our spelling so far, a difference is an alteration from before the
+    // first sight of what we wrote; written once more at the most, as from then on it is treated as the member's
     // spelling.
     const bool kept = secret || holds(object, wanted);
     baseline.revision = revision;

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "events/base/hash.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "services/adapters/members/members.h"
+#include "services/interpreter/customizations.h"
 #include "services/interpreter/interpreted.h"
 #include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
@@ -20,32 +21,34 @@ namespace shiplog::collector {
 /// Follows the members' objects that Works have made, and reports what becomes of them as WorkStatusObserved:
 ///   changed    the reflected status and health (T-2 to T-4);
 ///   vanished   no entry any more; the dispatcher then makes the object anew;
-///   altered    health "Unknown": somebody changed what the Work says (E-15); the dispatcher then writes it again.
+///   altered    health "Unknown": the applied fields were changed (E-15); the dispatcher then writes it again.
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
 /// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
-class Watches {
+class MemberWatches {
  public:
-  /// `unread` is told of what could not be read of an object, in upstream's words (T-3, T-4).
-  using Unread = std::function<void(const ObjectKey& work, const Error& error)>;
-  Watches(Members& members, QuestionResolver* resolver, Unread unread)
+  /// Called with what could not be interpreted of an object, its status or its health; the error has upstream's words
+  /// (T-3, T-4).
+  using Unread =
+      std::function<void(const ObjectKey& work, interpreter::InterpreterOperation operation, const Error& error)>;
+  MemberWatches(Members& members, QuestionResolver* resolver, Unread unread)
       : members_{members}, resolver_{resolver}, unread_{std::move(unread)} {}
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
   static ObjectKey flush_key() { return {type::kWork, kFlush, "all"}; }
 
-  /// The watches a Work needs that nobody has asked for yet, and the flush key with the first of them.
+  /// The watches a Work needs that are not running yet, and the flush key with the first of them.
   void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   /// The watches of a cluster that became ready.
   void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const;
-  /// Looks at every object of a type once more: what is kept of them is told differently now.
+  /// Evaluates every object of a type again: the rules that interpret them have changed.
   void list_again(const std::string& type, std::vector<ObjectKey>& wake);
   void forget_cluster(const std::string& cluster);
   void forget_work(const ObjectKey& work);
   /// While the binding is being evicted from a cluster, reports of its Works name the generation that they are of, as
-  /// soon as all of a Work's objects have been seen with the manifests of that generation.
+  /// soon as all of a Work's objects have been observed with the manifests of that generation.
   void follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed = false);
   /// A Work has changed: what is reported of it may have to name its generation now.
   void look_again(const ObjectKey& work, const Value& value);
@@ -66,30 +69,30 @@ class Watches {
     enum class What { kPresent, kGone, kListed } what;
     Value object;                                          // kPresent, kGone
     std::set<std::pair<std::string, std::string>> listed;  // kListed: namespace and name of all there are
-    UtcMillis since = {};                                  // first looked at; set for what had to wait
+    UtcMillis since = {};                                  // first processed; set for what had to wait
   };
-  /// What an object was when it was last written by the dispatcher, to tell later changes by others.
+  /// What an object was when it was last written by the dispatcher, to detect later changes by others.
   struct Baseline {
     std::string revision;
     Hash128 content;
     bool altered = false;
     bool literal = false;  // the member spells it as the manifest does
-    Value manifest;        // of the Work then, and its hash: every report of the object asks for it
+    Value manifest;        // of the Work then, and its hash: every report of the object needs it
     std::string manifest_hash;
   };
   struct Listing;
-  using Place = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
-  /// An object that interpreter webhooks have to be asked about: one call at a time, and only about its newest version.
+  using ManifestRef = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
+  /// An object that interpreter webhooks have to be called for: one call at a time, and only about its newest version.
   struct Asking {
-    Value object;          // to be asked about next; null: none
+    Value object;          // of the next call; null: none
     bool altered = false;  // that one
     bool under_way = false;
     UtcMillis not_before = {};
     int failures = 0;
-    uint64_t number = 0;  // of the asking: answers to an earlier one count no more
+    uint64_t number = 0;  // of the request: answers to an earlier one are ignored
   };
   struct Answered {
-    Place place;
+    ManifestRef place;
     uint64_t number = 0;
     Value object;
     bool altered = false;
@@ -104,11 +107,14 @@ class Watches {
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const Arrived& arrived);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
-  void report(const State& state, const Place& place, const Value& status, const std::string& health);
+  void report(const State& state, const ManifestRef& place, const Value& status, const std::string& health);
   void ask_due(const State& state, UtcMillis now);
-  void ask(const State& state, const Place& place, Asking& asking, UtcMillis now);
+  void ask(const State& state, const ManifestRef& place, Asking& asking, UtcMillis now);
   void take_in_answer(const State& state, const Answered& answered, UtcMillis now);
-  void tell_unread(const ObjectKey& work, const char* what, const Value& object, const Error& error) const;
+  void report_unread(const ObjectKey& work, interpreter::InterpreterOperation operation, const Value& object,
+                     const Error& error) const;
+  static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy);
+  static const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
@@ -125,9 +131,9 @@ class Watches {
   std::map<ObjectKey, Value> pending_;        // manifestStatuses to be reported, by Work
   std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
   std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
-  std::set<ObjectKey> look_again_;            // Works of these, to be looked at by the next flush
-  std::map<Place, Baseline> baselines_;
-  std::map<Place, Asking> asking_;
+  std::set<ObjectKey> look_again_;            // Works of these, to be processed by the next flush
+  std::map<ManifestRef, Baseline> baselines_;
+  std::map<ManifestRef, Asking> asking_;
   std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes

@@ -11,11 +11,12 @@
 #include "events/state/condition.h"
 #include "events/state/drift.h"
 #include "events/state/sealed.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/member_object.h"
 #include "services/roles/dispatcher/render.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -26,7 +27,7 @@ constexpr const char* kAppliedMessage = "Manifest has been successfully applied"
 
 bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
 
-/// What a member says about an object that is sealed here may quote what it was sent in clear text.
+/// A member's response about an object that is sealed here may quote what it was sent in clear text.
 Error refused(const MemberResponse& response, const Value& manifest) {
   if (is_sealed(manifest)) {
     return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid,
@@ -38,7 +39,7 @@ Error refused(const MemberResponse& response, const Value& manifest) {
   return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, std::move(message)};
 }
 
-/// How a member says that it serves the manifest's kind; nullopt: not at all, so that nothing of it can be there.
+/// How a member serves the manifest's kind; nullopt: not at all, so that no object of it can exist there.
 std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
   const std::string api_version = manifest["apiVersion"].str();
   for (const Value& enabled : cluster["status"]["apiEnablements"].items()) {
@@ -53,10 +54,30 @@ std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
   return std::nullopt;
 }
 
-class Step : public std::enable_shared_from_this<Step> {
+/// A write to a member has ended (OBS-6). Kinds are served here, so there are not many.
+void count_write(const std::string& method, const Value& manifest, const std::string& cluster, bool succeeded,
+                 bool recreated) {
+  static const metrics::CounterFamily creates{"create_resource_to_cluster",
+                                              "Objects created in members.",
+                                              {"result", "apiversion", "kind", "member_cluster", "recreate"}};
+  static const metrics::CounterFamily updates{"update_resource_to_cluster",
+                                              "Objects updated in members.",
+                                              {"result", "apiversion", "kind", "member_cluster", "operationResult"}};
+  static const metrics::CounterFamily deletes{"delete_resource_from_cluster",
+                                              "Objects deleted from members.",
+                                              {"result", "apiversion", "kind", "member_cluster"}};
+  const char* result = succeeded ? "success" : "error";
+  const std::string_view api_version = manifest["apiVersion"].as_string();
+  const std::string_view kind = manifest["kind"].as_string();
+  if (method == "POST") creates.with({result, api_version, kind, cluster, recreated ? "true" : "false"}).add();
+  if (method == "PUT") updates.with({result, api_version, kind, cluster, succeeded ? "updated" : "none"}).add();
+  if (method == "DELETE") deletes.with({result, api_version, kind, cluster}).add();
+}
+
+class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
  public:
-  Step(TaskPtr task, Members& members, const Open& open, ReportsPtr reports, RevertsPtr reverts,
-       QuestionResolver* resolver)
+  WorkDispatch(TaskPtr task, Members& members, const Open& open, WorkReportsPtr reports, RevertsPtr reverts,
+               QuestionResolver* resolver)
       : task_{std::move(task)},
         members_{members},
         open_{open},
@@ -77,7 +98,7 @@ class Step : public std::enable_shared_from_this<Step> {
     const bool suspended = work_["spec"]["suspendDispatching"].as_bool();
     const Value& dispatching = condition_of(work_, "Dispatching");
     if (suspended != (dispatching["status"].as_string() == "False")) return note_dispatching(suspended);
-    if (suspended || !cluster->ready()) return task_->done();  // a change of either wakes the Work
+    if (suspended || !cluster->ready()) return task_->done();  // a change of either triggers the Work
     if (doubtful(work_)) {
       const Millis pause = reverts_->pause(key_, cluster_, task_->now());
       if (pause.value > 0 && !reverts_limited(work_)) return note_limited(true);
@@ -114,7 +135,7 @@ class Step : public std::enable_shared_from_this<Step> {
     condition_of(work_, "Applied").is_null() ? create() : look();
   }
 
-  /// B-27: the namespace's own Work has not been dispatched yet; its Applied condition wakes this one. A Work that the
+  /// B-27: the namespace's own Work is not dispatched yet; its Applied condition triggers this one. A Work that the
   /// member refused is not waited for: a namespace that exists there already belongs to the member, but takes objects
   /// all the same, and where there is none the member's answer to this Work is the cause to report.
   bool namespace_missing(const State& state) const {
@@ -125,13 +146,13 @@ class Step : public std::enable_shared_from_this<Step> {
       return false;
     }
     const Value& work = state.value_of({type::kWork, key_.ns, work_name("Namespace", "", ns)});
-    // None is on its way when it could not be rendered: then the member says what is missing.
+    // There is none when it could not be rendered: then the member reports what is missing.
     if (work.is_null() && condition_of(template_ns, kWorksSyncedCondition)["status"].as_string() == "False")
       return false;
     return !applied(work) && condition_of(work, "Applied")["status"].as_string() != "False";
   }
 
-  /// The definition of the manifest's kind is on its way to the same member, and has no answer yet (decision 0033).
+  /// The definition of the manifest's kind is being applied to the same member, and has no answer yet (decision 0033).
   bool definition_missing(const State& state) const {
     if (served_->group.find('.') == std::string::npos || !condition_of(work_, "Applied").is_null()) return false;
     const Value& work =
@@ -149,7 +170,7 @@ class Step : public std::enable_shared_from_this<Step> {
   }
 
   void look() {
-    // A request can be held up for long: what has been taken back meanwhile, or left behind on purpose, stays so.
+    // A request can take long: what was deleted meanwhile, or orphaned on purpose, stays so.
     const Value& now = task_->state().value_of(key_);
     if (now.is_null() || deleting(now)) return task_->done();
     if (++conflicts_ > kConflictTries) return failed({ErrorCode::kConflict, "the object keeps changing on the member"});
@@ -173,13 +194,14 @@ class Step : public std::enable_shared_from_this<Step> {
     retain_and_write(observed, nullptr);
   }
 
-  /// `answer`: what an interpreter webhook has said of what is to be retained; nullptr before it is asked.
+  /// `answer`: the answer of an interpreter webhook on what to retain; nullptr before it is called.
   void retain_and_write(const Value& observed, const Value* answer) {
     auto kept = retained(task_->state(), desired_, observed, task_->now(), answer);
     if (!kept && kept.error().questions.size() == 1 && resolver_ != nullptr) {
-      return resolver_->ask(task_->state(), kept.error().questions.front(),
-                            [self = shared_from_this(), observed](Result<Value> said) {
-                              said ? self->retain_and_write(observed, &said.value()) : self->failed(said.error());
+      return resolver_->ask(task_->state(), kept.error().questions.front(), task_->trace(),
+                            [self = shared_from_this(), observed](Result<Value> response) {
+                              response ? self->retain_and_write(observed, &response.value())
+                                       : self->failed(response.error());
                             });
     }
     if (!kept) return failed(kept.error().error());
@@ -206,14 +228,14 @@ class Step : public std::enable_shared_from_this<Step> {
     apply_next();
   }
 
-  /// Condition Applied, if it says something else now (E-5).
+  /// Condition Applied, if it differs now (E-5).
   void report() {
     const int64_t generation = work_["metadata"]["generation"].as_int();
     const Value& condition = condition_of(task_->state().value_of(key_), "Applied");
     if (errors_.empty()) {
       if (applied(task_->state().value_of(key_))) {
         if (!doubtful(work_)) return task_->done();
-        // Changed again before the collector has seen it restored, nothing would wake it.
+        // Changed again before the collector has observed it restored, nothing would trigger it.
         return task_->done(std::max(kLookAfterRestoring, reverts_->due_in(key_, task_->now())));
       }
       return reports_->add(task_, WorkApplied{key_, generation, kAppliedMessage});
@@ -242,7 +264,7 @@ class Step : public std::enable_shared_from_this<Step> {
     if (index_ == manifests_.size()) return release();
     manifest_ = manifests_[index_++];
     served_ = served_kind(task_->state(), manifest_["apiVersion"].as_string(), manifest_["kind"].as_string());
-    // A definition can have gone here and still be in the member, with the objects that came from here.
+    // A definition can be deleted here and still exist in the member, with the objects that were dispatched.
     if (!served_) served_ = served_by(task_->state().value_of({type::kCluster, "", cluster_}), manifest_);
     if (!served_) return delete_next();
     send("GET", path(), {}, [this](const MemberResponse& response) {
@@ -275,7 +297,7 @@ class Step : public std::enable_shared_from_this<Step> {
   void release() {
     Value without = work_;
     Value::Array& finalizers = without.edit("metadata").edit("finalizers").edit_items();
-    std::erase_if(finalizers, [](const Value& one) { return one.as_string() == finalizer::kWork; });
+    std::erase_if(finalizers, [](const Value& entry) { return entry.as_string() == finalizer::kWork; });
     if (finalizers.empty()) return observe({WorkRemoved{key_}});
     observe({ObjectUpdated{key_, std::move(without)}});
   }
@@ -291,15 +313,27 @@ class Step : public std::enable_shared_from_this<Step> {
     request.method = method;
     request.path = std::move(request_path);
     request.body = std::move(body);
-    members_.request(cluster_, std::move(request), [self = shared_from_this(), then](Result<MemberResponse> response) {
-      if (response) return then(response.value());
-      deleting(self->work_) ? self->give_up(response.error()) : self->failed(response.error());
-    });
+    request.trace = task_->trace();
+    members_.request(cluster_, std::move(request),
+                     [self = shared_from_this(), then, method](Result<MemberResponse> response) {
+                       self->count(method, response);
+                       if (response) return then(response.value());
+                       deleting(self->work_) ? self->give_up(response.error()) : self->failed(response.error());
+                     });
+  }
+
+  /// Not what is tried again in this step: an object that exists already, or that has changed since it was read.
+  void count(const char* method, const Result<MemberResponse>& response) const {
+    const int status = response ? response.value().status : 0;
+    if (status == 409) return;
+    const bool gone = status == 404 && deleting(work_);
+    const bool recreated = !condition_of(work_, "Applied").is_null();
+    count_write(method, manifest_, cluster_, gone || (status >= 200 && status < 300), recreated);
   }
 
   void give_up(const Error& error) { task_->retry(error.context(to_string(key_))); }
 
-  /// Somebody has already acted upon a newer revision than the one this step began with.
+  /// Another writer has already acted upon a newer revision than the one this step began with.
   void stale(const Value& observed) {
     task_->retry({ErrorCode::kConflict, to_string(key_) + ": the member's object was written from revision " +
                                             std::string{annotation_of(observed, annotation::kRevision)} +
@@ -334,7 +368,7 @@ class Step : public std::enable_shared_from_this<Step> {
   }
 
   void observe(std::vector<Event> events) {
-    // Refused as outdated: the change that made it so has woken the key, and retry() looks again at once.
+    // Refused as outdated: the change that made it so has triggered the key, and retry() runs it again at once.
     task_->append_observation({std::move(events), {}}, [task = task_](Result<Revision> appended) {
       appended ? task->done() : task->retry(appended.error());
     });
@@ -342,8 +376,8 @@ class Step : public std::enable_shared_from_this<Step> {
 
   const TaskPtr task_;
   Members& members_;
-  const Open open_;  // a copy: an answer may come when the service is gone
-  const ReportsPtr reports_;
+  const Open open_;  // a copy: an answer may arrive when the role is destroyed
+  const WorkReportsPtr reports_;
   const RevertsPtr reverts_;
   QuestionResolver* const resolver_;
   const ObjectKey key_;
@@ -367,16 +401,16 @@ class Step : public std::enable_shared_from_this<Step> {
 bool doubtful(const Value& work) {
   const Value* statuses = work["status"].find("manifestStatuses");
   if (statuses == nullptr || !applied(work)) return false;
-  return statuses->size() == 0 || std::ranges::any_of(statuses->items(), [](const Value& one) {
-           return one["health"].as_string() == "Unknown";
+  return statuses->size() == 0 || std::ranges::any_of(statuses->items(), [](const Value& status) {
+           return status["health"].as_string() == "Unknown";
          });
 }
 
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
-void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const WorkReportsPtr& reports,
                 const RevertsPtr& reverts, QuestionResolver* resolver) {
-  std::make_shared<Step>(task, members, open, reports, reverts, resolver)->start();
+  std::make_shared<WorkDispatch>(task, members, open, reports, reverts, resolver)->start();
 }
 
 }  // namespace shiplog::dispatcher

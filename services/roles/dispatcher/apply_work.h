@@ -4,30 +4,30 @@
 #include <memory>
 
 #include "services/adapters/members/members.h"
-#include "services/roles/dispatcher/reports.h"
 #include "services/roles/dispatcher/reverts.h"
+#include "services/roles/dispatcher/work_reports.h"
 #include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
 
 namespace shiplog::dispatcher {
 
-/// Turns a manifest as the journal has it into what the member is sent; where Secrets are opened.
+/// Turns a manifest as in the journal into what the member is sent; where Secrets are unsealed.
 using Open = std::function<Result<Value>(const Value& manifest)>;
 
 using RevertsPtr = std::shared_ptr<Reverts>;
 
 /// One step of one Work: brings its manifests to the member (E-2, E-9 to E-14), or takes them back and releases the
-/// Work (E-17 to E-19). Ends the task, which `members` outlives; that all went well is said through `reports`.
-/// Interpreter webhooks are asked through `resolver`; nullptr: what needs them fails.
+/// Work (E-17 to E-19). Ends the task, which `members` outlives; success is reported through `reports`.
+/// Interpreter webhooks are called through `resolver`; nullptr: what needs them fails.
 /// What others changed or deleted in the member is restored as often as `reverts` allows.
-void apply_work(const TaskPtr& task, Members& members, const Open& open, const ReportsPtr& reports,
+void apply_work(const TaskPtr& task, Members& members, const Open& open, const WorkReportsPtr& reports,
                 const RevertsPtr& reverts, QuestionResolver* resolver);
 
-/// Something about the Work calls for a look at the member: it is not applied, or is being deleted, or the collector
+/// Something about the Work requires a request to the member: it is not applied, or is being deleted, or the collector
 /// saw that the object vanished or was changed (see collector/watch.h).
 bool wants_dispatch(const Value& work);
 
-/// The collector has seen that the member's object is gone or is no longer what was written.
+/// The collector has observed that the member's object is deleted or is no longer what was written.
 bool doubtful(const Value& work);
 
 }  // namespace shiplog::dispatcher

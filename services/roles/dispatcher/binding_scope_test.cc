@@ -38,7 +38,7 @@ class BindingScope : public ::testing::Test {
     EXPECT_FALSE(stage.write(decision_of(decided)->events, decision_of(decided)->expects).refusal);
     return decision_of(decided)->events;
   }
-  /// Nothing is rendered, and the binding's condition tells why.
+  /// Nothing is rendered, and the binding's condition reports why.
   void expect_refused(const ObjectKey& key, const std::string& words) {
     const auto events = decide(key);
     ASSERT_EQ(events.size(), 1U);
@@ -133,7 +133,7 @@ TEST_F(BindingScope, WorksOfOtherBindingsAreNeitherDeletedNorReplaced) {
   expect_refused(second, "belongs to another binding");
 }
 
-TEST_F(BindingScope, TemplatesDoNotSayWhichBindingTheyBelongTo) {
+TEST_F(BindingScope, TemplatesDoNotDetermineTheirBinding) {
   Value object = config_map("default", "own", "x");
   object.edit("metadata").edit("labels").set(label::kClusterBindingId, "another");
   object.edit("metadata").edit("annotations").set(annotation::kClusterBindingName, "another");

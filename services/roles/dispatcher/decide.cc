@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/check.h"
 #include "events/base/json.h"
 #include "events/state/binding.h"
 #include "events/state/bound_template.h"
-#include "events/state/served.h"
-#include "events/state/skipped.h"
+#include "events/state/propagation_skips.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/authority.h"
-#include "services/roles/dispatcher/outcome.h"
 #include "services/roles/dispatcher/overrides/overrides.h"
 #include "services/roles/dispatcher/render.h"
+#include "services/roles/dispatcher/render_outcome.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -36,7 +37,7 @@ bool put_work(const State& state, const ObjectKey& work, ManifestRendered summar
   Value rendered = render(before);
   if (rendered == before) return true;
   if (present == nullptr) {
-    // E-3: true from the beginning, and so said with it. What follows later is said when it flips (apply_work.cc).
+    // E-3: true from the beginning, so it is part of the new Work. Later it is written when it flips (apply_work.cc).
     const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
     rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
   }
@@ -52,8 +53,8 @@ std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
   std::vector<ObjectKey> works;
   if (binding.permanent_id.empty()) return works;
   const char* key = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
-  for (const ObjectKey& one : state.labelled(key, binding.permanent_id)) {
-    if (one.type == type::kWork && rendered_for(state.value_of(one), binding.key)) works.push_back(one);
+  for (const ObjectKey& labelled : state.labelled(key, binding.permanent_id)) {
+    if (labelled.type == type::kWork && rendered_for(state.value_of(labelled), binding.key)) works.push_back(labelled);
   }
   return works;
 }
@@ -69,10 +70,10 @@ bool delete_work(const State& state, const ObjectKey& work, DecisionBuilder& dec
 std::vector<Target> targets_of(const Value& spec) {
   std::vector<Target> targets;
   const auto add = [&](const Value& clusters) {
-    for (const Value& one : clusters.items()) {
-      const std::string name = one["name"].str();
+    for (const Value& item : clusters.items()) {
+      const std::string name = item["name"].str();
       if (std::ranges::find(targets, name, &Target::cluster) == targets.end()) {
-        targets.push_back({name, one["replicas"].as_int()});
+        targets.push_back({name, item["replicas"].as_int()});
       }
     }
   };
@@ -87,21 +88,21 @@ bool directly_purged(const Value& task) { return task["purgeMode"].as_string() =
 bool suspended_on(const Value& suspension, const std::string& cluster) {
   if (suspension["dispatching"].as_bool()) return true;
   return std::ranges::any_of(suspension["dispatchingOnClusters"]["clusterNames"].items(),
-                             [&](const Value& one) { return one.as_string() == cluster; });
+                             [&](const Value& name) { return name.as_string() == cluster; });
 }
 
-/// B-7: the Works are told to go; the binding does not wait for them.
+/// B-7: the Works are deleted; the binding does not wait for them.
 Decided take_back(const State& state, const ObjectKey& key, const Object& object, const Binding& binding,
                   UtcMillis now) {
   DecisionBuilder decision;
   for (const ObjectKey& work : works_of(state, binding)) {
     if (!delete_work(state, work, decision)) return std::move(decision).build_and_look_again(now);
   }
-  const char* ours = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
-  if (!has_finalizer(object.value, ours)) return std::move(decision).build();
+  const char* own = binding.cluster_scoped() ? finalizer::kClusterBinding : finalizer::kBinding;
+  if (!has_finalizer(object.value, own)) return std::move(decision).build();
   Value released = object.value;
   std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
-                [&](const Value& one) { return one.as_string() == ours; });
+                [&](const Value& finalizer) { return finalizer.as_string() == own; });
   const bool whole = decision.try_add(ObjectUpdated{key, std::move(released)}, {key, object.revision});
   return whole ? std::move(decision).build() : std::move(decision).build_and_look_again(now);
 }
@@ -112,7 +113,7 @@ struct Explained {
   Fact failure;  ///< of an override; empty: none has failed
 };
 
-/// The manifest of one target, made from the template `object`, with what the Work is to say of its overrides.
+/// The manifest of one target, made from the template `object`, with the record of its overrides for the Work.
 Result<Value> overridden(const Overrides& overrides, const Value& object, Value manifest, const Cluster& cluster,
                          Source& source, Explained& explained) {
   SHIPLOG_TRY(Overrides::Overridden result, overrides.apply(std::move(manifest), cluster, explained.failure));
@@ -137,8 +138,8 @@ bool belongs_to_another(const State& state, const Value& work, const Binding& bi
   for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
     const auto id = label_of(work, label);
     if (id.empty()) continue;
-    for (const ObjectKey& one : state.labelled(label, id)) {
-      if (one.type != type::kWork && one != binding.key && rendered_for(work, one)) return true;
+    for (const ObjectKey& labelled : state.labelled(label, id)) {
+      if (labelled.type != type::kWork && labelled != binding.key && rendered_for(work, labelled)) return true;
     }
   }
   return false;
@@ -154,7 +155,8 @@ bool delete_former(const State& state, const std::vector<ObjectKey>& present, co
 
 /// False: the decision is full, and some targets are left.
 bool render_targets(const State& state, const Object& object, const Binding& binding, const ObjectKey& source_key,
-                    const std::vector<ObjectKey>& present, UtcMillis now, DecisionBuilder& decision, Outcome& outcome) {
+                    const std::vector<ObjectKey>& present, UtcMillis now, DecisionBuilder& decision,
+                    RenderOutcome& outcome) {
   const std::vector<Target> targets = targets_of(object.value["spec"]);
   const Value& source_object = state.value_of(source_key);
   const Overrides overrides{state, source_key, source_object};
@@ -190,8 +192,10 @@ bool render_targets(const State& state, const Object& object, const Binding& bin
     ManifestRendered summary{binding.kind, binding.name, target.cluster, binding.divisible(), target.replicas};
     if (!summary.divisible) summary.replicas = 0;
     const auto render = [&](const Value& before) {
-      return work_around(std::move(manifest).value(), work, source_object, source,
-                         suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
+      Value made = make_work(std::move(manifest).value(), work, source_object, source,
+                             suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
+      SHIPLOG_CHECK(rendered_for(made, binding.key), "a Work names the binding that it is rendered for");
+      return made;
     };
     if (!put_work(state, work, std::move(summary), std::move(explained.steps), render, now, decision) ||
         !delete_former(state, present, work, decision)) {
@@ -227,7 +231,7 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
   }
   if (purging) return std::move(decision).build();  // B-2: nothing new anywhere before the old cluster is clean
 
-  Outcome outcome{key};
+  RenderOutcome outcome{key};
   const auto bound = bound_template(state, key, spec["resource"]);
   if (!bound) {
     for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, bound.error());
@@ -236,13 +240,13 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
   }
   const ObjectKey source_key = bound.value().value_or(ObjectKey{});
   const Value& source_object = state.value_of(source_key);
-  // A binding of an object that was deleted and made anew is on its way out, too (D-30).
+  // A binding of an object that was deleted and created again is being deleted, too (D-30).
   const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
   if (source_object.is_null() || another) return std::move(decision).build();
   if (!render_targets(state, object, binding, source_key, present, now, decision, outcome)) {
     return outcome.concluded(std::move(decision), false, now);
   }
-  // An eviction waits until the remaining targets are what the placement wants: others need not be told.
+  // An eviction waits until the remaining targets are what the placement wants: others need no change.
   const bool evicting = spec["gracefulEvictionTasks"].size() > 0 && state.fold_version() >= 4;
   outcome.report(object, decision, evicting ? binding.generation : 0);
   return outcome.concluded(std::move(decision), true, now);
@@ -252,7 +256,7 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
   if (deleting(object.value) || !synced_namespace(state.options(), object.value)) return Nothing{};
   const Overrides overrides{state, key, object.value};
   DecisionBuilder decision;
-  Outcome outcome{key};
+  RenderOutcome outcome{key};
   for (const auto& [name, cluster] : state.clusters()) {
     Source source{"", "", "", "", false, "", "", ""};
     Explained explained;
@@ -266,7 +270,7 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
     const ObjectKey work{type::kWork, execution_space(name), work_name("Namespace", "", key.name)};
     if (state.find(work) == nullptr && !open_for_works(state, name)) continue;
     const auto render = [&](const Value& before) {
-      Value rendered = work_around(std::move(manifest).value(), work, object.value, source, false, false, before);
+      Value rendered = make_work(std::move(manifest).value(), work, object.value, source, false, false, before);
       const Value owner = Value::object({{"apiVersion", "v1"},
                                          {"kind", "Namespace"},
                                          {"name", key.name},

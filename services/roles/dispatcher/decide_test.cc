@@ -101,7 +101,7 @@ class KnownResults final : public interpreter::ScriptResults {
   std::map<std::string, Result<Value>> known_;
 };
 
-// Otherwise a replay, which knows them all, would come to another decision.
+// Otherwise a replay, which knows them all, would compute another decision.
 TEST_F(DispatcherDecide, NothingIsDecidedBeforeAllResultsOfScriptsAreKnown) {
   const Value web = deployment("default", "web", 5);
   stage.put({interpreter::kCustomizationType, "", "c"},
@@ -259,7 +259,7 @@ TEST_F(DispatcherDecide, EvictingClusterKeepsItsWorkAsItIs_B_4_B_5) {
   EXPECT_TRUE(deleting(work("m1", web)));  // TN-34
 }
 
-TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsGone_B_2) {
+TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsRemoved_B_2) {
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   decide(key);
@@ -276,7 +276,7 @@ TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsGone_B_2) {
   EXPECT_FALSE(work("m2", web).is_null());
 }
 
-TEST_F(DispatcherDecide, TerminatingBindingDeletesItsWorksAndLetsGo_B_7) {
+TEST_F(DispatcherDecide, TerminatingBindingDeletesItsWorksAndItsFinalizer_B_7) {
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   decide(key);

@@ -44,7 +44,7 @@ bool may_update(const Value& observed, const Value& manifest) {
 }
 
 bool written_later(const Value& observed, const Value& manifest, Revision acted_upon) {
-  // Another fleet's revisions, or those of a Work of an earlier life, say nothing about ours.
+  // Another fleet's revisions, or those of a Work of an earlier life, are not comparable with ours.
   if (label_of(observed, label::kWorkId) != label_of(manifest, label::kWorkId)) return false;
   const auto text = annotation_of(observed, annotation::kRevision);
   uint64_t revision = 0;

@@ -52,7 +52,7 @@ interpreter::Interpreted<Value> revised(const State& state, const Value& object,
   const bool divided =
       binding.placement["replicaScheduling"]["replicaSchedulingType"].as_string() == "Divided" && binding.replicas > 0;
   if (binding.kind != "Job" || !divided || completions.is_null()) return manifest;
-  if (std::ranges::all_of(targets, [](const Target& one) { return one.replicas == 0; })) return manifest;
+  if (std::ranges::all_of(targets, [](const Target& other) { return other.replicas == 0; })) return manifest;
   for (const Target& share : divide(completions.as_int(), targets, uid_of(object))) {
     if (share.cluster == target.cluster) manifest.edit("spec").set("completions", share.replicas);
   }
@@ -74,12 +74,12 @@ Value dispatching_condition(bool suspended, UtcMillis since) {
                         {"lastTransitionTime", rfc3339(since)}});
 }
 
-Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
-                  bool preserve, const Value& before) {
+Value make_work(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
+                bool preserve, const Value& before) {
   const auto old_id = label_of(before, label::kWorkId);
   const std::string id = old_id.empty() ? work_id(work, source) : std::string{old_id};
 
-  // Neither template nor override says which binding the manifest belongs to.
+  // Neither template nor override determines which binding the manifest belongs to.
   Value labels = manifest["metadata"]["labels"];
   for (const char* key : {label::kBindingId, label::kClusterBindingId}) labels.erase(key);
   if (!source.label_key.empty()) labels.set(source.label_key, source.label_value);
@@ -113,9 +113,9 @@ Value work_around(Value manifest, const ObjectKey& work, const Value& object, co
   }
   if (!source.applied_overrides.empty()) work_annotations.set(kAppliedOverrides, source.applied_overrides);
   std::set<std::string> finalizers{finalizer::kWork};
-  for (const Value& one : before["metadata"]["finalizers"].items()) finalizers.insert(one.str());
+  for (const Value& finalizer : before["metadata"]["finalizers"].items()) finalizers.insert(finalizer.str());
   Value sorted = Value::array();
-  for (const std::string& one : finalizers) sorted.push_back(one);
+  for (const std::string& finalizer : finalizers) sorted.push_back(finalizer);
 
   Value rendered = before;
   rendered.set("apiVersion", "work.karmada.io/v1alpha1");

@@ -10,7 +10,7 @@
 
 namespace shiplog::dispatcher {
 
-/// Where a manifest comes from: goes into its labels and annotations (B-12, B-13).
+/// The origin of a manifest: goes into its labels and annotations (B-12, B-13).
 struct Source {
   std::string label_key, label_value;  ///< the binding's permanent id; empty for a namespace's Work
   std::string binding_ns, binding_name;
@@ -22,7 +22,7 @@ struct Source {
 using shiplog::pruned;
 
 /// The template with replicas and completions as this target is to get them (B-8 to B-10). Error: kInvalid, the
-/// interpreter cannot say it.
+/// interpreter cannot compute it.
 interpreter::Interpreted<Value> revised(const State& state, const Value& object, const Binding& binding,
                                         const std::vector<Target>& targets, const Target& target, UtcMillis now);
 
@@ -31,14 +31,14 @@ std::string conflict_resolution(const Value& manifest, const Binding& binding);
 
 /// The whole Work around one pruned manifest (B-12, B-13, B-21, B-23, B-24). `before` is the present Work or null: its
 /// labels and annotations stay, its permanent id too (B-25).
-Value work_around(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
-                  bool preserve, const Value& before);
+Value make_work(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
+                bool preserve, const Value& before);
 
 /// E-3: condition Dispatching of a Work.
 Value dispatching_condition(bool suspended, UtcMillis since);
 
-/// S-47: Webster's method. Gives `total` seats to the targets by their replicas; ties as the template's uid says.
-/// Sorted by cluster; everybody 0 when all weights are.
+/// S-47: Webster's method. Divides `total` replicas among the targets by weight; ties are broken by the template's uid.
+/// Sorted by cluster; all 0 when all weights are.
 std::vector<Target> divide(int64_t total, const std::vector<Target>& weights, std::string_view uid);
 
 }  // namespace shiplog::dispatcher

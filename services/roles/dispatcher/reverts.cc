@@ -35,7 +35,7 @@ Millis Reverts::pause(const ObjectKey& work, const std::string& cluster, UtcMill
 
 void Reverts::restored(const ObjectKey& work, UtcMillis now) {
   if (past_.size() >= kMostRemembered) {
-    std::erase_if(past_, [&](const auto& one) { return calm_in(one.first, now).value == 0; });
+    std::erase_if(past_, [&](const auto& entry) { return calm_in(entry.first, now).value == 0; });
   }
   Past& past = past_[work];
   if (past.count > 0 && now - past.last >= kCalm) past.count = 0;

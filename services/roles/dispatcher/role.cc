@@ -7,7 +7,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
-#include "services/roles/dispatcher/wake.h"
+#include "services/roles/dispatcher/triggers.h"
 #include "services/runtime/follow.h"
 
 namespace shiplog {
@@ -45,7 +45,7 @@ class DispatcherRole final : public Role {
     } else if (rbac::is_rbac(key.type)) {  // authors of overrides may read other objects now
       if (state.options().checks_policy_authors()) wake_rendered(state, wake);
     } else if (key.type == type::kOverridePolicy || key.type == type::kClusterOverridePolicy) {
-      dispatcher::wake_overridden(state, change, wake);
+      dispatcher::trigger_overridden(state, change, wake);
     } else if (interpreter::interprets(key.type)) {
       wake_reinterpreted(state, change, wake);
     } else if (key.type == type::kCluster) {
@@ -70,7 +70,7 @@ class DispatcherRole final : public Role {
 
   /// Answers of members that still arrive go to the old ones, whose tasks are void.
   void on_stop() override {
-    reports_ = std::make_shared<dispatcher::Reports>();
+    reports_ = std::make_shared<dispatcher::WorkReports>();
     reverts_ = std::make_shared<dispatcher::Reverts>();
   }
 
@@ -88,7 +88,7 @@ class DispatcherRole final : public Role {
     wake_all(state, type::kClusterResourceBinding, wake);
   }
 
-  /// What a kind's manifests say of replicas, and what members keep, may be told differently now.
+  /// The replicas of a kind's manifests, and what members retain, may be interpreted differently now.
   static void wake_reinterpreted(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     for (const auto& [api_version, kind] : interpreter::concerned(state, change)) {
       for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
@@ -105,7 +105,7 @@ class DispatcherRole final : public Role {
     const Value& before = change.before;
     const Value& after = change.after;
     if (change.removed() || before["spec"] != after["spec"]) {
-      // Its binding may want it back, or wait for it to be gone (B-25), or somebody has edited it.
+      // Its binding may want it back, or wait for its removal (B-25), or it has been edited.
       for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
         const auto id = label_of(change.latest(), label);
         if (id.empty() || change.created()) continue;
@@ -119,7 +119,7 @@ class DispatcherRole final : public Role {
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
     }
-    // What this service itself reports (Applied) must not wake it again: only what it has to act upon.
+    // What this service itself reports (Applied) must not trigger it again: only what it has to act upon.
     const bool began = change.created() || deleting(before) != deleting(after) || before["spec"] != after["spec"];
     const bool limited_again = reverts_limited(after) && applied(after) && !applied(before);
     if (began || limited_again || (dispatcher::doubtful(after) && !dispatcher::doubtful(before))) {
@@ -140,7 +140,7 @@ class DispatcherRole final : public Role {
     if (!cluster_name.empty()) wake.push_back({type::kClusterResourceBinding, "", std::string{cluster_name}});
   }
 
-  /// B-27: a namespace's Work that is gone may be wanted back.
+  /// B-27: a deleted Work of a namespace may be wanted again.
   static void wake_owner(const Change& change, std::vector<ObjectKey>& wake) {
     for (const Value& owner : change.before["metadata"]["ownerReferences"].items()) {
       if (owner["kind"].as_string() == "Namespace") wake.push_back({type::kNamespace, "", owner["name"].str()});
@@ -165,7 +165,7 @@ class DispatcherRole final : public Role {
   Members& members_;
   const dispatcher::Open open_;
   QuestionResolver* const resolver_;
-  dispatcher::ReportsPtr reports_ = std::make_shared<dispatcher::Reports>();
+  dispatcher::WorkReportsPtr reports_ = std::make_shared<dispatcher::WorkReports>();
   dispatcher::RevertsPtr reverts_ = std::make_shared<dispatcher::Reverts>();
 };
 

@@ -11,7 +11,7 @@ namespace shiplog {
 
 /// Role "dispatcher": renders bindings and namespaces into Works and carries these to the members.
 /// `open` is applied to a manifest just before it is sent: it turns the sealed strings of Secrets into plain ones.
-/// Without it manifests are sent as they are. `resolver` asks interpreter webhooks;
+/// Without it manifests are sent as they are. `resolver` calls interpreter webhooks;
 /// without one what needs them is not rendered and not written. `members` and `resolver` outlive the service.
 std::unique_ptr<Role> make_dispatcher_role(Members& members,
                                            std::function<Result<Value>(const Value& manifest)> open = {},

@@ -8,6 +8,7 @@
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/member_object.h"
+#include "tests/support/dispatcher_fixture.h"
 #include "tests/support/fake_task.h"
 #include "tests/support/stage.h"
 
@@ -15,41 +16,6 @@ namespace shiplog {
 namespace {
 
 using namespace testing;
-
-class Dispatcher : public ::testing::Test {
- protected:
-  Dispatcher() {
-    for (const char* name : {"m1", "m2"}) {
-      stage.put(cluster_key(name), cluster_object(name));
-      stage.put({type::kNamespace, "", execution_space(name)}, namespace_object(execution_space(name)));
-      stage.members().member(name);
-      ready(name, "True");
-    }
-    stage.add(make_dispatcher_role(stage.members()));
-  }
-
-  void ready(const std::string& cluster, const std::string& status) {
-    stage.write({ClusterConditionChanged{cluster_key(cluster), "Ready", status, "ClusterReady", ""}});
-  }
-  void place(const std::string& type, const Value& object, const std::vector<Target>& targets) {
-    stage.put({type, object["metadata"]["namespace"].str(), object["metadata"]["name"].str()}, object);
-    const Value made = binding(object, targets);
-    stage.put(testing::binding_key(made), made);
-    stage.run(Millis{5000});
-  }
-  const Value& applied_condition(const std::string& cluster, const Value& object) {
-    return condition_of(stage.state().value_of(work_key(cluster, object)), "Applied");
-  }
-  const Value& on_member(const std::string& cluster, const ObjectKey& key) {
-    return stage.members().member(cluster).find(key);
-  }
-
-  Stage stage;
-  const Value web = deployment("default", "web", 3);
-  const ObjectKey web_key{"deployments.apps", "default", "web"};
-  const Value map = config_map("default", "settings", "x");
-  const ObjectKey map_key{"configmaps", "default", "settings"};
-};
 
 TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
   place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
@@ -76,7 +42,7 @@ TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
   EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
 }
 
-TEST_F(Dispatcher, KeysNoLongerWantedAreTakenBack_E_13) {
+TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {
   Value labelled = map;
   labelled.edit("metadata").edit("labels").set("colour", "blue");
   place("configmaps", labelled, {{"m1", 0}});
@@ -102,7 +68,7 @@ TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {
   EXPECT_EQ(stage.count<WorkApplyFailed>(), 1U) << "said once, however often it is tried";
 }
 
-TEST_F(Dispatcher, AdoptsWhenToldToOverwrite_E_12) {
+TEST_F(Dispatcher, AdoptsWithConflictResolutionOverwrite_E_12) {
   stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
   Value overwriting = map;
   overwriting.edit("metadata").edit("annotations").set(annotation::kConflictResolution, "overwrite");
@@ -118,7 +84,7 @@ TEST_F(Dispatcher, AdoptsWhatIsMarkedAsManaged_E_11) {
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
 }
 
-TEST_F(Dispatcher, NamespaceComesFirst_B_27) {
+TEST_F(Dispatcher, NamespaceIsDispatchedFirst_B_27) {
   stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
   const Value shop_map = config_map("shop", "settings", "x");
   place("configmaps", shop_map, {{"m1", 0}});
@@ -165,7 +131,7 @@ TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
   EXPECT_FALSE(on_member("m1", map_key).is_null());
 }
 
-TEST_F(Dispatcher, SaysWhyAndTriesAgainWhenTheMemberCannotBeReached) {
+TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {
   stage.members().set_down("m1", true);
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(applied_condition("m1", map)["status"], "False");
@@ -190,98 +156,7 @@ TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {
   EXPECT_EQ(condition_of(stage.state().value_of(work_key("m1", map)), "Dispatching")["status"], "True");
 }
 
-TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
-  place("configmaps", map, {{"m1", 0}, {"m2", 0}});
-  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
-  stage.run(Millis{1000});
-  EXPECT_TRUE(on_member("m1", map_key).is_null());
-  EXPECT_TRUE(on_member("m2", map_key).is_null());
-  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
-  EXPECT_EQ(stage.state().find({type::kResourceBinding, "default", "settings-configmap"}), nullptr);
-}
-
-TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
-  place("configmaps", map, {{"m1", 0}});
-  stage.members().member("m1").put(map_key, config_map("default", "settings", "released"));
-  stage.write({DeletionRequested{.object = work_key("m1", map)}});
-  stage.run(Millis{20});
-  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
-}
-
-TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
-  stage.put(map_key, map);
-  Value made = binding(map, {{"m1", 0}});
-  made.edit("spec").set("preserveResourcesOnDeletion", true);
-  stage.put(testing::binding_key(made), made);
-  stage.run(Millis{1000});
-  stage.write({DeletionRequested{.object = testing::binding_key(made)}});
-  stage.run(Millis{1000});
-  const Value& left = on_member("m1", map_key);
-  ASSERT_FALSE(left.is_null());
-  EXPECT_EQ(left["data"]["text"], "x");
-  EXPECT_FALSE(left["metadata"]["labels"].contains("karmada.io/managed"));
-  EXPECT_FALSE(left["metadata"]["annotations"].contains("work.karmada.io/name"));
-  EXPECT_FALSE(left["metadata"]["annotations"].contains("shiplog.io/revision"));
-  EXPECT_TRUE(left["metadata"]["annotations"].contains("work.karmada.io/conflict-resolution"));  // as upstream
-  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
-}
-
-TEST_F(Dispatcher, WhatPreservationTakesOffDependsOnTheScope_E_19) {
-  const std::vector<std::string> claims = {"propagationpolicy.karmada.io", "clusterpropagationpolicy.karmada.io"};
-  const auto left = [&](const char* ns) {
-    Value object = Value::object({{"metadata", Value::object({{"name", "x"}})}});
-    Value& metadata = object.edit("metadata");
-    if (*ns != 0) metadata.set("namespace", ns);
-    for (const std::string& claim : claims) {
-      metadata.edit("labels").set(claim + "/permanent-id", "id");
-      metadata.edit("annotations").set(claim + "/name", "p");
-    }
-    for (const char* key : {"resourcebinding.karmada.io/permanent-id", "work.karmada.io/permanent-id",
-                            "karmada.io/managed", "clusterresourcebinding.karmada.io/permanent-id"}) {
-      metadata.edit("labels").set(key, "true");
-    }
-    for (const char* key :
-         {"resourcetemplate.karmada.io/managed-annotations", "resourcetemplate.karmada.io/managed-labels",
-          "resourcebinding.karmada.io/namespace", "resourcebinding.karmada.io/name", "resourcetemplate.karmada.io/uid",
-          "resourcetemplate.karmada.io/generation", "work.karmada.io/name", "work.karmada.io/namespace",
-          "propagationpolicy.karmada.io/namespace", "clusterresourcebinding.karmada.io/name",
-          "work.karmada.io/conflict-resolution"}) {
-      metadata.edit("annotations").set(key, "x");
-    }
-    std::string keys;
-    const Value preserved = dispatcher::preserved(std::move(object));
-    for (const char* list : {"labels", "annotations"}) {
-      for (const auto& member : preserved["metadata"][list].members()) keys += std::string{member.key()} + " ";
-    }
-    return keys;
-  };
-  EXPECT_EQ(left("default"),
-            "clusterpropagationpolicy.karmada.io/permanent-id clusterresourcebinding.karmada.io/permanent-id "
-            "clusterpropagationpolicy.karmada.io/name clusterresourcebinding.karmada.io/name "
-            "work.karmada.io/conflict-resolution ")
-      << "as upstream";
-  EXPECT_EQ(left(""),
-            "clusterresourcebinding.karmada.io/permanent-id propagationpolicy.karmada.io/permanent-id "
-            "clusterresourcebinding.karmada.io/name propagationpolicy.karmada.io/name "
-            "propagationpolicy.karmada.io/namespace work.karmada.io/conflict-resolution ");
-}
-
-TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {
-  place("configmaps", map, {{"m1", 0}});
-  Value held = stage.state().value_of(cluster_key("m1"));
-  held.edit("metadata").set("finalizers", Value::array({finalizer::kCluster}));
-  stage.put(cluster_key("m1"), held);
-  ready("m1", "False");
-  stage.write({DeletionRequested{.object = work_key("m1", map)}});
-  stage.run(Millis{1000});
-  ASSERT_NE(stage.state().find(work_key("m1", map)), nullptr) << "not ready and staying: the Work stays";
-  stage.write({DeletionRequested{.object = cluster_key("m1")}});
-  stage.run(Millis{1000});
-  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
-  EXPECT_FALSE(on_member("m1", map_key).is_null());
-}
-
-TEST_F(Dispatcher, RewritesWhatTheCollectorFoundGone) {
+TEST_F(Dispatcher, RewritesWhatTheCollectorFoundDeleted) {
   place("configmaps", map, {{"m1", 0}});
   const Value seen = Value::array({Value::object({{"health", "Healthy"}})});
   stage.write({WorkStatusObserved{work_key("m1", map), seen}});
@@ -308,7 +183,7 @@ TEST_F(Dispatcher, NeverReplacesWhatWasWrittenFromANewerRevision) {
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "from the future");
 }
 
-TEST_F(Dispatcher, AStatusOfABindingWakesNothing_B_1) {
+TEST_F(Dispatcher, AStatusOfABindingTriggersNothing_B_1) {
   given::History history;
   const auto service = make_dispatcher_role(stage.members());
   Value made = binding(map, {{"m1", 0}});
@@ -376,7 +251,7 @@ TEST_F(Dispatcher, AConflictIsTriedAgainInPlace_E_7) {
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "z");
 }
 
-TEST_F(Dispatcher, AKindThatNobodyServesCannotBeApplied_E_8) {
+TEST_F(Dispatcher, AKindThatTheMemberDoesNotServeCannotBeApplied_E_8) {
   const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
                                       {"kind", "Gadget"},
                                       {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
@@ -398,48 +273,7 @@ TEST_F(Dispatcher, AKindThatNobodyServesCannotBeApplied_E_8) {
   EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
 }
 
-TEST_F(Dispatcher, WhatADeletedDefinitionLeavesInAMemberIsTakenBackAsTheMemberServesIt_E_18) {
-  const Value gadget = Value::object({{"apiVersion", "example.com/v1"},
-                                      {"kind", "Gadget"},
-                                      {"metadata", Value::object({{"name", "g"}, {"namespace", "default"}})}});
-  Value cluster = stage.state().value_of(testing::cluster_key("m1"));
-  const Value resource = Value::object({{"name", "gadgets"}, {"kind", "Gadget"}});
-  cluster.edit("status").set(
-      "apiEnablements",
-      Value::array({Value::object({{"groupVersion", "example.com/v1"}, {"resources", Value::array({resource})}})}));
-  stage.put(testing::cluster_key("m1"), cluster);
-  stage.put(
-      work_key("m1", gadget),
-      Value::object({{"apiVersion", "work.karmada.io/v1alpha1"},
-                     {"kind", "Work"},
-                     {"metadata", Value::object({{"name", work_key("m1", gadget).name},
-                                                 {"namespace", "karmada-es-m1"},
-                                                 {"generation", 1},
-                                                 {"finalizers", Value::array({finalizer::kWork})}})},
-                     {"spec", Value::object({{"workload", Value::object({{"manifests", Value::array({gadget})}})}})}}));
-  stage.write({DeletionRequested{.object = work_key("m1", gadget)}});
-  stage.run(Millis{60'000});
-  EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr);
-  EXPECT_EQ(stage.members().count("GET /apis/example.com/v1/namespaces/default/gadgets/g"), 1U) << "it was looked for";
-}
-
-TEST_F(Dispatcher, AClusterThatIsNoTargetAnyMorePreservesToo_E_20) {
-  stage.put(map_key, map);
-  Value made = binding(map, {{"m1", 0}, {"m2", 0}});
-  made.edit("spec").set("preserveResourcesOnDeletion", true);
-  stage.put(testing::binding_key(made), made);
-  stage.run(Millis{1000});
-  made = stage.state().value_of(testing::binding_key(made));
-  made.edit("spec").set("clusters", binding(map, {{"m2", 0}})["spec"]["clusters"]);
-  stage.put(testing::binding_key(made), made);
-  stage.run(Millis{1000});
-  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
-  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
-  EXPECT_EQ(label_of(on_member("m1", map_key), label::kManaged), "");
-  EXPECT_EQ(label_of(on_member("m2", map_key), label::kManaged), "true");
-}
-
-TEST_F(Dispatcher, RestartAsksNothingOfWhatIsApplied) {
+TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {
   place("configmaps", map, {{"m1", 0}});
   stage.stop("dispatcher");
   stage.members().log.clear();
@@ -463,7 +297,7 @@ TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
   EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
 }
 
-TEST_F(Dispatcher, WhatComesWhileAReportIsUnderWayIsReportedTogether) {
+TEST_F(Dispatcher, ReportsThatArriveDuringAnAppendAreAppendedTogether) {
   stage.append_latency = Millis{50};
   for (int i = 0; i < 10; ++i) {
     const Value one = config_map("default", "settings-" + std::to_string(i), "x");
@@ -523,7 +357,7 @@ TEST_F(Dispatcher, SealedStringsAreOpenedOnTheWayOut) {
 }
 
 // It was sent the data in clear text, and what it answers is stored.
-TEST_F(Dispatcher, WhatAMemberSaysAboutASecretIsNotStored) {
+TEST_F(Dispatcher, TextOfAMemberAboutASecretIsNotStored) {
   stage.members().member("m1").refuse = 422;
   Value secret = config_map("default", "settings", "x");
   secret.set("kind", "Secret");
@@ -556,7 +390,7 @@ TEST_F(Dispatcher, RetainsWhatTheMemberAllocated_E_21) {
   EXPECT_EQ(on_member("m1", key)["spec"]["ports"][1]["port"], Value{443});
 }
 
-TEST_F(Dispatcher, RetainsWhatACustomizationSays_L_12) {
+TEST_F(Dispatcher, RetainsAccordingToACustomization_L_12) {
   const char* script =
       "function Retain(desired, observed) desired.data.theirs = observed.data.theirs return desired end";
   stage.put({interpreter::kCustomizationType, "", "c"},

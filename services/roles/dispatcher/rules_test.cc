@@ -1,11 +1,11 @@
 // Rules of docs/reference that the other tests of decide() pass by.
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/render.h"
 #include "tests/support/decided.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {

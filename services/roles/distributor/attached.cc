@@ -8,7 +8,7 @@
 #include "events/base/json.h"
 #include "events/state/binding.h"
 #include "events/state/new_binding.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 
 namespace shiplog::distributor {
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kDependedBy = "resourcebinding.karmada.io/depended-by-";
 
-/// The object's name, told from the name of its binding: those of namespaced kinds are lower case. nullopt: the binding
-/// is not of this kind.
+/// The object's name, derived from the name of its binding: those of namespaced kinds are lower case. nullopt: the
+/// binding is not of this kind.
 std::optional<std::string> named_by(const ObjectKey& attached, std::string_view kind) {
   const std::string suffix = binding_name(kind, "");
   if (!attached.name.ends_with(suffix) || attached.name.size() == suffix.size()) return std::nullopt;
@@ -29,9 +29,13 @@ std::optional<Referrer> meaning(const State& state, const ObjectKey& referrer, c
   const Value& binding = state.value_of(referrer);
   if (!propagates_dependencies(binding)) return std::nullopt;
   const Value recorded = recorded_dependencies(binding);
-  for (const Value& one : recorded.items()) {
-    Referrer found{referrer,         &binding, one["apiVersion"].str(), one["kind"].str(), one["namespace"].str(),
-                   one["name"].str()};
+  for (const Value& dependency : recorded.items()) {
+    Referrer found{referrer,
+                   &binding,
+                   dependency["apiVersion"].str(),
+                   dependency["kind"].str(),
+                   dependency["namespace"].str(),
+                   dependency["name"].str()};
     if (!found.name.empty()) {
       if (attached_binding(referrer, found.kind, found.name) == attached) return found;
       continue;
@@ -41,7 +45,8 @@ std::optional<Referrer> meaning(const State& state, const ObjectKey& referrer, c
     const auto served = served_kind(state, found.api_version, found.kind);
     if (!served) continue;
     const Value& object = state.value_of(served->key(found.ns, *name));
-    if (object.is_null() || !label_selector_from(one["labelSelector"]).matches(object["metadata"]["labels"])) continue;
+    if (object.is_null() || !label_selector_from(dependency["labelSelector"]).matches(object["metadata"]["labels"]))
+      continue;
     found.name = *name;
     return found;
   }
@@ -73,10 +78,10 @@ ReferrerFollowed followed(const Value& snapshot, bool added) {
   return step;
 }
 
-/// spec.requiredBy and the labels: what is there keeps its place, what is new comes behind it.
+/// spec.requiredBy and the labels: existing entries keep their position, new ones follow.
 void set_required_by(Value& made, const std::vector<Referrer>& referrers, Explanation& why) {
   std::map<std::string, const Referrer*> missing;
-  for (const Referrer& one : referrers) missing.emplace(place(one.binding), &one);
+  for (const Referrer& referrer : referrers) missing.emplace(place(referrer.binding), &referrer);
   Value required = Value::array();
   for (const Value& entry : made["spec"]["requiredBy"].items()) {
     const ObjectKey key{type::kResourceBinding, entry["namespace"].str(), entry["name"].str()};
@@ -89,7 +94,7 @@ void set_required_by(Value& made, const std::vector<Referrer>& referrers, Explan
     } else if (made["metadata"]["labels"].contains(depended_by_label(key))) {
       why.steps.emplace_back(ReferrerReleased{key.ns, key.name});
     } else {
-      required.push_back(entry);  // somebody else's
+      required.push_back(entry);  // of another writer
     }
   }
   for (const auto& [name, referrer] : missing) {
@@ -109,13 +114,13 @@ void set_labels(Value& made, const std::vector<Referrer>& referrers) {
   for (const auto& member : made["metadata"]["labels"].members()) {
     if (!member.key().starts_with(kDependedBy)) labels.set(member.key(), member.value);
   }
-  for (const Referrer& one : referrers) {
-    labels.set(depended_by_label(one.binding), label_of(*one.object, label::kBindingId));
+  for (const Referrer& referrer : referrers) {
+    labels.set(depended_by_label(referrer.binding), label_of(*referrer.object, label::kBindingId));
   }
   made.edit("metadata").set("labels", std::move(labels));
 }
 
-/// B-34, B-35: a placement means that a policy says these things.
+/// B-34, B-35: a placement means that these fields derive from a policy.
 void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanation& why) {
   if (!made["spec"]["placement"].is_null()) return;
   Value& spec = made.edit("spec");
@@ -126,8 +131,8 @@ void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanati
   }
   size_t overwrite = 0;
   size_t preserve = 0;
-  for (const Referrer& one : referrers) {
-    const Value& theirs = (*one.object)["spec"];
+  for (const Referrer& referrer : referrers) {
+    const Value& theirs = (*referrer.object)["spec"];
     overwrite += theirs["conflictResolution"].as_string() == "Overwrite" ? 1 : 0;
     preserve += theirs["preserveResourcesOnDeletion"].as_bool() ? 1 : 0;
   }
@@ -143,7 +148,7 @@ bool claimed(const Value& binding) {
          !label_of(binding, kManagedByLabel).empty();
 }
 
-/// What the binder says of a binding that a policy claims; of any other, this is who says it.
+/// Fields that the binder sets on a binding that a policy claims; on any other, this role sets them.
 void set_template(Value& made, const Value& existing, const Value& object, const ObjectKey& attached) {
   if (claimed(existing)) return;
   const std::string digest = template_digest(object);
@@ -183,12 +188,12 @@ std::vector<Referrer> referrers_of(const State& state, const ObjectKey& attached
   std::vector<Referrer> found;
   keys.erase(attached);
   for (const ObjectKey& key : keys) {
-    auto one = meaning(state, key, attached);
-    if (!one || (!resource.is_null() && !same_object(*one, resource))) continue;
+    auto meant = meaning(state, key, attached);
+    if (!meant || (!resource.is_null() && !same_object(*meant, resource))) continue;
     // N-2: of another group's kind with the same name.
-    const bool same = found.empty() || (one->api_version == found.front().api_version &&
-                                        one->kind == found.front().kind && one->ns == found.front().ns);
-    if (same) found.push_back(std::move(*one));
+    const bool same = found.empty() || (meant->api_version == found.front().api_version &&
+                                        meant->kind == found.front().kind && meant->ns == found.front().ns);
+    if (same) found.push_back(std::move(*meant));
   }
   return found;
 }
@@ -203,12 +208,12 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
   const bool there = !object.is_null() && !deleting(object);
   if (present == nullptr && !there) return;  // it is picked up when it appears (B-32)
   if (present == nullptr && deleting(state.value_of({type::kNamespace, "", attached.ns}))) return;
-  // Of an object that has gone, or goes: nobody is followed any more than before, but who lets go is let go.
+  // Of an object that is deleted or terminating: attachments are removed, but none are added.
   const bool settled = present != nullptr && (deleting(existing) || !there ||
                                               existing["spec"]["resource"]["uid"] != object["metadata"]["uid"]);
   if (settled) {
-    std::erase_if(referrers, [&](const Referrer& one) {
-      return !existing["metadata"]["labels"].contains(depended_by_label(one.binding));
+    std::erase_if(referrers, [&](const Referrer& referrer) {
+      return !existing["metadata"]["labels"].contains(depended_by_label(referrer.binding));
     });
   }
 
@@ -225,7 +230,7 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
   if (!settled && there) set_template(made, existing, object, attached);
   if (made == existing) return;
 
-  for (const Referrer& one : referrers) put.referrers.push_back(one.binding);
+  for (const Referrer& referrer : referrers) put.referrers.push_back(referrer.binding);
   const Value& resource = made["spec"]["resource"];
   put.why.summary =
       DependencyAttached{resource["kind"].str(), resource["name"].str(), static_cast<int64_t>(referrers.size())};
@@ -239,16 +244,16 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
 std::vector<ObjectKey> attachable(const State& state, const ObjectKey& referrer, const Value& binding) {
   std::vector<ObjectKey> keys;
   const Value recorded = recorded_dependencies(binding);
-  for (const Value& one : recorded.items()) {
-    const auto kind = one["kind"].as_string();
-    if (!one["name"].is_empty()) {
-      keys.push_back(attached_binding(referrer, kind, one["name"].as_string()));
+  for (const Value& dependency : recorded.items()) {
+    const auto kind = dependency["kind"].as_string();
+    if (!dependency["name"].is_empty()) {
+      keys.push_back(attached_binding(referrer, kind, dependency["name"].as_string()));
       continue;
     }
-    const auto served = served_kind(state, one["apiVersion"].as_string(), kind);
+    const auto served = served_kind(state, dependency["apiVersion"].as_string(), kind);
     if (!served) continue;
-    const LabelSelector selector = label_selector_from(one["labelSelector"]);
-    for (const auto& [name, object] : state.objects(served->type(), one["namespace"].as_string())) {
+    const LabelSelector selector = label_selector_from(dependency["labelSelector"]);
+    for (const auto& [name, object] : state.objects(served->type(), dependency["namespace"].as_string())) {
       if (selector.matches(object.value["metadata"]["labels"])) {
         keys.push_back(attached_binding(referrer, kind, name.name));
       }

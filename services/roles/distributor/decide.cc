@@ -10,7 +10,7 @@
 namespace shiplog::distributor {
 namespace {
 
-/// Nothing is propagated any more: once nobody follows this binding, the finalizer goes (B-35).
+/// Nothing is propagated any more: once no binding is attached to this one, the finalizer is removed (B-35).
 void let_go(const State& state, const ObjectKey& key, const Object& object, Decision& decision) {
   const std::string mark = depended_by_label(key);
   for (const ObjectKey& attached : state.dependencies().attached_to(key)) {
@@ -20,7 +20,7 @@ void let_go(const State& state, const ObjectKey& key, const Object& object, Deci
   Value freed = object.value;
   Value& metadata = freed.edit("metadata");
   std::erase_if(metadata.edit("finalizers").edit_items(),
-                [](const Value& one) { return one.as_string() == kDistributorFinalizer; });
+                [](const Value& finalizer) { return finalizer.as_string() == kDistributorFinalizer; });
   if (metadata["finalizers"].size() == 0) metadata.erase("finalizers");
   decision.events.push_back(ObjectUpdated{key, std::move(freed)});
   decision.expects.push_back({key, object.revision});
@@ -42,7 +42,7 @@ interpreter::Interpreted<void> resolve(const State& state, const ObjectKey& key,
     return ok();
   }
   if (!recorded && spec["clusters"].size() == 0) return ok();  // B-28: not before it is placed
-  // D-39: a binding whose policy has gone stays as it was, and what it was rendered from needs what it needed then.
+  // D-39: a binding whose policy was deleted stays as it was, and so do its dependencies.
   if (recorded && !binding_from(key, object.value).claimed) return ok();
   const auto bound = bound_template(state, key, spec["resource"]);
   if (!bound || !bound.value()) return ok();

@@ -39,7 +39,8 @@ class DistributorRole final : public Role {
       if (refers(object.value)) {
         wake.push_back(key);
         // Also those that do not exist yet.
-        for (ObjectKey& one : distributor::attachable(state, key, object.value)) wake.push_back(std::move(one));
+        for (ObjectKey& attachable_key : distributor::attachable(state, key, object.value))
+          wake.push_back(std::move(attachable_key));
       }
       if (attached(object.value)) wake.push_back(key);
     }
@@ -61,12 +62,13 @@ class DistributorRole final : public Role {
     wake.push_back(change.object);
     if (refers(before) || refers(after)) wake_attached(state, change, wake);
     if (before["spec"]["requiredBy"] != after["spec"]["requiredBy"]) {
-      // Who has been let go of may drop its finalizer.
-      for (const Value& one : before["spec"]["requiredBy"].items()) {
-        const Value& referrer = state.value_of({type::kResourceBinding, one["namespace"].str(), one["name"].str()});
+      // A referrer that was released may drop its finalizer.
+      for (const Value& requirer : before["spec"]["requiredBy"].items()) {
+        const Value& referrer =
+            state.value_of({type::kResourceBinding, requirer["namespace"].str(), requirer["name"].str()});
         if (has_finalizer(referrer, kDistributorFinalizer) &&
             (deleting(referrer) || !referrer["spec"]["propagateDeps"].as_bool())) {
-          wake.push_back({type::kResourceBinding, one["namespace"].str(), one["name"].str()});
+          wake.push_back({type::kResourceBinding, requirer["namespace"].str(), requirer["name"].str()});
         }
       }
     }
@@ -76,7 +78,8 @@ class DistributorRole final : public Role {
     const auto& followers = state.dependencies().attached_to(change.object);
     wake.insert(wake.end(), followers.begin(), followers.end());
     for (const Value* version : {&change.before, &change.after}) {
-      for (ObjectKey& one : distributor::attachable(state, change.object, *version)) wake.push_back(std::move(one));
+      for (ObjectKey& attachable_key : distributor::attachable(state, change.object, *version))
+        wake.push_back(std::move(attachable_key));
     }
   }
 

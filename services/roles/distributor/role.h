@@ -8,7 +8,7 @@
 namespace shiplog {
 
 /// Role "distributor": what the templates of bindings with propagateDeps refer to goes where they go
-/// (B-28 to B-36). Upstream's dependencies distributor. `resolver`, which outlives the service, asks interpreter
+/// (B-28 to B-36). Upstream's dependencies distributor. `resolver`, which outlives the service, calls interpreter
 /// webhooks; without one what needs them is not decided.
 std::unique_ptr<Role> make_distributor_role(QuestionResolver* resolver = nullptr);
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/state/binding.h"
 #include "events/state/work.h"
 #include "services/roles/distributor/attached.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -215,7 +215,7 @@ TEST_F(Distributor, AReferrerThatGoesReleasesFirst_B_35) {
   EXPECT_FALSE(has_finalizer(value(web), kDistributorFinalizer));
 }
 
-TEST_F(Distributor, SaysWhenReferrersDisagree_B_34) {
+TEST_F(Distributor, ReportsReferrersThatDisagree_B_34) {
   config("settings");
   place(workload("web", {"settings"}), {{"m1", 2}},
         Value::object({{"conflictResolution", "Overwrite"}, {"preserveResourcesOnDeletion", true}}));

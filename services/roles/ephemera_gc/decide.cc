@@ -31,7 +31,7 @@ bool outlived(const State& record, const ObjectKey& ns, const Object& object, Ut
 
 bool overdue(const State& record, const ObjectKey& key, const Object& object, UtcMillis now) {
   if (key.type == "events" && now - last_seen(object, now) >= kEventLife) return true;
-  // The record may be folded less far than the ephemera: what is young may be in a namespace not yet seen.
+  // The journal may be folded less far than the ephemera: a recent object may be in a namespace not yet folded.
   return !key.ns.empty() && now - created_at(object, now) >= kSweepEvery &&
          record.find({type::kNamespace, "", key.ns}) == nullptr;
 }

@@ -11,7 +11,7 @@ inline constexpr Millis kSweepEvery{60'000};
 /// The key of the sweep over everything. The other keys are Namespaces that were removed.
 ObjectKey everything();
 
-/// Removes what no longer belongs into the ephemera: Events after their time, and what was in a namespace that is gone.
+/// Removes what no longer belongs into the ephemera: Events after their time, and objects of a deleted namespace.
 /// Namespaces are in the record, so that the fold of the ephemera cannot know of them. Pure; what it decides is for the
 /// journal of the ephemera.
 ///

@@ -41,7 +41,7 @@ TEST(EphemeraGc, AnEventLivesForAnHourAfterItWasLastSeen) {
   EXPECT_EQ(removed(record, ephemera, everything(), counted + kEventLife), std::vector<ObjectKey>{kEvent});
 }
 
-TEST(EphemeraGc, TheSweepLooksAgainAfterAMinute) {
+TEST(EphemeraGc, TheSweepRunsAgainAfterAMinute) {
   const History record;
   const History ephemera;
   const Decided decided = decide(record.state(), ephemera.state(), everything(), record.now());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/roles/ephemera_gc/decide.h"
+#include "services/runtime/append_without_lease.h"
 
 namespace shiplog {
 namespace {
@@ -28,7 +29,9 @@ class EphemeraGcRole final : public Role {
     if (const auto* later = std::get_if<LookAgain>(&decided)) return task->done(later->at - task->now());
     auto* decision = std::get_if<Decision>(&decided);
     if (decision == nullptr) return task->done();
-    ephemera_.append(entry_of(std::move(*decision), *task), [task](const Result<Outcome>& outcome) {
+    EntryOrigin origin{
+        .service = "ephemera-gc", .user_agent = user_agent_, .user = "system:shiplog:ephemera-gc", .time = task->now()};
+    append_without_lease(ephemera_, std::move(origin), std::move(*decision), [task](const Result<Outcome>& outcome) {
       if (!outcome) return task->retry(outcome.error());
       const auto& refusal = outcome.value().refusal;
       refusal ? task->retry(Error{refusal->code, refusal->reason}) : task->done(Millis{1});
@@ -36,19 +39,6 @@ class EphemeraGcRole final : public Role {
   }
 
  private:
-  Entry entry_of(Decision decision, const Task& task) const {
-    Entry entry;
-    entry.time = task.now();
-    entry.actor = {.user = "system:shiplog:ephemera-gc",
-                   .groups = {"system:shiplog"},
-                   .service = "ephemera-gc",
-                   .source_ip = "",
-                   .user_agent = user_agent_};
-    entry.expects = std::move(decision.expects);
-    entry.events = std::move(decision.events);
-    return entry;
-  }
-
   Replica& ephemera_;
   const std::string user_agent_;
 };

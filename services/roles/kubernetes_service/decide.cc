@@ -62,7 +62,7 @@ Value slice(const ServerAddress& address) {
                         {"ports", Value::array({port_of(address)})}});
 }
 
-/// The parts of `wanted` that say where the server is, put into what is there.
+/// The address parts of `wanted`, merged into the existing object.
 Value moved(Value there, const Value& wanted) {
   for (const char* field : {"subsets", "addressType", "endpoints", "ports"}) {
     if (const Value* value = wanted.find(field)) there.set(field, *value);

@@ -19,7 +19,7 @@ enum class Addresses { kKeep, kReplace };
 /// Keeps the Service "kubernetes" of namespace default with its Endpoints and EndpointSlice, where clients inside of a
 /// cluster look for the API server (NSP-7). Pure. There is one key, the Service.
 ///
-/// - Owns: these three objects. What somebody else has written into them stays until an API server starts; but they are
+/// - Owns: these three objects. What other writers have set in them stays until an API server starts; but they are
 ///   made again when they are deleted, and filled again when no address is left.
 /// - Trigger: a change of one of the three. An API server that starts replaces the addresses by its own (kReplace), so
 ///   of several the one that started last is named.

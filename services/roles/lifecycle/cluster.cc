@@ -22,7 +22,7 @@ bool placed_on(const State& state, std::string_view binding_type, const std::str
 
 Decided take_in(const State& state, const ObjectKey& key, const Object& cluster, const ObjectKey& space) {
   const Value& ns = state.value_of(space);
-  if (deleting(ns)) return Nothing{};  // of an earlier cluster of this name: wait until it is gone
+  if (deleting(ns)) return Nothing{};  // of an earlier cluster of this name: wait until it is deleted
   DecisionBuilder decision;
   if (ns.is_null()) decision.add(ObjectCreated{space, execution_space_object(space.name)}, {space, Revision{}});
   if (!has_finalizer(cluster.value, finalizer::kCluster)) {
@@ -48,7 +48,7 @@ Decided let_go(const State& state, const ObjectKey& key, const Object& cluster, 
   }
   Value without = cluster.value;
   std::erase_if(without.edit("metadata").edit("finalizers").edit_items(),
-                [](const Value& one) { return one.as_string() == finalizer::kCluster; });
+                [](const Value& entry) { return entry.as_string() == finalizer::kCluster; });
   return decide_one(ObjectUpdated{key, std::move(without)}, {key, cluster.revision});
 }
 

@@ -1,6 +1,7 @@
 #include "services/roles/lifecycle/decide.h"
 
 #include "events/state/answers.h"
+#include "services/interpreter/customizations.h"
 
 namespace shiplog::lifecycle {
 namespace {
@@ -17,7 +18,10 @@ Decided decide_object(const State& state, const ObjectKey& key, const Object& ob
   if (key.type == type::kCustomResourceDefinition) {
     if (auto decided = decide_definition(state, key, object); decides(decided)) return decided;
   }
-  if (key.type == kAnswersType && of_no_webhook(state, object.value)) {
+  if (key.type == interpreter::kCustomizationType) {
+    if (auto decided = decide_customization(key, object, now); decides(decided)) return decided;
+  }
+  if (key.type == kAnswersType && answers_obsolete(state, object.value)) {
     return decide_one(ObjectRemoved{key}, {key, object.revision});
   }
   if (auto decided = decide_pod(state, key, object); decides(decided)) return decided;

@@ -5,27 +5,30 @@
 
 namespace shiplog::lifecycle {
 
-/// What one object's life asks for next. Pure.
-/// A Cluster: its execution space and finalizer, and when it leaves, the steps of CL-12 to CL-14.
-/// A Namespace that is being deleted: its content goes, then its finalizer; while some stays, conditions say what
+/// The next step in the life of one object. Pure.
+/// A Cluster: its execution space and finalizer, and when it is terminating, the steps of CL-12 to CL-14.
+/// A terminating Namespace: its content is deleted, then its finalizer; while some stays, conditions report what
 /// (NSP-5).
-/// A CustomResourceDefinition that is being deleted: its objects go first (CRD-13).
-/// A Pod that waits for a node to end it, where there is no such node: nobody will (DEL-9).
+/// A terminating CustomResourceDefinition: its objects are deleted first (CRD-13).
+/// A Pod that waits for a node to end it, where there is no such node: none will (DEL-9).
+/// A ResourceInterpreterCustomization with a new spec: functions that were in quarantine are run again.
 /// Anything else: owner references and the finalizers of cascading deletion (DEL-12 to DEL-14).
 ///
 /// - Owns: execution namespaces, the finalizers of clusters, namespaces and definitions, owner references, and
 ///   deletions that follow from other deletions.
-/// - Trigger: something is deleted or loses an owner, a cluster changes, or the last of what is waited for goes.
+/// - Trigger: something is deleted or loses an owner, a cluster or a customization changes, or the last of what is
+///   waited for is deleted.
 /// - Failures: none of its own; what foreign finalizers hold is waited for.
 ///
 ///   cluster: joined ──► has execution namespace and finalizer ──deleted──► namespace emptied
-///            ──► no binding names it ──► gone
+///            ──► no binding names it ──► removed
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
 // The parts of it, each for an object that exists. Nothing: the next part decides.
 Decided decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
 Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
 Decided decide_definition(const State& state, const ObjectKey& key, const Object& definition);
+Decided decide_customization(const ObjectKey& key, const Object& customization, UtcMillis now);
 Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod);
 Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object);
 

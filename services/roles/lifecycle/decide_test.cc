@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "events/codec/codec.h"
 #include "events/journal/journal.h"
+#include "events/state/condition.h"
 #include "events/state/work.h"
+#include "services/interpreter/customizations.h"
+#include "services/interpreter/quarantine.h"
 #include "services/roles/lifecycle/role.h"
 #include "tests/support/decided.h"
 #include "tests/support/stage.h"
@@ -51,6 +55,25 @@ TEST_F(Lifecycle, MakesExecutionSpaceAndThenHoldsTheCluster_CL_12) {
   stage.run(Millis{100});
   EXPECT_EQ(label_of(stage.state().value_of(space("m1")), "karmada.io/system"), "true");
   EXPECT_TRUE(has_finalizer(stage.state().value_of(cluster_key("m1")), "karmada.io/cluster-controller"));
+}
+
+TEST_F(Lifecycle, EndsTheQuarantineOfACustomizationWhoseSpecHasChanged) {
+  const ObjectKey key{interpreter::kCustomizationType, "", "c"};
+  const Value spec = Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})}});
+  stage.put(key, Value::object({{"metadata", Value::object({{"name", "c"}, {"generation", 1}})}, {"spec", spec}}));
+  const interpreter::Overrun overrun{"InterpretReplica", "shop", "StepLimitExceeded", "stopped"};
+  stage.write({StatusUpdated{key, interpreter::with_quarantine(stage.state().value_of(key), overrun, UtcMillis{1})}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(interpreter::quarantined(stage.state().value_of(key), "InterpretReplica", "shop"))
+      << "it lasts as long as the spec";
+  Value changed = stage.state().value_of(key);
+  changed.edit("spec").edit("target").set("kind", "StatefulSet");
+  changed.edit("metadata").set("generation", 2);
+  stage.write({ObjectUpdated{key, std::move(changed)}});
+  stage.run(Millis{1000});
+  const Value& after = stage.state().value_of(key);
+  EXPECT_EQ(after["status"]["quarantine"].size(), 0U) << to_json(after);
+  EXPECT_EQ(condition_of(after, interpreter::kQuarantined)["status"].str(), "False");
 }
 
 TEST_F(Lifecycle, EndsPodsOfNodesThatAreNotThere) {  // DEL-9

@@ -13,13 +13,13 @@ Decided decide_definition(const State& state, const ObjectKey& key, const Object
   bool content = false;
   for (const auto& [name, object] : state.objects(key.name)) {  // a definition has the name of its type
     content = true;
-    if (deleting(object.value)) continue;  // its finalizers hold it: those who set them remove them
+    if (deleting(object.value)) continue;  // its finalizers hold it: their owners remove them
     if (!decision.try_add(deletion_because_of(state, {key.name, name.ns, name.name}, key))) break;
   }
   if (content) return std::move(decision).build();
   Value released = definition.value;
   std::erase_if(released.edit("metadata").edit("finalizers").edit_items(),
-                [](const Value& one) { return one.as_string() == kCleanup; });
+                [](const Value& finalizer) { return finalizer.as_string() == kCleanup; });
   return decide_one(ObjectUpdated{key, std::move(released)}, {key, definition.revision});
 }
 

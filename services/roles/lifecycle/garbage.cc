@@ -2,7 +2,7 @@
 
 #include "events/base/api_version.h"
 #include "events/state/protection.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/roles/lifecycle/decide.h"
 
@@ -12,14 +12,14 @@ namespace {
 enum class Owner { kSolid, kWaiting, kAbsent };
 
 /// What a reference leads to; an empty key: nothing that has a name here.
-struct Found {
+struct OwnerLookup {
   Owner owner = Owner::kAbsent;
   ObjectKey key = {};
 };
 
 /// The kind of a binding's template, in whichever version it is defined now. A binding is made of an object that was
-/// here: when nobody defines its kind any more, the object has gone with the definition.
-Found owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
+/// here: when its kind is no longer defined, the object was deleted with the definition.
+OwnerLookup owner_of_binding(const State& state, const ObjectKey& binding, const Value& reference) {
   const std::string_view group = split_api_version(reference["apiVersion"].as_string()).group;
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];
@@ -33,7 +33,7 @@ Found owner_of_binding(const State& state, const ObjectKey& binding, const Value
 }
 
 /// What has become of the object that a reference names (DEL-12).
-Found owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
+OwnerLookup owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
   const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
   const bool binding = is_binding(dependent.type);
   if (!served && binding) return owner_of_binding(state, dependent, reference);
@@ -72,7 +72,7 @@ Value without_references(Value object, Drop drop) {
 Value without_finalizer(Value object, std::string_view finalizer) {
   Value& metadata = object.edit("metadata");
   std::erase_if(metadata.edit("finalizers").edit_items(),
-                [&](const Value& one) { return one.as_string() == finalizer; });
+                [&](const Value& entry) { return entry.as_string() == finalizer; });
   if (metadata["finalizers"].size() == 0) metadata.erase("finalizers");
   return object;
 }
@@ -88,7 +88,8 @@ Decided orphan(const State& state, const ObjectKey& key, const Object& owner) {
   for (const ObjectKey& dependent : state.dependents(uid)) {
     if (decision.size() == kMostAtOnce) return std::move(decision).build();
     const Object& object = *state.find(dependent);
-    Value freed = without_references(object.value, [&](const Value& one) { return one["uid"].as_string() == uid; });
+    Value freed =
+        without_references(object.value, [&](const Value& reference) { return reference["uid"].as_string() == uid; });
     if (!decision.try_add(ObjectUpdated{dependent, std::move(freed)}, {dependent, object.revision})) {
       return std::move(decision).build();
     }
@@ -106,7 +107,7 @@ Decided dependent(const State& state, const ObjectKey& key, const Object& object
   const auto references = object.value["metadata"]["ownerReferences"].items();
   ObjectKey because;
   for (const Value& reference : references) {
-    Found found = owner_of(state, key, reference);
+    OwnerLookup found = owner_of(state, key, reference);
     solid += found.owner == Owner::kSolid ? 1 : 0;
     waiting += found.owner == Owner::kWaiting ? 1 : 0;
     if (found.owner != Owner::kSolid && because.empty()) because = std::move(found.key);

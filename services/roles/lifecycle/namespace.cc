@@ -2,7 +2,7 @@
 
 #include "events/state/condition.h"
 #include "events/state/protection.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "services/roles/lifecycle/decide.h"
 
 namespace shiplog::lifecycle {
@@ -11,10 +11,10 @@ namespace {
 /// What is still in a namespace: how many of each type, and how many each finalizer holds.
 struct Remaining {
   std::map<std::string, int64_t> types, finalizers;
-  std::string protected_object;  // one of those that nobody may delete
+  std::string protected_object;  // one of those whose deletion is not permitted
 };
 
-/// Nobody may delete it (D-41), or what it is the binding of: then what members run stays as well.
+/// It or the template of the binding must not be deleted (D-41): then what members run stays as well.
 bool spared(const State& state, const ObjectKey& key, const Value& object) {
   if (deletion_protected(object)) return true;
   if (key.type != type::kResourceBinding) return false;
@@ -29,7 +29,8 @@ Remaining remaining_in(const State& state, const std::string& ns) {
   for (const std::string& type : state.types()) {
     for (const auto& [name, object] : state.objects(type, ns)) {
       ++remaining.types[type];
-      for (const Value& one : object.value["metadata"]["finalizers"].items()) ++remaining.finalizers[one.str()];
+      for (const Value& finalizer : object.value["metadata"]["finalizers"].items())
+        ++remaining.finalizers[finalizer.str()];
       if (deletion_protected(object.value)) remaining.protected_object = type + " " + name.name;
     }
   }
@@ -77,9 +78,9 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
     if (before["status"] == condition["status"]) condition.set("lastTransitionTime", before["lastTransitionTime"]);
     conditions.push_back(std::move(condition));
   }
-  Value told = ns;
-  told.edit("status").set("conditions", std::move(conditions));
-  return told;
+  Value updated = ns;
+  updated.edit("status").set("conditions", std::move(conditions));
+  return updated;
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
     for (const auto& [name, object] : state.objects(type, key.name)) {
       content = true;
       const ObjectKey item{type, name.ns, name.name};
-      // Its finalizers hold it: those who set them remove them.
+      // Its finalizers hold it: their owners remove them.
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
       if (spared(state, item, object.value)) continue;
       if (!decision.try_add(deletion_because_of(state, item, key))) return std::move(decision).build();
@@ -100,14 +101,14 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
   }
   if (!decision.empty()) return std::move(decision).build();
   if (content) {
-    Value told = with_conditions(ns.value, remaining_in(state, key.name), now);
-    if (told == ns.value) return Nothing{};
-    return decide_one(StatusUpdated{key, std::move(told)}, {key, ns.revision});
+    Value updated = with_conditions(ns.value, remaining_in(state, key.name), now);
+    if (updated == ns.value) return Nothing{};
+    return decide_one(StatusUpdated{key, std::move(updated)}, {key, ns.revision});
   }
 
   Value finalized = ns.value;
   Value& finalizers = finalized.edit("spec").edit("finalizers");
-  std::erase_if(finalizers.edit_items(), [](const Value& one) { return one.as_string() == "kubernetes"; });
+  std::erase_if(finalizers.edit_items(), [](const Value& finalizer) { return finalizer.as_string() == "kubernetes"; });
   if (finalizers.size() == ns.value["spec"]["finalizers"].size()) return Nothing{};
   return decide_one(ObjectUpdated{key, std::move(finalized)}, {key, ns.revision});
 }

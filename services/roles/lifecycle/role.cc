@@ -2,8 +2,10 @@
 
 #include "events/state/answers.h"
 #include "events/state/protection.h"
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
+#include "services/interpreter/customizations.h"
+#include "services/interpreter/quarantine.h"
 #include "services/roles/lifecycle/decide.h"
 #include "services/runtime/follow.h"
 
@@ -33,12 +35,19 @@ class LifecycleRole final : public Role {
     wake_space(state, change, wake);
     wake_pods(state, change, wake);
     wake_answers(state, change, wake);
+    if (change.object.type == interpreter::kCustomizationType && !change.removed() &&
+        interpreter::quarantine_is_over(change.after)) {
+      wake.push_back(change.object);
+    }
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     for (const std::string& type : state.types()) {
       for (const auto& [name, object] : state.objects(type)) {
-        if (type == type::kCluster || deleting(object.value) || references(object.value).size() > 0) {
+        const bool ends_quarantine =
+            type == interpreter::kCustomizationType && interpreter::quarantine_is_over(object.value);
+        if (type == type::kCluster || deleting(object.value) || references(object.value).size() > 0 ||
+            ends_quarantine) {
           wake.push_back({type, name.ns, name.name});
         }
       }
@@ -48,7 +57,7 @@ class LifecycleRole final : public Role {
   void reconcile(TaskPtr task) override { follow(lifecycle::decide, task); }
 
  private:
-  // An owner that waits for its dependents looks again when one of them goes or lets go.
+  // An owner that waits for its dependents is reconciled again when one of them is deleted or orphaned.
   static void wake_owners(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (change.before.is_null() || references(change.before).size() == 0) return;
     if (!change.removed() && references(change.before) == references(change.after)) return;
@@ -60,18 +69,18 @@ class LifecycleRole final : public Role {
     }
   }
 
-  // Nobody will ask for what a webhook said that has gone.
+  // The answers of a webhook that no longer exists are not needed.
   static void wake_answers(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (change.object.type == kAnswersType && !change.removed() && references(change.after).size() == 0) {
       wake.push_back(change.object);
     }
     if (change.object.type != kInterpreterWebhookType || change.before["webhooks"] == change.after["webhooks"]) return;
     for (const auto& [name, answers] : state.objects(kAnswersType)) {
-      if (of_no_webhook(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});
+      if (answers_obsolete(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});
     }
   }
 
-  // Nobody is left to end the pods of a node that has gone.
+  // No kubelet is left to end the pods of a node that was deleted.
   static void wake_pods(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (!change.removed() || change.object.type != "nodes") return;
     for (const auto& [name, pod] : state.objects("pods")) {
@@ -81,7 +90,7 @@ class LifecycleRole final : public Role {
     }
   }
 
-  // Whatever happens inside a namespace that is going, or to a cluster that is leaving, may have been the last of it.
+  // Any change inside a terminating namespace, or to a terminating cluster, may have been the last one.
   static void wake_space(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (change.removed()) {
       const ObjectKey definition{type::kCustomResourceDefinition, "", change.object.type};

@@ -6,8 +6,8 @@
 
 namespace shiplog {
 
-/// Role "lifecycle": takes clusters in and lets them go, empties namespaces, and collects the dependents of what is
-/// gone.
+/// Role "lifecycle": prepares and releases clusters, empties namespaces, and collects the dependents of deleted
+/// objects.
 std::unique_ptr<Role> make_lifecycle_role();
 
 }  // namespace shiplog

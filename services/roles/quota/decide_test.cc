@@ -30,7 +30,7 @@ TEST(QuotaDecide, SumsTheNamespaceAndKeepsToTheQuotasResources) {  // Q-17
   EXPECT_EQ(status["overallUsed"], json(R"({"cpu": "1"})"));
 }
 
-TEST(QuotaDecide, SaysNothingTwice) {
+TEST(QuotaDecide, RecordsNothingTwice) {
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})");
   EXPECT_EQ(history.settle(decide, kQuota), 1);
@@ -48,7 +48,7 @@ TEST(QuotaDecide, UsageFallsWhenABindingGoes) {
   EXPECT_EQ(history.state().value_of(kQuota)["status"]["overallUsed"], json("{}"));
 }
 
-TEST(QuotaDecide, AQuotaThatIsGoneOrGoingIsLeftAlone) {
+TEST(QuotaDecide, ADeletedOrTerminatingQuotaIsIgnored) {
   History history;
   EXPECT_FALSE(decision_of(decide(history.state(), kQuota, history.now())));
   history.object(kQuota, R"({"metadata": {"finalizers": ["x"]}, "spec": {"overall": {"cpu": "2"}}})");

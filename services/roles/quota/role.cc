@@ -21,9 +21,9 @@ class QuotaRole final : public Role {
     if (before["clusters"] == after["clusters"] && before["replicaRequirements"] == after["replicaRequirements"])
       return;
     const auto& quotas = state.quotas();
-    for (auto at = quotas.lower_bound({change.object.ns, ""}); at != quotas.end() && at->first.ns == change.object.ns;
-         ++at) {
-      wake.push_back({type::kFederatedResourceQuota, at->first.ns, at->first.name});
+    for (auto entry = quotas.lower_bound({change.object.ns, ""});
+         entry != quotas.end() && entry->first.ns == change.object.ns; ++entry) {
+      wake.push_back({type::kFederatedResourceQuota, entry->first.ns, entry->first.name});
     }
   }
 

@@ -6,7 +6,7 @@
 
 namespace shiplog {
 
-/// Role "quota": what FederatedResourceQuotas say of their use. Keys are the quotas.
+/// Role "quota": the usage in the status of FederatedResourceQuotas. Keys are the quotas.
 std::unique_ptr<Role> make_quota_role();
 
 }  // namespace shiplog

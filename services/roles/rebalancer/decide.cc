@@ -16,46 +16,49 @@ constexpr size_t kMostAtOnce = 200;  // requests in one decision; the rest follo
 constexpr Millis kSecond{1000};
 
 /// The order of status.observedWorkloads (REB-4).
-struct Workload {
+struct WorkloadReference {
   std::string api_version, kind, ns, name;
-  auto operator<=>(const Workload&) const = default;
+  auto operator<=>(const WorkloadReference&) const = default;
 };
 
-Workload workload_from(const Value& value) {
+WorkloadReference workload_from(const Value& value) {
   return {value["apiVersion"].str(), value["kind"].str(), value["namespace"].str(), value["name"].str()};
 }
 
-ObjectKey binding_of(const Workload& workload) { return binding_key({"", workload.ns, workload.name}, workload.kind); }
+ObjectKey binding_of(const WorkloadReference& workload) {
+  return binding_key({"", workload.ns, workload.name}, workload.kind);
+}
 
-Value to_value(const Workload& workload, const std::string& result) {
-  Value what = Value::object({{"apiVersion", workload.api_version}, {"kind", workload.kind}, {"name", workload.name}});
-  if (!workload.ns.empty()) what.set("namespace", workload.ns);
-  Value observed = Value::object({{"workload", std::move(what)}});
+Value to_value(const WorkloadReference& workload, const std::string& result) {
+  Value reference =
+      Value::object({{"apiVersion", workload.api_version}, {"kind", workload.kind}, {"name", workload.name}});
+  if (!workload.ns.empty()) reference.set("namespace", workload.ns);
+  Value observed = Value::object({{"workload", std::move(reference)}});
   if (!result.empty()) observed.set("result", result);
   if (result == kFailed) observed.set("reason", "ReferencedBindingNotFound");
   return observed;
 }
 
 /// When the request for one workload is to be made, and with which timestamp; `at` 0: it stands already.
-struct Request {
+struct RescheduleRequest {
   UtcMillis due;
   UtcMillis at;
 };
 
 /// The scheduler follows a request that is later than its last placement, in whole seconds.
-Request request_for(const Value& binding, UtcMillis created, UtcMillis now) {
-  const auto asked = parse_rfc3339(binding["spec"]["rescheduleTriggeredAt"].as_string());
-  if (asked && asked.value() >= created) return {now, {}};
+RescheduleRequest request_for(const Value& binding, UtcMillis created, UtcMillis now) {
+  const auto requested = parse_rfc3339(binding["spec"]["rescheduleTriggeredAt"].as_string());
+  if (requested && requested.value() >= created) return {now, {}};
   const auto placed = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
   if (!placed || placed.value() < created) return {now, created};
-  // That placement knew nothing of the request, and would hide it: ask as of the first second behind it.
+  // That placement does not include the request, and would hide it: request as of the first second after it.
   const UtcMillis later = placed.value() + kSecond;
   return {later, later};
 }
 
 UtcMillis created_at(const Value& object) {
-  const auto at = parse_rfc3339(object["metadata"]["creationTimestamp"].as_string());
-  return at ? at.value() : UtcMillis{};
+  const auto time = parse_rfc3339(object["metadata"]["creationTimestamp"].as_string());
+  return time ? time.value() : UtcMillis{};
 }
 
 /// When a rebalancer that is done goes; nullopt: never.
@@ -69,6 +72,33 @@ std::optional<UtcMillis> end_of(const Value& object) {
 bool seen_whole(const Value& object) {
   return object["status"]["observedGeneration"].as_int() == object["metadata"]["generation"].as_int() &&
          !object["status"]["finishTime"].is_null();
+}
+
+using Results = std::map<WorkloadReference, std::string>;
+
+/// The results that the status has; empty: none yet.
+Results recorded_results(const Value& object) {
+  Results results;
+  for (const Value& each : object["status"]["observedWorkloads"].items()) {
+    results[workload_from(each["workload"])] = each["result"].str();
+  }
+  return results;
+}
+
+/// The object with the results in its status.
+Value with_results(const Value& object, const Results& results, bool settled, UtcMillis now) {
+  Value wanted = object;
+  Value& status = wanted.edit("status");
+  Value observed = Value::array();
+  for (const auto& [workload, result] : results) observed.push_back(to_value(workload, result));
+  status.set("observedWorkloads", std::move(observed));
+  if (settled) {
+    status.set("observedGeneration", object["metadata"]["generation"]);
+    status.set("finishTime", rfc3339(now));
+  } else {
+    status.erase("finishTime");
+  }
+  return wanted;
 }
 
 /// When the next request for one of the workloads is due; nullopt: none is.
@@ -98,11 +128,8 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
     return std::move(decision).build();
   }
 
-  std::map<Workload, std::string> results;  // of what is settled: it is not asked for twice (REB-3)
-  std::map<Workload, std::string> before;
-  for (const Value& each : object->value["status"]["observedWorkloads"].items()) {
-    before[workload_from(each["workload"])] = each["result"].str();
-  }
+  Results results;  // of what is settled: it is not requested twice (REB-3)
+  const Results before = recorded_results(object->value);
   for (const auto& [workload, result] : before) {
     if (result == kSuccessful) results[workload] = result;  // also of one that has left the spec (REB-5)
   }
@@ -110,7 +137,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
   const std::string requested_by = "WorkloadRebalancer " + key.name;
   bool settled = true;
   for (const Value& each : object->value["spec"]["workloads"].items()) {
-    const Workload workload = workload_from(each);
+    const WorkloadReference workload = workload_from(each);
     if (results.contains(workload)) continue;
     if (const auto known = before.find(workload); known != before.end() && !known->second.empty()) {
       results[workload] = known->second;
@@ -123,7 +150,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
       result = kFailed;
       continue;
     }
-    const Request request = request_for(found, created, now);
+    const RescheduleRequest request = request_for(found, created, now);
     if (request.due > now || decision.size() == kMostAtOnce) {
       settled = false;
       continue;
@@ -132,17 +159,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
     if (request.at != UtcMillis{}) decision.add(ReschedulingTriggered{binding, requested_by, request.at});
   }
 
-  Value wanted = object->value;
-  Value& status = wanted.edit("status");
-  Value observed = Value::array();
-  for (const auto& [workload, result] : results) observed.push_back(to_value(workload, result));
-  status.set("observedWorkloads", std::move(observed));
-  if (settled) {
-    status.set("observedGeneration", object->value["metadata"]["generation"]);
-    status.set("finishTime", rfc3339(now));
-  } else {
-    status.erase("finishTime");
-  }
+  Value wanted = with_results(object->value, results, settled, now);
   if (wanted != object->value) decision.add(StatusUpdated{key, std::move(wanted)});
   if (!decision.empty()) return std::move(decision).build_and_look_again(now);
   const auto next = next_request(state, object->value, now);

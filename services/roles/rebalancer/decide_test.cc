@@ -40,7 +40,7 @@ std::optional<UtcMillis> next_look(const History& history, UtcMillis now) {
   return later == nullptr ? std::nullopt : std::optional{later->at};
 }
 
-TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5
+TEST(Rebalancer, RequestsEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5
   History history = placed();
   history.object(kKey, kBoth);
   EXPECT_EQ(history.settle(decide, kKey), 1);
@@ -58,7 +58,7 @@ TEST(Rebalancer, AsksForEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, 
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].str().empty());
 }
 
-TEST(Rebalancer, NothingIsAskedForTwice) {  // REB-3
+TEST(Rebalancer, NothingIsRequestedTwice) {  // REB-3
   History history = placed();
   history.object(kKey, kBoth);
   history.settle(decide, kKey);

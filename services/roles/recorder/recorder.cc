@@ -6,21 +6,22 @@
 #include <utility>
 
 #include "events/base/time.h"
+#include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
 namespace {
 
-using recorder::Report;
+using recorder::EventDraft;
 
 constexpr const char* kEvents = "events";
-constexpr const char* kInstance = "shiplogd";  // reportingInstance: tells our Events from other people's
+constexpr const char* kInstance = "shiplogd";  // reportingInstance: distinguishes our Events from others
 constexpr size_t kLongestMessage = 1024;       // as in Kubernetes
 constexpr int kMostTries = 3;
 constexpr Millis kBetweenComplaints{10'000};
 
 /// What client-go counts up by: source, object, type, reason and message.
-Hash128 identity_of(const Report& report) {
+Hash128 identity_of(const EventDraft& report) {
   const Value& meta = report.object["metadata"];
   std::string text;
   for (const std::string_view part :
@@ -33,7 +34,7 @@ Hash128 identity_of(const Report& report) {
 }
 
 /// Those of cluster-scoped objects lie in "default", as everywhere.
-ObjectKey key_of(const Report& report, const Hash128& identity) {
+ObjectKey key_of(const EventDraft& report, const Hash128& identity) {
   const Value& meta = report.object["metadata"];
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(identity.lo));
@@ -61,13 +62,13 @@ void Recorder::begin() {
 void Recorder::end() { recording_ = false; }
 
 void Recorder::on_folded(const State& state, const DecodedRecord& record, const Folded& folded) {
-  if (recording_) tell(recorder::reports_of(state, record.entry, folded), record.entry.time);
+  if (recording_) record_events(recorder::event_drafts_of(state, record.entry, folded), record.entry.time);
 }
 
-void Recorder::tell(std::vector<Report> reports, UtcMillis time) {
+void Recorder::record_events(std::vector<EventDraft> reports, UtcMillis time) {
   if (reports.empty()) return;
   told_ = options_.executor->now();
-  for (Report& report : reports) {
+  for (EventDraft& report : reports) {
     const Hash128 identity = identity_of(report);
     take({std::move(report), time, time}, identity);
   }
@@ -141,24 +142,19 @@ void Recorder::flush() {
     return;
   }
   forget_oldest(events);
-  Entry entry;
-  entry.actor = {.user = "system:shiplog:recorder",
-                 .groups = {"system:shiplog"},
-                 .service = "recorder",
-                 .source_ip = "",
-                 .user_agent = options_.user_agent};
-  entry.events = std::move(events);
   appending_ = true;
-  options_.ephemera->append(std::move(entry),
-                            [this, alive = alive_, batch = std::move(batch)](Result<Outcome> outcome) mutable {
-                              if (*alive) after_append(outcome, std::move(batch));
-                            });
+  append_without_lease(*options_.ephemera,
+                       {.service = "recorder", .user_agent = options_.user_agent, .user = "system:shiplog:recorder"},
+                       {std::move(events), {}},
+                       [this, alive = alive_, batch = std::move(batch)](const Result<Outcome>& outcome) mutable {
+                         if (*alive) after_append(outcome, std::move(batch));
+                       });
 }
 
 void Recorder::put(const Waiting& waiting, const Hash128& identity, std::vector<Event>& events) {
-  const Report& report = waiting.report;
+  const EventDraft& report = waiting.report;
   ObjectKey key = key_of(report, identity);
-  // What lay in a namespace that is going has nobody to be told of.
+  // Objects in a terminating namespace get no Events.
   const Value& ns = options_.record->state().value_of({type::kNamespace, "", key.ns});
   if (ns.is_null() || deleting(ns)) return;
   if (const Object* before = options_.ephemera->state().find(key)) {
@@ -209,7 +205,7 @@ void Recorder::after_append(const Result<Outcome>& outcome, std::vector<std::pai
   if (outcome && !outcome.value().refusal) {
     written_.fetch_add(batch.size(), std::memory_order_relaxed);
   } else {
-    // An Event was swept away meanwhile, or another process was first: seen anew, they are counted up or made.
+    // An Event was removed meanwhile, or another process was first: read again, they are counted up or created.
     size_t given_up = 0;
     for (auto& [identity, waiting] : batch) {
       if (++waiting.tries >= kMostTries) {

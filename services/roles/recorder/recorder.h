@@ -9,20 +9,20 @@
 #include <vector>
 
 #include "events/base/hash.h"
-#include "services/roles/recorder/report.h"
+#include "services/roles/recorder/event_drafts.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/role.h"
 
 namespace shiplog {
 
-/// Writes down as Kubernetes Events what accepted entries of the record tell (recorder::reports_of), for `kubectl
-/// describe` and `kubectl get events`. What has been told of an object before is counted up. Nothing waits for it:
+/// Writes Kubernetes Events about accepted entries of the record (recorder::event_drafts_of), for `kubectl
+/// describe` and `kubectl get events`. A repeated Event of an object is counted up. Nothing waits for it:
 /// reports gather and go into the ephemera some dozens at a time, one append after the other, most of them when the
 /// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
 /// dropped and counted. Of its Events the newest `most_kept` stay.
 /// It observes the record; what it writes goes to the other journal, so it never hears of itself.
 /// - Owns: Events with the reporting instance shiplogd, in the ephemera.
-/// - Trigger: accepted entries, and failures that tell() is called with.
+/// - Trigger: accepted entries, and failures that record_events() is called with.
 /// - Failures: an append that fails is repeated a few times; then the Events are dropped and counted.
 /// Threads: the executor; the counters from any.
 class Recorder final : public Observer {
@@ -32,7 +32,7 @@ class Recorder final : public Observer {
     Replica* ephemera = nullptr;
     Executor* executor = nullptr;
     std::string user_agent;
-    Millis gather{200};     ///< nothing is written before nothing was told for so long,
+    Millis gather{200};     ///< nothing is written before no Event was added for so long,
     Millis patience{1000};  ///< but an append of so long ago is followed by another
     Millis between{50};     ///< two appends while it is quiet
     size_t at_once = 64;    ///< Events in one append
@@ -42,12 +42,12 @@ class Recorder final : public Observer {
   explicit Recorder(Options options);
   ~Recorder() override { *alive_ = false; }
 
-  /// From here on what is folded is told: nothing of what was before.
+  /// From here on Events are recorded for folded entries, not for earlier ones.
   void begin();
   void end();
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
-  /// Told whether or not this process leads: who fails knows it alone.
-  void tell(std::vector<recorder::Report> reports, UtcMillis time);
+  /// Called whether or not this process leads: only the failing process knows.
+  void record_events(std::vector<recorder::EventDraft> reports, UtcMillis time);
 
   uint64_t written() const { return written_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ class Recorder final : public Observer {
  private:
   /// One Event to be: reports of the same words about the same object are one.
   struct Waiting {
-    recorder::Report report;
+    recorder::EventDraft report;
     UtcMillis first, last;
     int64_t count = 1;
     int tries = 0;
@@ -76,7 +76,7 @@ class Recorder final : public Observer {
   bool found_kept_ = false;
   std::map<Hash128, Waiting> waiting_;
   std::deque<Hash128> order_;   // of waiting_, the oldest first; what is no longer waiting is skipped
-  std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; what is gone is skipped
+  std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; removed ones are skipped
   UtcMillis told_, appended_;
   UtcMillis said_dropped_;
   uint64_t dropped_said_ = 0;
@@ -85,7 +85,7 @@ class Recorder final : public Observer {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// Role "recorder": who has its lease tells, `recorder` does the work.
+/// Role "recorder": `recorder` records while this process has the lease.
 std::unique_ptr<Role> make_recorder_role(Recorder& recorder);
 
 }  // namespace shiplog

@@ -84,8 +84,9 @@ class RecorderTest : public ::testing::Test {
                                                         .most_waiting = most_waiting,
                                                         .most_kept = most_kept});
   }
-  void tell(Recorder& to, const std::string& message, const Value& about = object("ConfigMap", "default", "web")) {
-    to.tell({{about, "tester", false, "Told", message}}, executor.now());
+  void record_events(Recorder& to, const std::string& message,
+                     const Value& about = object("ConfigMap", "default", "web")) {
+    to.record_events({{about, "tester", false, "Told", message}}, executor.now());
   }
   std::vector<Value> events(const std::string& ns = "default") {
     std::vector<Value> all;
@@ -107,7 +108,7 @@ class RecorderTest : public ::testing::Test {
 
 TEST_F(RecorderTest, WritesAnOrdinaryEvent) {
   const auto recorder = make();
-  tell(*recorder, "hello");
+  record_events(*recorder, "hello");
   EXPECT_TRUE(events().empty()) << "it gathers first";
   executor.run(Millis{300});
   ASSERT_EQ(events().size(), 1U);
@@ -126,13 +127,13 @@ TEST_F(RecorderTest, WritesAnOrdinaryEvent) {
   EXPECT_EQ(recorder->written(), 1U);
 }
 
-TEST_F(RecorderTest, CountsUpWhatIsToldAgain) {
+TEST_F(RecorderTest, CountsUpRepeatedEvents) {
   const auto recorder = make();
-  tell(*recorder, "hello");
-  tell(*recorder, "hello");
+  record_events(*recorder, "hello");
+  record_events(*recorder, "hello");
   executor.run(Millis{5'000});
-  tell(*recorder, "hello");
-  tell(*recorder, "other");
+  record_events(*recorder, "hello");
+  record_events(*recorder, "other");
   executor.run(Millis{300});
   ASSERT_EQ(messages(), (std::set<std::string>{"hello", "other"}));
   for (const Value& event : events()) {
@@ -143,7 +144,7 @@ TEST_F(RecorderTest, CountsUpWhatIsToldAgain) {
   }
 }
 
-TEST_F(RecorderTest, TellsOfEntriesOnlyWhileItLeadsAndNothingOfBefore) {
+TEST_F(RecorderTest, RecordsEntriesOnlyWhileItLeadsAndNoEarlierOnes) {
   const auto recorder = make();
   const auto service = make_recorder_role(*recorder);
   const ObjectKey cluster{type::kCluster, "", "m1"};
@@ -167,11 +168,11 @@ TEST_F(RecorderTest, TellsOfEntriesOnlyWhileItLeadsAndNothingOfBefore) {
 
 TEST_F(RecorderTest, ASuccessorCountsOn) {
   auto recorder = make();
-  tell(*recorder, "hello");
+  record_events(*recorder, "hello");
   executor.run(Millis{300});
   recorder = nullptr;
   const auto successor = make();
-  tell(*successor, "hello");
+  record_events(*successor, "hello");
   executor.run(Millis{300});
   ASSERT_EQ(events().size(), 1U);
   EXPECT_EQ(events().front()["count"], Value{2});
@@ -179,7 +180,7 @@ TEST_F(RecorderTest, ASuccessorCountsOn) {
 
 TEST_F(RecorderTest, UnderPressureTheOldestAreDroppedAndCounted) {
   const auto recorder = make(3);
-  for (const char* message : {"1", "2", "3", "4", "5"}) tell(*recorder, message);
+  for (const char* message : {"1", "2", "3", "4", "5"}) record_events(*recorder, message);
   executor.run(Millis{300});
   EXPECT_EQ(messages(), (std::set<std::string>{"3", "4", "5"}));
   EXPECT_EQ(recorder->dropped(), 2U);
@@ -188,9 +189,9 @@ TEST_F(RecorderTest, UnderPressureTheOldestAreDroppedAndCounted) {
 TEST_F(RecorderTest, OneAppendIsUnderWayAtATime) {
   const auto recorder = make(100, 100, 2);
   ephemera_journal.held = true;
-  for (const char* message : {"1", "2", "3", "4", "5"}) tell(*recorder, message);
+  for (const char* message : {"1", "2", "3", "4", "5"}) record_events(*recorder, message);
   executor.run(Millis{2'000});
-  tell(*recorder, "6");
+  record_events(*recorder, "6");
   executor.run(Millis{2'000});
   EXPECT_EQ(ephemera_journal.stored, 0);
   ephemera_journal.release();
@@ -205,7 +206,7 @@ TEST_F(RecorderTest, OneAppendIsUnderWayAtATime) {
 TEST_F(RecorderTest, WhileMuchHappensLittleIsWrittenAndTheRestOnceItIsQuiet) {
   const auto recorder = make(1'000, 1'000, 2);
   for (int i = 0; i < 50; ++i) {
-    tell(*recorder, std::to_string(i));
+    record_events(*recorder, std::to_string(i));
     executor.run(Millis{100});
   }
   EXPECT_GE(ephemera_journal.stored, 4) << "about one a second";
@@ -222,27 +223,27 @@ TEST_F(RecorderTest, KeepsTheNewestAndThoseOfOthers) {
   auto recorder = make(100, 2);
   recorder->begin();
   for (const char* message : {"1", "2", "3", "4"}) {
-    tell(*recorder, message);
+    record_events(*recorder, message);
     executor.run(Millis{300});
   }
   EXPECT_EQ(messages(), (std::set<std::string>{"", "3", "4"}));
   recorder = make(100, 2);  // knows what there is
   recorder->begin();
-  tell(*recorder, "5");
+  record_events(*recorder, "5");
   executor.run(Millis{300});
   EXPECT_EQ(messages(), (std::set<std::string>{"", "4", "5"}));
 }
 
 TEST_F(RecorderTest, WhatIsSweptMeanwhileIsMadeAnew) {
   const auto recorder = make();
-  tell(*recorder, "hello");
+  record_events(*recorder, "hello");
   executor.run(Millis{300});
   // Removed by an entry that is stored before the recorder's, which was computed from the Event.
   ephemera_journal.held = true;
   Entry sweep;
   sweep.events = {ObjectRemoved{{"events", "default", events().front()["metadata"]["name"].str()}}};
   ephemera.append(std::move(sweep), [](const Result<Outcome>&) {});
-  tell(*recorder, "hello");
+  record_events(*recorder, "hello");
   executor.run(Millis{300});
   ephemera_journal.release();
   executor.run(Millis{1'000});
@@ -250,9 +251,9 @@ TEST_F(RecorderTest, WhatIsSweptMeanwhileIsMadeAnew) {
   EXPECT_EQ(events().front()["count"], Value{1});
 }
 
-TEST_F(RecorderTest, NothingIsToldInANamespaceThatIsGone) {
+TEST_F(RecorderTest, NoEventsInANamespaceThatIsDeleted) {
   const auto recorder = make();
-  tell(*recorder, "hello", object("ConfigMap", "gone", "web"));
+  record_events(*recorder, "hello", object("ConfigMap", "gone", "web"));
   executor.run(Millis{300});
   EXPECT_TRUE(events("gone").empty());
 }
@@ -261,7 +262,7 @@ TEST_F(RecorderTest, LongMessagesAreCutBetweenLetters) {
   const auto recorder = make();
   std::string text(1020, 'x');
   for (int i = 0; i < 10; ++i) text += "\xc3\xa4";
-  tell(*recorder, text);
+  record_events(*recorder, text);
   executor.run(Millis{300});
   ASSERT_EQ(events().size(), 1U);
   EXPECT_EQ(events().front()["message"].str(), std::string(1020, 'x') + "...");

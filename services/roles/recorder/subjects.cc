@@ -1,6 +1,6 @@
 #include "services/roles/recorder/subjects.h"
 
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 
 namespace shiplog::recorder {

@@ -8,7 +8,7 @@
 
 namespace shiplog::recorder {
 
-// Who belongs together: a Work, its binding, and the template of both. Null: it is gone.
+// Related objects: a Work, its binding, and the template of both. Null: it was removed.
 
 const Value& template_of(const State& state, const Value& binding);
 const Value& binding_of_work(const State& state, const Value& work);

@@ -1,6 +1,6 @@
 #include "services/roles/scaler/decide.h"
 
-#include "events/state/served.h"
+#include "events/state/served_kind.h"
 #include "events/state/work.h"
 
 namespace shiplog::scaler {
@@ -38,12 +38,12 @@ void mark(const State& state, const ObjectKey& key, Value& wanted) {
   }
 }
 
-/// What all members together have, once each has answered to the placement of the replicas asked for now; else nothing
-/// can be told from it yet.
-std::optional<int64_t> settled_replicas(const Value& binding, int64_t asked) {
+/// What all members together have, once each has reported on the placement of the replicas requested now; else it
+/// means nothing yet.
+std::optional<int64_t> settled_replicas(const Value& binding, int64_t requested) {
   const Value& spec = binding["spec"];
   const Value& status = binding["status"];
-  if (spec["replicas"].as_int() != asked) return std::nullopt;
+  if (spec["replicas"].as_int() != requested) return std::nullopt;
   if (status["schedulerObservedGeneration"].as_int() != binding["metadata"]["generation"].as_int()) return std::nullopt;
   if (status["aggregatedStatus"].size() != spec["clusters"].size()) return std::nullopt;
   int64_t sum = 0;
@@ -62,11 +62,11 @@ void follow_members(const State& state, const ObjectKey& key, Value& wanted) {
   if (binding["spec"]["resource"]["uid"] != wanted["metadata"]["uid"]) return;
   const Value& scheduling = binding["spec"]["placement"]["replicaScheduling"];
   if (scheduling["replicaSchedulingType"].as_string() != "Divided") return;
-  const Value asked = wanted["spec"]["replicas"];
+  const Value wanted_replicas = wanted["spec"]["replicas"];
   const int64_t has = wanted["status"]["replicas"].as_int();
-  if (!asked.is_int() || asked.as_int() == has) return;
-  // What the template's status tells has to be what the binding's tells: it follows that.
-  if (settled_replicas(binding, asked.as_int()) != has) return;
+  if (!wanted_replicas.is_int() || wanted_replicas.as_int() == has) return;
+  // The template's status has to match the binding's, which it follows.
+  if (settled_replicas(binding, wanted_replicas.as_int()) != has) return;
   wanted.edit("spec").set("replicas", has);
 }
 

@@ -9,15 +9,15 @@ namespace shiplog::scaler {
 inline constexpr const char* kAutoscaler = "horizontalpodautoscalers.autoscaling";
 inline constexpr const char* kDeployment = "deployments.apps";
 inline constexpr const char* kRetainReplicasLabel = "resourcetemplate.karmada.io/retain-replicas";
-/// On a template: the label is ours, and goes with the last autoscaler that names the template.
+/// On a template: the label is ours, and is removed with the last autoscaler that names the template.
 inline constexpr const char* kMarkedAnnotation = "scaler.shiplog.io/marked";
 
 /// What autoscalers in members mean for a template (E-21). Keys are templates. Pure. Two parts, each off
 /// unless --controllers names it:
 /// hpaScaleTargetMarker: what a HorizontalPodAutoscaler names that is itself propagated keeps, in each member, the
-/// replicas it has there: it gets the label retain-replicas. A label that somebody else has put stays.
+/// replicas it has there: it gets the label retain-replicas. A label that another writer has set stays.
 /// deploymentReplicasSyncer: a Deployment with that label whose replicas are divided gets as spec.replicas what it has
-/// in all members together, once its binding and all members agree on the number that was asked for before.
+/// in all members together, once its binding and all members agree on the number that was requested before.
 ///
 /// - Owns: the label retain-replicas that it has set itself, and spec.replicas of Deployments with that label.
 /// - Trigger: autoscalers, and the replicas that members report.

@@ -10,7 +10,6 @@ namespace shiplog::scaler {
 namespace {
 
 using given::History;
-using given::json;
 
 const ObjectKey kWeb{kDeployment, "default", "web"};
 const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};

@@ -24,7 +24,7 @@ class ScalerRole final : public Role {
     const Value& before = change.before;
     const Value& after = change.after;
     const bool relabelled = change.created() || before["metadata"]["labels"] != after["metadata"]["labels"];
-    // One that comes after its autoscaler gets the label, and whose label somebody has taken off gets it back.
+    // A template that is created after its autoscaler gets the label, and one whose label was removed gets it back.
     const bool may_be_named = marks && relabelled && !state.objects(kAutoscaler, change.object.ns).empty();
     const bool moved = follows && change.object.type == kDeployment && scaler::retains_replicas(after) &&
                        (relabelled || before["spec"]["replicas"] != after["spec"]["replicas"] ||
@@ -36,7 +36,7 @@ class ScalerRole final : public Role {
     for (const auto& [name, autoscaler] : state.objects(kAutoscaler)) {
       if (auto target = scaler::scale_target(state, autoscaler.value)) wake.push_back(std::move(*target));
     }
-    // Whose autoscaler has gone meanwhile, and whose replicas have moved.
+    // Those whose autoscaler was deleted meanwhile, and whose replicas have changed.
     for (const std::string& type : state.types()) {
       for (const auto& [name, object] : state.objects(type)) {
         if (scaler::retains_replicas(object.value)) wake.push_back({type, name.ns, name.name});

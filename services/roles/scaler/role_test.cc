@@ -36,7 +36,7 @@ Event labelled(History& history, const char* value) {
   return ObjectUpdated{kWeb, web};
 }
 
-TEST(ScalerRole, AnAutoscalerWakesWhatItNamesAndHasNamed_E_21) {
+TEST(ScalerRole, AnAutoscalerTriggersWhatItNamesAndHasNamed_E_21) {
   History history = switched_on();
   const auto service = make_scaler_role();
   EXPECT_EQ(woken(*service, history, {ObjectCreated{kHpa, naming("web")}}), Keys{kWeb});
@@ -44,7 +44,7 @@ TEST(ScalerRole, AnAutoscalerWakesWhatItNamesAndHasNamed_E_21) {
   EXPECT_EQ(woken(*service, history, {DeletionRequested{kHpa}}), Keys{kOther});
 }
 
-TEST(ScalerRole, ATemplateThatComesLaterOrLosesItsLabelIsLookedAt_E_21) {
+TEST(ScalerRole, ALaterTemplateAndOneThatLosesItsLabelAreTriggered_E_21) {
   History history = switched_on();
   const auto service = make_scaler_role();
   EXPECT_EQ(woken(*service, history, {ObjectCreated{kOther, History::named(kOther, json(kDeployment))}}), Keys{});
@@ -53,7 +53,7 @@ TEST(ScalerRole, ATemplateThatComesLaterOrLosesItsLabelIsLookedAt_E_21) {
   EXPECT_EQ(woken(*service, history, {labelled(history, "no")}), Keys{kWeb});
 }
 
-TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateWakesIt_E_21) {
+TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateTriggersIt_E_21) {
   History history = switched_on();
   history.object(kWeb, kDeployment);
   const auto service = make_scaler_role();
@@ -70,7 +70,7 @@ TEST(ScalerRole, WhatMovesTheReplicasOfAMarkedTemplateWakesIt_E_21) {
   EXPECT_EQ(woken(*service, history, {ObjectCreated{binding, History::named(binding, bound)}}), Keys{kWeb});
 }
 
-TEST(ScalerRole, IsStillUntilAnOptionNamesItsPartsAndThenLooksAtAll_E_21) {
+TEST(ScalerRole, IsIdleUntilAnOptionNamesItsPartsAndThenTriggersAll_E_21) {
   History history;
   history.object(kWeb, kDeployment);
   const auto service = make_scaler_role();

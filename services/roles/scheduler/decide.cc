@@ -10,16 +10,16 @@
 #include "events/state/condition.h"
 #include "services/roles/scheduler/estimate/accurate.h"
 #include "services/roles/scheduler/place.h"
+#include "services/roles/scheduler/placement_context.h"
 #include "services/roles/scheduler/quota.h"
-#include "services/roles/scheduler/surroundings.h"
 #include "services/roles/scheduler/trigger.h"
 
 namespace shiplog::scheduler {
 namespace {
 
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
-/// what estimators have said.
-std::string digest_of(const State& state, const Object& binding, const std::string& ns, const Surroundings& around,
+/// the answers of estimators.
+std::string digest_of(const State& state, const Object& binding, const std::string& ns, const PlacementContext& context,
                       const std::optional<Value>& estimates) {
   constexpr size_t kHashBytes = 16;
   std::string read;
@@ -37,13 +37,13 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
   if (!ns.empty()) {
     for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
   }
-  for (const AffinityGroup* group : {around.together, around.apart}) {
+  for (const AffinityGroup* group : {context.together, context.apart}) {
     if (group == nullptr) continue;
     for (const auto& [key, targets] : group->members) add(*state.find(key));
   }
-  if (around.definition != nullptr) {
-    read += around.definition->name;
-    for (const std::string& cluster : around.definition->clusters) read += '/' + cluster;
+  if (context.definition != nullptr) {
+    read += context.definition->name;
+    for (const std::string& cluster : context.definition->clusters) read += '/' + cluster;
   }
   if (estimates) read += to_json(*estimates);
   return to_string(siphash128(read));
@@ -51,9 +51,9 @@ std::string digest_of(const State& state, const Object& binding, const std::stri
 
 /// Which clusters count as serving the kind although they do not serve it yet.
 void add_expected_service(const State& state, const Demand& demand, Explanation& why) {
-  if (demand.around.definition == nullptr) return;
-  DefinitionExpected expected{demand.binding.kind, demand.around.definition->name, {}};
-  for (const std::string& name : demand.around.definition->clusters) {
+  if (demand.context.definition == nullptr) return;
+  DefinitionExpected expected{demand.binding.kind, demand.context.definition->name, {}};
+  for (const std::string& name : demand.context.definition->clusters) {
     const Cluster* cluster = state.cluster(name);
     if (cluster == nullptr || demand.previous(name) != nullptr) continue;
     const auto& enabled = cluster->api_enablements;
@@ -68,8 +68,8 @@ Decided one_event(Event event, const Binding& binding, Revision revision) {
   return decide_one(std::move(event), {binding.key, revision});
 }
 
-/// The placement stands; what may be new is the generation it was looked at for (S-14). A refusal that no longer holds,
-/// because what was asked for has been taken back, is cleared: upstream leaves the condition False.
+/// The placement is kept; new may be the generation it was evaluated for (S-14). A refusal that no longer holds,
+/// because the request has been withdrawn, is cleared: upstream leaves the condition False.
 Decided placement_stands(const Binding& binding, const Object& object) {
   if (binding.scheduled_status == "False") {
     Explanation why;
@@ -93,7 +93,8 @@ Decided placement_stands(const Binding& binding, const Object& object) {
 std::vector<ComponentReplicas> components_of(const Demand& demand) {
   std::vector<ComponentReplicas> components;
   if (demand.binding.components.size() < 2 || !demand.goes_as_a_set()) return components;
-  for (const Component& one : demand.binding.components) components.push_back({one.name, one.replicas});
+  for (const Component& component : demand.binding.components)
+    components.push_back({component.name, component.replicas});
   return components;
 }
 
@@ -102,11 +103,11 @@ bool condition_is(const Binding& binding, std::string_view reason, const std::st
          binding.scheduled_message == message;
 }
 
-Decided refuse(const Binding& binding, const Object& object, const Unplaced& unplaced, Explanation why) {
-  const bool no_fit = unplaced.kind == Unplaced::Kind::kNoFit;
-  const char* reason = no_fit                                       ? "NoClusterFit"
-                       : unplaced.kind == Unplaced::Kind::kCapacity ? "Unschedulable"
-                                                                    : "SchedulerError";
+Decided refuse(const Binding& binding, const Object& object, const PlacementFailure& unplaced, Explanation why) {
+  const bool no_fit = unplaced.kind == PlacementFailure::Kind::kNoFit;
+  const char* reason = no_fit                                               ? "NoClusterFit"
+                       : unplaced.kind == PlacementFailure::Kind::kCapacity ? "Unschedulable"
+                                                                            : "SchedulerError";
   const std::string applied = no_fit ? to_json(binding.placement) : "";
   const std::string message = text_of(unplaced.cause);
   const bool said_already = condition_is(binding, reason, message);
@@ -117,32 +118,34 @@ Decided refuse(const Binding& binding, const Object& object, const Unplaced& unp
                    binding, object.revision);
 }
 
-/// `estimators_have`: they can be asked, and have so long to answer.
+/// `estimators_have`: they can be called, with this timeout.
 Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMillis now,
                                std::optional<Millis> estimators_have) {
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value)) return Nothing{};
   const Binding binding = binding_from(key, object->value);
-  if (!concerns_us(binding)) return Nothing{};
+  if (!is_schedulable(binding)) return Nothing{};
   if (!binding.placement.is_object()) {
     return Error{ErrorCode::kInvalid, to_string(key) + ": spec.placement is missing"};
   }
   const auto parsed = placement_from(binding.placement);
-  if (!parsed) return refuse(binding, *object, {Unplaced::Kind::kOther, PlacementInvalid{parsed.error().message}}, {});
+  if (!parsed)
+    return refuse(binding, *object, {PlacementFailure::Kind::kOther, PlacementInvalid{parsed.error().message}}, {});
   const Placement& placement = parsed.value();
   if (binding.replicas < 0 || binding.replicas > std::numeric_limits<int32_t>::max()) {
     return refuse(binding, *object,
-                  {Unplaced::Kind::kOther, PlacementInvalid{"spec.replicas is not between 0 and 2147483647"}}, {});
+                  {PlacementFailure::Kind::kOther, PlacementInvalid{"spec.replicas is not between 0 and 2147483647"}},
+                  {});
   }
 
   const auto trigger = trigger_of(state, binding, placement, now);
   if (!trigger) return placement_stands(binding, *object);
 
   const auto definition = definition_placement(state, binding);
-  const Surroundings around = surroundings_of(state, binding, now, definition ? &*definition : nullptr);
-  // Where its definition goes is not known yet: it is looked at again as soon as that is placed or refused.
-  if (around.definition != nullptr && around.definition->pending && binding.targets.empty()) return Nothing{};
-  Demand demand{binding, placement, nullptr, trigger->fresh, around};
+  const PlacementContext context = placement_context_of(state, binding, now, definition ? &*definition : nullptr);
+  // The targets of its definition are not known yet: it is triggered again as soon as that is placed or refused.
+  if (context.definition != nullptr && context.definition->pending && binding.targets.empty()) return Nothing{};
+  Demand demand{binding, placement, nullptr, trigger->fresh, context};
   if (estimators_have) {
     if (auto question = estimates_needed(state, demand, object->value, now)) {
       question->timeout = *estimators_have;
@@ -153,8 +156,8 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   why.steps.emplace_back(trigger->reason);
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
-  Outcome outcome = place_by_terms(state.clusters(), demand, why);
-  why.inputs_digest = digest_of(state, *object, key.ns, around, estimates);
+  PlacementOutcome outcome = place_by_terms(state.clusters(), demand, why);
+  why.inputs_digest = digest_of(state, *object, key.ns, context, estimates);
   add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
@@ -176,15 +179,15 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
                    binding, object->revision);
 }
 
-/// When a decision, or its absence, is looked at again although nothing wakes the binding.
+/// When a decision, or its absence, is evaluated again although nothing triggers the binding.
 Result<Decided> with_next_look(Result<Decided> decided, const State& state, const ObjectKey& key, UtcMillis now) {
-  /// Room that was promised to others comes free by itself when the promise ends (S-7).
+  /// Room that is reserved for others is free again when the reservation ends (S-7).
   constexpr Millis kPromise{5 * 60 * 1000};
   if (!decided) return decided;
   if (auto* decision = std::get_if<Decision>(&decided.value())) {
     const Event& event = decision->events.front();
-    // What is refused waits for quota or room. Some may have come between the state that this was decided from and its
-    // own entry, and have woken nothing yet: so once more.
+    // What is refused waits for quota or room. Some may be free since the state this was decided from and before its
+    // own entry, and have triggered nothing yet: so once more.
     const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
     if (refusal) decision->look_again = now;
   } else if (std::holds_alternative<Nothing>(decided.value()) && state.gates().overcommit_protection &&

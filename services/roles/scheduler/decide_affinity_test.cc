@@ -2,9 +2,9 @@
 #include <random>
 
 #include "events/explain/text.h"
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
 #include "tests/support/decided.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -128,7 +128,7 @@ TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_
   together.accept(*decision_of(decide(together.state(), kBinding, together.now())));
 }
 
-// Whoever is decided for in whatever order: nobody is ever beside one that it stays apart from, and all that stay
+// For any order of decisions: no binding is ever beside one that its anti-affinity excludes, and all that stay
 // together are in one place. The index agrees with a look at every binding.
 TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
@@ -172,10 +172,10 @@ TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
 
 std::string remedy(const History& history, const std::string& cluster) {
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
-  const Surroundings around{.together = history.state().affinities().together("default", binding.affinity_group),
-                            .apart = history.state().affinities().apart("default", binding.anti_affinity_group)};
+  const PlacementContext context{.together = history.state().affinities().together("default", binding.affinity_group),
+                                 .apart = history.state().affinities().apart("default", binding.anti_affinity_group)};
   const auto found = remedy_for(binding, placement_from(binding.placement).value(), history.state().clusters(), cluster,
-                                false, around);
+                                false, context);
   std::string text;
   for (const std::string& one : found->changes) text += (text.empty() ? "" : "; ") + one;
   return text + (found->chosen ? "" : "; still not");

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
 #include "tests/support/decided.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -89,7 +89,7 @@ TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38
   EXPECT_EQ(answer(history), "nothing");
 }
 
-TEST(SchedulerDecide, SelectedClustersWithoutReplicasAreAddedWhereTheOptionSaysSo_S_46) {
+TEST(SchedulerDecide, SelectedClustersWithoutReplicasAreAddedWithTheOption_S_46) {
   History history = history_of({2, kEqualWeights, {{"a", 9}, {"b", 9}, {"c", 9}}});
   EXPECT_EQ(answer(history), "a:1 b:1");
   history.accept({OptionsSet{{{"enable-empty-workload-propagation", {"true"}}}}});

@@ -1,6 +1,6 @@
 // Workloads with several pod templates, placed whole: M-1 to M-7, and what is promised: M-8, M-9.
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/remedy.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -57,7 +57,7 @@ TEST(Components, NoClusterWithRoomForASetIsAnError_M_1) {
   EXPECT_EQ(answer(history), "a:0");
 }
 
-TEST(Components, WithoutThatConstraintTheyGoToEveryClusterAndSayNoComponents_M_2_S_43) {
+TEST(Components, WithoutThatConstraintTheyGoToEveryClusterAndListNoComponents_M_2_S_43) {
   for (const std::string& placement : {std::string{"{}"}, std::string{R"({"spreadConstraints":
            [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 3}]})"}}) {
     const Event event = decided(fleet({.scheduling = kDuplicated, .clusters = {}, .placement = placement}));
@@ -71,7 +71,7 @@ TEST(Components, WithoutThatConstraintTheyGoToEveryClusterAndSayNoComponents_M_2
   EXPECT_EQ(placed(event).why.clusters[0].available_replicas, 100);
 }
 
-TEST(Components, OneComponentAloneIsPlacedButNotSaid_M_6) {
+TEST(Components, OneComponentAloneIsPlacedButNotListed_M_6) {
   History history = fleet({.scheduling = kDuplicated, .clusters = {}, .placement = kOne});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").set("components", json(R"([{"name": "jm", "replicas": 3}])"));
@@ -114,7 +114,7 @@ TEST(Components, AQuotaCountsWholeSets) {  // Q-8
       "QuotaExceeded: FederatedResourceQuota(default/limits) exceeded for resource cpu: requested sum 5, limit 4.");
 }
 
-TEST(Overcommit, ASecondWorkloadDoesNotCountOnWhatTheFirstWasPromised_M_8_M_9) {
+TEST(Overcommit, ASecondWorkloadDoesNotCountOnTheRoomOfTheFirst_M_8_M_9) {
   const ObjectKey other{type::kResourceBinding, "default", "first"};
   for (const bool on : {false, true}) {
     History history;
@@ -131,7 +131,7 @@ TEST(Overcommit, ASecondWorkloadDoesNotCountOnWhatTheFirstWasPromised_M_8_M_9) {
   }
 }
 
-TEST(Remedy, RoomForOneMoreSetLetsAClusterIn_M_1) {
+TEST(Remedy, RoomForOneMoreSetMakesAClusterFeasible_M_1) {
   History history = fleet({.scheduling = kDynamic, .clusters = {}, .placement = R"({"clusterAffinity": {"clusterNames":
       ["c"]}, "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})"});
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
@@ -142,7 +142,7 @@ TEST(Remedy, RoomForOneMoreSetLetsAClusterIn_M_1) {
   EXPECT_EQ(found->changes, std::vector<std::string>{"make room for one more set of its components in cluster c"});
 }
 
-TEST(Remedy, RoomIsMadeOnNodesWhereTheyAreTold_S_70) {
+TEST(Remedy, CapacityIsFreedOnNodesWhereTheyAreReported_S_70) {
   for (const bool sets : {true, false}) {
     History history = fleet({.replicas = sets ? 0 : 3, .scheduling = kDynamic, .clusters = {}, .placement = kOne});
     for (const char* name : {"a", "b", "c"}) {

@@ -1,11 +1,11 @@
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/accurate.h"
 #include "tests/support/decided.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
 
-/// What the estimators are asked; nullptr: nothing.
+/// The question to the estimators; nullptr: none.
 QuestionPtr question_for(const History& history, Millis later = Millis{0}) {
   const auto decided = decide_with_estimators(history.state(), kBinding, history.now() + later, Millis{3'000}).value();
   const auto* needs = std::get_if<NeedsAnswers>(&decided);
@@ -19,7 +19,7 @@ void say(History& history, const std::string& answers) {
   const auto question = question_for(history);
   ASSERT_TRUE(question);
   history.accept(
-      {QuestionAnswered{question->object, question->operation, question->asked, question->basis,
+      {QuestionAnswered{question->object, question->operation, question->source, question->basis,
                         Value::object({{question->qualifier, Value::object({{"answer", json(answers)}})}})}});
 }
 
@@ -43,13 +43,13 @@ TEST(Estimators, TheSmallerEstimateCounts_S_63) {
   EXPECT_EQ(step<EstimatesUsed>(history), (EstimatesUsed{{0, 1}, {2, 90}}));
 }
 
-TEST(Estimators, MinusOneSaysNothing_S_63) {
+TEST(Estimators, MinusOneMeansUnknown_S_63) {
   History history = history_of(kDivided);
   say(history, R"({"a":{"replicas":-1},"b":{"replicas":2}})");
   EXPECT_EQ(answer(history), "a:4 b:2");
 }
 
-TEST(Estimators, OneThatIsSilentSetsAllAside_S_72) {
+TEST(Estimators, OneWithoutAnAnswerMakesAllBeIgnored_S_72) {
   History history = history_of(kDivided);
   say(history, R"({"a":{"failure":"nobody there"},"b":{"replicas":0}})");
   EXPECT_EQ(answer(history), "a:3 b:3");
@@ -66,7 +66,7 @@ TEST(Estimators, OneThatIsSilentSetsAllAside_S_72) {
   EXPECT_EQ(answer(apart), "b:3");
 }
 
-TEST(Estimators, AreAskedOnceInACycleThatNeedsThem_S_62_S_71) {
+TEST(Estimators, AreCalledOnceInACycleThatNeedsThem_S_62_S_71) {
   History history = history_of(kDivided);
   const auto question = question_for(history);
   ASSERT_TRUE(question);
@@ -103,7 +103,7 @@ TEST(Estimators, AnOldAnswerDoesNotCount) {
   EXPECT_TRUE(at(Millis{kEstimateGoodFor.value + 1}));
 }
 
-TEST(Estimators, WholeSetsAreAskedAboutWhereTheyArePlaced_M_1_S_71) {
+TEST(Estimators, WholeSetsAreEstimatedWhereTheyArePlaced_M_1_S_71) {
   History history;
   for (const char* name : {"a", "b"}) history.put(cluster_key(name), cluster(name, 60));
   history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -23,7 +23,7 @@ TEST(SchedulerFilter, CurrentTargetsAreKnownInWhateverOrderTheyWereWritten_TRAP_
   EXPECT_EQ(answer(history), "a:3 b:3 c:3") << "a list of kinds that is gone moves nothing away";
 }
 
-TEST(SchedulerFilter, RejectsWithTheRulesOwnWords) {  // S-19, S-21
+TEST(SchedulerFilter, RejectsWithTheMessageOfTheRule) {  // S-19, S-21
   const std::string head = "NoClusterFit: 0/1 clusters are available: ";
   const auto nothing = [](Value&) {};
   EXPECT_EQ(fit(nothing, R"({"clusterAffinity": {"clusterNames": ["m2"]}})"),
@@ -63,7 +63,7 @@ TEST(SchedulerFilter, CountsReasonsInOrder) {  // S-21
       "not have the API resource.");
 }
 
-TEST(SchedulerFilter, ALimitedTolerationLetsStayButNotCome) {
+TEST(SchedulerFilter, ALimitedTolerationKeepsATargetButAddsNone) {
   const auto taint = [](Value& value) {
     value.edit("spec").set("taints", json(R"([{"key": "k", "effect": "NoExecute"}])"));
   };
@@ -102,7 +102,7 @@ void switch_off(History& history, const std::vector<std::string>& words) {
   history.accept({OptionsSet{{{"plugins", words}}}});
 }
 
-TEST(SchedulerFilter, PluginsThatAreOffHaveNoSay_S_23) {
+TEST(SchedulerFilter, DisabledPluginsAreIgnored_S_23) {
   History history = history_of({2, kDuplicated, {{"m1", 10}, {"m2", 10}}, {}, "", false, R"({"clusterAffinity":
       {"clusterNames": ["m1"]}})"});
   history.edit(cluster_key("m1"), [](Value& value) {
@@ -146,7 +146,7 @@ TEST(SchedulerFilter, EveryPluginCanBeSwitchedOff_S_23) {
   EXPECT_EQ(answer(elsewhere), "m1:2");
 }
 
-TEST(SchedulerScore, LocalityThatIsOffPrefersNobody_S_22_S_23) {
+TEST(SchedulerScore, LocalityThatIsOffPrefersNoCluster_S_22_S_23) {
   const char* one = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})";
   History history = history_of({2, kDuplicated, {{"a", 20}, {"b", 10}}, {{"b", 3}}, "", false, one});
   EXPECT_EQ(answer(history), "b:2");

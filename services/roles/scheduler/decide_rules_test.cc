@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -60,7 +60,7 @@ TEST(SchedulerRules, ClustersThatAreNotReadyAreNotLeftOutAsSuch_S_18) {
   EXPECT_EQ(answer(history), "m1:2");
 }
 
-TEST(SchedulerRules, EveryRejectionHasItsWords_S_19_S_20_S_79) {
+TEST(SchedulerRules, EveryRejectionHasItsText_S_19_S_20_S_79) {
   const auto spread = [](const char* field) {
     return std::string{R"({"spreadConstraints": [{"spreadByField": ")"} + field +
            R"(", "maxGroups": 1}, {"spreadByField": "cluster", "maxGroups": 1}]})";
@@ -210,7 +210,7 @@ TEST(SchedulerRules, ClustersOfEqualWeightKeepTheirOrder_S_57) {
       << "b and c are used already, b is the first of them by its room with what it has";
 }
 
-TEST(SchedulerRules, WordsOfEachShortage_S_58) {
+TEST(SchedulerRules, TextOfEachShortage_S_58) {
   const auto shortage = [](std::vector<Target> previous, bool fresh) {
     return answer({9, kDynamic, {{"a", 1}, {"b", 2}}, std::move(previous), "", fresh});
   };
@@ -278,7 +278,7 @@ TEST(SchedulerRules, WhatIsThereAlreadyDrawsRegions_S_36) {
   EXPECT_EQ(ask_two(kDynamic, {{"b", 4}}), "b:4") << "4100 against 4000";
 }
 
-TEST(SchedulerRules, WithoutReplicasRoomIsNotAsked_S_62_S_63) {
+TEST(SchedulerRules, WithoutReplicasRoomIsNotEstimated_S_62_S_63) {
   Binding binding;
   binding.replicas = 0;
   binding.requires_room = true;
@@ -291,7 +291,7 @@ TEST(SchedulerRules, WithoutReplicasRoomIsNotAsked_S_62_S_63) {
   EXPECT_EQ(room_for(binding, endless), 7) << "no bound was found";
 }
 
-/// Whatever fleet and constraints: what is placed keeps to them, has room, and is the same when asked again; what is
+/// Whatever fleet and constraints: what is placed keeps to them, has room, and is the same when decided again; what is
 /// refused could not have been placed for the reason that is given.
 TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
   uint64_t seed = 5;

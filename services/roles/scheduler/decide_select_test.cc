@@ -1,9 +1,9 @@
-// Which clusters are taken: spread constraints, affinity terms and their overflow.
+// Which clusters are selected: spread constraints, affinity terms and their overflow.
 #include <gtest/gtest.h>
 
 #include "events/explain/text.h"
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/select/select.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {

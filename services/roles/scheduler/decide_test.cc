@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "events/explain/text.h"
-#include "services/roles/scheduler/decide_test_support.h"
 #include "tests/support/decided.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -15,7 +15,7 @@ TEST(SchedulerDecide, AnEvictedDividedWorkloadMovesItsReplicas) {  // S-15: the 
   EXPECT_EQ(answer(history), "b:6");
 }
 
-TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsSaidOnce) {  // S-75
+TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsRecordedOnce) {  // S-75
   History history = history_of({2, kDuplicated, {{"m1", 1}}, {{"m1", 2}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("placement").set("clusterAffinity", json(R"({"clusterNames": ["m2"]})"));
@@ -27,7 +27,7 @@ TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsSaidOnce) {  // S-75
   EXPECT_TRUE(history.state().value_of(kBinding)["spec"]["clusters"].is_null());
 }
 
-TEST(SchedulerDecide, CapacityShortKeepsTheTargetsAndIsSaidOnce) {  // S-75
+TEST(SchedulerDecide, CapacityShortKeepsTheTargetsAndIsRecordedOnce) {  // S-75
   History history = history_of({9, kDynamic, {{"a", 1}}, {{"a", 2}}});
   EXPECT_EQ(history.settle(decide, kBinding), 1);
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
@@ -36,7 +36,7 @@ TEST(SchedulerDecide, CapacityShortKeepsTheTargetsAndIsSaidOnce) {  // S-75
   EXPECT_EQ(binding.scheduler_observed_generation, 0);  // S-76: only success
 }
 
-TEST(SchedulerDecide, ARefusalEndsWhenWhatWasAskedForIsTakenBack) {
+TEST(SchedulerDecide, ARefusalEndsWhenTheRequestIsReverted) {
   History history = history_of({9, kDynamic, {{"a", 1}}, {{"a", 2}}});
   history.settle(decide, kBinding);
   history.edit(kBinding, [](Value& binding) { binding.edit("spec").set("replicas", 2); });
@@ -69,7 +69,7 @@ TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9
   EXPECT_FALSE(decision_of(decide(History{}.state(), kBinding, {})));
 }
 
-TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndSaysItOnce) {  // Q-3 to Q-15, Q-18 to Q-22
+TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndReportsItOnce) {  // Q-3 to Q-15, Q-18 to Q-22
   History history = history_of({4, kDuplicated, {{"m1", 9}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "500m");
@@ -84,7 +84,7 @@ TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndSaysItOnce) {  // Q-3 to Q-
   EXPECT_EQ(refused.scheduled_reason, "QuotaExceeded");
   EXPECT_TRUE(refused.targets.empty());
 
-  // The fold itself says the same of a placement that was decided too early.
+  // The fold itself has the same result for a placement that was decided too early.
   const Folded folded = history.fold({PlacementDecided{kBinding, {{"m1", 4}}, 1, "{}", "", {}}});
   ASSERT_TRUE(folded.refusal);
   EXPECT_EQ(folded.refusal->code, ErrorCode::kForbidden);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -42,7 +42,7 @@ TEST(SchedulerTrigger, ARequestThatLiesInTheFutureWaits) {  // S-10.3
   EXPECT_EQ(answer(history), "stands");
 }
 
-TEST(SchedulerTrigger, AChangedPlacementIsToldByItsParts_S_11) {
+TEST(SchedulerTrigger, AChangedPlacementIsDetectedByItsParts_S_11) {
   const auto after = [](const std::function<void(Value & binding)>& change) {
     History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});
     history.settle(decide, kBinding);
@@ -69,7 +69,7 @@ TEST(SchedulerTrigger, AChangedPlacementIsToldByItsParts_S_11) {
   EXPECT_EQ(applied(""), anew);
 }
 
-TEST(SchedulerTrigger, ChangedReplicasAreToldByTheStrategy_S_12) {
+TEST(SchedulerTrigger, ChangedReplicasAreDetectedByTheStrategy_S_12) {
   History duplicated = history_of({2, kDuplicated, {{"a", 9}, {"b", 9}}, {{"a", 2}, {"b", 1}}});
   EXPECT_EQ(answer(duplicated), "a:2 b:2");
   History divided = history_of({6, kEqualWeights, {{"a", 9}, {"b", 9}}, {{"a", 5}, {"b", 1}}});

@@ -20,24 +20,24 @@
 #include "events/state/fleet_options.h"
 #include "events/state/placement.h"
 #include "events/state/unsettled_index.h"
-#include "services/roles/scheduler/definition.h"
+#include "services/roles/scheduler/definition_placement.h"
 
 namespace shiplog::scheduler {
 
 /// The fleet, by name.
 using Clusters = std::map<std::string, Cluster>;
 
-/// What bears on a placement besides the binding and the clusters.
-struct Surroundings {
-  const AffinityGroup* together = nullptr;    ///< with whom the binding is to stay (M-11); nullptr: with nobody
-  const AffinityGroup* apart = nullptr;       ///< from whom it is to stay away (M-12)
+/// Inputs of a placement besides the binding and the clusters.
+struct PlacementContext {
+  const AffinityGroup* together = nullptr;    ///< the group to share clusters with (M-11); nullptr: none
+  const AffinityGroup* apart = nullptr;       ///< the group to share no cluster with (M-12)
   bool component_sets = false;                ///< gate MultiplePodTemplatesScheduling
   const UnsettledIndex* unsettled = nullptr;  ///< gate SchedulingOvercommitProtection; nullptr: it is off
   UtcMillis now = {};
   const FleetOptions* options = nullptr;            ///< nullptr: as by default
   const DefinitionPlacement* definition = nullptr;  ///< of the binding's kind; nullptr: it has none
 
-  /// The plugin of that name has a say (S-23).
+  /// The plugin of that name is enabled (S-23).
   bool plugin_on(std::string_view name) const { return options == nullptr || options->plugin_on(name); }
 };
 
@@ -46,12 +46,12 @@ struct Demand {
   const Binding& binding;
   const Placement& placement;
   const AffinityTerm* term = nullptr;  ///< the one in force; nullptr: placement.affinity counts
-  bool fresh = false;                  ///< asked for explicitly: where replicas are now does not bind (S-51)
-  Surroundings around = {};
-  /// The binding's kind as in Cluster::api_enablements: every cluster is asked for it.
+  bool fresh = false;                  ///< requested explicitly: where replicas are now does not bind (S-51)
+  PlacementContext context = {};
+  /// The binding's kind as in Cluster::api_enablements: every cluster is checked for it.
   std::string enablement = binding.api_version + ", Kind=" + binding.kind;
-  /// What the estimators of members have said for this cycle: {CLUSTER: {replicas} | {failure}}. nullptr: none was
-  /// asked.
+  /// The answers of the members' estimators for this cycle: {CLUSTER: {replicas} | {failure}}. nullptr: none was
+  /// called.
   const Value* estimates = nullptr;
 
   /// It has components, and is for exactly one cluster: these are placed together, and their room is estimated whole
@@ -63,21 +63,21 @@ struct Demand {
   /// What the binding has on the cluster now; nullptr: it is no target.
   const Target* previous(std::string_view cluster) const {
     const auto& all = binding.targets;
-    const auto at =
+    const auto found =
         sorted ? std::lower_bound(all.begin(), all.end(), cluster,
-                                  [](const Target& one, std::string_view name) { return one.cluster < name; })
-               : std::find_if(all.begin(), all.end(), [&](const Target& one) { return one.cluster == cluster; });
-    return at != all.end() && at->cluster == cluster ? &*at : nullptr;
+                                  [](const Target& target, std::string_view name) { return target.cluster < name; })
+               : std::find_if(all.begin(), all.end(), [&](const Target& target) { return target.cluster == cluster; });
+    return found != all.end() && found->cluster == cluster ? &*found : nullptr;
   }
-  /// Our own targets are; somebody else may have written others.
+  /// Targets of this scheduler are; another writer may have set others.
   bool sorted = std::is_sorted(binding.targets.begin(), binding.targets.end(),
                                [](const Target& a, const Target& b) { return a.cluster < b.cluster; });
 };
 
 inline bool Demand::goes_as_a_set() const {
-  if (!around.component_sets || binding.components.empty()) return false;
-  for (const SpreadConstraint& one : placement.spread) {
-    if (one.field == "cluster" && one.min_groups == 1 && one.max_groups == 1) return true;
+  if (!context.component_sets || binding.components.empty()) return false;
+  for (const SpreadConstraint& constraint : placement.spread) {
+    if (constraint.field == "cluster" && constraint.min_groups == 1 && constraint.max_groups == 1) return true;
   }
   return false;
 }
@@ -93,7 +93,7 @@ struct Candidate {
 };
 
 /// Why there is no placement.
-struct Unplaced {
+struct PlacementFailure {
   enum class Kind {
     kNoFit,     ///< no cluster passes the filters: the targets are cleared
     kCapacity,  ///< the clusters that do have no room
@@ -104,6 +104,6 @@ struct Unplaced {
 };
 
 template <class T>
-using Placed = boost::outcome_v2::basic_result<T, Unplaced, boost::outcome_v2::policy::terminate>;
+using Placed = boost::outcome_v2::basic_result<T, PlacementFailure, boost::outcome_v2::policy::terminate>;
 
 }  // namespace shiplog::scheduler

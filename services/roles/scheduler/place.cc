@@ -38,11 +38,11 @@ class ScoredJudgements {
 };
 
 void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
-  const bool room = asks_for_room(demand);
+  const bool room = needs_capacity(demand);
   const Estimate estimate{demand};
-  const bool locality = demand.around.plugin_on("ClusterLocality");
+  const bool locality = demand.context.plugin_on("ClusterLocality");
   if (room && demand.goes_as_a_set()) why.steps.emplace_back(RoomInSets{});
-  if (room && demand.around.unsettled != nullptr) why.steps.emplace_back(RoomReserved{});
+  if (room && demand.context.unsettled != nullptr) why.steps.emplace_back(RoomReserved{});
   const Accurate accurate{demand, candidates, why};
   ScoredJudgements scored{why.judgements};
   for (Candidate& candidate : candidates) {
@@ -63,7 +63,7 @@ void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation&
 void explain_plugins(const Demand& demand, Explanation& why) {
   PluginsDisabled disabled;
   for (const std::string& name : scheduler_plugin_names()) {
-    if (!demand.around.plugin_on(name)) disabled.plugins.push_back(name);
+    if (!demand.context.plugin_on(name)) disabled.plugins.push_back(name);
   }
   if (!disabled.plugins.empty()) why.steps.emplace_back(std::move(disabled));
 }
@@ -85,7 +85,7 @@ Placed<std::vector<Target>> place(const Clusters& clusters, const Demand& demand
 
 }  // namespace
 
-bool asks_for_room(const Demand& demand) {
+bool needs_capacity(const Demand& demand) {
   if (!demand.binding.workload) return false;
   if (demand.placement.strategy == Strategy::kDynamicWeight || demand.placement.strategy == Strategy::kAggregated) {
     return true;
@@ -93,23 +93,23 @@ bool asks_for_room(const Demand& demand) {
   return !demand.placement.spread.empty();
 }
 
-Outcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
+PlacementOutcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
   explain_plugins(demand, why);
   const auto& terms = demand.placement.terms;
   if (terms.empty()) return {place(clusters, demand, why), ""};
   size_t first = 0;
-  for (size_t at = 0; at < terms.size() && !demand.fresh; ++at) {
-    if (terms[at].name == demand.binding.observed_affinity) first = at;
+  for (size_t index = 0; index < terms.size() && !demand.fresh; ++index) {
+    if (terms[index].name == demand.binding.observed_affinity) first = index;
   }
-  std::optional<Unplaced> first_failure;
-  for (size_t at = first; at < terms.size(); ++at) {
-    demand.term = &terms[at];
+  std::optional<PlacementFailure> first_failure;
+  for (size_t index = first; index < terms.size(); ++index) {
+    demand.term = &terms[index];
     auto targets = place(clusters, demand, why);
     if (targets) {
-      why.steps.emplace_back(AffinityApplied{static_cast<int64_t>(at), terms[at].name});
-      return {std::move(targets), terms[at].name};
+      why.steps.emplace_back(AffinityApplied{static_cast<int64_t>(index), terms[index].name});
+      return {std::move(targets), terms[index].name};
     }
-    why.steps.emplace_back(AffinityFailed{static_cast<int64_t>(at), terms[at].name, {targets.error().cause}});
+    why.steps.emplace_back(AffinityFailed{static_cast<int64_t>(index), terms[index].name, {targets.error().cause}});
     if (!first_failure) first_failure = targets.error();
   }
   return {std::move(*first_failure), demand.binding.observed_affinity};

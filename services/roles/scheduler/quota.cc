@@ -37,18 +37,19 @@ std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& bin
   const ResourceList requested = taken_by_one(binding, sets);
   const ResourceList& used = state.quota_usage(binding.key.ns);
   const auto& quotas = state.quotas();
-  for (auto at = quotas.lower_bound({binding.key.ns, ""}); at != quotas.end() && at->first.ns == binding.key.ns; ++at) {
-    for (const auto& [resource, limit] : at->second.overall) {
+  for (auto entry = quotas.lower_bound({binding.key.ns, ""});
+       entry != quotas.end() && entry->first.ns == binding.key.ns; ++entry) {
+    for (const auto& [resource, limit] : entry->second.overall) {
       const auto request = requested.find(resource);
       if (request == requested.end()) continue;
       const auto in_use = used.find(resource);
       const Quantity sum = (in_use == used.end() ? Quantity{} : in_use->second) + request->second * more;
       if (sum <= limit) continue;
       QuotaRefused refused{.binding = binding.key,
-                           .quota = {type::kFederatedResourceQuota, at->first.ns, at->first.name},
+                           .quota = {type::kFederatedResourceQuota, entry->first.ns, entry->first.name},
                            .message = {},
                            .observed_generation = binding.generation};
-      refused.why.summary = QuotaExceeded{at->first.ns, at->first.name, resource, amount_text(resource, sum),
+      refused.why.summary = QuotaExceeded{entry->first.ns, entry->first.name, resource, amount_text(resource, sum),
                                           amount_text(resource, limit)};
       refused.message = text_of(refused.why.summary);
       return refused;

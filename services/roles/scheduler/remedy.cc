@@ -12,19 +12,19 @@ namespace {
 using Requirement = LabelSelector::Requirement;
 
 /// Everything that a placement is made of, to be changed and tried.
-struct Scene {
+struct PlacementTrial {
   Binding binding;
   Placement placement;
   Clusters clusters;
   bool fresh = false;
   std::string name;  // of the cluster in question
-  Surroundings around;
+  PlacementContext context;
 
   Cluster& cluster() { return clusters.at(name); }
 
   bool chosen() const {
     Explanation unread;
-    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh, around}, unread);
+    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh, context}, unread);
     return placed.targets &&
            std::ranges::any_of(placed.targets.value(), [&](const Target& target) { return target.cluster == name; });
   }
@@ -32,15 +32,15 @@ struct Scene {
 
 using Words = std::vector<std::string>;
 
-std::string on(const Scene& scene) { return " cluster " + scene.name; }
+std::string on(const PlacementTrial& scene) { return " cluster " + scene.name; }
 
 bool holds(const Requirement& requirement, const std::map<std::string, std::string>& labels) {
-  LabelSelector one;
-  one.requirements.push_back(requirement);
-  return one.matches(labels);
+  LabelSelector selector;
+  selector.requirements.push_back(requirement);
+  return selector.matches(labels);
 }
 
-void label(Scene& scene, const Requirement& requirement, Words& words) {
+void label(PlacementTrial& scene, const Requirement& requirement, Words& words) {
   auto& labels = scene.cluster().labels;
   if (holds(requirement, labels)) return;
   if (requirement.op == "In" && !requirement.values.empty()) {
@@ -55,7 +55,7 @@ void label(Scene& scene, const Requirement& requirement, Words& words) {
   }
 }
 
-void set_field(Scene& scene, const Requirement& requirement, Words& words) {
+void set_field(PlacementTrial& scene, const Requirement& requirement, Words& words) {
   Cluster& cluster = scene.cluster();
   ClusterAffinity only;
   only.fields.push_back(requirement);
@@ -76,7 +76,7 @@ void set_field(Scene& scene, const Requirement& requirement, Words& words) {
 }
 
 /// `where`: the affinity's place in the policy's placement.
-void let_in(Scene& scene, ClusterAffinity& affinity, const std::string& where, Words& words) {
+void extend_affinity(PlacementTrial& scene, ClusterAffinity& affinity, const std::string& where, Words& words) {
   if (std::erase(affinity.exclude, scene.name) > 0)
     words.push_back("take " + scene.name + " out of " + where + ".exclude");
   auto& names = affinity.cluster_names;
@@ -91,18 +91,18 @@ void let_in(Scene& scene, ClusterAffinity& affinity, const std::string& where, W
 }
 
 struct Attempt {
-  Scene scene;
+  PlacementTrial scene;
   Words words;
 };
 
 /// Every affinity term, with each of its overflow tiers, is a way in.
-std::vector<Attempt> ways_in(const Scene& scene) {
+std::vector<Attempt> admitting_changes(const PlacementTrial& scene) {
   std::vector<Attempt> ways;
   const auto& terms = scene.placement.terms;
   if (terms.empty()) {
     ways.push_back({scene, {}});
     auto& [changed, words] = ways.back();
-    if (changed.placement.affinity) let_in(changed, *changed.placement.affinity, "clusterAffinity", words);
+    if (changed.placement.affinity) extend_affinity(changed, *changed.placement.affinity, "clusterAffinity", words);
   }
   for (size_t term = 0; term < terms.size(); ++term) {
     const size_t tiers = scene.binding.workload ? terms[term].overflow.size() : 0;
@@ -112,14 +112,14 @@ std::vector<Attempt> ways_in(const Scene& scene) {
       AffinityTerm& in = changed.placement.terms[term];
       const std::string where = "clusterAffinities[" + in.name + "]" +
                                 (tier == 0 ? "" : ".overflowAffinities[" + std::to_string(tier - 1) + "]");
-      let_in(changed, tier == 0 ? in.affinity : in.overflow[tier - 1], where, words);
+      extend_affinity(changed, tier == 0 ? in.affinity : in.overflow[tier - 1], where, words);
     }
   }
   return ways;
 }
 
-void lift_taints(Scene& scene, Words& words) {
-  if (!scene.around.plugin_on("TaintToleration")) return;
+void lift_taints(PlacementTrial& scene, Words& words) {
+  if (!scene.context.plugin_on("TaintToleration")) return;
   const Demand demand{scene.binding, scene.placement};
   Cluster with_one = scene.cluster();
   for (const Taint& taint : Cluster{scene.cluster()}.taints) {
@@ -130,9 +130,9 @@ void lift_taints(Scene& scene, Words& words) {
   }
 }
 
-void lift_api(Scene& scene, Words& words) {
-  if (!scene.around.plugin_on("APIEnablement")) return;
-  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
+void lift_api(PlacementTrial& scene, Words& words) {
+  if (!scene.context.plugin_on("APIEnablement")) return;
+  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.context};
   if (!api_enablement(demand, scene.cluster())) return;
   words.push_back("serve " + scene.binding.api_version + " " + scene.binding.kind + " in" + on(scene));
   SharedList<std::string>& list = scene.cluster().api_enablements;
@@ -141,8 +141,8 @@ void lift_api(Scene& scene, Words& words) {
   list = SharedList<std::string>{std::move(enabled)};
 }
 
-void lift_eviction(Scene& scene, Words& words) {
-  if (!scene.around.plugin_on("ClusterEviction")) return;
+void lift_eviction(PlacementTrial& scene, Words& words) {
+  if (!scene.context.plugin_on("ClusterEviction")) return;
   if (std::erase(scene.binding.evicting, scene.name) > 0) {
     words.push_back("wait until the eviction from" + on(scene) + " has ended");
   }
@@ -152,14 +152,14 @@ void lift_eviction(Scene& scene, Words& words) {
 std::string named(const std::vector<ObjectKey>& bindings) {
   constexpr size_t kMostNamed = 3;
   std::string text;
-  for (size_t at = 0; at < std::min(kMostNamed, bindings.size()); ++at) {
-    text += (at == 0 ? "" : ", ") + bindings[at].name;
+  for (size_t index = 0; index < std::min(kMostNamed, bindings.size()); ++index) {
+    text += (index == 0 ? "" : ", ") + bindings[index].name;
   }
   return bindings.size() <= kMostNamed ? text : text + " and " + std::to_string(bindings.size() - kMostNamed) + " more";
 }
 
 /// Of the others of the group, those that have targets and are (or are not) on the cluster.
-std::vector<ObjectKey> others(const AffinityGroup& group, const Scene& scene, bool there) {
+std::vector<ObjectKey> others(const AffinityGroup& group, const PlacementTrial& scene, bool there) {
   std::vector<ObjectKey> found;
   for (const auto& [key, targets] : group.members) {
     if (key == scene.binding.key || targets.empty()) continue;
@@ -168,35 +168,35 @@ std::vector<ObjectKey> others(const AffinityGroup& group, const Scene& scene, bo
   return found;
 }
 
-void lift_groups(Scene& scene, Words& words) {
-  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
-  if (scene.around.together != nullptr && scene.around.plugin_on("WorkloadAffinity") &&
+void lift_groups(PlacementTrial& scene, Words& words) {
+  const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.context};
+  if (scene.context.together != nullptr && scene.context.plugin_on("WorkloadAffinity") &&
       workload_affinity(demand, scene.cluster())) {
-    words.push_back("place " + named(others(*scene.around.together, scene, false)) + " on" + on(scene) +
+    words.push_back("place " + named(others(*scene.context.together, scene, false)) + " on" + on(scene) +
                     " too: it stays with them (" + scene.binding.affinity_group + ")");
-    scene.around.together = nullptr;
+    scene.context.together = nullptr;
   }
-  if (scene.around.apart != nullptr && scene.around.plugin_on("WorkloadAntiAffinity") &&
+  if (scene.context.apart != nullptr && scene.context.plugin_on("WorkloadAntiAffinity") &&
       workload_anti_affinity(demand, scene.cluster())) {
-    words.push_back("move " + named(others(*scene.around.apart, scene, true)) + " off" + on(scene) +
+    words.push_back("move " + named(others(*scene.context.apart, scene, true)) + " off" + on(scene) +
                     ": it stays apart from them (" + scene.binding.anti_affinity_group + ")");
-    scene.around.apart = nullptr;
+    scene.context.apart = nullptr;
   }
 }
 
 /// Which region, zone or provider it should be in can matter: the first of the fleet's with which it is chosen.
-void lift_spread(Scene& scene, Words& words) {
-  if (!scene.around.plugin_on("SpreadConstraint")) return;
+void lift_spread(PlacementTrial& scene, Words& words) {
+  if (!scene.context.plugin_on("SpreadConstraint")) return;
   for (const SpreadConstraint& spread : std::vector<SpreadConstraint>{scene.placement.spread}) {
-    const auto said = [&](const Cluster& cluster) {
+    const auto topology_of = [&](const Cluster& cluster) {
       if (spread.field == "region") return cluster.region;
       if (spread.field == "provider") return cluster.provider;
       return cluster.zones.empty() ? std::string{} : cluster.zones.front();
     };
     const bool spreads = spread.field == "region" || spread.field == "provider" || spread.field == "zone";
-    if (!spreads || !said(scene.cluster()).empty()) continue;
+    if (!spreads || !topology_of(scene.cluster()).empty()) continue;
     std::set<std::string> known;
-    for (const auto& [name, cluster] : scene.clusters) known.insert(said(cluster));
+    for (const auto& [name, cluster] : scene.clusters) known.insert(topology_of(cluster));
     known.erase("");
     std::vector<std::string> values{known.begin(), known.end()};
     values.push_back("one of its own");
@@ -237,16 +237,16 @@ std::optional<int64_t> smallest(int64_t least, int64_t most, Works works) {
   return high;
 }
 
-/// Each lever is tried alone, on a copy; the first that works is said.
-std::optional<std::string> widen_spread(const Scene& scene) {
-  for (size_t at = 0; at < scene.placement.spread.size(); ++at) {
-    const SpreadConstraint& spread = scene.placement.spread[at];
+/// Each lever is tried alone, on a copy; the first that works is returned.
+std::optional<std::string> widen_spread(const PlacementTrial& scene) {
+  for (size_t index = 0; index < scene.placement.spread.size(); ++index) {
+    const SpreadConstraint& spread = scene.placement.spread[index];
     // A set of components is for one cluster: with more it would be no set any more.
-    const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around};
+    const Demand demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.context};
     if (spread.field == "cluster" && demand.goes_as_a_set()) continue;
-    Scene tried = scene;
+    PlacementTrial tried = scene;
     const auto works = [&](int64_t groups) {
-      tried.placement.spread[at].max_groups = groups;
+      tried.placement.spread[index].max_groups = groups;
       return tried.chosen();
     };
     const auto most = static_cast<int64_t>(scene.clusters.size());
@@ -259,10 +259,10 @@ std::optional<std::string> widen_spread(const Scene& scene) {
   return std::nullopt;
 }
 
-std::optional<std::string> give_weight(const Scene& scene) {
+std::optional<std::string> raise_weight(const PlacementTrial& scene) {
   if (!scene.binding.divisible() || scene.placement.strategy != Strategy::kStaticWeight) return std::nullopt;
   constexpr int64_t kMostWeight = 1'000'000;
-  Scene tried = scene;
+  PlacementTrial tried = scene;
   ClusterAffinity self;
   self.cluster_names = {scene.name};
   tried.placement.weights.push_back({self, 0});
@@ -275,9 +275,9 @@ std::optional<std::string> give_weight(const Scene& scene) {
 }
 
 /// For sets of its components, where they are placed as one.
-std::optional<std::string> make_room_for_sets(const Scene& scene) {
+std::optional<std::string> free_capacity_for_sets(const PlacementTrial& scene) {
   constexpr int64_t kMostSets = 1024;
-  Scene tried = scene;
+  PlacementTrial tried = scene;
   const Cluster before = tried.cluster();
   const auto more = smallest(1, kMostSets, [&](int64_t sets) {
     auto& room = tried.cluster().room;
@@ -287,13 +287,13 @@ std::optional<std::string> make_room_for_sets(const Scene& scene) {
       has = {std::max<int64_t>(has.units, 0) + units * sets, std::max<int64_t>(has.milli, 0) + milli * sets,
              std::max<int64_t>(has.counted, 0) + counted * sets};
     };
-    Cluster::Grade node{sets, {}};  // where nodes are told, each set gets one
-    for (const Component& one : scene.binding.components) {
-      add("pods", one.replicas, 1000 * one.replicas, 1000 * one.replicas);
-      for (const auto& [name, request] : one.request) {
-        const int64_t units = request.units() * one.replicas;
-        const int64_t milli = request.milli() * one.replicas;
-        add(name, units, milli, one.counted.at(name) * one.replicas);
+    Cluster::Grade node{sets, {}};  // where nodes are reported, each set gets one
+    for (const Component& component : scene.binding.components) {
+      add("pods", component.replicas, 1000 * component.replicas, 1000 * component.replicas);
+      for (const auto& [name, request] : component.request) {
+        const int64_t units = request.units() * component.replicas;
+        const int64_t milli = request.milli() * component.replicas;
+        add(name, units, milli, component.counted.at(name) * component.replicas);
         node.least[name].units += units;
         node.least[name].milli += milli;
       }
@@ -307,12 +307,12 @@ std::optional<std::string> make_room_for_sets(const Scene& scene) {
          " of its components in" + on(scene);
 }
 
-std::optional<std::string> make_room(const Scene& scene) {
+std::optional<std::string> free_capacity(const PlacementTrial& scene) {
   if (!scene.binding.workload) return std::nullopt;
-  if (Demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.around}.goes_as_a_set()) {
-    return make_room_for_sets(scene);
+  if (Demand{scene.binding, scene.placement, nullptr, scene.fresh, scene.context}.goes_as_a_set()) {
+    return free_capacity_for_sets(scene);
   }
-  Scene tried = scene;
+  PlacementTrial tried = scene;
   const Cluster before = tried.cluster();
   const auto more = smallest(1, std::max<int64_t>(2 * scene.binding.replicas, 2), [&](int64_t replicas) {
     auto& room = tried.cluster().room;
@@ -324,7 +324,7 @@ std::optional<std::string> make_room(const Scene& scene) {
     };
     add("pods", 1, 1000);
     for (const auto& [name, request] : scene.binding.request) add(name, request.units(), request.milli());
-    if (!before.grades.empty()) {  // where nodes are told, more of them
+    if (!before.grades.empty()) {  // where nodes are reported, more of them
       Cluster::Grade node{replicas, {}};
       for (const auto& [name, request] : scene.binding.request) node.least[name] = {request.units(), request.milli()};
       tried.cluster().grades = before.grades;
@@ -336,10 +336,10 @@ std::optional<std::string> make_room(const Scene& scene) {
   return "make room for " + std::to_string(*more) + " more replica" + (*more == 1 ? "" : "s") + " in" + on(scene);
 }
 
-std::optional<std::string> scale_up(const Scene& scene) {
+std::optional<std::string> scale_up(const PlacementTrial& scene) {
   if (!scene.binding.divisible()) return std::nullopt;
   constexpr int64_t kMostTimes = 16;
-  Scene tried = scene;
+  PlacementTrial tried = scene;
   const int64_t now = scene.binding.replicas;
   const auto replicas = smallest(now + 1, std::max<int64_t>(now, 1) * kMostTimes, [&](int64_t count) {
     tried.binding.replicas = count;
@@ -349,17 +349,17 @@ std::optional<std::string> scale_up(const Scene& scene) {
   return "scale it up from " + std::to_string(now) + " to " + std::to_string(*replicas) + " replicas";
 }
 
-std::optional<Words> pull_a_lever(const Scene& scene) {
-  for (const auto lever : {widen_spread, give_weight, make_room}) {
+std::optional<Words> single_change(const PlacementTrial& scene) {
+  for (const auto lever : {widen_spread, raise_weight, free_capacity}) {
     if (auto words = lever(scene)) return Words{std::move(*words)};
   }
   if (!scene.fresh && !scene.binding.targets.empty()) {
     const char* afresh =
         "ask for a fresh placement with a WorkloadRebalancer: replicas that are placed stay where they are";
-    Scene tried = scene;
+    PlacementTrial tried = scene;
     tried.fresh = true;
     if (tried.chosen()) return Words{afresh};
-    if (auto words = make_room(tried)) return Words{afresh, std::move(*words)};
+    if (auto words = free_capacity(tried)) return Words{afresh, std::move(*words)};
   }
   if (auto words = scale_up(scene)) return Words{std::move(*words)};
   return std::nullopt;
@@ -368,12 +368,12 @@ std::optional<Words> pull_a_lever(const Scene& scene) {
 }  // namespace
 
 std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placement, const Clusters& clusters,
-                                 const std::string& cluster, bool fresh, const Surroundings& around) {
+                                 const std::string& cluster, bool fresh, const PlacementContext& context) {
   const auto found = clusters.find(cluster);
   if (found == clusters.end() || found->second.deleting) return std::nullopt;
-  Scene scene{binding, placement, clusters, fresh, cluster, around};
+  PlacementTrial scene{binding, placement, clusters, fresh, cluster, context};
   if (scene.chosen()) return std::nullopt;
-  std::vector<Attempt> ways = ways_in(scene);
+  std::vector<Attempt> ways = admitting_changes(scene);
   std::optional<Remedy> best;
   for (auto& [changed, words] : ways) {
     lift_api(changed, words);
@@ -385,7 +385,7 @@ std::optional<Remedy> remedy_for(const Binding& binding, const Placement& placem
   }
   if (best) return best;
   for (const auto& [changed, words] : ways) {
-    if (auto more = pull_a_lever(changed)) {
+    if (auto more = single_change(changed)) {
       Remedy remedy{words, true};
       remedy.changes.insert(remedy.changes.end(), more->begin(), more->end());
       return remedy;

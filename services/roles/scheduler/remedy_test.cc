@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/roles/scheduler/decide_test_support.h"
 #include "services/roles/scheduler/trigger.h"
+#include "tests/support/scheduling.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -18,7 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string remedy(const History& history, const std::string& cluster) {
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
   const auto found = remedy_for(binding, placement_from(binding.placement).value(), history.state().clusters(), cluster,
-                                asked_for(binding, history.now()));
+                                reschedule_requested(binding, history.now()));
   if (!found) return "nothing to do";
   return joined(found->changes) + (found->chosen ? "" : "; still not");
 }
@@ -92,7 +92,7 @@ TEST(Remedy, TaintsApisAndEvictions) {
   EXPECT_EQ(remedy(evicting, "b"), "wait until the eviction from cluster b has ended");
 }
 
-TEST(Remedy, WhatAPluginThatIsOffWouldSayDoesNotMatter_S_23) {
+TEST(Remedy, VerdictsOfDisabledPluginsDoNotMatter_S_23) {
   const Case from{.replicas = 2, .scheduling = kDuplicated, .clusters = {{"a", 10}, {"b", 10}}};
   const History history = fleet(from, "b", [](Value& b) {
     b.edit("spec").set("taints", json(R"([{"key": "k", "effect": "NoSchedule"}])"));
@@ -138,7 +138,7 @@ TEST(Remedy, TheLeastWeightRoomAndReplicas) {
       << "X-29: with 6 it is the roomiest";
 }
 
-TEST(Remedy, WhatIsPlacedStaysUnlessAFreshPlacementIsAskedFor) {
+TEST(Remedy, WhatIsPlacedStaysUnlessAFreshPlacementIsRequested) {
   EXPECT_EQ(
       remedy({.replicas = 4, .scheduling = kDynamic, .clusters = {{"a", 4}, {"b", 9}}, .previous = {{"a", 4}}}, "b"),
       "ask for a fresh placement with a WorkloadRebalancer: replicas that are placed stay where they are");

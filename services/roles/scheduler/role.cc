@@ -31,7 +31,7 @@ bool usage_fell(const Change& change) {
          change.before["spec"]["replicaRequirements"] != change.after["spec"]["replicaRequirements"];
 }
 
-/// The affinity in force lets the cluster in, or cannot be told (S-4).
+/// The affinity in force matches the cluster, or is unknown (S-4).
 bool may_concern(const Value& object, const Cluster& cluster) {
   const auto parsed = placement_from(object["spec"]["placement"]);
   if (!parsed) return false;
@@ -100,21 +100,21 @@ class SchedulerRole final : public Role {
     } else {
       refused_.erase(change.object);
     }
-    // S-2: what the status says is the scheduler's own doing. Labels tell whether the binding is claimed.
+    // S-2: the status is written by the scheduler itself. Labels show whether the binding is claimed.
     const Value& before = change.before["metadata"];
     const Value& after = change.after["metadata"];
-    // A placement wakes too: it may be that of a scheduler that was deposed, made of older clusters than we have seen.
+    // A placement triggers too: it may be that of a deposed scheduler, made from older clusters than ours.
     if (!change.removed() && (before["generation"] != after["generation"] || before["labels"] != after["labels"])) {
       wake.push_back(change.object);
     }
     wake_peers(state, change, wake);
     wake_defined(state, change, wake);
-    // Room in a quota may have come free.
+    // Room in a quota may have become free.
     if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
   }
 
-  /// Those that were refused look again when another of their group is placed, moves, or comes and goes (M-10 to M-12):
-  /// upstream leaves them until something else wakes them.
+  /// Refused ones are triggered when another of their group is placed, moves, is created or deleted (M-10 to M-12):
+  /// upstream leaves them until another trigger.
   void wake_peers(const State& state, const Change& change, std::vector<ObjectKey>& wake) const {
     const Value& before = change.before["spec"];
     const Value& after = change.after["spec"];
@@ -158,8 +158,8 @@ class SchedulerRole final : public Role {
   void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     const Value& before = change.before;
     const Value& after = change.after;
-    // S-3, and beyond it: the arrival of a cluster and of its APIs wake as well, where upstream waits for the next
-    // change of a taint or label to come along.
+    // S-3, and beyond it: new clusters and APIs trigger as well, where upstream waits for the next
+    // change of a taint or label.
     const bool anew = change.created() || change.removed() || before["spec"] != after["spec"] ||
                       before["metadata"]["labels"] != after["metadata"]["labels"] ||
                       deleting(before) != deleting(after) ||

@@ -8,7 +8,7 @@
 namespace shiplog {
 
 /// Role "scheduler": bindings into placements. Keys are ResourceBindings and ClusterResourceBindings.
-/// `estimators`, which outlives the service, asks the estimators of members, which have so long to answer (S-71);
+/// `estimators`, which outlives the service, calls the estimators of members, which have so long to answer (S-71);
 /// nullptr: room is judged by the clusters' summaries alone.
 std::unique_ptr<Role> make_scheduler_role(QuestionResolver* estimators = nullptr,
                                           Millis estimators_have = Millis{3'000});

@@ -57,7 +57,7 @@ TEST(SchedulerRole, PlacesABindingAndThenLeavesItAlone) {
   EXPECT_TRUE(again->folded.empty());
 }
 
-TEST(SchedulerRole, AMemberOfAGroupThatMovesWakesThoseThatWereRefused_M_10) {
+TEST(SchedulerRole, AMemberOfAGroupThatMovesTriggersThoseThatWereRefused_M_10) {
   for (const char* side : {"affinityGroup", "antiAffinityGroup"}) {
     History history = fleet();
     history.object(kOther, binding_text("{}"));
@@ -85,7 +85,7 @@ TEST(SchedulerRole, AMemberOfAGroupThatMovesWakesThoseThatWereRefused_M_10) {
   }
 }
 
-TEST(SchedulerRole, WhatWasRefusedLooksAgainOncePromisesHaveEnded_M_8_S_7) {
+TEST(SchedulerRole, ARefusedBindingIsDecidedAgainOnceReservationsEnd_M_8_S_7) {
   History history = fleet(R"({"clusterAffinity": {"clusterNames": ["none"]}})");
   const auto service = make_scheduler_role();
   reconcile(*service, history);
@@ -101,7 +101,7 @@ TEST(SchedulerRole, WhatWasRefusedLooksAgainOncePromisesHaveEnded_M_8_S_7) {
   EXPECT_TRUE(looks_again());
 }
 
-TEST(SchedulerRole, OtherOptionsWakeEveryBinding_S_23) {
+TEST(SchedulerRole, OtherOptionsTriggerEveryBinding_S_23) {
   History history = fleet();
   const auto service = make_scheduler_role();
   EXPECT_EQ(woken(*service, history, {OptionsSet{{{"plugins", {"*", "-TaintToleration"}}}}}), Keys{kBinding});
@@ -130,7 +130,7 @@ TEST(SchedulerRole, DecidesAgainWhenTheBindingHasMovedOn) {
   EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"], json(R"([{"name": "m1", "replicas": 3}])"));
 }
 
-TEST(SchedulerRole, SaysQuotaExceededWhenTheFoldRefusesAPlacement) {  // two placements race for the last room
+TEST(SchedulerRole, ReportsQuotaExceededWhenTheFoldRefusesAPlacement) {  // two placements race for the last room
   History history = fleet();
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
   const auto service = make_scheduler_role();
@@ -149,7 +149,7 @@ TEST(SchedulerRole, SaysQuotaExceededWhenTheFoldRefusesAPlacement) {  // two pla
   EXPECT_TRUE(again->folded.empty());  // no second word on it
 }
 
-TEST(SchedulerRole, LooksAgainWhenTheQuotaGrowsOrRoomComesFree) {
+TEST(SchedulerRole, DecidesAgainWhenTheQuotaGrowsOrRoomIsFreed) {
   History history = fleet();
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
   const auto service = make_scheduler_role();
@@ -165,7 +165,7 @@ TEST(SchedulerRole, LooksAgainWhenTheQuotaGrowsOrRoomComesFree) {
   EXPECT_EQ(woken(*service, history, {DeletionRequested{kOther}}), Keys{kBinding});
 }
 
-TEST(SchedulerRole, LooksAgainAtWhatItHasRefused) {  // the quota grew before it was known who waits for it
+TEST(SchedulerRole, DecidesAgainWhatItHasRefused) {  // the quota grew before it was known who waits for it
   History history = fleet();
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "1"}}})");
   const auto service = make_scheduler_role();
@@ -186,7 +186,7 @@ TEST(SchedulerRole, LooksAgainAtWhatItHasRefused) {  // the quota grew before it
   EXPECT_FALSE(next->looks_again);
 }
 
-TEST(SchedulerRole, ABindingsStatusWakesNothing) {  // S-2
+TEST(SchedulerRole, ABindingsStatusTriggersNothing) {  // S-2
   History history = fleet();
   const auto service = make_scheduler_role();
   Value binding = history.state().value_of(kBinding);
@@ -196,7 +196,7 @@ TEST(SchedulerRole, ABindingsStatusWakesNothing) {  // S-2
   EXPECT_EQ(woken(*service, history, {ObjectUpdated{kBinding, binding}}), Keys{kBinding});
 }
 
-TEST(SchedulerRole, AClusterWakesTheBindingsItMayServe) {  // S-3, S-4
+TEST(SchedulerRole, AClusterTriggersTheBindingsItMayServe) {  // S-3, S-4
   History history = fleet(R"({"clusterAffinity": {"clusterNames": ["m1"]}})");
   history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
   const auto service = make_scheduler_role();
@@ -206,7 +206,7 @@ TEST(SchedulerRole, AClusterWakesTheBindingsItMayServe) {  // S-3, S-4
   EXPECT_EQ(woken(*service, history, {ObjectCreated{{type::kCluster, "", "m2"}, member}}), Keys{kOther});
 }
 
-TEST(SchedulerRole, OfSeveralTermsTheOneInForceDecidesWhoIsWoken_S_4) {
+TEST(SchedulerRole, OfSeveralTermsTheOneInForceDecidesWhatIsTriggered_S_4) {
   History history = fleet(R"({"clusterAffinities": [
       {"affinityName": "one", "clusterNames": ["m1"],
        "overflowAffinities": [{"affinityName": "more", "clusterNames": ["m4"]}]},
@@ -227,8 +227,8 @@ TEST(SchedulerRole, OfSeveralTermsTheOneInForceDecidesWhoIsWoken_S_4) {
   EXPECT_EQ(taint("m4"), Keys{kBinding}) << "other than upstream: room in a tier is room";
 }
 
-// A divided workload stays where its affinity no longer lets it come (S-14), but not on a cluster that leaves (S-10.5).
-TEST(SchedulerRole, AClusterThatLeavesWakesWhatIsPlacedOnItThoughItNoLongerMatches) {
+// A divided workload stays where its affinity no longer selects it (S-14), but not on a cluster that leaves (S-10.5).
+TEST(SchedulerRole, ATerminatingClusterTriggersWhatIsPlacedOnItThoughItNoLongerMatches) {
   History history = fleet(R"({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "gold"}}},
                               "replicaScheduling": {"replicaSchedulingType": "Divided"}})");
   history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
@@ -250,7 +250,7 @@ TEST(SchedulerRole, AClusterThatLeavesWakesWhatIsPlacedOnItThoughItNoLongerMatch
   EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"].size(), 0U);
 }
 
-TEST(SchedulerRole, RoomOnAClusterWakesOnlyWhatFoundNone) {
+TEST(SchedulerRole, RoomOnAClusterTriggersOnlyWhatFoundNone) {
   History history = fleet(R"({"replicaScheduling": {"replicaSchedulingType": "Divided",
                                                     "weightPreference": {"dynamicWeight": "AvailableReplicas"}}})");
   const auto service = make_scheduler_role();

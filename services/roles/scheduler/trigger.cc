@@ -48,25 +48,25 @@ bool replicas_changed(const State& state, const Binding& binding, const Placemen
 
 }  // namespace
 
-bool asked_for(const Binding& binding, UtcMillis now) {
-  const auto asked = parse_rfc3339(binding.reschedule_triggered_at);
+bool reschedule_requested(const Binding& binding, UtcMillis now) {
+  const auto requested = parse_rfc3339(binding.reschedule_triggered_at);
   const auto last = parse_rfc3339(binding.last_scheduled_time);
-  return asked && last && asked.value() > last.value() && asked.value() <= now;
+  return requested && last && requested.value() > last.value() && requested.value() <= now;
 }
 
-bool concerns_us(const Binding& binding) {
+bool is_schedulable(const Binding& binding) {
   return binding.claimed && (binding.scheduler_name.empty() || binding.scheduler_name == "default-scheduler") &&
          !binding.suspension["scheduling"].as_bool();
 }
 
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
                                   UtcMillis now) {
-  // A request for a fresh placement also holds when another reason came first.
-  const bool fresh = asked_for(binding, now);
+  // A request for a fresh placement also holds when another reason is first.
+  const bool fresh = reschedule_requested(binding, now);
   if (placement_changed(binding)) return Trigger{{PlacementTrigger::kPlacementChanged}, fresh};
   if (replicas_changed(state, binding, placement)) return Trigger{{PlacementTrigger::kReplicasChanged}, fresh};
   if (fresh) return Trigger{{PlacementTrigger::kReschedulingRequested}, true};
-  // Without replicas nothing else tells that it was never placed.
+  // Without replicas nothing else shows that it was never placed.
   if (binding.scheduled_status == "False" && binding.targets.empty()) {
     return Trigger{{PlacementTrigger::kRefusedBefore}, false};
   }

@@ -13,14 +13,14 @@ namespace shiplog::scheduler {
 /// Why a binding is placed anew.
 struct Trigger {
   Triggered reason;
-  bool fresh = false;  ///< asked for explicitly
+  bool fresh = false;  ///< requested explicitly
 };
 
 /// This scheduler's binding, neither unclaimed nor suspended (S-1).
-bool concerns_us(const Binding& binding);
+bool is_schedulable(const Binding& binding);
 
-/// A fresh placement has been asked for since the last one (S-10.3). What lies in the future does not count yet.
-bool asked_for(const Binding& binding, UtcMillis now);
+/// A fresh placement has been requested since the last one (S-10.3). A time in the future does not count yet.
+bool reschedule_requested(const Binding& binding, UtcMillis now);
 
 /// The first reason to schedule (S-10 to S-13); nullopt: the placement stands.
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,

@@ -13,7 +13,7 @@ inline constexpr const char* kUidAnnotation = "kubernetes.io/service-account.uid
 /// karmadactl join and many a CI system still use. The API server fills in the token when it is created.
 bool is_token_secret(const Value& secret);
 
-/// Deletes one such Secret whose account is gone, is another one of that name, or was never there. Pure; other keys
+/// Deletes one such Secret whose account was deleted, is another one of that name, or was never there. Pure; other keys
 /// need no decision.
 ///
 /// - Owns: the end of Secrets of type kubernetes.io/service-account-token.

@@ -22,7 +22,7 @@ const Value* condition(const Value& request, std::string_view type) {
   return nullptr;
 }
 
-/// When a condition came about; a request without the time is as old as itself.
+/// When a condition became true; a request without the time is as old as itself.
 UtcMillis since(const Value& request, const Value& condition) {
   for (const Value* text :
        {&condition["lastUpdateTime"], &condition["lastTransitionTime"], &request["metadata"]["creationTimestamp"]}) {

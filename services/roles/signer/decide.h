@@ -20,7 +20,7 @@ struct CertificateAuthority {
   std::function<Result<Value>(const Value& request, UtcMillis now)> sign;
 };
 
-/// What one CertificateSigningRequest asks for (CSR-3, CSR-4). Approved requests for one of the signers that are served
+/// Reconciles one CertificateSigningRequest (CSR-3, CSR-4). Approved requests for one of the signers that are served
 /// are signed; no other decision than signing depends on `authority`. What is done with is removed: issued, approved,
 /// denied or failed for an hour, pending for a day, or when its certificate has expired.
 ///

@@ -41,9 +41,9 @@ Result<Value> signed_by(const Authority& authorities, const Value& request, UtcM
   SHIPLOG_TRY(const KeyPair authority, authorities());
   const Value& spec = request["spec"];
   const std::string pem = base64_decode(spec["request"].as_string()).value_or("");
-  const auto asked = inspect_request(pem);
-  if (!asked) return failed(request, asked.error().message, now);
-  if (const auto problem = signer::signer_problem(spec, asked.value())) return failed(request, *problem, now);
+  const auto inspected = inspect_request(pem);
+  if (!inspected) return failed(request, inspected.error().message, now);
+  if (const auto problem = signer::signer_problem(spec, inspected.value())) return failed(request, *problem, now);
   std::vector<std::string> usages;
   for (const Value& usage : spec["usages"].items()) usages.push_back(usage.str());
   const int64_t seconds = std::min(spec["expirationSeconds"].as_int(kLongest), kLongest);

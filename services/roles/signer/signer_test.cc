@@ -76,7 +76,7 @@ TEST(Signer, SignsWhatIsApprovedForOneOfItsSigners) {
   EXPECT_EQ(decided(issued, kMade), std::to_string(kHour));
 }
 
-TEST(Signer, RemovesWhatIsDoneWithAfterAnHourAndWhatNobodyApprovesAfterADay) {
+TEST(Signer, RemovesFinishedRequestsAfterAnHourAndUnapprovedOnesAfterADay) {
   Value issued = request(kApproved);
   issued.edit("status").set("certificate", "eA==");
   EXPECT_EQ(decided(issued, later(kHour - 1)), "1");
@@ -89,7 +89,7 @@ TEST(Signer, RemovesWhatIsDoneWithAfterAnHourAndWhatNobodyApprovesAfterADay) {
   EXPECT_EQ(decided(issued, later(5), later(5)), "remove") << "the certificate has expired";
 }
 
-TEST(Signer, EachSignerSaysWhatItDoesNotSign) {
+TEST(Signer, EachSignerReportsWhatItDoesNotSign) {
   const CertificateRequest jane = inspect_request(kJane).value();
   const CertificateRequest node = inspect_request(kNode).value();
   EXPECT_EQ(jane.common_name, "jane");
@@ -136,7 +136,7 @@ class SignerRoleTest : public ::testing::Test {
   std::unique_ptr<Role> service_;
 };
 
-TEST_F(SignerRoleTest, TheCertificateIsForWhoAskedAndFromTheAuthority) {
+TEST_F(SignerRoleTest, TheCertificateIsForTheRequesterAndFromTheAuthority) {
   Value asked = request(kApproved);
   asked.edit("spec").set("expirationSeconds", 3600);
   const Value after = stepped(asked);
@@ -151,7 +151,7 @@ TEST_F(SignerRoleTest, TheCertificateIsForWhoAskedAndFromTheAuthority) {
   EXPECT_EQ(info.value().not_after.value - info.value().not_before.value, kHour + 5 * 60 * 1000);
 }
 
-TEST_F(SignerRoleTest, WhatIsNotSignedSaysWhy) {
+TEST_F(SignerRoleTest, RequestsThatAreNotSignedStateTheCause) {
   Value asked = request(kApproved);
   asked.edit("spec").set("usages", json(R"(["digital signature"])"));
   Value after = stepped(asked);

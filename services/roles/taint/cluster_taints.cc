@@ -3,7 +3,7 @@
 
 #include "events/state/placement.h"
 #include "events/state/work.h"
-#include "services/roles/taint/parts.h"
+#include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
 namespace {
@@ -14,12 +14,13 @@ const Taint kUnreachable{"cluster.karmada.io/unreachable", "", "NoSchedule"};
 bool same(const Taint& a, const Taint& b) { return a.key == b.key && a.effect == b.effect; }
 
 bool carries(const std::vector<Taint>& taints, const Taint& wanted) {
-  return std::ranges::any_of(taints, [&](const Taint& one) { return same(one, wanted); });
+  return std::ranges::any_of(taints, [&](const Taint& present) { return same(present, wanted); });
 }
 
 std::vector<Taint> taints_from(const Value& list) {
   std::vector<Taint> taints;
-  for (const Value& one : list.items()) taints.push_back({one["key"].str(), one["value"].str(), one["effect"].str()});
+  for (const Value& item : list.items())
+    taints.push_back({item["key"].str(), item["value"].str(), item["effect"].str()});
   return taints;
 }
 
@@ -27,12 +28,12 @@ std::vector<Taint> taints_from(const Value& list) {
 /// have.
 bool conditions_hold(const Value& list, const Value& cluster) {
   if (list.size() == 0) return false;
-  return std::ranges::all_of(list.items(), [&](const Value& one) {
-    const Value& condition = condition_of(cluster, one["conditionType"].as_string());
+  return std::ranges::all_of(list.items(), [&](const Value& item) {
+    const Value& condition = condition_of(cluster, item["conditionType"].as_string());
     if (condition.is_null()) return false;
-    const auto values = one["statusValues"].items();
+    const auto values = item["statusValues"].items();
     const bool among = std::ranges::find(values, condition["status"]) != values.end();
-    const auto op = one["operator"].as_string();
+    const auto op = item["operator"].as_string();
     return op == "In" ? among : op == "NotIn" && !among;
   });
 }
@@ -54,7 +55,7 @@ std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster) {
   std::vector<Event> events;
   if (not_ready && !carries(present, kNotReady)) events.push_back(TaintAdded{key, kNotReady, reason});
   if (unreachable && !carries(present, kUnreachable)) events.push_back(TaintAdded{key, kUnreachable, reason});
-  // With no condition at all nothing is known, so nothing is taken away (TN-1).
+  // With no condition at all nothing is known, so no taint is removed (TN-1).
   if (!not_ready && carries(present, kNotReady)) events.push_back(TaintRemoved{key, kNotReady, reason});
   if (!unreachable && !ready.empty() && carries(present, kUnreachable)) {
     events.push_back(TaintRemoved{key, kUnreachable, reason});
@@ -74,7 +75,8 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
     if (deleting(policy.value) || !selects(policy.value, *cluster)) continue;
     policies.emplace_back(policy.value["metadata"]["creationTimestamp"].str(), name.name, policy.value);
   }
-  std::ranges::sort(policies, {}, [](const auto& one) { return std::tie(std::get<0>(one), std::get<1>(one)); });
+  std::ranges::sort(policies, {},
+                    [](const auto& policy) { return std::tie(std::get<0>(policy), std::get<1>(policy)); });
 
   struct Touched {
     Taint taint;
@@ -95,7 +97,7 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
     }
     if (conditions_hold(policy["spec"]["removeOnConditions"], object)) {
       for (const Taint& taint : about) {
-        if (std::erase_if(taints, [&](const Taint& one) { return same(one, taint); }) > 0)
+        if (std::erase_if(taints, [&](const Taint& present) { return same(present, taint); }) > 0)
           removed.push_back({taint, name});
       }
     }
@@ -105,12 +107,12 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
   std::vector<Event> events;
   for (const Taint& taint : before) {
     if (carries(taints, taint)) continue;
-    const auto by = std::ranges::find_if(removed, [&](const Touched& one) { return same(one.taint, taint); });
+    const auto by = std::ranges::find_if(removed, [&](const Touched& touched) { return same(touched.taint, taint); });
     events.push_back(TaintRemoved{key, taint, "ClusterTaintPolicy " + by->policy, by->policy});
   }
   for (const Taint& taint : taints) {
     if (carries(before, taint)) continue;
-    const auto by = std::ranges::find_if(added, [&](const Touched& one) { return same(one.taint, taint); });
+    const auto by = std::ranges::find_if(added, [&](const Touched& touched) { return same(touched.taint, taint); });
     events.push_back(TaintAdded{key, taint, "ClusterTaintPolicy " + by->policy, by->policy});
   }
   return events;

@@ -1,6 +1,6 @@
 #include "services/roles/taint/decide.h"
 
-#include "services/roles/taint/parts.h"
+#include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
 namespace {

@@ -9,8 +9,7 @@ namespace shiplog::taint {
 /// Taints and what follows from them. Pure. By key:
 /// a Cluster: the taints its Ready condition calls for (TN-1, TN-2);
 /// policies_key() of a cluster: what the ClusterTaintPolicies add and remove (TN-3 to TN-15). A key of its own, because
-/// only changes
-///   of conditions and policies wake it: a taint that somebody took off by hand stays off until then (TN-5);
+/// only changes of conditions and policies trigger it: a taint that a user removed stays off until then (TN-5);
 /// a ResourceBinding or ClusterResourceBinding: evictions that begin (TN-16 to TN-24) and those that are over (TN-25 to
 /// TN-34). ClusterTaintPolicy and NoExecute eviction are on; upstream has them behind gates that default to off.
 ///

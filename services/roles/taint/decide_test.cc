@@ -154,7 +154,7 @@ TEST_F(Taints, UntoleratedNoExecuteEvicts_TN_19_TN_21) {
   EXPECT_TRUE(task["gracePeriodSeconds"].is_null());
 }
 
-TEST_F(Taints, NoScheduleEvictsNobody) {
+TEST_F(Taints, NoScheduleEvictsNoBinding) {
   const ObjectKey key = place({{"m1", 1}});
   ready("m1", "False");
   EXPECT_EQ(spec(key)["clusters"].size(), 1U);
@@ -249,7 +249,7 @@ TEST_F(EvictionTasks, EndAfterTenMinutesEvenWithoutReplacement_TN_29) {
   EXPECT_EQ(tasks(), 0U);
 }
 
-TEST_F(EvictionTasks, OwnGracePeriodComesFirst_TN_28) {
+TEST_F(EvictionTasks, OwnGracePeriodHasPrecedence_TN_28) {
   set("gracePeriodSeconds", 30);
   stage.run(Millis{20'000});
   EXPECT_EQ(tasks(), 1U);

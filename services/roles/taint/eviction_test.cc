@@ -121,7 +121,7 @@ TEST_F(GracefulEviction, EndsAtOnceWhereNothingChangesForTheRest) {
   EXPECT_EQ(tasks(), 0U) << "m2 has what it is to have, and was seen healthy with it";
 }
 
-TEST_F(GracefulEviction, ACollectorThatStartsAgainLooksAgain) {
+TEST_F(GracefulEviction, ACollectorThatStartsAgainObservesAgain) {
   stage.stop("collector");
   evict_from_m1();
   schedule(2);

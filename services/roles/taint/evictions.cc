@@ -5,7 +5,7 @@
 #include "events/state/eviction.h"
 #include "events/state/placement.h"
 #include "events/state/work.h"
-#include "services/roles/taint/parts.h"
+#include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
 namespace {
@@ -15,24 +15,25 @@ void sooner(std::optional<UtcMillis>& next, UtcMillis at) {
 }
 
 /// Whether a cluster's NoExecute taints drive a binding off, and if not now, when (TN-19).
-struct Verdict {
+struct EvictionVerdict {
   std::optional<Taint> evicted_by;
   std::optional<UtcMillis> due;
 };
 
-Verdict judge(const Value& cluster, const std::vector<Toleration>& tolerations, UtcMillis now) {
-  Verdict verdict;
+EvictionVerdict judge(const Value& cluster, const std::vector<Toleration>& tolerations, UtcMillis now) {
+  EvictionVerdict verdict;
   std::optional<Taint> limited;
   for (const Value& value : cluster["spec"]["taints"].items()) {
     const Taint taint{value["key"].str(), value["value"].str(), value["effect"].str()};
     if (taint.effect != "NoExecute") continue;
-    const auto by = std::ranges::find_if(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+    const auto by =
+        std::ranges::find_if(tolerations, [&](const Toleration& toleration) { return toleration.tolerates(taint); });
     if (by == tolerations.end()) {
       verdict.evicted_by = taint;
       return verdict;
     }
     const auto added = parse_rfc3339(value["timeAdded"].as_string());
-    if (!by->seconds || !added) continue;  // tolerated for ever; or nobody knows since when
+    if (!by->seconds || !added) continue;  // tolerated for ever; or the start is unknown
     const UtcMillis until = added.value() + Millis{std::max<int64_t>(0, *by->seconds) * 1000};
     if (!verdict.due || until < *verdict.due) {
       verdict.due = until;
@@ -49,7 +50,7 @@ bool all_reported_healthy(const Value& binding) {
   const auto items = binding["status"]["aggregatedStatus"].items();
   return std::ranges::all_of(binding["spec"]["clusters"].items(), [&](const Value& target) {
     const auto item =
-        std::ranges::find_if(items, [&](const Value& one) { return one["clusterName"] == target["name"]; });
+        std::ranges::find_if(items, [&](const Value& entry) { return entry["clusterName"] == target["name"]; });
     return item != items.end() && (*item)["health"].as_string() == "Healthy";
   });
 }
@@ -61,9 +62,9 @@ bool remaining_healthy(const State& state, const ObjectKey& key, const Value& bi
   const auto id = label_of(binding, id_label);
   const auto work_of = [&](const std::string& cluster) -> const Value& {
     const std::string space = execution_space(cluster);
-    for (const ObjectKey& one : state.labelled(id_label, id)) {
-      if (one.type != type::kWork || one.ns != space) continue;
-      const Value& work = state.value_of(one);
+    for (const ObjectKey& labelled : state.labelled(id_label, id)) {
+      if (labelled.type != type::kWork || labelled.ns != space) continue;
+      const Value& work = state.value_of(labelled);
       if (!deleting(work)) return work;
     }
     return state.value_of({});
@@ -102,19 +103,19 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   // Whether the rest is healthy is judged on what is placed now: with an eviction ended, look again before the next.
   if (!evictions.events.empty()) return evictions;
 
-  // TN-18: what counts is the placement that the scheduler went by, not what a policy has said since.
+  // TN-18: what counts is the placement that the scheduler used, not a later one of a policy.
   const auto applied_placement = annotation_of(binding, kAppliedPlacementAnnotation);
   std::optional<std::vector<Toleration>> tolerations;
   for (const Value& target : binding["spec"]["clusters"].items()) {
     const Value& cluster = state.value_of({type::kCluster, "", target["name"].str()});
-    const bool tainted = std::ranges::any_of(cluster["spec"]["taints"].items(),
-                                             [](const Value& one) { return one["effect"].as_string() == "NoExecute"; });
+    const bool tainted = std::ranges::any_of(
+        cluster["spec"]["taints"].items(), [](const Value& item) { return item["effect"].as_string() == "NoExecute"; });
     if (!tainted || applied_placement.empty()) continue;
     if (!tolerations) {
       SHIPLOG_TRY(const Value placement, parse_json(applied_placement));
       tolerations = tolerations_from(placement["clusterTolerations"]);
     }
-    const Verdict verdict = judge(cluster, *tolerations, now);
+    const EvictionVerdict verdict = judge(cluster, *tolerations, now);
     if (verdict.evicted_by) {
       EvictionStarted event;
       event.binding = key;

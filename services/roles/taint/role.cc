@@ -11,7 +11,7 @@ namespace {
 
 bool has_no_execute(const Value& cluster) {
   return std::ranges::any_of(cluster["spec"]["taints"].items(),
-                             [](const Value& one) { return one["effect"].as_string() == "NoExecute"; });
+                             [](const Value& item) { return item["effect"].as_string() == "NoExecute"; });
 }
 
 class TaintRole final : public Role {
@@ -70,7 +70,7 @@ class TaintRole final : public Role {
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
         const auto targets = object.value["spec"]["clusters"].items();
-        if (std::ranges::any_of(targets, [&](const Value& one) { return one["name"].as_string() == cluster; })) {
+        if (std::ranges::any_of(targets, [&](const Value& target) { return target["name"].as_string() == cluster; })) {
           wake.push_back({type, name.ns, name.name});
         }
       }

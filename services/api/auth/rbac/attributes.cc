@@ -34,7 +34,7 @@ std::string_view query_value(const std::vector<std::pair<std::string, std::strin
   return {};
 }
 
-/// The name in "metadata.name=N", when that is asked for: a role may be about that one object.
+/// The name in "metadata.name=N", when that is requested: a role may be about that one object.
 std::string name_in(std::string_view field_selector) {
   while (!field_selector.empty()) {
     const size_t comma = std::min(field_selector.find(','), field_selector.size());
@@ -56,14 +56,15 @@ std::string percent_decoded(std::string_view text) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
   };
   std::string decoded;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const bool escape = text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 && digit(text[at + 2]) >= 0;
+  for (size_t position = 0; position < text.size(); ++position) {
+    const bool escape = text[position] == '%' && position + 2 < text.size() && digit(text[position + 1]) >= 0 &&
+                        digit(text[position + 2]) >= 0;
     if (!escape) {
-      decoded += text[at];
+      decoded += text[position];
       continue;
     }
-    decoded += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
-    at += 2;
+    decoded += static_cast<char>(digit(text[position + 1]) * 16 + digit(text[position + 2]));
+    position += 2;
   }
   return decoded;
 }
@@ -92,19 +93,20 @@ Attributes attributes_of(std::string_view method, std::string_view path,
     return wanted;
   }
   if (!core) wanted.group = parts[1];
-  size_t at = begin;
-  if (parts[at] == "namespaces" && parts.size() > at + 1) {
-    // The namespace itself is looked at from within: a RoleBinding there may grant it.
-    wanted.ns = parts[at + 1];
-    if (parts.size() > at + 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") at += 2;
+  size_t position = begin;
+  if (parts[position] == "namespaces" && parts.size() > position + 1) {
+    // The namespace itself is authorized from within: a RoleBinding there may grant it.
+    wanted.ns = parts[position + 1];
+    if (parts.size() > position + 2 && parts[position + 2] != "status" && parts[position + 2] != "finalize")
+      position += 2;
   }
-  wanted.resource = parts[at];
-  if (parts.size() > at + 1) wanted.name = parts[at + 1];
-  for (size_t rest = at + 2; rest < parts.size(); ++rest) {
+  wanted.resource = parts[position];
+  if (parts.size() > position + 1) wanted.name = parts[position + 1];
+  for (size_t rest = position + 2; rest < parts.size(); ++rest) {
     wanted.subresource += (wanted.subresource.empty() ? "" : "/") + parts[rest];
   }
 
-  const bool one = !wanted.name.empty();
+  const bool named = !wanted.name.empty();
   const std::string_view watch = query_value(query, "watch");
   const bool watches = std::ranges::any_of(query, [](const auto& each) { return each.first == "watch"; }) &&
                        watch != "0" && lower_case(watch) != "false";
@@ -115,13 +117,13 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   } else if (method == "PATCH") {
     wanted.verb = "patch";
   } else if (method == "DELETE") {
-    wanted.verb = one ? "delete" : "deletecollection";
+    wanted.verb = named ? "delete" : "deletecollection";
   } else if (method == "GET" || method == "HEAD") {
-    wanted.verb = watches ? "watch" : one ? "get" : "list";
+    wanted.verb = watches ? "watch" : named ? "get" : "list";
   } else {
     wanted.verb = lower_case(method);
   }
-  if (!one && wanted.verb != "create") wanted.name = name_in(query_value(query, "fieldSelector"));
+  if (!named && wanted.verb != "create") wanted.name = name_in(query_value(query, "fieldSelector"));
   return wanted;
 }
 
@@ -135,8 +137,8 @@ Error forbidden(const User& user, const Attributes& wanted, const std::string& r
     why += wanted.ns.empty() ? " at the cluster scope" : " in the namespace " + quote(wanted.ns);
   }
   if (!reason.empty()) why += ": " + reason;
-  if (!wanted.is_resource) return forbidden(Subject{}, why);
-  return forbidden(Subject{wanted.group, "", wanted.resource, wanted.name}, why);
+  if (!wanted.is_resource) return forbidden(StatusDetails{}, why);
+  return forbidden(StatusDetails{wanted.group, "", wanted.resource, wanted.name}, why);
 }
 
 std::optional<std::pair<std::string, std::string>> service_account_of(std::string_view user) {

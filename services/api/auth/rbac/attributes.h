@@ -12,7 +12,7 @@
 
 namespace shiplog::api {
 
-/// What a request wants, from nothing but its method, path and query: known before anybody looks whether the resource
+/// What a request wants, from nothing but its method, path and query: known before it is checked whether the resource
 /// exists (AUTHZ-1, PATH-1). `path` has no trailing slash; `query` is decoded.
 Attributes attributes_of(std::string_view method, std::string_view path,
                          const std::vector<std::pair<std::string, std::string>>& query);
@@ -20,10 +20,10 @@ Attributes attributes_of(std::string_view method, std::string_view path,
 /// The 403 in kube-apiserver's words. `reason`: why not, may be empty.
 Error forbidden(const User& user, const Attributes& wanted, const std::string& reason = {});
 
-/// Who a request asks to be treated as (AUTHZ-9).
+/// The user that a request impersonates (AUTHZ-9).
 struct Impersonation {
   User as;                         ///< with the groups it will have
-  std::vector<Attributes> needed;  ///< each must be allowed to the one who asks
+  std::vector<Attributes> needed;  ///< each must be permitted to the requester
 };
 /// From the Impersonate-* headers; nullopt: there are none. Error: kBadRequest, some of them without a user.
 Result<std::optional<Impersonation>> impersonation_of(const std::vector<std::pair<std::string, std::string>>& headers);

@@ -30,7 +30,7 @@ Rule on(const char* verbs, const char* group, const char* resources) {
 }
 Rule paths(const char* urls) { return {{"get"}, {}, {}, {}, words(urls)}; }
 
-struct Role {
+struct BootstrapRole {
   const char* name;
   std::string label;    // aggregate-to-LABEL of those that gather; empty: none
   const char* gathers;  // LABEL of those it gathers; nullptr: it has rules of its own
@@ -90,7 +90,7 @@ Rules karmada_rules(const char* verbs) {
       on(verbs, "work.karmada.io", "resourcebindings resourcebindings/status works works/status")};
 }
 
-std::vector<Role> roles() {
+std::vector<BootstrapRole> roles() {
   return {{"cluster-admin", "", nullptr, {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}}},
           {"admin", "", "admin", {}},
           {"edit", "admin", "edit", {}},
@@ -126,8 +126,16 @@ std::vector<Role> roles() {
            nullptr,
            {paths("/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks "
                   "/openid/v1/jwks/")}},
+          // Who may send requests to be carried out later needs the permission for each of them besides.
+          {"shiplog:request-producer",
+           "",
+           nullptr,
+           {{{"get", "post"}, {}, {}, {}, words("/shiplog/v1/requests /shiplog/v1/requests/results")}},
+           true},
           {"karmada-edit", "edit", nullptr, karmada_rules(kWrite), true},
-          {"karmada-view", "view", nullptr, karmada_rules(kRead), true}};
+          {"karmada-view", "view", nullptr, karmada_rules(kRead), true},
+          // Feeds contain the objects of all namespaces, so that no role of a namespace's users includes them.
+          {"shiplog:feed-reader", "", nullptr, {paths("/feeds/*")}, true}};
 }
 
 Value metadata(const std::string& name, bool karmada) {
@@ -138,7 +146,7 @@ Value metadata(const std::string& name, bool karmada) {
   return metadata;
 }
 
-Value object_of(const Role& role) {
+Value object_of(const BootstrapRole& role) {
   Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "ClusterRole"}});
   object.set("metadata", metadata(role.name, role.karmada));
   if (!role.label.empty()) object.edit("metadata").edit("labels").set(aggregate_label(role.label), "true");
@@ -165,7 +173,7 @@ Value binding_of(const char* role, const std::vector<const char*>& groups) {
 
 std::vector<std::pair<ObjectKey, Value>> make() {
   State::Objects made;
-  for (const Role& role : roles()) made[{"", role.name}].value = object_of(role);
+  for (const BootstrapRole& role : roles()) made[{"", role.name}].value = object_of(role);
   // Aggregates gather from aggregates: until nothing changes any more.
   using clusterrole_aggregation::outdated_aggregates;
   for (auto outdated = outdated_aggregates(made); !outdated.empty(); outdated = outdated_aggregates(made)) {
@@ -181,6 +189,7 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   bind("cluster-admin", {kMastersGroup});
   bind("system:basic-user", {kAuthenticatedGroup});
   bind("system:discovery", {kAuthenticatedGroup});
+  bind("shiplog:request-producer", {kAuthenticatedGroup});
   bind("system:public-info-viewer", {kAuthenticatedGroup, kUnauthenticatedGroup});
   bind("system:service-account-issuer-discovery", {"system:serviceaccounts"});
   return objects;

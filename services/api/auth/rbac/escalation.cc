@@ -54,7 +54,7 @@ std::string granting_too_much(const RbacPolicy& policy, const User& user, const 
 
 std::optional<Error> refused(const ObjectKey& key, const std::string& why) {
   if (why.empty()) return std::nullopt;
-  return forbidden(Subject{rbac::kGroup, "", resource_of(key.type), key.name}, why);
+  return forbidden(StatusDetails{rbac::kGroup, "", resource_of(key.type), key.name}, why);
 }
 
 std::optional<Error> role_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
@@ -80,7 +80,7 @@ std::optional<Error> binding_written(const RbacPolicy& policy, const User& user,
   const std::string name = object["roleRef"]["name"].str();
   if (may(policy, user, "bind", type, key.ns, name)) return std::nullopt;
   const Rules* rules = policy.role(type, key.ns, name);
-  if (rules == nullptr) return not_found(Subject{rbac::kGroup, "", resource_of(type), name});
+  if (rules == nullptr) return not_found(StatusDetails{rbac::kGroup, "", resource_of(type), name});
   return refused(key, granting_too_much(policy, user, key.ns, *rules));
 }
 

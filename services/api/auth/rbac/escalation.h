@@ -9,7 +9,7 @@
 namespace shiplog::api {
 
 /// Whether writing `object` (a Role, ClusterRole, RoleBinding or ClusterRoleBinding; other types pass) would give
-/// somebody what `user` does not hold (AUTHZ-5). `old`: null on create. nullopt: it is all right.
+/// permissions that `user` does not hold (AUTHZ-5). `old`: null on create. nullopt: it is permitted.
 /// Errors: kForbidden, with the rules that are missing; kNotFound, a binding's role is not there.
 std::optional<Error> escalation(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                 const Value& object);

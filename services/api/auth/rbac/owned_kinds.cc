@@ -37,8 +37,8 @@ bool reserved(std::string_view name) {
 Value reserved_part(const Value& metadata, const char* field) {
   if (metadata[field].is_array()) {
     Value kept = Value::array();
-    for (const Value& one : metadata[field].items()) {
-      if (reserved(one.as_string())) kept.push_back(one);
+    for (const Value& entry : metadata[field].items()) {
+      if (reserved(entry.as_string())) kept.push_back(entry);
     }
     return kept;
   }
@@ -92,7 +92,7 @@ std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, co
   const std::string part = owned_part(key, old, object);
   if (part.empty() || manages(policy, user, key)) return std::nullopt;
   const std::string resource = resource_of(key.type);
-  return forbidden(Subject{kGroup, "", resource, key.name},
+  return forbidden(StatusDetails{kGroup, "", resource, key.name},
                    part + " is written by the control plane; users need the verb \"" + kManageVerb + "\" on " +
                        resource + "." + kGroup + " to do so");
 }

@@ -9,7 +9,7 @@
 namespace shiplog::api {
 
 /// The verb that is needed to write what the control plane itself writes of bindings and Works. No role that names its
-/// verbs has it; cluster-admin does, by "*".
+/// verbs includes it; cluster-admin does, by "*".
 inline constexpr const char* kManageVerb = "manage";
 
 /// Bindings and Works are written by the control plane, and decide what members run. Without the verb "manage" on the

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "services/api/auth/rbac/bootstrap.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
@@ -37,7 +37,7 @@ class OwnedKinds : public ::testing::Test {
     EXPECT_TRUE(!refused || refused->code == ErrorCode::kForbidden);
     return refused ? refused->message : "";
   }
-  /// What an editor of the namespace is told about a change of the binding; "": nothing.
+  /// The denial that an editor of the namespace receives for a change of the binding; "": nothing.
   std::string edited(const std::function<void(Value&)>& change) {
     Value after = binding;
     change(after);

@@ -20,7 +20,7 @@ std::string not_found(const std::string& role_kind, const std::string& name) {
          " not found";
 }
 
-/// The index key of a subject, and how it is named in a reason. Empty key: nobody is meant.
+/// The index key of a subject, and how it is named in a reason. Empty key: the subject denotes no user or group.
 std::pair<std::string, std::string> read_subject(const Value& subject, const std::string& ns) {
   const rbac::Subject meant = rbac::subject_from(subject, ns);
   const std::string kind = subject["kind"].str();
@@ -64,10 +64,10 @@ void RbacPolicy::erase(const ObjectKey& key) {
   if (old == bindings_.end()) return;
   BySubject& index = index_[key.ns];
   for (const auto& [where, description] : old->second->subjects) {
-    const auto at = index.find(where);
-    if (at == index.end()) continue;
-    at->second.erase(key.name);
-    if (at->second.empty()) index.erase(at);
+    const auto found = index.find(where);
+    if (found == index.end()) continue;
+    found->second.erase(key.name);
+    if (found->second.empty()) index.erase(found);
   }
   if (index.empty()) index_.erase(key.ns);
   bindings_.erase(old);

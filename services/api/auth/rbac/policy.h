@@ -12,7 +12,7 @@
 namespace shiplog::api {
 
 /// What the stored roles and bindings permit. Kept up to date object by object and indexed by subject, so that a
-/// decision looks at nothing but the bindings that name the user or one of the groups.
+/// decision reads only the bindings that name the user or one of the groups.
 class RbacPolicy {
  public:
   RbacPolicy() = default;
@@ -53,7 +53,7 @@ class RbacPolicy {
   };
   using BySubject = std::map<std::string, std::map<std::string, Entry>, std::less<>>;  // then by the binding's name
 
-  /// Calls `see(binding, subject, rules or nullptr)` for every binding that concerns the user, until it says false.
+  /// Calls `see(binding, subject, rules or nullptr)` for every binding that concerns the user, until it returns false.
   template <class See>
   void visit(const User& user, const std::string& ns, See see) const;
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -77,7 +79,7 @@ TEST(Attributes, AreReadFromMethodPathAndQuery) {  // AUTHZ-1
   EXPECT_TRUE(is(attributes_of("DELETE", "/api/v1/namespaces/a/pods", {}), asks("deletecollection", "", "pods", "a")));
   EXPECT_TRUE(is(attributes_of("POST", "/api/v1/namespaces/a/serviceaccounts/s/token", {}),
                  asks("create", "", "serviceaccounts/token", "a", "s")));
-  // A namespace is looked at from within.
+  // A namespace is authorized from within.
   EXPECT_TRUE(is(attributes_of("GET", "/api/v1/namespaces/a", {}), asks("get", "", "namespaces", "a", "a")));
   EXPECT_TRUE(is(attributes_of("PUT", "/api/v1/namespaces/a/finalize", {}),
                  asks("update", "", "namespaces/finalize", "a", "a")));
@@ -89,7 +91,7 @@ TEST(Attributes, AreReadFromMethodPathAndQuery) {  // AUTHZ-1
   EXPECT_EQ(path.path, "/apis/apps/v1");
 }
 
-TEST(Attributes, RefusalsAreInKubernetesWords) {  // AUTHZ-1
+TEST(Attributes, DenialsHaveKubernetesMessages) {  // AUTHZ-1
   EXPECT_EQ(
       forbidden(kJane, asks("list", "apps", "deployments", "default")).message,
       R"(deployments.apps is forbidden: User "jane" cannot list resource "deployments" in API group "apps" in the )"
@@ -211,7 +213,7 @@ TEST(Policy, FollowsChangesOfRolesAndBindings) {  // AUTHZ-2
   EXPECT_FALSE(given.may(wanted));
 }
 
-TEST(Escalation, NobodyGrantsWhatTheyDoNotHold) {  // AUTHZ-5
+TEST(Escalation, AUserGrantsOnlyPermissionsThatTheyHold) {  // AUTHZ-5
   Given given;
   given.cluster_role("mine", R"([{"verbs":["get","list"],"apiGroups":["apps"],"resources":["*"]}])")
       .bind("a", "mine", "ClusterRole/mine", kUserJane);
@@ -283,7 +285,7 @@ TEST(Escalation, AggregatingNeedsEverything) {  // AUTHZ-5
   EXPECT_NE(refused->message.find("must have cluster-admin privileges to use an aggregationRule"), std::string::npos);
 }
 
-TEST(Impersonation, AsksForEachPartOfTheIdentity) {  // AUTHZ-9
+TEST(Impersonation, ChecksEachPartOfTheIdentity) {  // AUTHZ-9
   EXPECT_FALSE(impersonation_of({{"Accept", "x"}}).value());
   const auto found = impersonation_of({{"Impersonate-User", "joe"},
                                        {"impersonate-group", "a"},
@@ -304,7 +306,7 @@ TEST(Impersonation, AsksForEachPartOfTheIdentity) {  // AUTHZ-9
                                               "impersonate authentication.k8s.io userextras/acme/scope x"}));
 }
 
-TEST(Impersonation, OfServiceAccountsAndNobody) {  // AUTHZ-9
+TEST(Impersonation, OfServiceAccountsAndAnonymous) {  // AUTHZ-9
   const auto account = impersonation_of({{"Impersonate-User", "system:serviceaccount:a:robot"}});
   ASSERT_TRUE(account && account.value());
   EXPECT_EQ(account.value()->needed[0].resource, "serviceaccounts");

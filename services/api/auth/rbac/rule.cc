@@ -106,7 +106,7 @@ Rules not_held(const Rules& held, const Rules& wanted) {
   std::map<std::pair<std::pair<Texts, Texts>, std::pair<Texts, Texts>>, std::set<std::string>> missing;
   for (const Rule& rule : wanted) {
     for (const Rule& piece : pieces_of(rule)) {
-      if (std::ranges::any_of(held, [&](const Rule& one) { return covers(one, piece); })) continue;
+      if (std::ranges::any_of(held, [&](const Rule& other) { return covers(other, piece); })) continue;
       missing[{{piece.api_groups, piece.resources}, {piece.resource_names, piece.non_resource_urls}}].insert(
           piece.verbs.front());
     }

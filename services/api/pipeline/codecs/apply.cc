@@ -32,7 +32,7 @@ Value without_nothing(const Schema& schema, Value patch, const Value& live) {
 /// The patch, checked as far as it can be without the object (SSA-1, SSA-2).
 Result<Value> read_apply_patch(const RequestContext& context, const std::string& body,
                                std::vector<std::string>& duplicates) {
-  // JSON is YAML too, but only JSON tells which key stood twice.
+  // JSON is YAML too, but only the JSON parser reports which key is duplicate.
   auto patch = parse_json(body, &duplicates);
   if (!patch) patch = parse_yaml(body);
   if (!patch) return patch.error().context("error decoding YAML");

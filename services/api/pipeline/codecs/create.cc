@@ -17,8 +17,10 @@ StageResult<WriteRequest> decode_create(const Server& server, const RequestConte
   proposal.name = proposal.object["metadata"]["name"].str();
   write.key = {kind.type(), kind.namespaced ? context.path.ns : "", ""};
   write.reads = WriteReads::kNothing;
-  // Only a Service may be proposed twice: when another one gets the address that was proposed for it.
-  const bool once = kind.type() != type::kService;
+  // A generated name may be taken (as upstream's RetryGenerateName), and another Service may get the address that was
+  // proposed for this one: these are proposed again.
+  write.retries_conflicts = proposal.name.empty();
+  const bool once = !write.retries_conflicts && kind.type() != type::kService;
   write.propose = [proposal = std::move(proposal), once](const Result<Value>&) mutable -> StageResult<Proposal> {
     if (once) return std::move(proposal);
     return proposal;

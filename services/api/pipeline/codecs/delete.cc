@@ -66,7 +66,7 @@ Result<DeleteOptions> delete_options(const RequestContext& context, const std::s
                  "orphanDependents and propagationPolicy cannot both be set",
                  {{"propagationPolicy", "FieldValueInvalid", "orphanDependents is set too"}}};
   }
-  // DEL-10: what these two made outlives them unless somebody says otherwise.
+  // DEL-10: dependents of these two kinds are orphaned unless the request states otherwise.
   const std::string type = context.kind->type();
   if (type == "jobs.batch" || type == "replicationcontrollers") options.propagation = "Orphan";
   if (orphan_given) policy = orphan ? "Orphan" : "Background";
@@ -90,7 +90,7 @@ bool answers_object(const Kind& kind) {
 
 constexpr const char* kCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
-/// The definition on its way out: held until the last of its objects is gone.
+/// A terminating definition: kept until the last of its objects is removed.
 Value terminating_definition(Value crd, UtcMillis now) {
   Value& finalizers = crd.edit("metadata").edit("finalizers");
   const auto held = finalizers.items();

@@ -157,7 +157,7 @@ Result<Value> read_pod_body(const HttpRequest& request, const std::string& text,
 }
 
 int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked) {
-  // Nobody can stop a container in less than no time: a second, as upstream.
+  // A negative grace period counts as one second, as upstream.
   if (asked) return *asked < 0 ? 1 : *asked;
   if (deleting(pod)) return pod["metadata"]["deletionGracePeriodSeconds"].as_int();
   return pod["spec"]["terminationGracePeriodSeconds"].as_int();

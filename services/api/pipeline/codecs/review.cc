@@ -6,7 +6,7 @@
 namespace shiplog::api {
 namespace {
 
-/// The body with its kind, without what only the server says.
+/// The body with its kind, without the fields that only the server sets.
 Result<Value> read_review(const RequestContext& context, const std::string& text) {
   const Kind& kind = *context.kind;
   SHIPLOG_TRY(auto body, read_body(context.request.headers.get("Content-Type"), text, *context.kinds, kind, nullptr));

@@ -6,7 +6,7 @@
 namespace shiplog::api {
 namespace {
 
-/// Kinds that a PUT creates when they are not there, unless it says which one it means (CRU-3).
+/// Kinds that a PUT creates when the object does not exist, unless the body has a uid or version (CRU-3).
 bool creates_on_update(const RequestContext& context, const Value& object) {
   if (!context.path.subresource.empty()) return false;
   if (!object["metadata"]["uid"].is_empty() || !object["metadata"]["resourceVersion"].is_empty()) return false;

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/role.h"
-#include "services/roles/dispatcher/wake.h"
+#include "services/roles/dispatcher/triggers.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -133,7 +133,7 @@ TEST_F(DispatchOverridden, TheWorkRecordsWhatWasAppliedAndWhy_B_21) {
   EXPECT_FALSE(annotation_of(work("m1"), "policy.karmada.io/applied-overrides").empty()) << "stays, as upstream";
 }
 
-TEST_F(DispatchOverridden, AnErrorStopsItsTargetOnlyAndTheBindingTells_B_6_B_21) {
+TEST_F(DispatchOverridden, AnErrorStopsItsTargetOnlyAndTheBindingReportsIt_B_6_B_21) {
   policy("default", "bad", rule(kOnM1, kImpossible));
   EXPECT_TRUE(stage.state().find(bound) != nullptr);
   EXPECT_EQ(synced(bound)["status"], Value{"False"});
@@ -163,7 +163,7 @@ TEST_F(DispatchOverridden, AnErrorStopsItsTargetOnlyAndTheBindingTells_B_6_B_21)
   EXPECT_EQ(synced(bound)["message"], Value{"Sync work of ResourceBinding(default/web-deployment) successful."});
 }
 
-TEST_F(DispatchOverridden, WithoutFailuresNothingIsSaidOfThem) {
+TEST_F(DispatchOverridden, WithoutFailuresNothingIsReported) {
   EXPECT_EQ(stage.count<WorksSynced>(), 0U);
   EXPECT_TRUE(synced(bound).is_null());
 }
@@ -252,7 +252,7 @@ TEST_F(DispatchOverridden, NamespacesGetClusterPoliciesOnly_B_27) {
   EXPECT_EQ(synced(shop)["status"], Value{"False"});
 }
 
-TEST_F(DispatchOverridden, AWorkTellsThatItsNamespaceIsKeptAway_B_27_E_5) {
+TEST_F(DispatchOverridden, AWorkReportsThatItsNamespaceIsExcluded_B_27_E_5) {
   Value spec = rule(kOnM1, kImpossible);
   spec.set("resourceSelectors", json(R"([{"apiVersion": "v1", "kind": "Namespace"}])"));
   policy("", "no-namespaces", spec);
@@ -279,7 +279,7 @@ TEST_F(DispatchOverridden, AClusterThatChangesItsLabelsGetsItsOverrides_B_18) {
   EXPECT_EQ(image_on("m2"), "r.io/nginx:1");
 }
 
-TEST_F(DispatchOverridden, AClusterWhereNothingCouldBeRenderedIsLookedAtAgain_B_18) {
+TEST_F(DispatchOverridden, AClusterWhereNothingCouldBeRenderedIsTriedAgain_B_18) {
   policy("default", "bad", rule(R"({"labelSelector": {"matchLabels": {"tier": "prod"}}})", kImpossible));
   Value cluster = stage.state().value_of(cluster_key("m2"));
   cluster.edit("metadata").edit("labels").set("tier", "prod");
@@ -295,7 +295,7 @@ TEST_F(DispatchOverridden, AClusterWhereNothingCouldBeRenderedIsLookedAtAgain_B_
   EXPECT_FALSE(stage.state().value_of(work_key("m2", map)).is_null());
 }
 
-TEST_F(DispatchOverridden, APolicyWakesWhatItSelectsAndNothingElse_B_1) {
+TEST_F(DispatchOverridden, APolicyTriggersWhatItSelectsAndNothingElse_B_1) {
   for (const char* name : {"a", "b"}) {
     const Value object = config_map("default", name, "x");
     stage.put({"configmaps", "default", name}, object);
@@ -310,7 +310,7 @@ TEST_F(DispatchOverridden, APolicyWakesWhatItSelectsAndNothingElse_B_1) {
       return made;
     };
     std::vector<ObjectKey> wake;
-    dispatcher::wake_overridden(stage.state(), Change{{}, {}, object(before), object(selectors), nullptr}, wake);
+    dispatcher::trigger_overridden(stage.state(), Change{{}, {}, object(before), object(selectors), nullptr}, wake);
     std::string names;
     for (const ObjectKey& key : wake) {
       if (key.type == type::kResourceBinding) names += key.name + " ";

@@ -115,10 +115,10 @@ void Image::set_tag_or_digest(std::string_view text) {
 Result<Image> parse_image(std::string_view text) {
   Image image;
   std::string_view name = text;
-  if (const size_t at = name.find('@'); at != std::string_view::npos) {
-    image.digest = name.substr(at + 1);
+  if (const size_t position = name.find('@'); position != std::string_view::npos) {
+    image.digest = name.substr(position + 1);
     if (!is_digest(image.digest)) return malformed(text);
-    name = name.substr(0, at);
+    name = name.substr(0, position);
   }
   // A colon before the last slash belongs to the registry's port.
   const size_t last_slash = name.rfind('/');

@@ -112,11 +112,11 @@ Result<void> override_strings(Value& object, const Value& overrider, const char*
     }
     Value list = present.is_null() ? Value::array() : present;
     if (op == "add") {
-      for (const Value& one : overrider["value"].items()) list.push_back(one);
+      for (const Value& item : overrider["value"].items()) list.push_back(item);
     } else if (op == "remove") {
-      const auto listed = [&](const Value& one) {
+      const auto listed = [&](const Value& item) {
         const auto values = overrider["value"].items();
-        return std::find(values.begin(), values.end(), one) != values.end();
+        return std::find(values.begin(), values.end(), item) != values.end();
       };
       std::erase_if(list.edit_items(), listed);
     }
@@ -196,17 +196,20 @@ Result<void> each(const Value& overriders, const char* list, Apply apply) {
 }  // namespace
 
 Result<Value> apply_overriders(Value object, const Value& overriders) {
-  SHIPLOG_TRY(each(overriders, "imageOverrider", [&](const Value& one) { return override_image(object, one); }));
+  SHIPLOG_TRY(
+      each(overriders, "imageOverrider", [&](const Value& overrider) { return override_image(object, overrider); }));
   for (const auto& [list, field] : {std::pair{"commandOverrider", "command"}, std::pair{"argsOverrider", "args"}}) {
     const char* strings = field;
-    SHIPLOG_TRY(each(overriders, list, [&](const Value& one) { return override_strings(object, one, strings); }));
+    SHIPLOG_TRY(
+        each(overriders, list, [&](const Value& overrider) { return override_strings(object, overrider, strings); }));
   }
   for (const auto& [list, field] :
        {std::pair{"labelsOverrider", "labels"}, std::pair{"annotationsOverrider", "annotations"}}) {
     const char* map = field;
-    SHIPLOG_TRY(each(overriders, list, [&](const Value& one) { return override_map(object, one, map); }));
+    SHIPLOG_TRY(each(overriders, list, [&](const Value& overrider) { return override_map(object, overrider, map); }));
   }
-  SHIPLOG_TRY(each(overriders, "fieldOverrider", [&](const Value& one) { return override_field(object, one); }));
+  SHIPLOG_TRY(
+      each(overriders, "fieldOverrider", [&](const Value& overrider) { return override_field(object, overrider); }));
   if (overriders["plaintext"].size() == 0) return object;
   auto patched = apply_json_patch(object, patch_of(overriders["plaintext"], "path"));
   if (!patched) return patched.error().context("plaintext");

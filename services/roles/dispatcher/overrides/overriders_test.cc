@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::dispatcher {
 namespace {

@@ -11,7 +11,7 @@
 namespace shiplog::dispatcher {
 namespace {
 
-struct Rule {
+struct ApplicableRule {
   const OverridePolicy* policy;
   size_t number;  // from 1
 };
@@ -24,10 +24,10 @@ Result<Value> permitted(const Value& object, Result<Value> changed) {
 }
 
 /// One stage. Which rules apply has been settled before any of them changes anything (B-18).
-Result<void> apply_rules(const std::vector<Rule>& rules, const Value& object, const Cluster& cluster,
+Result<void> apply_rules(const std::vector<ApplicableRule>& rules, const Value& object, const Cluster& cluster,
                          Overrides::Overridden& result, Value& applied, Fact& failure) {
   if (rules.empty()) return ok();
-  for (const Rule& rule : rules) {
+  for (const ApplicableRule& rule : rules) {
     const Value& overriders = rule.policy->rules[rule.number - 1].overriders;
     auto changed = permitted(object, apply_overriders(result.manifest, overriders));
     const auto number = static_cast<int64_t>(rule.number);
@@ -52,8 +52,8 @@ Result<void> apply_rules(const std::vector<Rule>& rules, const Value& object, co
   return ok();
 }
 
-std::vector<Rule> rules_for(const std::vector<const OverridePolicy*>& policies, const Cluster& cluster) {
-  std::vector<Rule> rules;
+std::vector<ApplicableRule> rules_for(const std::vector<const OverridePolicy*>& policies, const Cluster& cluster) {
+  std::vector<ApplicableRule> rules;
   for (const OverridePolicy* policy : policies) {
     for (size_t i = 0; i < policy->rules.size(); ++i) {
       if (policy->rules[i].applies_to(cluster)) rules.push_back({policy, i + 1});
@@ -62,7 +62,7 @@ std::vector<Rule> rules_for(const std::vector<const OverridePolicy*>& policies, 
   return rules;
 }
 
-/// All that selectors look at is the same: overriders change no more of it than labels.
+/// All that selectors match is the same: overriders change no more of it than labels.
 bool selected_alike(const Value& a, const Value& b) { return a["metadata"]["labels"] == b["metadata"]["labels"]; }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/test_values.h"
 #include "events/explain/text.h"
 #include "events/state/policy_author.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog::dispatcher {
@@ -110,7 +110,7 @@ TEST_F(Overriding, WhatItsAuthorMayNotReadIsNotOverridden) {
   EXPECT_TRUE(applied("cluster"));
 }
 
-TEST_F(Overriding, MostSpecificThenLastNameHasTheFinalSay_B_17) {
+TEST_F(Overriding, MostSpecificThenLastNameIsAppliedLast_B_17) {
   policy("default", "z-all", rules(kAll, trace("all")));
   policy("default", "z-kind", rules(kByKind, trace("kind")));
   EXPECT_EQ(last(), "kind") << "all alike: by name";
@@ -164,7 +164,7 @@ TEST_F(Overriding, RecordsWhatWasAppliedSortedByPolicy_B_21) {
   EXPECT_TRUE(result.applied_namespaced.is_null());
 }
 
-TEST_F(Overriding, SaysWhichRuleChangedWhat) {
+TEST_F(Overriding, ReportsWhichRuleChangedWhat) {
   policy("", "a", rules(kAll, R"({"overriders": {}}, {"overriders": {"plaintext": [
       {"path": "/data/k", "operator": "replace", "value": "w"}, {"path": "/data/n", "operator": "add", "value": "new"}]}})"));
   EXPECT_EQ(apply("m1", config).steps,

@@ -1,6 +1,9 @@
 #include "services/roles/scheduler/assign/assign.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "events/base/check.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -43,7 +46,7 @@ Placed<std::vector<Target>> assign_by_tier(const std::vector<Candidate>& selecte
     left -= part;
   }
   if (left > 0) {
-    return Unplaced{Unplaced::Kind::kCapacity, AssignmentFailed{}};
+    return PlacementFailure{PlacementFailure::Kind::kCapacity, AssignmentFailed{}};
   }
   std::sort(targets.begin(), targets.end());
   return targets;
@@ -77,6 +80,12 @@ void attach_the_rest(const std::vector<Candidate>& selected, std::vector<Target>
   std::sort(targets.begin(), targets.end());
 }
 
+int64_t sum_of(const std::vector<Target>& targets) {
+  int64_t sum = 0;
+  for (const Target& target : targets) sum += target.replicas;
+  return sum;
+}
+
 }  // namespace
 
 Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
@@ -97,16 +106,21 @@ Divided divided(Division division, Scaling scaling, int64_t replicas, const std:
 }
 
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {
-  if (selected.empty()) return Unplaced{Unplaced::Kind::kOther, AssignmentFailed{.no_cluster = true}};
+  if (selected.empty()) return PlacementFailure{PlacementFailure::Kind::kOther, AssignmentFailed{.no_cluster = true}};
   if (!demand.binding.divisible()) {
     why.steps.emplace_back(NotDivided{!demand.binding.components.empty()});
     return same_for_all(selected, 0);
   }
   SHIPLOG_TRY(auto targets, divide(selected, demand, why));
+  SHIPLOG_CHECK(demand.placement.strategy == Strategy::kDuplicated || demand.binding.replicas <= 0 ||
+                    sum_of(targets) == demand.binding.replicas,
+                "the replicas of the targets sum up to those of the binding");
   std::erase_if(targets, [](const Target& target) { return target.replicas == 0; });
-  if (demand.around.options != nullptr && demand.around.options->propagates_empty_workloads()) {
+  if (demand.context.options != nullptr && demand.context.options->propagates_empty_workloads()) {
     attach_the_rest(selected, targets, why);
   }
+  SHIPLOG_CHECK(std::ranges::adjacent_find(targets, std::ranges::greater_equal{}, &Target::cluster) == targets.end(),
+                "targets are sorted, and a cluster is named once");
   return targets;
 }
 

@@ -12,7 +12,7 @@ namespace shiplog::scheduler {
 
 /// Gives the selected clusters their replicas (S-43 to S-61), by the placement's strategy. Sorted by cluster; clusters
 /// that get none are left out, but for objects without replicas, which go to every cluster.
-/// Unplaced: AssignmentFailed; kCapacity, the clusters do not have the room.
+/// PlacementFailure: AssignmentFailed; kCapacity, the clusters do not have the room.
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why);
 
 /// One cluster, as the dividing strategies see it, in the order of selection.

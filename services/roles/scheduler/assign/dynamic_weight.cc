@@ -28,16 +28,16 @@ void sort_by_weight(std::vector<Weight>& weights) {
 }
 
 void add(std::vector<Target>& targets, Target more) {
-  if (targets.empty() || targets.back().cluster < more.cluster) {  // most come in order
+  if (targets.empty() || targets.back().cluster < more.cluster) {  // most are sorted already
     targets.push_back(std::move(more));
     return;
   }
-  const auto at = std::lower_bound(targets.begin(), targets.end(), more.cluster,
-                                   [](const Target& target, const auto& name) { return target.cluster < name; });
-  if (at != targets.end() && at->cluster == more.cluster) {
-    at->replicas += more.replicas;
+  const auto found = std::lower_bound(targets.begin(), targets.end(), more.cluster,
+                                      [](const Target& target, const auto& name) { return target.cluster < name; });
+  if (found != targets.end() && found->cluster == more.cluster) {
+    found->replicas += more.replicas;
   } else {
-    targets.insert(at, std::move(more));
+    targets.insert(found, std::move(more));
   }
 }
 
@@ -86,7 +86,8 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   }
   sort_by_weight(weights);
   if (sum_of(weights) < wanted) {
-    return Unplaced{Unplaced::Kind::kCapacity, AssignmentFailed{.scaling = scaling, .available = sum_of(weights)}};
+    return PlacementFailure{PlacementFailure::Kind::kCapacity,
+                            AssignmentFailed{.scaling = scaling, .available = sum_of(weights)}};
   }
   if (aggregated && grows) {
     std::stable_partition(weights.begin(), weights.end(), [&](const Weight& weight) {

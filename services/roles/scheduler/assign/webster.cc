@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "events/base/check.h"
 #include "events/base/hash.h"
 
 namespace shiplog::scheduler {
@@ -44,6 +45,7 @@ std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, b
       party.seats = sure_seats(party.weight, total, seats, table.size());
       left -= party.seats;
     }
+    SHIPLOG_CHECK(left >= 0 || seats < 0, "no more replicas are assigned than there are");
     const auto goes_later = [names_descend](const Party* a, const Party* b) {
       const Wide of_a = Wide{a->weight} * (2 * b->seats + 1);
       const Wide of_b = Wide{b->weight} * (2 * a->seats + 1);

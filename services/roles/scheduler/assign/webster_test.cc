@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,19 @@ TEST(Webster, NeverGivesMoreThanTheWeightWhenWeightsSuffice) {  // S-59
         }
       }
     }
+  }
+}
+
+TEST(Webster, NumbersThatNoUserMeansAreNoReasonToStop) {
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  for (const int64_t seats : {kLeast, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1} << 40}) {
+    int64_t sum = 0;
+    for (const Target& target : webster(seats, {{"a", kGreatest}, {"b", kGreatest}, {"c", kLeast}, {"d", 1}}, false)) {
+      EXPECT_GE(target.replicas, 0) << seats;
+      sum += target.replicas;
+    }
+    EXPECT_EQ(sum, std::max<int64_t>(seats, 0)) << "all replicas are assigned, and no more";
   }
 }
 

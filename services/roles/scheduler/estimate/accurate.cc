@@ -13,8 +13,8 @@
 namespace shiplog::scheduler {
 namespace {
 
-/// What tells one cycle of a binding from the next. Not its whole status: members report all the time, and an answer
-/// must not be old before it is there.
+/// What distinguishes one cycle of a binding from the next. Not its whole status: members report all the time, and an
+/// answer must not be old before it is there.
 std::string basis_of(const Value& object) {
   const Value& spec = object["spec"];
   const Value& status = object["status"];
@@ -34,7 +34,7 @@ std::set<std::string> possible(const State& state, Demand demand) {
     Explanation unread;
     const auto candidates = filter(state.clusters(), demand, unread);
     if (!candidates) return;
-    for (const Candidate& one : candidates.value()) names.insert(one.cluster->name);
+    for (const Candidate& candidate : candidates.value()) names.insert(candidate.cluster->name);
   };
   if (demand.placement.terms.empty()) add();
   for (const AffinityTerm& term : demand.placement.terms) {
@@ -49,21 +49,21 @@ std::set<std::string> possible(const State& state, Demand demand) {
 std::optional<Question> estimates_needed(const State& state, const Demand& demand, const Value& object, UtcMillis now) {
   const Binding& binding = demand.binding;
   if (binding.replicas <= 0 && binding.components.empty()) return std::nullopt;  // S-62
-  if (!asks_for_room(demand)) return std::nullopt;
+  if (!needs_capacity(demand)) return std::nullopt;
   const auto clusters = possible(state, demand);
   const auto known = estimates_for(state, demand, object, now);
   if (clusters.empty() ||
-      (known && std::ranges::all_of(clusters, [&](const std::string& one) { return known->contains(one); }))) {
+      (known && std::ranges::all_of(clusters, [&](const std::string& cluster) { return known->contains(cluster); }))) {
     return std::nullopt;
   }
   Question question;
   question.object = binding.key;
   question.operation = operation_for(demand);
-  question.asked = "estimators";
+  question.source = "estimators";
   question.basis = basis_of(object);
   question.qualifier = kNoQualifier;
   Value names = Value::array();
-  for (const std::string& one : clusters) names.push_back(one);
+  for (const std::string& cluster : clusters) names.push_back(cluster);
   const Value& spec = object["spec"];
   const Value& resource = spec["resource"];
   question.request =
@@ -90,9 +90,9 @@ Accurate::Accurate(const Demand& demand, const std::vector<Candidate>& candidate
   if (demand.estimates == nullptr) return;
   for (const Candidate& candidate : candidates) {
     const std::string& name = candidate.cluster->name;
-    const Value& said = (*demand.estimates)[name];
-    if (said["replicas"].is_int()) continue;
-    why.steps.emplace_back(EstimatesIgnored{name, said["failure"].is_string(), said["failure"].str()});
+    const Value& estimate = (*demand.estimates)[name];
+    if (estimate["replicas"].is_int()) continue;
+    why.steps.emplace_back(EstimatesIgnored{name, estimate["failure"].is_string(), estimate["failure"].str()});
     return;
   }
   estimates_ = demand.estimates;
@@ -106,9 +106,9 @@ Accurate::Accurate(const Demand& demand, const std::vector<Candidate>& candidate
 
 std::optional<int64_t> Accurate::bound(std::string_view cluster) const {
   if (estimates_ == nullptr) return std::nullopt;
-  const int64_t said = (*estimates_)[cluster]["replicas"].as_int();
-  if (said == -1) return std::nullopt;  // S-63: it does not know
-  return std::max<int64_t>(0, said);
+  const int64_t replicas = (*estimates_)[cluster]["replicas"].as_int();
+  if (replicas == -1) return std::nullopt;  // S-63: it does not know
+  return std::max<int64_t>(0, replicas);
 }
 
 }  // namespace shiplog::scheduler

@@ -10,27 +10,27 @@
 #include "events/state/state.h"
 #include "services/roles/scheduler/demand.h"
 
-// What the estimators of members answer (S-63, S-71, S-72). They are asked once in each cycle that needs to know room,
+// What the estimators of members answer (S-63, S-71, S-72). They are called once in each cycle that needs to know room,
 // before it is decided; their answer is an event, and decisions read it from the state.
 
 namespace shiplog::scheduler {
 
-/// So long an answer counts: for the cycle it was asked for, and for one that looks at the same again soon after.
+/// So long an answer counts: for the cycle that requested it, and for one that evaluates the same soon after.
 inline constexpr Millis kEstimateGoodFor{10'000};
 
-/// What has to be asked before a demand that is about to be placed; nullopt: nothing, as room does not matter, or the
+/// The request that is needed before a demand can be placed; nullopt: nothing, as room does not matter, or the
 /// answers are there. Pure. The question is for estimators (services/adapters/estimators).
 std::optional<Question> estimates_needed(const State& state, const Demand& demand, const Value& object, UtcMillis now);
 
 /// The recorded answers that count now: {CLUSTER: {replicas} | {failure}}.
 std::optional<Value> estimates_for(const State& state, const Demand& demand, const Value& object, UtcMillis now);
 
-/// What the answers come to among these candidates. All or nothing: one cluster that has not answered, and none counts
+/// The result of the answers for these candidates. All or nothing: one cluster that has not answered, and none counts
 /// (S-72).
 class Accurate {
  public:
   Accurate(const Demand& demand, const std::vector<Candidate>& candidates, Explanation& why);
-  /// nullopt: the cluster's estimator has no say.
+  /// nullopt: the cluster's estimator does not count.
   std::optional<int64_t> bound(std::string_view cluster) const;
 
  private:

@@ -31,8 +31,8 @@ int64_t sets(const char* components, const Cluster& cluster, const UnsettledInde
   binding.components = components_from(json(components));
   Placement placement;
   placement.spread = {{"cluster", "", 1, 1}};
-  const Surroundings around{.component_sets = true, .unsettled = unsettled, .now = now};
-  return Estimate{Demand{binding, placement, nullptr, false, around}}(cluster);
+  const PlacementContext context{.component_sets = true, .unsettled = unsettled, .now = now};
+  return Estimate{Demand{binding, placement, nullptr, false, context}}(cluster);
 }
 
 int64_t replicas(int64_t wanted, const char* request, const Cluster& cluster, const UnsettledIndex* unsettled = nullptr,
@@ -42,8 +42,8 @@ int64_t replicas(int64_t wanted, const char* request, const Cluster& cluster, co
   binding.requires_room = true;
   binding.request = resource_list_from(json(request));
   const Placement placement;
-  const Surroundings around{.unsettled = unsettled, .now = now};
-  return Estimate{Demand{binding, placement, nullptr, false, around}}(cluster);
+  const PlacementContext context{.unsettled = unsettled, .now = now};
+  return Estimate{Demand{binding, placement, nullptr, false, context}}(cluster);
 }
 
 constexpr const char* kGrades = R"([
@@ -133,7 +133,7 @@ Value placed(const char* at, const char* more = "") {
               at + "\"" + more + "}}");
 }
 
-TEST(Estimate, WhatIsPromisedIsNotFree_M_8_M_9) {
+TEST(Estimate, ReservedRoomIsNotFree_M_8_M_9) {
   const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "memory": "64Gi", "pods": 10}})");
   UnsettledIndex unsettled;
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 8);
@@ -145,7 +145,7 @@ TEST(Estimate, WhatIsPromisedIsNotFree_M_8_M_9) {
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, nullptr, kNoon), 8) << "the gate is off";
 }
 
-TEST(Estimate, APromiseHoldsForFiveMinutes_M_8) {
+TEST(Estimate, AReservationHoldsForFiveMinutes_M_8) {
   const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "pods": 10}})");
   UnsettledIndex unsettled;
   unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:55:00Z"));
@@ -161,7 +161,7 @@ TEST(Estimate, APromiseHoldsForFiveMinutes_M_8) {
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon + Millis{1}), 8);
 }
 
-TEST(Estimate, PromisedPodsStandOnTheNodesOfTheGrades_M_9) {
+TEST(Estimate, ReservedPodsCountOnTheNodesOfTheGrades_M_9) {
   const Cluster one = cluster(graded(50).c_str(), kGrades);  // nodes with 2, 2 and 4 cpu
   UnsettledIndex unsettled;
   unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));

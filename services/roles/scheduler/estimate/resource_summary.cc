@@ -20,7 +20,7 @@ int64_t pods_in(const std::map<std::string, Cluster::Room>& room) {
 
 Estimate::Estimate(const Demand& demand)
     : binding_{demand.binding},
-      around_{demand.around},
+      around_{demand.context},
       asked_{demand.binding.replicas != 0 || !demand.binding.components.empty()},
       sets_{demand.goes_as_a_set()} {
   for (const auto& [name, request] : binding_.request) {
@@ -40,12 +40,12 @@ int64_t Estimate::operator()(const Cluster& cluster) const {
   if (around_.unsettled == nullptr) {
     return sets_ ? sets_in(cluster, cluster.room, {}) : replicas_in(cluster, cluster.room, {});
   }
-  const Promised promised = promised_on(*around_.unsettled, cluster.name, around_.now);
-  const Rooms room = room_without(cluster.room, promised);
+  const UnsettledPlacements promised = unsettled_placements(*around_.unsettled, cluster.name, around_.now);
+  const Rooms room = capacity_without(cluster.room, promised);
   return sets_ ? sets_in(cluster, room, promised) : replicas_in(cluster, room, promised);
 }
 
-int64_t Estimate::replicas_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const {
+int64_t Estimate::replicas_in(const Cluster& cluster, const Rooms& room, const UnsettledPlacements& promised) const {
   const int64_t pods = pods_in(room);
   if (pods <= 0) return 0;
   int64_t fits = pods;
@@ -63,7 +63,7 @@ int64_t Estimate::replicas_in(const Cluster& cluster, const Rooms& room, const P
   return fits >= kUnlimited ? binding_.replicas : fits;  // S-63: no bound found
 }
 
-int64_t Estimate::sets_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const {
+int64_t Estimate::sets_in(const Cluster& cluster, const Rooms& room, const UnsettledPlacements& promised) const {
   const int64_t pods = pods_in(room);
   if (pods <= 0) return 0;
   if (pods_of_a_set_ <= 0) return std::min(pods, kUnlimited);
@@ -90,7 +90,7 @@ int64_t Estimate::by_sums(const Rooms& room) const {
   return fits;
 }
 
-/// Each node is taken to have the least of its grade and no pods yet. Replicas are alike, so placing them one by one,
+/// Each node is assumed to have the least of its grade and no pods yet. Replicas are alike, so placing them one by one,
 /// first fit, fills each node up.
 int64_t Estimate::by_grades(const Cluster& cluster) const {
   constexpr int64_t kPodsOfANode = 110;

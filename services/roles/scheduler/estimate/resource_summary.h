@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "services/roles/scheduler/demand.h"
-#include "services/roles/scheduler/estimate/promised.h"
+#include "services/roles/scheduler/estimate/unsettled_placements.h"
 
 namespace shiplog::scheduler {
 
 /// How many further replicas of a binding, or whole sets of its components (M-1, M-3), fit on a cluster, judged by its
-/// status.resourceSummary (S-62 to S-64): by the grades of its nodes where these are told (S-66, S-70), and by what is
-/// free in all. What depends on the binding alone is worked out once.
+/// status.resourceSummary (S-62 to S-64): by the grades of its nodes where these are reported (S-66, S-70), and by what
+/// is free in all. What depends on the binding alone is worked out once.
 class Estimate {
  public:
   explicit Estimate(const Demand& demand);
@@ -25,14 +25,14 @@ class Estimate {
     bool in_milli = false;
   };
   using Rooms = std::map<std::string, Cluster::Room>;
-  int64_t replicas_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const;
-  int64_t sets_in(const Cluster& cluster, const Rooms& room, const Promised& promised) const;
+  int64_t replicas_in(const Cluster& cluster, const Rooms& room, const UnsettledPlacements& promised) const;
+  int64_t sets_in(const Cluster& cluster, const Rooms& room, const UnsettledPlacements& promised) const;
   int64_t by_grades(const Cluster& cluster) const;
   int64_t by_sums(const Rooms& room) const;
 
   const Binding& binding_;
-  const Surroundings& around_;
-  bool asked_;  ///< there is something whose room could be asked for (S-62)
+  const PlacementContext& around_;
+  bool asked_;  ///< there are replicas or components to estimate for (S-62)
   bool sets_;   ///< of components, whole
   std::vector<Request> requests_;
   int64_t pods_of_a_set_ = 0;

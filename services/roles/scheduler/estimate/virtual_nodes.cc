@@ -46,10 +46,10 @@ void VirtualNodes::take(Run& run, const Amounts& request, int64_t pods) {
 }
 
 bool VirtualNodes::place(const Amounts& request, int64_t replicas) {
-  for (size_t at = 0; at < runs_.size() && replicas > 0; ++at) {
-    const int64_t on_one = fits(runs_[at], request);
+  for (size_t index = 0; index < runs_.size() && replicas > 0; ++index) {
+    const int64_t on_one = fits(runs_[index], request);
     if (on_one <= 0) continue;
-    const Run before = runs_[at];
+    const Run before = runs_[index];
     const int64_t full = std::min(before.nodes, replicas / on_one);
     const int64_t rest = full < before.nodes ? replicas - full * on_one : 0;
     replicas -= full * on_one + rest;
@@ -65,9 +65,9 @@ bool VirtualNodes::place(const Amounts& request, int64_t replicas) {
     }
     const int64_t left = before.nodes - full - (rest > 0 ? 1 : 0);
     if (left > 0) parts.emplace_back(before).nodes = left;
-    const auto place = runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(at));
+    const auto place = runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(index));
     runs_.insert(place, parts.begin(), parts.end());
-    at += parts.size() - 1;
+    index += parts.size() - 1;
   }
   return replicas <= 0;
 }
@@ -77,20 +77,22 @@ bool VirtualNodes::place(const Component& component) {
 }
 
 bool VirtualNodes::place_set(const std::vector<Component>& components) {
-  return std::ranges::all_of(components, [&](const Component& one) { return place(one); });
+  return std::ranges::all_of(components, [&](const Component& component) { return place(component); });
 }
 
 int64_t VirtualNodes::sets(const std::vector<Component>& components, int64_t most) {
   std::vector<std::pair<Amounts, int64_t>> requests;
-  for (const Component& one : components) requests.emplace_back(amounts_of(one.request), one.replicas);
+  for (const Component& component : components)
+    requests.emplace_back(amounts_of(component.request), component.replicas);
   const auto of_no_use = [&](const Run& run) {
-    return std::ranges::none_of(requests, [&](const auto& one) { return fits(run, one.first) > 0; });
+    return std::ranges::none_of(requests, [&](const auto& request) { return fits(run, request.first) > 0; });
   };
   int64_t placed = 0;
   while (placed < most) {
-    // What nothing more fits on is never looked at again: else every set would walk over all that are full.
+    // Full nodes are never tried again: else every set would walk over all of them.
     std::erase_if(runs_, of_no_use);
-    if (!std::ranges::all_of(requests, [&](const auto& one) { return place(one.first, one.second); })) break;
+    if (!std::ranges::all_of(requests, [&](const auto& request) { return place(request.first, request.second); }))
+      break;
     ++placed;
   }
   return placed;

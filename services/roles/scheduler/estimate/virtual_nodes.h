@@ -13,7 +13,7 @@ namespace shiplog::scheduler {
 /// CPU is divided in thousandths, all else in whole units, both sides rounded up.
 inline bool divided_in_milli(const std::string& resource) { return resource == "cpu"; }
 
-/// The nodes of a cluster as its grades tell them: each has the least of its grade and no pods yet. Pods are put on
+/// The nodes of a cluster according to its grades: each has the least of its grade and no pods yet. Pods are put on
 /// them first fit (M-5), which changes them.
 class VirtualNodes {
  public:

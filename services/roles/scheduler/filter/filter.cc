@@ -13,23 +13,23 @@ namespace {
 bool always(const Demand&) { return true; }
 bool spreads(const Demand& demand) { return !demand.placement.spread.empty(); }
 bool evicts(const Demand& demand) { return !demand.binding.evicting.empty(); }
-bool stays_together(const Demand& demand) { return demand.around.together != nullptr; }
-bool stays_apart(const Demand& demand) { return demand.around.apart != nullptr; }
+bool stays_together(const Demand& demand) { return demand.context.together != nullptr; }
+bool stays_apart(const Demand& demand) { return demand.context.apart != nullptr; }
 
-struct Rule {
+struct FilterPlugin {
   const char* name;
-  bool (*applies)(const Demand&);  // else it has nothing to say of any cluster, and is not asked
+  bool (*applies)(const Demand&);  // else it rejects no cluster, and is not run
   std::optional<Fact> (*rejects)(const Demand&, const Cluster&);
 };
 
-// Upstream leaves the order open (S-19). Affinity goes first: of a cluster that was never meant, nothing else matters.
-constexpr std::array<Rule, 7> kRules = {{{"ClusterAffinity", always, cluster_affinity},
-                                         {"APIEnablement", always, api_enablement},
-                                         {"TaintToleration", always, taint_toleration},
-                                         {"SpreadConstraint", spreads, spread_constraint},
-                                         {"ClusterEviction", evicts, cluster_eviction},
-                                         {"WorkloadAffinity", stays_together, workload_affinity},
-                                         {"WorkloadAntiAffinity", stays_apart, workload_anti_affinity}}};
+// Upstream leaves the order open (S-19). Affinity is first: of an excluded cluster nothing else matters.
+constexpr std::array<FilterPlugin, 7> kRules = {{{"ClusterAffinity", always, cluster_affinity},
+                                                 {"APIEnablement", always, api_enablement},
+                                                 {"TaintToleration", always, taint_toleration},
+                                                 {"SpreadConstraint", spreads, spread_constraint},
+                                                 {"ClusterEviction", evicts, cluster_eviction},
+                                                 {"WorkloadAffinity", stays_together, workload_affinity},
+                                                 {"WorkloadAntiAffinity", stays_apart, workload_anti_affinity}}};
 
 constexpr int64_t kNoTier = 1000;
 
@@ -45,8 +45,8 @@ int64_t tier_of(const Demand& demand, const Cluster& cluster) {
 class Judge {
  public:
   Judge(const Demand& demand, std::vector<Judgement>& judgements) : demand_{demand}, judgements_{judgements} {
-    for (const Rule& rule : kRules) {
-      if (rule.applies(demand) && demand.around.plugin_on(rule.name)) rules_.push_back(&rule);
+    for (const FilterPlugin& rule : kRules) {
+      if (rule.applies(demand) && demand.context.plugin_on(rule.name)) rules_.push_back(&rule);
     }
   }
 
@@ -93,7 +93,7 @@ class Judge {
 
   const Demand& demand_;
   std::vector<Judgement>& judgements_;
-  std::vector<const Rule*> rules_;
+  std::vector<const FilterPlugin*> rules_;
   uint32_t passed_ = 0;
   std::vector<Rejection> rejections_;
 };
@@ -128,7 +128,7 @@ Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& de
   why.judgements.clear();
   Judge judge{demand, why.judgements};
   for (const auto& [name, cluster] : clusters) {
-    if (cluster.deleting) continue;  // counted in the total, but asked nothing
+    if (cluster.deleting) continue;  // counted in the total, but not filtered
     ClusterExplanation& line = why.clusters.emplace_back();
     line.cluster = name;
     if (judge.passes(cluster, line)) {
@@ -136,7 +136,8 @@ Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& de
           {&cluster, tier_of(demand, cluster), 0, 0, 0, static_cast<uint32_t>(why.clusters.size() - 1)});
     }
   }
-  if (candidates.empty()) return Unplaced{Unplaced::Kind::kNoFit, no_cluster_fits(why, clusters.size())};
+  if (candidates.empty())
+    return PlacementFailure{PlacementFailure::Kind::kNoFit, no_cluster_fits(why, clusters.size())};
   return candidates;
 }
 

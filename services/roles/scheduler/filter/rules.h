@@ -17,7 +17,7 @@ std::optional<Fact> spread_constraint(const Demand& demand, const Cluster& clust
 std::optional<Fact> cluster_eviction(const Demand& demand, const Cluster& cluster);
 /// Where the others of its group are; there must be a group.
 std::optional<Fact> workload_affinity(const Demand& demand, const Cluster& cluster);
-/// Where nobody else of its group is; there must be a group.
+/// Where no other member of its group is; there must be a group.
 std::optional<Fact> workload_anti_affinity(const Demand& demand, const Cluster& cluster);
 
 }  // namespace shiplog::scheduler

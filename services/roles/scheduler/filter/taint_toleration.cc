@@ -10,9 +10,10 @@ std::optional<Fact> taint_toleration(const Demand& demand, const Cluster& cluste
   for (const Taint& taint : cluster.taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
     // The first toleration that fits counts, as for evictions. One for a limited time lets a binding stay, but does not
-    // let it come: it would be evicted, come back, and be evicted again, for ever.
+    // select it: it would be evicted, be placed again, and be evicted again, for ever.
     const auto& tolerations = demand.placement.tolerations;
-    const auto by = std::ranges::find_if(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+    const auto by =
+        std::ranges::find_if(tolerations, [&](const Toleration& toleration) { return toleration.tolerates(taint); });
     const bool tolerated = by != tolerations.end() && !(taint.effect == "NoExecute" && by->seconds);
     if (!tolerated) return TaintNotTolerated{taint.key, taint.value, taint.effect};
   }

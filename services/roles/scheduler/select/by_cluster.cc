@@ -18,7 +18,7 @@ Placed<std::vector<Candidate>> select_by_cluster(const std::vector<Candidate>& o
   const auto feasible = static_cast<int64_t>(ordered.size());
   const int64_t needed = demand.needed();
   if (feasible < spread.min_groups) {
-    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewClusters}};
+    return PlacementFailure{PlacementFailure::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewClusters}};
   }
   const int64_t count = std::max<int64_t>(std::min(feasible, spread.max_groups), 0);
   std::vector<Candidate> selected(ordered.begin(), ordered.begin() + count);
@@ -34,7 +34,7 @@ Placed<std::vector<Candidate>> select_by_cluster(const std::vector<Candidate>& o
     if (roomiest != rest.end() && roomiest->available > place->available) std::swap(*place, *roomiest);
   }
   if (selected.empty() || total_available(selected) < needed) {
-    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewReplicas, count}};
+    return PlacementFailure{PlacementFailure::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewReplicas, count}};
   }
   return selected;
 }

@@ -142,31 +142,32 @@ std::vector<Candidate> clusters_from(const Path& chosen, const Limits& limits) {
 
 Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& ordered, const SpreadConstraint& region,
                                                 const SpreadConstraint* cluster, const Demand& demand) {
-  // Without a cluster constraint beside it (the API asks for one), the number of clusters is free.
+  // Without a cluster constraint beside it (the API requires one), the number of clusters is free.
   const Limits limits{region.min_groups, region.max_groups, cluster == nullptr ? 0 : cluster->min_groups,
                       cluster == nullptr ? static_cast<int64_t>(ordered.size()) : cluster->max_groups};
   std::map<std::string, Region> by_name;
   for (const Candidate& candidate : ordered) {
-    Region& one = by_name[candidate.cluster->region];
-    one.name = candidate.cluster->region;
-    one.clusters.push_back(&candidate);
+    Region& group = by_name[candidate.cluster->region];
+    group.name = candidate.cluster->region;
+    group.clusters.push_back(&candidate);
   }
   if (static_cast<int64_t>(by_name.size()) < limits.region_min) {
-    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewRegions}};
+    return PlacementFailure{PlacementFailure::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewRegions}};
   }
   Path regions;
-  for (auto& [name, one] : by_name) {
-    one.score = demand.placement.strategy == Strategy::kDuplicated
-                    ? score_duplicated(one, demand.binding.replicas)
-                    : score_divided(one, demand.binding.replicas, limits);
-    regions.push_back(&one);
+  for (auto& [name, group] : by_name) {
+    group.score = demand.placement.strategy == Strategy::kDuplicated
+                      ? score_duplicated(group, demand.binding.replicas)
+                      : score_divided(group, demand.binding.replicas, limits);
+    regions.push_back(&group);
   }
   std::sort(regions.begin(), regions.end(), [](const Region* a, const Region* b) {
     return a->size() != b->size() ? a->size() < b->size() : scores_higher(a, b);
   });
   auto paths = Paths{regions, limits}.find();
   if (paths.empty()) {
-    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kTooFewClustersInRegions}};
+    return PlacementFailure{PlacementFailure::Kind::kOther,
+                            SelectionFailed{SelectionFailure::kTooFewClustersInRegions}};
   }
   return clusters_from(best_of(std::move(paths)), limits);
 }

@@ -8,7 +8,7 @@ namespace {
 
 bool ignores_spread(const Placement& placement) {
   if (placement.spread.empty()) return true;
-  // Static weights say themselves where replicas go. A weight preference that is there but empty does not (S-30).
+  // Static weights determine where replicas go. A weight preference that is there but empty does not (S-30).
   return placement.strategy == Strategy::kStaticWeight && (!placement.weights_given || !placement.weights.empty());
 }
 
@@ -27,7 +27,7 @@ bool goes_first(const Candidate& a, const Candidate& b) {
 }
 
 Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why) {
-  // Where nothing sets clusters apart they come in order already.
+  // Equal clusters are in order already.
   if (!std::is_sorted(candidates.begin(), candidates.end(), goes_first)) {
     std::sort(candidates.begin(), candidates.end(), goes_first);
   }
@@ -44,7 +44,7 @@ Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const D
     }
   }
   if (region == nullptr && cluster == nullptr) {
-    return Unplaced{Unplaced::Kind::kOther, SelectionFailed{SelectionFailure::kUnsupported}};
+    return PlacementFailure{PlacementFailure::Kind::kOther, SelectionFailed{SelectionFailure::kUnsupported}};
   }
   SHIPLOG_TRY(auto selected, region != nullptr ? select_by_region(candidates, *region, cluster, demand)
                                                : select_by_cluster(candidates, *cluster, demand));

@@ -7,8 +7,8 @@
 
 namespace shiplog::scheduler {
 
-/// Orders candidates (S-29: tier, score, available, name) and takes those that the spread constraints ask for
-/// (S-30, S-31); the result keeps that order. Unplaced: kOther, SelectionFailed (S-32 to S-39).
+/// Orders candidates (S-29: tier, score, available, name) and takes those that the spread constraints require
+/// (S-30, S-31); the result keeps that order. PlacementFailure: kOther, SelectionFailed (S-32 to S-39).
 Placed<std::vector<Candidate>> select(std::vector<Candidate> candidates, const Demand& demand, Explanation& why);
 
 /// The first max_groups, traded for roomier ones where replicas are divided and room is short (S-32 to S-35).
@@ -19,7 +19,7 @@ Placed<std::vector<Candidate>> select_by_cluster(const std::vector<Candidate>& o
 Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& ordered, const SpreadConstraint& region,
                                                 const SpreadConstraint* cluster, const Demand& demand);
 
-/// Whether a comes before b (S-29).
+/// Whether a precedes b (S-29).
 bool goes_first(const Candidate& a, const Candidate& b);
 
 }  // namespace shiplog::scheduler

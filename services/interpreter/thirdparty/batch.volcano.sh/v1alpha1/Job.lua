@@ -38,7 +38,7 @@ local function has_broken(conditions)
   return false
 end
 
--- A cluster that broke tells what happened; else of each status the newest transition.
+-- The state of a failed cluster takes precedence; else the newest transition of each status.
 local function conditions_of(items)
   for _, member in ipairs(statuses(items)) do
     if has_broken(member.conditions or {}) then return member.conditions end

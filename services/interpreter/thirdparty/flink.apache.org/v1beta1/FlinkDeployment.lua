@@ -7,7 +7,7 @@ local function part(object, name) return object.spec and object.spec[name] or {}
 
 local function job_managers(object) return to_number(part(object, "jobManager").replicas, 1) end
 
--- Their number is said, or follows from the slots that the job needs.
+-- The number is given, or follows from the slots that the job needs.
 local function task_managers(object)
   local said = tonumber(part(object, "taskManager").replicas)
   if said ~= nil then return said end
@@ -58,7 +58,7 @@ function GetReplicas(object)
   return job_managers(object) + task_managers(object), requirements
 end
 
--- The last cluster that says anything says all.
+-- All values are taken from the last cluster that has any.
 function AggregateStatus(object, items)
   if items == nil then return object end
   object.status = object.status or {}

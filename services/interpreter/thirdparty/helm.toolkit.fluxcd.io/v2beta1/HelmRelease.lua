@@ -3,7 +3,7 @@ local failures = {"failures", "upgradeFailures", "installFailures"}
 
 function AggregateStatus(object, items)
   aggregate_flux(object, items, texts, true)
-  -- Counted for a release that has such counts; nobody is told of none.
+  -- Only for a release that has such counts; otherwise none are set.
   for _, field in ipairs(failures) do
     if items == nil or object.status[field] ~= nil then sum_up(object.status, items, {field}) end
   end

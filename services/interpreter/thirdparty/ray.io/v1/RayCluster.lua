@@ -5,7 +5,7 @@ function InterpretHealth(object)
     and not has_condition(object, "RayClusterReplicaFailure", "True")
 end
 
--- Worker counts and wants are summed up; of the rest the first cluster that says it.
+-- Actual and desired worker counts are summed; other fields are taken from the first cluster that has them.
 function AggregateStatus(object, items)
   if items == nil then return object end
   if #items == 1 then

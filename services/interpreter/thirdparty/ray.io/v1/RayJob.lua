@@ -6,7 +6,7 @@ function InterpretHealth(object)
     or (status.jobDeploymentStatus == "Complete" and status.jobStatus == "SUCCEEDED")
 end
 
--- The later in the list, the more it matters.
+-- In order of increasing precedence.
 local deployment = {
   [""] = 0, Initializing = 1, Waiting = 2, Suspending = 3, Suspended = 3, Retrying = 4, Running = 5, Complete = 6,
   ValidationFailed = 7, Failed = 8,

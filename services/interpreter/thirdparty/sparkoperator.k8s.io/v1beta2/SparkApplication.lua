@@ -48,7 +48,7 @@ function InterpretHealth(object)
   return state ~= nil and state ~= "FAILED"
 end
 
--- The higher, the worse.
+-- In order of increasing severity.
 local rank = {
   UNKNOWN = 0, SUBMITTED = 1, PENDING_RERUN = 1, COMPLETED = 2, SUSPENDING = 3, SUSPENDED = 3, RUNNING = 4, RESUMING = 4,
   SUCCEEDING = 4, INVALIDATING = 5, FAILING = 6, FAILED = 6, SUBMISSION_FAILED = 6,

@@ -1,0 +1,139 @@
+// What is deleted of a projection by its age, and how a file of another build is taken over.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "projections/audit/audit_query.h"
+#include "projections/decisions/decision_query.h"
+#include "projections/history/history_query.h"
+#include "projections/history/version_scrub.h"
+#include "tests/support/projected_fleet.h"
+
+namespace shiplog {
+namespace {
+
+int64_t count(const std::string& path, const std::string& what) {
+  auto connection = must(store::open_reader(path));
+  auto row = must(connection->prepare("SELECT count(*) FROM " + what));
+  EXPECT_TRUE(must(row.next()));
+  return row.integer(0);
+}
+
+/// Trims to the end.
+Projections::Trimmed trim(TestFleet& fleet, const Projections::Expired& expired) {
+  Projections::Trimmed all;
+  while (true) {
+    const auto step = must(fleet.projections().trim_some(expired));
+    all.versions += step.versions;
+    all.entries += step.entries;
+    all.decisions += step.decisions;
+    if (!step.more) return all;
+  }
+}
+
+TEST(ProjectionRetention, TheAuditTrailKeepsEntriesThatAVersionRefersTo) {
+  TestFleet fleet;
+  fleet.create(config_map("default", "kept"), "from the beginning");
+  for (int number = 0; number < 50; ++number) {
+    fleet.write({RequestDenied{config_map("default", "no"), 403, "Forbidden", "not you"}});
+  }
+  const Offset cut = fleet.journal().back().first;
+  fleet.update(config_map("default", "kept"), "later");
+  const auto trimmed = trim(fleet, {Revision{}, cut, {}});
+  EXPECT_EQ(trimmed.entries, 49U) << "the last one is at the cut";
+  EXPECT_EQ(count(fleet.path(), "subject WHERE name = 'no'"), 1);
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  EXPECT_EQ(must(HistoryQuery{view}.versions(config_map("default", "kept"))).size(), 2U)
+      << "each version still names its entry";
+  EXPECT_EQ(must(AuditQuery{view}.find({.type = "configmaps", .name = "no", .limit = 0})).size(), 1U);
+}
+
+TEST(ProjectionRetention, EntriesThatARestartMustRememberStayWhateverTheirAge) {
+  TestFleet fleet;
+  for (int number = 0; number < 10; ++number) fleet.create(config_map("default", "c" + std::to_string(number)));
+  const UtcMillis late{fleet.now().value + 1'000'000};
+  const auto expired = must(fleet.projections().expired({late, late, late}));
+  EXPECT_EQ(expired.audit, Offset{0}) << "fewer entries than State remembers";
+  EXPECT_EQ(expired.history, fleet.revision());
+  EXPECT_EQ(expired.decisions.value, fleet.journal().back().first.value + 1);
+}
+
+TEST(ProjectionRetention, AVersionThatWasTrimmedIsNotRepaired) {
+  TestFleet fleet;
+  fleet.create(config_map("default", "a"), "first");
+  const Revision first = fleet.revision();
+  const auto [offset, entry] = fleet.journal().back();
+  fleet.update(config_map("default", "a"), "second");
+  // Found to be damaged, and trimmed before the repair came to its entry.
+  VersionRepair repair = must(VersionRepair::open(fleet.path(), {first}));
+  trim(fleet, {fleet.revision(), {}, {}});
+  State state;
+  for (const auto& [at, written] : fleet.journal()) {
+    const Folded folded = fold(state, written);
+    must(repair.take(at, written, folded));
+  }
+  EXPECT_EQ(count(fleet.path(), "version WHERE revision = " + std::to_string(first.value)), 0);
+}
+
+TEST(ProjectionRetention, TrimmingInStepsIsTrimmingAtOnce) {
+  TestFleet at_once, in_steps;
+  for (TestFleet* fleet : {&at_once, &in_steps}) {
+    for (int number = 0; number < 300; ++number) {
+      const ObjectKey key = config_map("default", "c" + std::to_string(number % 7));
+      if (number % 11 == 10) {
+        fleet->remove(key);
+      } else if (fleet->state().find(key) == nullptr) {
+        fleet->create(key, std::to_string(number));
+      } else {
+        fleet->update(key, std::to_string(number));
+      }
+    }
+  }
+  const Revision oldest{at_once.revision().value - 20};
+  trim(at_once, {oldest, {}, {}});
+  for (uint64_t step = 10; step <= oldest.value; step += 10) trim(in_steps, {Revision{step}, {}, {}});
+  trim(in_steps, {oldest, {}, {}});
+  EXPECT_EQ(dump(in_steps.path()), dump(at_once.path()));
+}
+
+TEST(ProjectionMigration, AFileOfAnotherSchemaIsTakenOver) {
+  TestFleet fleet;
+  for (int number = 0; number < 40; ++number) fleet.create(config_map("default", "c" + std::to_string(number)), "text");
+  const std::string old = fleet.folder.file("old.db");
+  must(fleet.projections().snapshot(old));
+  {
+    auto connection = must(store::open_writer(old));
+    must(
+        connection->execute("ALTER TABLE entry ADD COLUMN obsolete TEXT; ALTER TABLE entry DROP COLUMN path; "
+                            "DROP TABLE template_revision; UPDATE checkpoint SET fingerprint = 'older'"));
+  }
+  const std::string path = fleet.folder.file("p.db");
+  const SnapshotInfo info = must(Projections::migrate(old, path));
+  EXPECT_EQ(info.revision, fleet.revision());
+  EXPECT_EQ(info.hash, fleet.state().hash());
+  auto opened = must(Projections::open(path));
+  EXPECT_TRUE(opened.restored.rebuilt.empty()) << opened.restored.rebuilt;
+  State state;
+  EXPECT_TRUE(State::restore(opened.restored.meta, opened.restored.objects, opened.restored.seen, state));
+  EXPECT_TRUE(state.seen(fleet.journal().back().second.id));
+}
+
+TEST(ProjectionMigration, AFileWithOtherObjectsThanItRecordedIsRefused) {
+  TestFleet fleet;
+  fleet.create(config_map("default", "a"), "text");
+  const std::string old = fleet.folder.file("old.db");
+  must(fleet.projections().snapshot(old));
+  {
+    auto connection = must(store::open_writer(old));
+    must(
+        connection->execute("UPDATE version SET json = replace(json, 'text', 'test'); "
+                            "UPDATE checkpoint SET fingerprint = 'older'"));
+  }
+  const std::string path = fleet.folder.file("p.db");
+  EXPECT_EQ(Projections::migrate(old, path).error().code, ErrorCode::kCorrupt);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace shiplog

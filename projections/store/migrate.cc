@@ -1,0 +1,103 @@
+#include "projections/store/migrate.h"
+
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "events/sqlite/connection.h"
+#include "projections/store/open.h"
+#include "projections/store/schemas.h"
+#include "projections/store/snapshot.h"
+
+namespace shiplog::store {
+namespace {
+
+std::string in_quotes(std::string_view name) { return "\"" + std::string{name} + "\""; }
+
+Result<std::vector<std::string>> tables_of(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT n.name FROM main.sqlite_schema n JOIN old.sqlite_schema o "
+                                           "ON o.name = n.name AND o.type = n.type WHERE n.type = 'table' "
+                                           "AND n.name NOT LIKE 'sqlite_%'"));
+  std::vector<std::string> names;
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return names;
+    names.emplace_back(row.text(0));
+  }
+}
+
+Result<std::set<std::string>> columns_in_old(sqlite::Connection& connection, const std::string& table) {
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT name FROM pragma_table_info(?, 'old')"));
+  row.bind(1, table);
+  std::set<std::string> names;
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return names;
+    names.emplace(row.text(0));
+  }
+}
+
+Result<void> copy_table(sqlite::Connection& connection, const std::string& table) {
+  SHIPLOG_TRY(const auto old, columns_in_old(connection, table));
+  std::string into, values;
+  {
+    SHIPLOG_TRY(auto row,
+                connection.prepare("SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?, 'main')"));
+    row.bind(1, table);
+    while (true) {
+      SHIPLOG_TRY(const bool found, row.next());
+      if (!found) break;
+      const std::string name{row.text(0)};
+      const bool there = old.contains(name);
+      if (!there && (row.integer(2) == 0 || !row.is_null(3))) continue;  // NULL, or its default
+      into += (into.empty() ? "" : ", ") + in_quotes(name);
+      values += values.empty() ? "" : ", ";
+      values += there ? in_quotes(name) : row.text(1) == "INTEGER" ? "0" : "''";
+    }
+  }
+  SHIPLOG_TRY(connection.execute("DELETE FROM main." + in_quotes(table)));
+  if (into.empty()) return ok();
+  return connection.execute("INSERT INTO main." + in_quotes(table) + " (" + into + ") SELECT " + values + " FROM old." +
+                            in_quotes(table));
+}
+
+Result<void> fill(const std::string& from, const std::string& target) {
+  SHIPLOG_TRY(const auto connection, open_writer(target));
+  SHIPLOG_TRY(auto attach, connection->prepare("ATTACH DATABASE ? AS old"));
+  SHIPLOG_TRY(attach.run(std::string_view{from}));
+  {
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
+    for (const char* schema : schemas()) {
+      SHIPLOG_TRY(connection->execute(schema));
+    }
+    SHIPLOG_TRY(const auto tables, tables_of(*connection));
+    for (const std::string& table : tables) {
+      SHIPLOG_TRY(copy_table(*connection, table));
+    }
+    SHIPLOG_TRY(auto mark, connection->prepare("UPDATE checkpoint SET fingerprint = ?"));
+    SHIPLOG_TRY(mark.run(fingerprint()));
+    if (connection->changed() != 1) {
+      return Error{ErrorCode::kCorrupt, from + " has no checkpoint that this build can read"};
+    }
+    SHIPLOG_TRY(transaction.commit());
+  }
+  return connection->execute("DETACH DATABASE old; PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+}  // namespace
+
+Result<void> migrate_database(const std::string& from, const std::string& path) {
+  const std::string unfinished = path + ".migrating";
+  SHIPLOG_TRY(remove_database(unfinished));
+  if (auto filled = fill(from, unfinished); !filled) {
+    static_cast<void>(remove_database(unfinished));
+    return filled.error().context("migrating " + from);
+  }
+  SHIPLOG_TRY(remove_database(path));
+  std::error_code failed;
+  std::filesystem::rename(unfinished, path, failed);
+  if (failed) return Error{ErrorCode::kIo, "renaming " + unfinished + ": " + failed.message()};
+  return ok();
+}
+
+}  // namespace shiplog::store

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/base/value.h"
+#include "events/state/eviction.h"
+
+// The status of an object as of a revision, in sentences for `why`. Pure.
+namespace shiplog::api {
+
+/// What is known of one member at that moment. A null Value: there is no such object.
+struct MemberNow {
+  std::string cluster;
+  Value cluster_object;
+  Value work;
+  Value source;               ///< the binding, or the namespace that the Work is of
+  std::string rendered_at;    ///< when the Work's present spec was rendered; empty: not known
+  std::string render_failed;  ///< why the target could not be rendered; empty: it could
+};
+
+/// Sentences about one member: the cluster is unreachable or leaving, the target could not be rendered, dispatching is
+/// suspended, which generation is applied and which is not, why applying failed, and what the member reports of the
+/// object. Never empty.
+std::vector<std::string> member_now(const MemberNow& member);
+
+/// The graceful evictions in progress of a binding, as JSON: cluster, reason, message, producer, since, until (the end
+/// of the grace period; absent: none) and waitsFor.
+Value evictions_now(const Value& binding, const WorkOfCluster& work_of);
+
+}  // namespace shiplog::api

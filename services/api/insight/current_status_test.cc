@@ -1,0 +1,79 @@
+#include "services/api/insight/current_status.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+
+namespace shiplog::api {
+namespace {
+
+Value json(const char* text) { return parse_json(text).value(); }
+
+const Value kReady = json(R"({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})");
+
+std::string words(const Value& work, const Value& source = {}, const Value& cluster = kReady) {
+  std::string text;
+  for (const std::string& one : member_now({"m1", cluster, work, source, "T1", ""})) text += one + "\n";
+  return text;
+}
+
+TEST(InsightPresent, ReportsWhatSuspendedDispatching) {
+  const Value work = json(R"({"metadata": {"generation": 2}, "spec": {"suspendDispatching": true}, "status": {
+    "conditions": [{"type": "Dispatching", "status": "False", "lastTransitionTime": "T2"},
+                   {"type": "Applied", "status": "True", "observedGeneration": 1}]}})");
+  const std::string pending =
+      "generation 2 of the Work, rendered at T1, has not been applied yet; the member has generation 1\n"
+      "the member has not reported on it yet\n";
+  EXPECT_EQ(words(work, json(R"({"spec": {"suspension": {"dispatching": true}}})")),
+            "dispatching is suspended for all clusters (spec.suspension.dispatching of the binding, from its policy) "
+            "since T2\n" +
+                pending);
+  EXPECT_EQ(words(work, json(R"({"spec": {"suspension": {"dispatchingOnClusters": {"clusterNames": ["m2", "m1"]}}}})")),
+            "dispatching is suspended for this cluster (spec.suspension.dispatchingOnClusters of the binding, from its "
+            "policy) since T2\n" +
+                pending);
+  EXPECT_EQ(words(work), "dispatching is suspended in the Work (spec.suspendDispatching) since T2\n" + pending);
+}
+
+TEST(InsightPresent, ShowsWhatTheMemberReportsOfUnhealthyObjects) {
+  EXPECT_EQ(words(json(
+                R"({"metadata": {"generation": 1}, "spec": {"workload": {"manifests": [{"spec": {"replicas": 3}}, {}]}},
+    "status": {"conditions": [{"type": "Applied", "status": "True", "observedGeneration": 1}], "manifestStatuses": [
+      {"identifier": {"ordinal": 0, "kind": "Deployment", "name": "web"}, "health": "Unhealthy", "status": {
+        "replicas": 3, "readyReplicas": 1, "conditions": [
+          {"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable", "message": "not enough"},
+          {"type": "Progressing", "status": "True"},
+          {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "quota"}]}},
+      {"identifier": {"ordinal": 1, "kind": "Pod", "name": "one"}, "health": "Unhealthy", "status": {
+        "containerStatuses": [{"name": "main", "state": {"waiting": {
+          "reason": "ImagePullBackOff", "message": "Back-off pulling image \"fail/x\""}}}],
+        "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}]}}]}})")),
+            "generation 1 of the Work is applied\n"
+            "Deployment web has 1 of 3 replicas ready\n"
+            "Deployment web is Unhealthy\n"
+            "Deployment web reports Available=False (MinimumReplicasUnavailable: not enough)\n"
+            "Deployment web reports ReplicaFailure=True (FailedCreate: quota)\n"
+            "Pod one: container main waits (ImagePullBackOff: Back-off pulling image \"fail/x\")\n"
+            "Pod one is Unhealthy\n"
+            "Pod one reports Ready=False (ContainersNotReady)\n");
+}
+
+TEST(InsightPresent, ReportsMissingTerminatingAndUnreadyClusters) {
+  const Value work = json(R"({"metadata": {"generation": 1}})");
+  const std::string applied =
+      "generation 1 of the Work, rendered at T1, has not been applied yet; nothing has been applied "
+      "there before\n";
+  EXPECT_EQ(words(work, {}, {}), "cluster m1 is not in the fleet\n" + applied);
+  EXPECT_EQ(words(work, {}, json(R"({"metadata": {"deletionTimestamp": "T3"}, "status": {"conditions": [
+    {"type": "Ready", "status": "True"}]}})")),
+            "cluster m1 is leaving the fleet since T3\n" + applied);
+  EXPECT_EQ(
+      words(work, {}, json(R"({"status": {"conditions": [{"type": "Ready", "status": "False",
+    "reason": "ClusterNotReady", "message": "503", "lastTransitionTime": "T4"}]}})")),
+      "cluster m1 is not ready since T4 (ClusterNotReady: 503): what it reported last is shown, and nothing is applied "
+      "there\n" +
+          applied);
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,98 @@
+#include "services/api/insight/fleet_status.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "events/sqlite/connection.h"
+#include "projections/store/checkpoint.h"
+#include "services/api/insight/render.h"
+
+namespace shiplog::api {
+namespace {
+
+double rounded(double rate) { return std::round(rate * 10) / 10; }
+
+Result<Value> object_counts(const View& view) {
+  SHIPLOG_TRY(auto row, view.connection().prepare("SELECT t.name, count(*) FROM object o CROSS JOIN type t "
+                                                  "ON t.id = o.type WHERE o.live GROUP BY o.type ORDER BY t.name"));
+  Value counts = Value::object();
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return counts;
+    counts.set(std::string{row.text(0)}, row.integer(1));
+  }
+}
+
+/// One role: its leader, and its queue if that is this process.
+Value role_status(const std::string& role, const std::map<std::string, Lease>& leases,
+                  const std::vector<RoleLeadership>& led, const ProcessFigures& process) {
+  Value value = Value::object({{"role", role}});
+  const auto lease = leases.find(role);
+  if (lease != leases.end()) {
+    value.set("holder", lease->second.holder);
+    value.set("epoch", lease->second.epoch);
+  }
+  if (const auto found = std::ranges::find(led, role, &RoleLeadership::role); found != led.end()) {
+    value.set("led", found->led);
+    value.set("since", rfc3339_millis(found->since));
+  }
+  const auto own = std::ranges::find(process.roles, role, &RoleFigures::role);
+  const bool here = own != process.roles.end() && own->acting;
+  value.set("here", here);
+  if (!here) return value;
+  value.set("queue", Value::object({{"due", static_cast<int64_t>(own->queued)},
+                                    {"busy", static_cast<int64_t>(own->busy)},
+                                    {"retries", own->retries},
+                                    {"waitingMilliseconds", own->waiting.value}}));
+  return value;
+}
+
+}  // namespace
+
+Result<Value> fleet_status(Store& store, const Sources& sources, UtcMillis now) {
+  SHIPLOG_TRY(const Offset head, store.head());
+  const ProcessFigures process = sources.process ? sources.process() : ProcessFigures{};
+  const auto led = sources.roles ? sources.roles() : std::vector<RoleLeadership>{};
+  return store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(view.connection()));
+    if (!checkpoint) return Error{ErrorCode::kUnavailable, "nothing has been folded yet"};
+    const StateMeta& meta = checkpoint->meta;
+
+    Value journal = Value::object({{"kind", process.journal},
+                                   {"nextOffset", head.value},
+                                   {"entriesPerSecond", rounded(process.entries_per_second)},
+                                   {"overMilliseconds", process.interval.value}});
+    if (process.journal_bytes) journal.set("bytes", *process.journal_bytes);
+    const int64_t lag = std::max<int64_t>(0, head.value - checkpoint->next.value);
+    Value projection = Value::object(
+        {{"nextOffset", checkpoint->next.value}, {"lagEntries", lag}, {"bytes", store.projection_bytes()}});
+    SHIPLOG_TRY(Value objects, object_counts(view));
+    Value state = Value::object({{"revision", meta.revision.value},
+                                 {"time", rfc3339_millis(meta.time)},
+                                 {"foldVersion", meta.fold_version},
+                                 {"hash", to_string(hash_of(meta))},
+                                 {"objects", std::move(objects)}});
+
+    std::set<std::string> names;
+    for (const auto& [role, lease] : meta.leases) names.insert(role);
+    for (const RoleLeadership& role : led) names.insert(role.role);
+    Value roles = Value::array();
+    for (const std::string& role : names) roles.push_back(role_status(role, meta.leases, led, process));
+
+    Value server = Value::object({{"identity", process.identity}, {"version", process.version}});
+    if (process.started != UtcMillis{}) server.set("started", rfc3339_millis(process.started));
+    return Value::object({{"kind", "ControlPlaneStatus"},
+                          {"time", rfc3339_millis(now)},
+                          {"apiServer", std::move(server)},
+                          {"journal", std::move(journal)},
+                          {"projection", std::move(projection)},
+                          {"state", std::move(state)},
+                          {"roles", std::move(roles)}});
+  });
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,129 @@
+#include "services/api/pipeline/responses.h"
+
+#include <span>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/yaml.h"
+#include "services/api/table/table.h"
+#include "services/api/versions/versions.h"
+
+namespace shiplog::api {
+namespace {
+
+IncludeObject include_object(const HttpRequest& request) {
+  const std::string wanted = text(request, "includeObject");
+  if (wanted == "None") return IncludeObject::kNone;
+  return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
+}
+
+std::string quote_warning(std::string_view warning) {
+  std::string quoted = "299 - \"";
+  for (const char c : warning) {
+    if (static_cast<unsigned char>(c) < 0x20) continue;
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// As the client requested it. The tables of a view are those of what is stored: its printers know no other form.
+Value shown_in(const RequestContext& context, Value object) {
+  if (context.kind == nullptr) return object;
+  const bool as_stored = context.accept.form == Accept::Form::kTable && context.kind->is_view();
+  return as_stored || object["kind"].as_string() != context.kind->kind ? object
+                                                                       : in_version(*context.kind, std::move(object));
+}
+
+}  // namespace
+
+void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
+          const Warnings& warnings) {
+  HttpResponse response{
+      status, {{"Content-Type", content_type}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
+  constexpr size_t kMostWarningBytes = 4096;  // as kube-apiserver
+  size_t bytes = 0;
+  for (const std::string& warning : warnings) {
+    bytes += warning.size();
+    if (bytes > kMostWarningBytes) break;
+    response.headers.add("Warning", quote_warning(warning));
+  }
+  context.writer->send(std::move(response));
+}
+
+void answer_object(const RequestContext& context, int status, const Value& stored, UtcMillis now,
+                   const Warnings& warnings) {
+  const Value object = shown_in(context, stored);
+  const Accept& accept = context.accept;
+  const Value* shown = &object;
+  Value transformed;
+  if (accept.form == Accept::Form::kTable && context.kind != nullptr) {
+    transformed =
+        table_of(*context.kind, std::span{&object, 1}, include_object(context.request), now, accept.meta_version);
+    transformed.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
+    shown = &transformed;
+  } else if (accept.form == Accept::Form::kPartialMetadata) {
+    transformed = partial_metadata(object, accept.meta_version);
+    shown = &transformed;
+  }
+  if (accept.yaml) return send(context, status, "application/yaml", to_yaml(*shown), warnings);
+  std::string body = accept.pretty ? to_pretty_json(*shown) : to_json(*shown);
+  body += '\n';
+  send(context, status, "application/json", std::move(body), warnings);
+}
+
+void answer_json(const RequestContext& context, int status, const std::string& json, const Warnings& warnings) {
+  std::string body;
+  body.reserve(json.size() + 1);
+  body += json;
+  body += '\n';
+  send(context, status, "application/json", std::move(body), warnings);
+}
+
+bool accepts_stored_json(const RequestContext& context) {
+  const Accept& accept = context.accept;
+  return context.kind->storage && accept.form == Accept::Form::kObject && !accept.yaml && !accept.pretty;
+}
+
+void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now) {
+  const Accept& accept = context.accept;
+  const Kind& kind = *context.kind;
+  for (Value& item : items) item = shown_in(context, std::move(item));
+  Value list;
+  if (accept.form == Accept::Form::kTable) {
+    list = table_of(kind, items, include_object(context.request), now, accept.meta_version);
+  } else if (accept.form == Accept::Form::kPartialMetadata) {
+    for (Value& item : items) item = partial_metadata(item, accept.meta_version);
+    list = Value::object({{"apiVersion", accept.meta_version}, {"kind", "PartialObjectMetadataList"}});
+    list.set("items", Value::array(std::move(items)));
+  } else {
+    list = Value::object({{"apiVersion", kind.api_version()}, {"kind", kind.list_kind}});
+    list.set("items", Value::array(std::move(items)));
+  }
+  list.set("metadata", std::move(list_metadata));
+  if (accept.yaml) return send(context, 200, "application/yaml", to_yaml(list));
+  std::string body = accept.pretty ? to_pretty_json(list) : to_json(list);
+  body += '\n';
+  send(context, 200, "application/json", std::move(body));
+}
+
+void answer_status(const RequestContext& context, int http, const Value& status, const Warnings& warnings) {
+  if (context.accept.yaml) return send(context, http, "application/yaml", to_yaml(status), warnings);
+  send(context, http, "application/json", to_json(status) + "\n", warnings);
+}
+
+void fail(const RequestContext& context, const Error& error) {
+  fail(context, error, context.kind != nullptr ? context.subject() : StatusDetails{});
+}
+
+void fail(const RequestContext& context, const Error& error, const StatusDetails& subject) {
+  HttpResponse response{http_status(error.code),
+                        {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}},
+                        to_json(failure_status(error, subject)) + "\n"};
+  if (error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnavailable) {
+    response.headers.set("Retry-After", "1");
+  }
+  context.writer->send(std::move(response));
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/api/request_context.h"
+
+// How the answer to a request is rendered and sent.
+namespace shiplog::api {
+
+/// One line each, for Warning headers.
+using Warnings = std::vector<std::string>;
+
+void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
+          const Warnings& warnings = {});
+/// The object in the form that the client accepts (Table, PartialObjectMetadata, YAML). `now`: for ages in Tables.
+void answer_object(const RequestContext& context, int status, const Value& object, UtcMillis now,
+                   const Warnings& warnings = {});
+/// An object that is JSON already, if the client accepts nothing else.
+void answer_json(const RequestContext& context, int status, const std::string& json, const Warnings& warnings);
+/// Whether answer_json() may answer with an object of the request's kind as it is stored.
+bool accepts_stored_json(const RequestContext& context);
+void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now);
+/// A metav1.Status.
+void answer_status(const RequestContext& context, int http_status, const Value& status, const Warnings& warnings = {});
+/// The error as a metav1.Status about `subject`; without one, about the object that the path names.
+void fail(const RequestContext& context, const Error& error, const StatusDetails& subject);
+void fail(const RequestContext& context, const Error& error);
+
+}  // namespace shiplog::api

@@ -1,0 +1,77 @@
+#include "services/programs/shiplogctl/control_plane_report.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/programs/shiplogctl/findings.h"
+
+namespace shiplog::ctl {
+namespace {
+
+Value control_plane() {
+  return parse_json(R"({"journal": {"kind": "sqlite", "nextOffset": 1034, "entriesPerSecond": 12.5,
+                                    "overMilliseconds": 10000, "bytes": 3250586},
+                        "projection": {"nextOffset": 1030, "lagEntries": 4, "bytes": 512},
+                        "state": {"revision": 812, "foldVersion": 7, "hash": "3fa0",
+                                  "objects": {"configmaps": 12, "clusters.cluster.karmada.io": 3}},
+                        "apiServer": {"identity": "host_1_a", "version": "0.1.0", "started": "2026-01-01T00:00:00Z"},
+                        "roles": [
+      {"role": "binder", "holder": "host_1_a", "epoch": 2, "led": true, "since": "2026-01-01T00:00:00Z", "here": true,
+       "queue": {"due": 3, "busy": 1, "retries": 7, "waitingMilliseconds": 40}},
+      {"role": "collector", "holder": "host_2_b", "epoch": 1, "led": true, "since": "2026-01-01T00:00:00Z", "here": false},
+      {"role": "scheduler", "holder": "host_3_c", "epoch": 5, "led": false, "since": "2026-01-01T00:04:00Z", "here": false},
+      {"role": "taint", "led": false, "since": "2026-01-01T00:04:00Z", "here": false}]})")
+      .value();
+}
+
+const UtcMillis kNow = parse_rfc3339("2026-01-01T00:05:00Z").value();
+
+TEST(CtlControlPlane, HasALineForEachPart) {
+  EXPECT_EQ(control_plane_text(control_plane(), kNow),
+            "journal:    sqlite, next offset 1034, 12.5 entries/s over 10s, 3.1 MiB\n"
+            "projection: 4 entries behind, 512 B\n"
+            "state:      revision 812, fold version 7, hash 3fa0\n"
+            "objects:    12 configmaps, 3 clusters.cluster.karmada.io\n"
+            "API server: host_1_a, version 0.1.0, up 5m\n");
+  EXPECT_EQ(control_plane_text(Value{}, kNow), "");
+}
+
+TEST(CtlControlPlane, QueuesOfOtherProcessesAreMarkedAsNotKnown) {
+  EXPECT_EQ(roles_text(control_plane(), kNow, {}),
+            "\n"
+            "ROLE        LEADER                            EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
+            "binder      host_1_a                          2       5m      3     1      7         40ms\n"
+            "collector   host_2_b                          1       5m      -     -      -         -\n"
+            "scheduler   none (host_3_c does not answer)   5       60s     -     -      -         -\n"
+            "taint       none                                      60s     -     -      -         -\n"
+            "-: known only to the process that leads the role; its /metrics have it\n");
+}
+
+TEST(CtlControlPlane, RoleWhoseLeaderDoesNotAnswerIsAFinding) {
+  FleetObjects fleet;
+  fleet.control_plane = control_plane();
+  const auto findings = findings_of(fleet);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].state, "no-leader");
+  EXPECT_EQ(findings[0].name, "scheduler");
+  EXPECT_NE(findings[0].reason.find("host_3_c, does not answer"), std::string::npos) << findings[0].reason;
+  EXPECT_EQ(findings[1].name, "taint");
+}
+
+TEST(CtlControlPlane, ClustersAreListedWithTheReasonWhyTheyAreNotReady) {
+  const Value clusters = parse_json(R"([
+      {"metadata": {"name": "m1"}, "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "ClusterReady"}]}},
+      {"metadata": {"name": "m2"}, "status": {"conditions": [{"type": "Ready", "status": "False",
+          "reason": "ClusterNotReachable", "message": "refused", "lastTransitionTime": "2026-01-01T00:04:00Z"}]}},
+      {"metadata": {"name": "m3"}}])")
+                             .value();
+  const Value states = cluster_states(clusters);
+  ASSERT_EQ(states.size(), 3U);
+  EXPECT_TRUE(states[0]["ready"].as_bool());
+  EXPECT_FALSE(states[1]["ready"].as_bool());
+  EXPECT_EQ(states[1]["reason"].as_string(), "ClusterNotReachable");
+  EXPECT_FALSE(states[2]["ready"].as_bool(true)) << "not probed yet";
+}
+
+}  // namespace
+}  // namespace shiplog::ctl

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "events/base/system.h"
+#include "services/programs/shiplogctl/program.h"
+#include "services/programs/shiplogctl/suggest.h"
+
+namespace shiplog::ctl {
+namespace {
+
+constexpr std::chrono::seconds kRefreshEvery{2};
+
+}  // namespace
+
+void Program::add_get() {
+  auto* sub = add(*app_, "get", "List member clusters, or workloads by cluster", [this]() -> Result<int> {
+    const std::vector<std::string> clusters = {"clusters", "cluster", "clusters.cluster.karmada.io"};
+    const std::vector<std::string> workloads = {"workloads", "workload"};
+    const auto is = [this](const auto& names) { return std::ranges::find(names, resource_) != names.end(); };
+    if (is(clusters)) {
+      SHIPLOG_TRY(auto plane, access_.connect());
+      SHIPLOG_TRY(get_clusters(plane, get_, to_));
+      return 0;
+    }
+    usage_ = true;
+    if (!is(workloads)) {
+      return Error{ErrorCode::kBadRequest,
+                   "there is no resource \"" + resource_ +
+                       "\" in this command: it lists clusters and workloads; for all others use "
+                       "kubectl get" +
+                       did_you_mean(resource_, {"clusters", "workloads"})};
+    }
+    if (!get_.names.empty()) {
+      return Error{ErrorCode::kBadRequest, "get workloads takes no names: select by --cluster and namespace"};
+    }
+    usage_ = false;
+    workloads_.output = get_.output;
+    workloads_.at = get_.at;
+    workloads_.no_headers = get_.no_headers;
+    if (!all_namespaces_) {
+      SHIPLOG_TRY(workloads_.ns, access_.namespace_or_default());
+    }
+    SHIPLOG_TRY(auto plane, access_.connect());
+    SHIPLOG_TRY(get_workloads(plane, workloads_, SystemClock{}.now(), to_));
+    return 0;
+  });
+  sub->add_option("RESOURCE", resource_, "clusters or workloads; for all others use kubectl get")->required();
+  sub->add_option("NAME", get_.names, "Only these clusters");
+  sub->add_option("--cluster", workloads_.cluster, "Only workloads on this cluster")->type_name("NAME");
+  sub->add_flag("-A,--all-namespaces", all_namespaces_, "Workloads of all namespaces");
+  sub->add_flag("--all-kinds", workloads_.all_kinds, "With workloads: also objects that run no pods");
+  add_output(*sub, get_.output, {"json", "yaml", "name", "wide"});
+  add_at(*sub, get_.at);
+  sub->add_flag("--no-headers", get_.no_headers, "Print rows only");
+}
+
+void Program::add_status() {
+  auto* sub =
+      add(*app_, "status", "Show the state of the control plane, and what needs attention", [this]() -> Result<int> {
+        status_.ns = all_namespaces_ ? "" : access_.ns;
+        if (!all_namespaces_) {
+          SHIPLOG_TRY(status_.fallback, access_.namespace_or_default());
+        }
+        SHIPLOG_TRY(auto plane, access_.connect());
+        if (watch_) {
+          const auto wait = [] {
+            std::this_thread::sleep_for(kRefreshEvery);
+            return true;
+          };
+          SHIPLOG_TRY(watch_status(
+              plane, status_, app_->get_name(), [] { return SystemClock{}.now(); }, wait, to_));
+          return 0;
+        }
+        SHIPLOG_TRY(ctl::status(plane, status_, app_->get_name(), SystemClock{}.now(), to_));
+        return 0;
+      });
+  sub->add_flag("-A,--all-namespaces", all_namespaces_, "All namespaces; the default where you may list them");
+  sub->add_flag("-w,--watch", watch_, "Refresh every 2 seconds until interrupted");
+  add_output(*sub, status_.output, {"json", "yaml", "name"});
+}
+
+void Program::add_history() {
+  auto* sub =
+      add(*app_, "history", "Show every version of an object: when, who, why, what changed", [this]() -> Result<int> {
+        usage_ = true;
+        SHIPLOG_TRY(history_.object, parse_object_argument(object_));
+        usage_ = false;
+        SHIPLOG_TRY(history_.ns, access_.namespace_or_default());
+        SHIPLOG_TRY(auto plane, access_.connect());
+        SHIPLOG_TRY(history(plane, history_, to_));
+        return 0;
+      });
+  sub->add_option("KIND/NAME", object_,
+                  "The object, as for kubectl: deployment/nginx, deploy/nginx, rb nginx-deployment")
+      ->required()
+      ->expected(1, 2);
+  sub->add_flag("--chain", history_.chain, "Show the chain of events that led to the current state instead");
+  sub->add_option("--limit", history_.limit, "At most this many versions, the newest; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_at(*sub, history_.at);
+  add_output(*sub, history_.output, {"json", "yaml"});
+}
+
+void Program::add_why() {
+  auto* sub =
+      add(*app_, "why", "Explain why an object runs where it does, and why not elsewhere", [this]() -> Result<int> {
+        usage_ = true;
+        SHIPLOG_TRY(why_.object, parse_object_argument(object_));
+        usage_ = false;
+        SHIPLOG_TRY(why_.ns, access_.namespace_or_default());
+        SHIPLOG_TRY(auto plane, access_.connect());
+        SHIPLOG_TRY(why(plane, why_, to_));
+        return 0;
+      });
+  sub->add_option("KIND/NAME", object_,
+                  "A template, a binding or a Work, as for kubectl: deployment/nginx, rb nginx-deployment")
+      ->required()
+      ->expected(1, 2);
+  sub->add_option("--cluster", why_.cluster, "Only this cluster, in full")->type_name("NAME");
+  add_at(*sub, why_.at);
+  add_output(*sub, why_.output, {"json", "yaml"});
+}
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/programs/shiplogctl/access.h"
+#include "services/programs/shiplogctl/commands.h"
+#include "services/programs/shiplogctl/completion.h"
+#include "services/programs/shiplogctl/join.h"
+#include "services/programs/shiplogctl/produce.h"
+#include "services/programs/shiplogctl/status.h"
+#include "services/programs/shiplogctl/workloads.h"
+
+namespace shiplog::ctl {
+
+/// One run of the program: its options and commands. A command returns 0 or 1, or an Error.
+class Program {
+ public:
+  Program(const Backing& backing, const std::string& name, std::ostream& out, std::ostream& err);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// `words`: the words of the incomplete command line; the last one may be empty.
+  int complete(std::vector<std::string> words);
+  int run(int argc, const char* const* argv);
+
+ private:
+  using Command = std::function<Result<int>()>;
+
+  CLI::App* add(CLI::App& parent, const std::string& name, const std::string& what, Command command);
+  void add_output(CLI::App& sub, std::string& output, const std::vector<std::string>& formats);
+  void add_family(CLI::App& sub, std::string& family);
+  static void add_at(CLI::App& sub, std::string& at);
+
+  // member_commands.cc
+  void add_join();
+  void add_unjoin();
+  void add_rotate();
+  /// The user's own access to a member, for commands in which it is optional.
+  void add_member_kubeconfig(CLI::App& sub);
+  Result<std::optional<ServerConnection>> connect_member(const std::string& name) const;
+
+  // object_commands.cc
+  void add_get();
+  void add_status();
+  void add_history();
+  void add_why();
+
+  // produce_command.cc
+  void add_produce();
+
+  // journal_commands.cc
+  void add_audit();
+  void add_events();
+  void add_replay();
+
+  // transfer_commands.cc
+  void add_journal();
+  void add_backup();
+  void add_restore();
+
+  void add_version();
+  void add_completion();
+
+  const Backing& backing_;
+  std::ostream& out_;
+  std::ostream& err_;
+  const Output to_;
+  const std::unique_ptr<CLI::App> app_;
+  OptionValues values_;
+  Command command_;
+  bool usage_ = false;  // a kBadRequest is an error in the command line
+
+  AccessOptions access_;
+  JoinOptions join_;
+  std::string member_kubeconfig_, member_context_;
+  bool no_wait_ = false;
+  UnjoinOptions unjoin_;
+  RotateOptions rotate_;
+  GetClustersOptions get_;
+  std::string resource_;
+  WorkloadsOptions workloads_;
+  StatusOptions status_;
+  bool watch_ = false;
+  bool all_namespaces_ = false;
+  VersionOptions version_;
+  std::string shell_;
+  HistoryOptions history_;
+  WhyOptions why_;
+  std::vector<std::string> object_;
+  AuditOptions audit_;
+  TailOptions tail_;
+  ProduceOptions produce_;
+  std::string timeout_ = "60s";
+  bool no_follow_ = false;
+  ReplayCommandOptions replay_;
+  int64_t to_revision_ = -1;
+  JournalCopyOptions copy_;
+  BackupCommandOptions backup_;
+  RestoreCommandOptions restore_;
+};
+
+}  // namespace shiplog::ctl

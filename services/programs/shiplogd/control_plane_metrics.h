@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "services/runtime/metrics.h"
+
+namespace shiplog {
+
+class HttpsMembers;
+class Quarantine;
+class Recorder;
+class Replica;
+class ScriptResolver;
+class ThreadLoop;
+class Vault;
+
+/// What a control plane process copies into its metrics on each scrape. Outlives the hook.
+struct ControlPlaneSources {
+  Replica& record;
+  const ThreadLoop& loop;
+  const Quarantine& quarantine;
+  const ScriptResolver& scripts;
+  const HttpsMembers& members;
+  const Recorder& recorder;
+  const Vault* vault;  ///< may be nullptr
+};
+
+std::unique_ptr<metrics::ScrapeHook> export_control_plane_metrics(const ControlPlaneSources& sources);
+
+}  // namespace shiplog

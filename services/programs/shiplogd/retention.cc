@@ -1,0 +1,206 @@
+#include "services/programs/shiplogd/retention.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "events/codec/codec.h"
+#include "projections/history/history_query.h"
+#include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
+
+namespace shiplog {
+namespace {
+
+constexpr size_t kRecordsAtOnce = 512;
+/// Between two steps, so that what is being written and read goes first.
+constexpr std::chrono::milliseconds kPause{20};
+
+struct RetentionMeters {
+  metrics::Gauge oldest_offset, oldest_revision;
+  metrics::Counter records, versions, entries, decisions;
+};
+
+RetentionMeters retention_meters(const std::string& journal) {
+  static const metrics::GaugeFamily oldest{
+      "shiplog_journal_oldest_offset", "The offset of the oldest record that the journal holds.", {"journal"}};
+  static const metrics::GaugeFamily revision{
+      "shiplog_history_oldest_revision", "The oldest revision that objects can be read as of.", {"journal"}};
+  static const metrics::CounterFamily trimmed{"shiplog_trimmed_total",
+                                              "Offsets of the journal, and rows of the projection, that this process "
+                                              "deleted as they were older than their retention.",
+                                              {"journal", "part"}};
+  return {oldest.with({journal}),
+          revision.with({journal}),
+          trimmed.with({journal, "journal"}),
+          trimmed.with({journal, "history"}),
+          trimmed.with({journal, "audit"}),
+          trimmed.with({journal, "decisions"})};
+}
+
+}  // namespace
+
+struct Retention::Impl {
+  RetentionOptions options;
+  std::string name;
+  RetentionMeters meters;
+  TrimPoints points;
+  std::unique_ptr<Journal::Tail> tail;  ///< where `points` has come to
+  std::set<std::string> verified;       ///< snapshots, by this process
+  std::string last_published;
+  bool told_obstacle = false;
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopping = false;
+  std::thread thread;
+
+  explicit Impl(RetentionOptions given)
+      : options{std::move(given)}, name{options.snapshots->places().journal}, meters{retention_meters(name)} {}
+
+  /// False: stopped meanwhile.
+  bool wait(std::chrono::milliseconds duration) {
+    std::unique_lock lock{mutex};
+    return !wake.wait_for(lock, duration, [&] { return stopping; });
+  }
+
+  void run() {
+    do {
+      if (auto done = trim_journal(); !done) failed("journal", done.error());
+      if (auto done = trim_projection(); !done) failed("projection", done.error());
+      if (auto done = measure(); !done) failed("metrics", done.error());
+    } while (wait(std::chrono::milliseconds{options.interval.value}));
+  }
+
+  void failed(const char* part, const Error& error) {
+    log::warn("retention.failed", {log::kv("journal", name), log::kv("part", part), log::kv("reason", error.message)});
+    tail.reset();  // it may have been trimmed by another process: the next pass begins at the oldest record
+    points = TrimPoints{};
+  }
+
+  Result<void> measure() {
+    SHIPLOG_TRY(const Offset oldest, options.stack->journal().oldest());
+    meters.oldest_offset.set(static_cast<double>(oldest.value));
+    SHIPLOG_TRY(Reader reader, options.stack->projections().reader());
+    SHIPLOG_TRY(const View view, reader.view());
+    SHIPLOG_TRY(const Revision revision, HistoryQuery{view}.oldest());
+    meters.oldest_revision.set(static_cast<double>(revision.value));
+    return ok();
+  }
+
+  /// Reads what was appended since the last pass.
+  Result<void> read_on() {
+    if (!tail) {
+      SHIPLOG_TRY(tail, options.stack->journal().tail(Offset{0}));
+    }
+    while (wait(std::chrono::milliseconds{0})) {
+      SHIPLOG_TRY(const auto records, tail->next(kRecordsAtOnce, Millis{0}));
+      if (records.empty()) return ok();
+      for (const JournalRecord& record : records) {
+        points.add(record.offset, record.bytes.size(), [&] {
+          const auto entry = decode(record.bytes);
+          return entry ? entry.value().time : UtcMillis{};
+        });
+      }
+    }
+    return ok();
+  }
+
+  Result<void> trim_journal() {
+    if (options.journal.keeps_all() || !options.leads()) return ok();
+    if (!options.obstacle.empty()) {
+      if (!told_obstacle) {
+        log::warn("retention.not_applied", {log::kv("journal", name), log::kv("reason", options.obstacle)});
+      }
+      told_obstacle = true;
+      return ok();
+    }
+    SHIPLOG_TRY(read_on());
+    const Offset point = points.point(options.journal, options.executor->now());
+    SHIPLOG_TRY(const Offset oldest, options.stack->journal().oldest());
+    if (point <= oldest) return ok();
+    const auto covered = covered_by_snapshots(point);
+    if (!covered) return ok();
+    const Offset before = std::min(point, *covered);
+    if (before <= oldest) return ok();
+    SHIPLOG_TRY(options.stack->journal().trim(before));
+    points.trimmed(before);
+    meters.records.add(static_cast<uint64_t>(before.value - oldest.value));
+    log::info("journal.trimmed", {log::kv("journal", name), log::kv("oldest_offset", before.value),
+                                  log::kv("offsets", before.value - oldest.value)});
+    return ok();
+  }
+
+  /// Where the older of the newest two snapshots ends, both of which must be intact, as one of them may be lost later;
+  /// nullopt: there is none yet. Asks for the next one when `point` is beyond them.
+  std::optional<Offset> covered_by_snapshots(Offset point) {
+    std::optional<Offset> newest, covered;
+    std::string newest_file;
+    for (const std::string& file : snapshots_in(options.snapshots->places().folder)) {
+      const auto info = verified.contains(file) ? Projections::snapshot_info(file) : Projections::verify_snapshot(file);
+      if (!info) {
+        log::warn("snapshot.unusable", {log::kv("file", file), log::kv("reason", info.error().message)});
+        continue;
+      }
+      verified.insert(file);
+      if (!newest) newest_file = file;
+      if (!newest) newest = info.value().next;
+      covered = info.value().next;
+    }
+    if (options.snapshots->places().store != nullptr && newest && !publish(newest_file)) return std::nullopt;
+    if (!newest || *newest < point) {
+      options.executor->post([snapshots = options.snapshots] { snapshots->take(); });
+    }
+    return covered;
+  }
+
+  /// Other machines start from what the store has: it must have the newest snapshot before its entries are trimmed.
+  bool publish(const std::string& file) {
+    if (file == last_published) return true;
+    const auto info = Projections::verify_snapshot(file);
+    if (!info) return false;
+    const auto stored = options.snapshots->places().store->publish(name, {file, info.value()});
+    if (stored) last_published = file;
+    if (stored) return true;
+    log::warn("snapshot.store_failed", {log::kv("journal", name), log::kv("reason", stored.error().message)});
+    return false;
+  }
+
+  Result<void> trim_projection() {
+    const UtcMillis now = options.executor->now();
+    const auto before = [&](const std::optional<Millis>& age) {
+      return age ? UtcMillis{std::max<int64_t>(1, now.value - age->value)} : UtcMillis{};
+    };
+    if (!options.history && !options.audit && !options.decisions) return ok();
+    SHIPLOG_TRY(const Projections::Expired expired,
+                options.stack->projections().expired(
+                    {before(options.history), before(options.audit), before(options.decisions)}));
+    while (wait(kPause)) {
+      SHIPLOG_TRY(const Projections::Trimmed trimmed, options.stack->trim_projection(expired));
+      meters.versions.add(trimmed.versions);
+      meters.entries.add(trimmed.entries);
+      meters.decisions.add(trimmed.decisions);
+      if (!trimmed.more) break;
+    }
+    return ok();
+  }
+};
+
+Retention::Retention(RetentionOptions options) : impl_{std::make_unique<Impl>(std::move(options))} {
+  impl_->thread = std::thread{[impl = impl_.get()] { impl->run(); }};
+}
+
+Retention::~Retention() {
+  {
+    const std::lock_guard lock{impl_->mutex};
+    impl_->stopping = true;
+  }
+  impl_->wake.notify_all();
+  impl_->thread.join();
+}
+
+}  // namespace shiplog

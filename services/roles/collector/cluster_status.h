@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "events/base/error.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
+#include "events/state/cluster.h"
+#include "events/state/quota.h"
+
+namespace shiplog::collector {
+
+// A Cluster's status, computed from the responses of its API. Pure.
+
+/// CL-22: {totalNum, readyNum}. `nodes` is an array of Nodes.
+Value node_summary(const Value& nodes);
+
+/// CL-23: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings
+/// (CL-24): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
+/// then leaves out all nodes that are listed behind it, too (CL-25).
+Value resource_summary(const Value& nodes, const Value& pods, const Value& models);
+
+/// What the pods of a member request, added up pod by pod: a member may have very many.
+struct Usage {
+  explicit Usage(const Value& nodes);
+  void add(const Value& pod);
+
+  ResourceList allocated, allocating;
+  std::map<std::string, ResourceList> by_node;  ///< of these nodes only
+};
+Value resource_summary(const Value& nodes, const Usage& usage, const Value& models);
+
+/// A Node with no more than what is summed up.
+Value slim_node(const Value& node);
+/// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
+Value slim_resources(const Value& list, size_t most);
+
+/// CL-20: apiEnablements from APIResourceLists, sorted, without subresources.
+Value api_enablements(const Value& resource_lists);
+
+/// The result of a probe, before damping.
+struct Health {
+  std::string status, reason, message;
+  bool operator==(const Health&) const = default;
+};
+
+/// CL-17: from the HTTP status of /readyz (or /healthz).
+Health health_from(int http_status);
+/// From the cause of a missing answer. kNotFound, kInvalid: no request can be sent at all.
+Health health_from(const Error& error);
+
+/// Holds back flips between Ready and not Ready until they have lasted (CL-26, CL-27). Memory of this process alone:
+/// the first observation after a start counts at once.
+///
+///   ready ──observed not ready for kThreshold──► not ready ──observed ready for kThreshold──► ready
+class Damping {
+ public:
+  static constexpr Millis kThreshold{30'000};
+
+  /// The Ready condition as it should be now; `stored` is the present one, nullptr when there is none.
+  Health damped(const std::string& cluster, const Health& observed, const Cluster::Condition* stored, UtcMillis now);
+  void forget(const std::string& cluster) { seen_.erase(cluster); }
+  void clear() { seen_.clear(); }
+
+ private:
+  struct Seen {
+    bool ready;
+    UtcMillis since;
+  };
+  std::map<std::string, Seen> seen_;
+};
+
+}  // namespace shiplog::collector

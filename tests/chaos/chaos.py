@@ -1,0 +1,539 @@
+#!/usr/bin/env python3
+"""Runs the services of docker/compose.yaml (tools/stack.py) under load, kills, freezes and cuts off their processes one after
+the other, and checks the history of what clients were told (history.py).
+
+    chaos.py [--seconds=180] [--seed=N] [--programs=build/bin] [--folder=DIR] [--only=NAME,...] [--kinds=KIND,...]
+
+As root each service has a network namespace, so that it can be cut off: in both directions, or so that it hears and is not
+heard, or by a link of 400 kbit/s. Otherwise these faults are left out, which is said. A full disk is a limit on the size of
+the files of a process.
+
+Ends with a report: faults, operations, how long writes and decisions stood still for each kind of fault, and violations.
+The exit code is 0 if there are none.
+"""
+import argparse
+import base64
+import contextlib
+import http.client
+import json
+import os
+import random
+import resource
+import signal
+import ssl
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
+
+import history  # noqa: E402
+import stack  # noqa: E402
+import yaml  # noqa: E402
+from history import OK, REFUSED, UNKNOWN, Operation, Watched  # noqa: E402
+
+CONFIGMAPS = "/api/v1/namespaces/chaos/configmaps"
+DEPLOYMENT = "/apis/apps/v1/namespaces/chaos/deployments/web"
+BINDING = "/apis/work.karmada.io/v1alpha2/namespaces/chaos/resourcebindings/web-deployment"
+REGISTERS = [f"register-{number}" for number in range(4)]
+# Faults: what is killed or frozen. Of three brokers one at a time.
+VICTIMS = ["api-1", "api-2", "roles-1", "roles-2", "kafka-1", "kafka-2", "kafka-3", "member1", "member2", "member3", "haproxy"]
+SETTLE = 3.0  # between the end of a fault's effects and the next one
+BETWEEN_BROKERS = 15.0  # a broker is in sync again before the next one fails: two of three are needed
+
+
+class Credentials:
+    def __init__(self, kubeconfig):
+        with open(kubeconfig, encoding="utf-8") as text:
+            config = yaml.safe_load(text)
+        user, cluster = config["users"][0]["user"], config["clusters"][0]["cluster"]
+        self.context = ssl.create_default_context(
+            cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
+            for part in ("client-key-data", "client-certificate-data"):
+                pem.write(base64.b64decode(user[part]).decode())
+            pem.flush()
+            self.context.load_cert_chain(pem.name)
+
+
+class Api:
+    """One connection to one server, made again after an error."""
+
+    def __init__(self, address, credentials, timeout=10.0):
+        self.address, self.credentials, self.timeout, self.connection = address, credentials, timeout, None
+
+    def request(self, method, path, body=None, content="application/json"):
+        """(status, object). Raises OSError or HTTPException: the outcome is not known."""
+        try:
+            if self.connection is None:
+                self.connection = http.client.HTTPSConnection(self.address, context=self.credentials.context,
+                                                              timeout=self.timeout)
+            self.connection.request(method, path, body and json.dumps(body), {"Content-Type": content})
+            answer = self.connection.getresponse()
+            text = answer.read()
+            return answer.status, json.loads(text) if text else None
+        except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+            self.close()
+            raise OSError(str(error)) from error
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def config_map(name, value):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": value}}
+
+
+class Load:
+    """Clients, each on a thread of its own, and what they were told."""
+
+    def __init__(self, servers, credentials, seed):
+        self.servers, self.credentials, self.seed = servers, credentials, seed
+        self.operations, self.watched, self.written, self.decided = [], {}, [], []
+        self.answered, self.unanswered = [], []  # ids of produced requests
+        self.lock, self.stopping, self.threads = threading.Lock(), threading.Event(), []
+        self.failures = []
+
+    def start(self):
+        for number in range(3):
+            self.spawn(self.compare_and_set, number, self.servers[number % len(self.servers)])
+        for number, server in enumerate(self.servers):
+            self.spawn(self.read, number, server)
+            self.spawn(self.watch, f"{number}", server)
+        self.spawn(self.create, 0, self.servers[0])
+        self.spawn(self.create, 1, self.servers[-1])
+        self.spawn(self.decide, self.servers[0])
+        for number in range(2):
+            self.spawn(self.produce, number)
+
+    def spawn(self, run, *arguments):
+        def guarded():
+            try:
+                run(*arguments)
+            except Exception as error:  # a defect of this program is a failure, not a quiet thread
+                self.failures.append(f"{run.__name__}: {error!r}")
+                raise
+        thread = threading.Thread(target=guarded, daemon=True)
+        thread.start()
+        self.threads.append(thread)
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(timeout=30)
+
+    def record(self, operation):
+        with self.lock:
+            self.operations.append(operation)
+            if operation.kind != "read" and operation.outcome == OK:
+                self.written.append(operation.end)
+
+    def write(self, api, kind, name, value, method, path, body, expected=0):
+        """Records the write; the revision it got, or 0."""
+        start = time.monotonic()
+        try:
+            status, answer = api.request(method, path, body)
+        except OSError:
+            self.record(Operation(kind, name, start, time.monotonic(), UNKNOWN, value, 0, expected))
+            return 0
+        end = time.monotonic()
+        if status in (200, 201):
+            revision = int(answer["metadata"]["resourceVersion"])
+            self.record(Operation(kind, name, start, end, OK, value, revision, expected))
+            return revision
+        # 504: it may have been stored. A proxy's answer says nothing either.
+        outcome = UNKNOWN if status == 504 or not isinstance(answer, dict) else REFUSED
+        self.record(Operation(kind, name, start, end, outcome, value, 0, expected))
+        return 0
+
+    def compare_and_set(self, number, server):
+        api, chance, count = Api(server, self.credentials), random.Random(f"{self.seed} cas {number}"), 0
+        while not self.stopping.wait(chance.uniform(0.01, 0.05)):
+            name = chance.choice(REGISTERS)
+            found = self.get(api, name)
+            if found is None:
+                continue
+            value, revision = found
+            count += 1
+            value = f"cas-{number}-{count}"
+            body = config_map(name, value)
+            body["metadata"]["resourceVersion"] = str(revision)
+            self.write(api, "cas", name, value, "PUT", f"{CONFIGMAPS}/{name}", body, revision)
+
+    def get(self, api, name):
+        start = time.monotonic()
+        try:
+            status, answer = api.request("GET", f"{CONFIGMAPS}/{name}")
+        except OSError:
+            return None
+        if status != 200:
+            return None
+        value, revision = answer["data"]["value"], int(answer["metadata"]["resourceVersion"])
+        self.record(Operation("read", name, start, time.monotonic(), OK, value, revision))
+        return value, revision
+
+    def read(self, number, server):
+        api, chance = Api(server, self.credentials), random.Random(f"{self.seed} read {number}")
+        while not self.stopping.wait(chance.uniform(0.01, 0.04)):
+            self.get(api, chance.choice(REGISTERS))
+
+    def create(self, number, server):
+        """Through HAProxy: what a client of the fleet sees."""
+        api, count = Api(server, self.credentials, timeout=5.0), 0
+        while not self.stopping.wait(0.05):
+            count += 1
+            name = f"created-{number}-{count}"
+            self.write(api, "create", name, name, "POST", CONFIGMAPS, config_map(name, name))
+
+    def produce(self, number):
+        """Sends each request again, to any server, until it is answered: it must be carried out once all the same. Under a
+        generated name a second time would leave a second object."""
+        chance, count = random.Random(f"{self.seed} produce {number}"), 0
+        apis = [Api(server, self.credentials, timeout=3.0) for server in self.servers]
+        while not self.stopping.wait(0.1):
+            count += 1
+            one = f"request-{number}-{count}"
+            manifest = config_map("", one)
+            manifest["metadata"] = {"generateName": f"produced-{number}-", "namespace": "chaos"}
+            answer = {}
+            while not self.stopping.is_set() and answer.get("outcome") != "applied":
+                try:
+                    _, answer = chance.choice(apis).request("POST", "/shiplog/v1/requests?wait=true",
+                                                            {"id": one, "verb": "create", "manifest": manifest})
+                    answer = answer or {}
+                    if answer.get("outcome") in ("refused", "invalid") and answer.get("code") not in (429, 503):
+                        raise stack.Failure(f"a produced request was not carried out: {answer}")
+                except OSError:
+                    answer = {}
+                if answer.get("outcome") != "applied":
+                    self.stopping.wait(0.1)
+            (self.answered if answer.get("outcome") == "applied" else self.unanswered).append(one)
+
+    def decide(self, server):
+        """Scales a Deployment and waits until its binding is scheduled anew: that decisions are made."""
+        api, replicas = Api(server, self.credentials, timeout=2.0), 6
+        while not self.stopping.is_set():
+            replicas = 6 if replicas == 12 else 12
+            while not self.stopping.wait(0.02):
+                try:
+                    status, _ = api.request("PATCH", DEPLOYMENT, {"spec": {"replicas": replicas}},
+                                            "application/merge-patch+json")
+                    if status == 200:
+                        break
+                except OSError:
+                    pass
+            while not self.stopping.wait(0.02):
+                try:
+                    status, binding = api.request("GET", BINDING)
+                except OSError:
+                    continue
+                if status == 200 and sum(one.get("replicas", 0) for one in binding["spec"].get("clusters", [])) == replicas:
+                    self.decided.append(time.monotonic())
+                    break
+
+    def watch(self, name, server):
+        """Goes on from the last revision after each disconnection."""
+        events, revision = self.watched.setdefault(name, []), None
+        while not self.stopping.is_set():
+            try:
+                if revision is None:
+                    api = Api(server, self.credentials)
+                    status, found = api.request("GET", CONFIGMAPS)
+                    api.close()
+                    if status != 200:
+                        raise OSError(f"list: {status}")
+                    revision = int(found["metadata"]["resourceVersion"])
+                revision = self.follow(server, revision, events)
+            except (OSError, http.client.HTTPException):
+                revision = events[-1].revision if events else revision
+                self.stopping.wait(0.1)
+
+    def follow(self, server, revision, events):
+        connection = http.client.HTTPSConnection(server, context=self.credentials.context, timeout=12.0)
+        try:
+            connection.request("GET", f"{CONFIGMAPS}?watch=true&resourceVersion={revision}&timeoutSeconds=8")
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise OSError(f"watch: {answer.status}")
+            for line in answer:
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise OSError(str(event["object"]))
+                found = event["object"]["metadata"]
+                revision = int(found["resourceVersion"])
+                if event["type"] != "BOOKMARK":
+                    events.append(Watched(found["name"], revision, event["object"]["data"]["value"]))
+        except json.JSONDecodeError as error:  # cut off in the middle
+            raise OSError("the stream ended within an event") from error
+        finally:
+            connection.close()
+        return revision
+
+
+class Faults:
+    """Kills and freezes processes of the stack, one at a time."""
+
+    def __init__(self, running, load, chance, options):
+        self.running, self.load, self.chance, self.done = running, load, chance, []
+        self.broker_until = 0.0
+        self.victims = [name for name in VICTIMS if not options.only or name in options.only]
+        self.chosen = options.kinds
+        self.left = []
+
+    def kinds(self, name):
+        yield from ("kill", "freeze")
+        if self.running.namespaces and name != "haproxy":
+            yield from ("partition", "mute", "slow")
+        if name.startswith(("api", "roles", "kafka")):
+            yield "fill"
+
+    def next(self):
+        if not self.left:  # everyone once, in random order, before anyone twice
+            self.left = [(name, kind) for name in self.victims for kind in self.kinds(name)
+                         if not self.chosen or kind in self.chosen]
+            self.chance.shuffle(self.left)
+        return self.left.pop()
+
+    def begin(self, name, kind, pid):
+        """Makes a fault, and returns what ends it and how long it lasts."""
+        pause = self.chance.uniform(1, 10)
+        if kind == "kill":
+            os.kill(pid, signal.SIGKILL)
+            return lambda: None, 2.0
+        if kind == "freeze":
+            os.kill(pid, signal.SIGSTOP)
+            return lambda: os.kill(pid, signal.SIGCONT), pause
+        if kind == "fill":
+            # No file of this process grows any more; what ends because of it is started again without the limit.
+            usual = resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+            return lambda: self.lift(pid, usual), pause
+        spaces = self.running.namespaces
+        link, inside, network = spaces.link(name), spaces.name(name), spaces.network
+        if kind == "partition":
+            spaces.ip("link", "set", link, "down")
+            return lambda: spaces.ip("link", "set", link, "up"), pause
+        if kind == "slow":
+            self.shape("add", "dev", link, "root", "tbf", "rate", "400kbit", "burst", "8k", "latency", "500ms")
+            return lambda: self.shape("del", "dev", link, "root"), pause
+        halves = [f"{network}.0/25", f"{network}.128/25"]  # more specific than the route of the link
+        for half in halves:
+            spaces.ip("-n", inside, "route", "add", "blackhole", half)
+        return lambda: [spaces.ip("-n", inside, "route", "del", "blackhole", half) for half in halves], pause
+
+    @staticmethod
+    def lift(pid, usual):
+        try:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, usual)
+        except ProcessLookupError:
+            pass
+
+    @staticmethod
+    def shape(*words):
+        ran = stack.subprocess.run(["tc", "qdisc", *words], capture_output=True, text=True, check=False,
+                                   env=os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin"})
+        if ran.returncode != 0:
+            raise stack.Failure(f"tc qdisc {' '.join(words)}: {ran.stderr}")
+
+    def inject(self):
+        name, kind = self.next()
+        child = self.running.running.get(name)
+        if child is None or time.monotonic() - self.running.began[name] < 5.5:
+            return
+        if name.startswith("kafka"):
+            time.sleep(max(0.0, self.broker_until - time.monotonic()))
+        start = time.monotonic()
+        end, pause = self.begin(name, kind, child.pid)
+        time.sleep(pause)
+        end()
+        self.done.append((f"{kind} {name.rstrip('0123456789').rstrip('-')}", start, start + pause))
+        stack.say(f"{kind} {name} for {pause:.1f} s" if kind != "kill" else f"kill -9 {name}")
+        if name.startswith("kafka"):
+            self.broker_until = time.monotonic() + BETWEEN_BROKERS
+        self.wait_for_recovery(time.monotonic(), name)
+        time.sleep(SETTLE)
+
+    def wait_for_recovery(self, since, name):
+        """Writes and decisions go on without anybody's help."""
+        while not (self.load.written[-1] > since and self.load.decided and self.load.decided[-1] > since):
+            if time.monotonic() - since > 60:
+                raise stack.Failure(f"a minute after the fault of {name} there are still no writes or no decisions")
+            time.sleep(0.05)
+
+
+def set_up(api):
+    """The namespace, the registers, and a Deployment with its policy."""
+    for path, body in [
+            ("/api/v1/namespaces", {"metadata": {"name": "chaos"}}),
+            ("/apis/policy.karmada.io/v1alpha1/namespaces/chaos/propagationpolicies", {
+                "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": {"name": "web"},
+                "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
+                         "placement": {"replicaScheduling": {"replicaSchedulingType": "Divided",
+                                                             "replicaDivisionPreference": "Weighted"}}}}),
+            (DEPLOYMENT.rsplit("/", 1)[0], {
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}},
+                         "template": {"metadata": {"labels": {"app": "web"}},
+                                      "spec": {"containers": [{"name": "web", "image": "nginx"}]}}}})]:
+        status, answer = api.request("POST", path, body)
+        if status != 201:
+            raise stack.Failure(f"{path}: {status} {answer}")
+
+
+def settled(load, apis, members):
+    """Whether every member runs what the binding says, within two minutes; else what differs."""
+    deadline, differs = time.monotonic() + 120, ""
+    while time.monotonic() < deadline:
+        try:
+            _, template = apis[0].request("GET", DEPLOYMENT)
+            _, binding = apis[0].request("GET", BINDING)
+            placed = {one["name"]: one["replicas"] for one in binding["spec"]["clusters"]}
+            found = {}
+            for name, (address, credentials) in members.items():
+                _, listed = Api(address, credentials).request("GET", DEPLOYMENT.rsplit("/", 1)[0])
+                found[name] = [item["spec"]["replicas"] for item in listed["items"]]
+            wanted = {name: [placed[name]] if name in placed else [] for name in members}
+            if found == wanted and sum(placed.values()) == template["spec"]["replicas"]:
+                return ""
+            differs = f"of {template['spec']['replicas']} replicas the binding places {placed}, members run {found}"
+        except (OSError, KeyError, TypeError) as error:
+            differs = repr(error)
+        time.sleep(0.5)
+    return f"after two minutes of rest: {differs}"
+
+
+def final_values(api):
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            status, found = api.request("GET", CONFIGMAPS)
+            if status == 200:
+                return {item["metadata"]["name"]: item["data"]["value"] for item in found["items"] if "data" in item}
+        except OSError:
+            pass
+        if time.monotonic() > deadline:
+            raise stack.Failure("the ConfigMaps cannot be listed a minute after the last fault")
+        time.sleep(0.2)
+
+
+def violations_of(load, final):
+    everything = [event for events in load.watched.values() for event in events]
+    found = history.check_objects(load.operations) + history.check_final(load.operations, final)
+    for name, events in load.watched.items():
+        found += history.check_watch(name, events, load.operations, everything)
+    return found + history.check_produced(load.answered, load.unanswered, final.values()) + load.failures
+
+
+def report(load, faults, seconds, stopped):
+    kinds = {}
+    for index, (kind, start, _) in enumerate(faults):
+        end = faults[index + 1][1] if index + 1 < len(faults) else stopped
+        kinds.setdefault(kind, []).append((history.longest_gap(load.written, start, end),
+                                           history.longest_gap(load.decided, start, end)))
+    count = {outcome: sum(1 for one in load.operations if one.outcome == outcome) for outcome in (OK, REFUSED, UNKNOWN)}
+    events = sum(len(events) for events in load.watched.values())
+    print(f"{len(faults)} faults in {seconds:.0f} s; operations: {count[OK]} succeeded, {count[REFUSED]} refused, "
+          f"{count[UNKNOWN]} unknown; {len(load.answered)} produced requests; {events} watch events; "
+          f"{len(load.decided)} decisions")
+    print(f"{'FAULT':<16} {'COUNT':>5}  {'NO WRITE, MEDIAN':>16} {'MAX':>7}  {'NO DECISION, MEDIAN':>19} {'MAX':>7}")
+    for kind, gaps in sorted(kinds.items()):
+        writes, decisions = sorted(gap[0] for gap in gaps), sorted(gap[1] for gap in gaps)
+        print(f"{kind:<16} {len(gaps):>5}  {writes[len(gaps) // 2]:>15.2f}s {writes[-1]:>6.2f}s  "
+              f"{decisions[len(gaps) // 2]:>18.2f}s {decisions[-1]:>6.2f}s")
+
+
+def run(options, plan, running):
+    address = plan.address
+    credentials_folder = os.path.join(plan.folder, "volumes/credentials")
+    deadline = time.monotonic() + 300
+    while "demo" not in running.ended:
+        if time.monotonic() > deadline or running.failed:
+            raise stack.Failure(running.failed or "the stack is not ready after five minutes")
+        time.sleep(0.2)
+    credentials = Credentials(os.path.join(credentials_folder, "fleet.kubeconfig"))
+    servers = [f"{address['haproxy']}:6443", f"{address['api-1']}:7443", f"{address['api-2']}:7443"]
+    members = {name: (f"{address[name]}:6443", Credentials(os.path.join(credentials_folder, name + ".kubeconfig")))
+               for name in ("member1", "member2", "member3")}
+    apis = [Api(server, credentials) for server in servers]
+    set_up(apis[0])
+    load = Load(servers, credentials, options.seed)
+    for name in REGISTERS:
+        load.write(apis[0], "create", name, name, "POST", CONFIGMAPS, config_map(name, name))
+    load.start()
+    time.sleep(3)
+    chance = random.Random(options.seed)
+    faults = Faults(running, load, chance, options)
+    start = time.monotonic()
+    while time.monotonic() - start < options.seconds and not running.failed:
+        faults.inject()
+    stopped = time.monotonic()
+    load.stop()
+    wrong = [running.failed] if running.failed else []
+    unsettled = settled(load, apis, members)
+    wrong += [unsettled] if unsettled else []
+    wrong += violations_of(load, final_values(apis[0]))
+    report(load, faults.done, stopped - start, stopped)
+    if len(load.operations) < 100 or not load.decided or not load.answered:
+        wrong.append("there was hardly any load: this run shows nothing")
+    print(f"violations: {len(wrong)}")
+    for violation in wrong[:50]:
+        print("  " + violation)
+    return 1 if wrong else 0
+
+
+class Supervised(stack.Stack):
+    """The stack on a thread of its own."""
+
+    failed = ""
+
+    def supervise(self):
+        try:
+            self.run(False)
+        except (stack.Failure, OSError) as failure:
+            self.failed = str(failure)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=180)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--programs", default=os.path.join(ROOT, "build/bin"))
+    parser.add_argument("--folder", default="", help="keep data and logs here [a temporary folder, removed at the end]")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="faults of these processes only")
+    parser.add_argument("--kinds", type=lambda text: text.split(","), default=[],
+                        help="these faults only: kill, freeze, partition, mute, slow, fill")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="shiplog-chaos-") as scratch:
+        chance = random.SystemRandom()
+        spaces = stack.Namespaces.available()
+        plan = stack.Plan(os.path.join(ROOT, "docker/compose.yaml"), os.path.abspath(options.folder or scratch),
+                          os.path.abspath(options.programs),
+                          f"{10 if spaces else 127}.{chance.randrange(20, 220)}.{chance.randrange(1, 250)}")
+        if not spaces:
+            print("without partitions and slow links: network namespaces need root and iproute2", flush=True)
+        with stack.Namespaces(plan) if spaces else contextlib.nullcontext() as namespaces:
+            return supervised(options, plan, namespaces)
+
+
+def supervised(options, plan, namespaces):
+    running = Supervised(plan, namespaces)
+    supervisor = threading.Thread(target=running.supervise)
+    supervisor.start()
+    try:
+        return run(options, plan, running)
+    except stack.Failure as failure:
+        print(f"chaos: {failure}", file=sys.stderr)
+        return 1
+    finally:
+        running.stopping = True
+        supervisor.join()
+        running.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+// A journal that is trimmed while the fleet is written to: what is left can be served, restarted, verified and watched.
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "events/journal/embedded/sqlite_journal.h"
+#include "tests/crash/control_plane.h"
+#include "tests/support/fleet.h"
+#include "tests/support/must.h"
+
+namespace shiplog::crash {
+namespace {
+
+using e2e::eventually;
+
+const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
+
+class TrimmedJournal : public ::testing::Test {
+ protected:
+  void serve(const std::string& name = "plane", const std::string& roles = "api,control") {
+    fleet_.serve(name, {"--roles=" + roles, "--journal=" + address(), "--journal-retention=50Ki",
+                        "--history-retention=1s", "--retention-interval=1", "--snapshot-every=0"});
+  }
+  std::string address() const { return "sqlite:" + fleet_.path("plane/journal.db"); }
+  std::string log_of(const std::string& name) const { return fleet_.log_tail(name, 1 << 20); }
+  void write(int count) {
+    const e2e::ApiClient api = fleet_.api();
+    for (int number = 0; number < count; ++number, ++written_) {
+      const Value map = Value::object(
+          {{"metadata", Value::object({{"name", "settings"}})},
+           {"data", Value::object({{"number", std::to_string(written_)}, {"text", std::string(300, 'x')}})}});
+      const int status =
+          written_ == 0 ? api.post(kConfigMaps, map).status : api.put(kConfigMaps + "/settings", map).status;
+      ASSERT_EQ(status, written_ == 0 ? 201 : 200);
+    }
+  }
+  Offset oldest() const { return must(must(open_sqlite_journal(fleet_.path("plane/journal.db")))->oldest()); }
+  /// Writes until records up to there are trimmed.
+  void trim_beyond(int64_t offset) {
+    EXPECT_TRUE(eventually([&] {
+      write(50);
+      return oldest().value > offset;
+    })) << log_of("plane");
+  }
+  std::string number(const std::string& process = "plane") const {
+    return fleet_.api(process).get(kConfigMaps + "/settings").json["data"]["number"].str();
+  }
+
+  int written_ = 0;
+  e2e::Fleet fleet_;
+};
+
+TEST_F(TrimmedJournal, IsServedRestartedAndVerifiedFromASnapshot) {
+  serve();
+  write(100);
+  const std::string early = fleet_.api().get(kConfigMaps + "/settings").json["metadata"]["resourceVersion"].str();
+  trim_beyond(150);
+
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api().get(kConfigMaps + "?resourceVersion=" + early + "&resourceVersionMatch=Exact").status == 410;
+  })) << "history is trimmed, too";
+  const auto list = fleet_.api().get(kConfigMaps + "?resourceVersion=" + early + "&resourceVersionMatch=Exact");
+  EXPECT_EQ(list.reason(), "Expired");
+  EXPECT_NE(list.message().find("The resourceVersion for the provided list is too old."), std::string::npos) << list;
+  const Value replay = e2e::expect_replay_equals(fleet_, fleet_.api(), address());
+  EXPECT_NE(replay["snapshot"].str().find("revision-"), std::string::npos) << "it starts from a snapshot";
+
+  const std::string last = number();
+  fleet_.kill("plane");
+  for (const char* file : {"projection.db", "projection.db-wal", "projection.db-shm"}) {
+    std::filesystem::remove(fleet_.path(std::string{"plane/"} + file));
+  }
+  serve();
+  EXPECT_NE(log_of("plane").find("snapshot.restored"), std::string::npos);
+  EXPECT_EQ(number(), last);
+  const e2e::ApiClient api = fleet_.api();  // whose feed begins with the restart
+  // The snapshot may be older than the last trim of the history, and is trimmed like it then.
+  std::string message;
+  EXPECT_TRUE(eventually([&] {
+    const auto watch = api.watch(kConfigMaps + "?watch=1&resourceVersion=" + early);
+    if (!watch->wait_for(1)) return false;
+    const Value first = watch->events()[0]["object"];
+    message = first["message"].str();
+    return first["code"].as_int() == 410;
+  }));
+  EXPECT_NE(message.find("too old resource version: " + early), std::string::npos) << message;
+  write(1);
+  serve("second", "api");
+  EXPECT_EQ(number("second"), number()) << "a process with an empty data folder";
+}
+
+TEST_F(TrimmedJournal, AProcessThatIsBehindStartsFromASnapshot) {
+  serve();
+  serve("second", "api");
+  EXPECT_EQ(fleet_.process("second").terminate(), 0);
+  const Offset before = must(must(open_sqlite_journal(fleet_.path("plane/journal.db")))->head());
+  trim_beyond(before.value);
+  serve("second", "api");
+  EXPECT_NE(log_of("second").find("projection.behind_the_journal"), std::string::npos) << log_of("second");
+  EXPECT_EQ(number("second"), number());
+}
+
+TEST_F(TrimmedJournal, KilledWhileItIsTrimmedItIsWhole) {
+  const uint64_t seed = seed_or(20'260'102);
+  std::mt19937_64 random{seed};
+  serve();
+  for (int round = 0; round < 4 * soak(); ++round) {
+    write(150);
+    std::this_thread::sleep_for(std::chrono::milliseconds{random() % 1500});
+    fleet_.kill("plane");
+    serve();
+    EXPECT_EQ(number(), std::to_string(written_ - 1)) << "seed " << seed;
+  }
+  trim_beyond(100);
+  e2e::expect_replay_equals(fleet_, fleet_.api(), address());
+}
+
+}  // namespace
+}  // namespace shiplog::crash
