@@ -2,14 +2,15 @@
 """Runs the services of a compose file as plain processes on one machine: what `./dev stack` calls.
 
     stack.py [--file=docker/compose.yaml] [--folder=.fleet/stack] [--programs=build/bin]
-             [--network=127.88.0] [--once] [--fresh]
+             [--network=127.88.0] [--once [--timeout=SECONDS]] [--fresh]
     stack.py --plan           print the processes, as JSON, and start nothing
 
 Each service gets a loopback address of its own, so that it listens on the same ports as its container. In commands,
 environments and mounted files the name of a service becomes its address, and a path in a volume the path of the folder that
 stands for it. Nothing else differs from what the compose tool would run: restarts, health checks and the conditions of
 depends_on are those of the file. A service that has no program here (grafana) is left out, and that is said.
---once: ends when every one-shot service has ended, with the exit code of the last one.
+--once: ends when every one-shot service has ended, with the exit code of the last one. After SECONDS [300] it fails, and tells
+what it was waiting for.
 """
 import argparse
 import json
@@ -225,15 +226,18 @@ class Stack:
         with open(os.path.join(self.plan.folder, "run", name + ".pid"), "w", encoding="ascii") as pid:
             print(self.running[name].pid, file=pid)
 
-    def satisfied(self, name):
-        for other, condition in self.plan.services[name]["after"].items():
-            if condition == "service_completed_successfully" and self.ended.get(other) != 0:
-                return False
-            if condition == "service_healthy" and not self.is_healthy(other):
-                return False
-            if condition == "service_started" and other not in self.running:
-                return False
-        return True
+    def unmet(self, name):
+        """The services that this one still has to wait for."""
+        return [other for other, condition in self.plan.services[name]["after"].items()
+                if not (self.ended.get(other) == 0 if condition == "service_completed_successfully" else
+                        self.is_healthy(other) if condition == "service_healthy" else other in self.running)]
+
+    def succeeds(self, command):
+        try:
+            return subprocess.run(command, env=self.environment({}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  timeout=10, check=False).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
 
     def is_healthy(self, name):
         if name in self.healthy:
@@ -241,8 +245,7 @@ class Stack:
         if name not in self.running:
             return False
         health = self.plan.services[name]["health"]
-        if subprocess.run(health["command"], env=self.environment({}), stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, timeout=30, check=False).returncode == 0:
+        if self.succeeds(health["command"]):
             self.healthy.add(name)
             return True
         if time.monotonic() - self.began[name] > health["interval"] * health["retries"]:
@@ -268,15 +271,22 @@ class Stack:
             say(f"{name} (pid {child.pid}) ended with exit code {code}; restarting it. Its log: {self.log(name)}")
             self.start(name)
 
-    def run(self, once):
+    def unfinished(self, waiting):
+        """What keeps the one-shot services from having ended, for a person to read."""
+        texts = [f"{name} waits for {', '.join(self.unmet(name))}" for name in waiting]
+        texts += [f"{name} is running: see {self.log(name)}" for name in self.running if self.plan.services[name]["once"]]
+        return "; ".join(texts)
+
+    def run(self, once, timeout=0):
         self.prepare()
+        end = time.monotonic() + timeout
         waiting = list(self.plan.services)
         jobs = [name for name, process in self.plan.services.items() if process["once"]]
         told = False
         while not self.stopping:
             self.reap()
             for name in list(waiting):
-                if self.satisfied(name):
+                if not self.unmet(name):
                     waiting.remove(name)
                     self.start(name)
             if not waiting and not told and all(name in self.ended for name in jobs):
@@ -286,6 +296,8 @@ class Stack:
                 say(f"running; the API is at https://{self.plan.address['haproxy']}:6443, its kubeconfig "
                     f"{self.plan.folder}/volumes/credentials/fleet.kubeconfig, Prometheus at "
                     f"http://{self.plan.address['prometheus']}:9090; Ctrl-C stops the stack")
+            if once and time.monotonic() > end:
+                raise Failure(f"not finished after {timeout} s: {self.unfinished(waiting)}")
             time.sleep(0.2)
 
     def stop(self):
@@ -312,6 +324,7 @@ def main():
     parser.add_argument("--programs", default=os.path.join(ROOT, "build/bin"))
     parser.add_argument("--network", default="127.88.0", help="the first three numbers of the addresses [127.88.0]")
     parser.add_argument("--once", action="store_true")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds that --once may take [300]")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--plan", action="store_true")
     options = parser.parse_args()
@@ -329,7 +342,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: setattr(stack, "stopping", True))
     try:
-        stack.run(options.once)
+        stack.run(options.once, options.timeout)
         return 0
     except Failure as failure:
         print(f"stack: {failure}", file=sys.stderr)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# package_test.sh BUILD_FOLDER: builds the Debian package, compares what is in it with what should be, and starts the control
-# plane from it.
+# package_test.sh BUILD_FOLDER EXAMPLE: builds the Debian packages, compares what is in them with what should be, starts the
+# control plane from the first, and compiles the program in the folder EXAMPLE with the second.
 set -euo pipefail
-build=$1
+build=$1 example=$2
 scratch=$(mktemp -d)
 server=""
 finish() {
@@ -15,6 +15,8 @@ fail() { printf 'package: %s\n' "$*" >&2; exit 1; }
 (cd "$build" && cpack -G DEB -B "$scratch/cpack") >"$scratch/cpack.log" 2>&1 || { cat "$scratch/cpack.log" >&2; fail "cpack failed"; }
 package=$(echo "$scratch"/cpack/shiplog_*.deb)
 [ -f "$package" ] || fail "cpack made no shiplog_*.deb"
+client=$(echo "$scratch"/cpack/libshiplog-client-dev_*.deb)
+[ -f "$client" ] || fail "cpack made no libshiplog-client-dev_*.deb"
 
 # Every file and link, with its mode and owner.
 cat >"$scratch/wanted" <<'END'
@@ -31,8 +33,21 @@ lrwxrwxrwx root/root ./usr/bin/kubectl_complete-shiplog
 -rw-r--r-- root/root ./usr/share/fish/vendor_completions.d/shiplogctl.fish
 -rw-r--r-- root/root ./usr/share/zsh/vendor-completions/_shiplogctl
 END
-dpkg-deb -c "$package" | awk '{print $1, $2, $6}' | grep -v '^d' | grep -v ' ./usr/share/doc/shiplog/examples/' >"$scratch/found"
-diff <(sort "$scratch/wanted") <(sort "$scratch/found") >&2 || fail "the contents differ (< wanted, > found)"
+cat >"$scratch/client_wanted" <<'END'
+-rw-r--r-- root/root ./usr/include/shiplog/client.h
+-rw-r--r-- root/root ./usr/lib/cmake/shiplog-client/shiplog-client-config-version.cmake
+-rw-r--r-- root/root ./usr/lib/cmake/shiplog-client/shiplog-client-config.cmake
+-rw-r--r-- root/root ./usr/lib/cmake/shiplog-client/shiplog-client-targets-release.cmake
+-rw-r--r-- root/root ./usr/lib/cmake/shiplog-client/shiplog-client-targets.cmake
+-rw-r--r-- root/root ./usr/lib/libshiplog-client.a
+END
+# compare PACKAGE WANTED
+compare() {
+  dpkg-deb -c "$1" | awk '{print $1, $2, $6}' | grep -v '^d' | grep -v ' ./usr/share/doc/shiplog/examples/' >"$scratch/found"
+  diff <(sort "$2") <(sort "$scratch/found") >&2 || fail "the contents of $1 differ (< wanted, > found)"
+}
+compare "$package" "$scratch/wanted"
+compare "$client" "$scratch/client_wanted"
 dpkg-deb -c "$package" >"$scratch/all"
 grep -q ' ./usr/share/doc/shiplog/examples/nginx/' "$scratch/all" || fail "the examples are missing"
 
@@ -40,6 +55,12 @@ field() { dpkg-deb -f "$package" "$1"; }
 [ "$(field Package)" = shiplog ] || fail "Package is $(field Package)"
 [ "$(field Architecture)" = "$(dpkg --print-architecture)" ] || fail "Architecture is $(field Architecture)"
 case $(field Depends) in *passwd*libc6*libssl3* | *libc6*libssl3*passwd*) ;; *) fail "Depends is $(field Depends)" ;; esac
+
+[ "$(dpkg-deb -f "$client" Package)" = libshiplog-client-dev ] || fail "Package is $(dpkg-deb -f "$client" Package)"
+[ "$(dpkg-deb -f "$client" Depends)" = librdkafka-dev ] || fail "Depends is $(dpkg-deb -f "$client" Depends)"
+dpkg-deb -x "$client" "$scratch/client"
+{ cmake -S "$example" -B "$scratch/example" -DCMAKE_PREFIX_PATH="$scratch/client/usr" && cmake --build "$scratch/example"; } \
+  >"$scratch/example.log" 2>&1 || { cat "$scratch/example.log" >&2; fail "the example does not build with the client library"; }
 
 tree=$scratch/tree
 dpkg-deb -x "$package" "$tree"

@@ -8,13 +8,14 @@ export KUBECONFIG=$credentials/fleet.kubeconfig
 say() { printf '==> %s\n' "$*" >&2; }
 # await SECONDS COMMAND...: until it succeeds.
 await() {
-  local left=$(($1 * 4)); shift
+  local end=$((SECONDS + $1)); shift
   until "$@" >/dev/null 2>&1; do
-    left=$((left - 1))
-    if [ $left -le 0 ]; then say "in vain: $*"; "$@"; return 1; fi
+    if [ $SECONDS -ge $end ]; then say "in vain: $*"; "$@"; return 1; fi
     sleep 0.25
   done
 }
+# A connection that is not answered is tried again, on another server.
+kubectl() { command kubectl --request-timeout=10s "$@"; }
 ready() {
   local placed running
   placed=$(kubectl get deployment nginx -o 'jsonpath={.spec.replicas}')

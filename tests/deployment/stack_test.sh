@@ -7,10 +7,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 network=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1))
 for run in first second; do
-  if ! /usr/bin/python3 "$root/tools/stack.py" --once --folder="$scratch/stack" --programs="$build/bin" --network="$network" \
+  if ! /usr/bin/python3 "$root/tools/stack.py" --once --timeout=200 --folder="$scratch/stack" --programs="$build/bin" --network="$network" \
     >"$scratch/out" 2>"$scratch/err"; then
     cat "$scratch/err" >&2
-    tail -n 5 "$scratch"/stack/log/*.log >&2
+    tail -n 15 "$scratch"/stack/log/*.log >&2
     exit 1
   fi
   if ! diff - "$scratch/out" >&2 <<'END'
