@@ -346,6 +346,7 @@ std::string write_result(std::string_view content_type, const ProducedResult& re
 
 std::string order_key(const ProducedRequest& request) {
   const RequestAddress& object = request.object;
+  if (object.name.empty()) return "";
   // By kind or by resource, in any version, it is the same object: the group alone is sure to be the same.
   const size_t slash = object.api_version.find('/');
   const std::string group = slash == std::string::npos ? "" : object.api_version.substr(0, slash);

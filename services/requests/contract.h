@@ -78,7 +78,8 @@ Parsed<ProducedRequest> request_from(const Value& json);
 Value to_value(const ProducedResult& result);
 std::string write_result(std::string_view content_type, const ProducedResult& result);
 
-/// Requests with the same text are about the same object, and are carried out one after the other.
+/// Requests with the same text are about the same object, and are carried out one after the other. "" is that of a
+/// request whose object gets its name here: each makes another one.
 std::string order_key(const ProducedRequest& request);
 
 /// The result for something that is no request.

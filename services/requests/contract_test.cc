@@ -43,6 +43,9 @@ TEST(RequestContract, TheAddressIsTakenFromTheManifest) {
   const ProducedRequest apply = request(with(R"("verb":"apply","manifest":)" + std::string{kConfigMap}));
   EXPECT_EQ(apply.object, (RequestAddress{"v1", "ConfigMap", "", "default", "c", ""}));
   EXPECT_EQ(order_key(apply), "/default/c");
+  ProducedRequest generated = apply;
+  generated.object.name.clear();
+  EXPECT_EQ(order_key(generated), "");
 }
 
 TEST(RequestContract, EachMistakeIsNamed) {

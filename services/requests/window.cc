@@ -20,7 +20,7 @@ std::optional<int64_t> RequestWindow::start_next() {
   std::set<std::string_view> taken;
   for (auto& [offset, record] : records_) {
     if (record.phase == Phase::kFinished) continue;
-    const bool free = taken.insert(record.order_key).second;
+    const bool free = record.order_key.empty() || taken.insert(record.order_key).second;
     if (record.phase == Phase::kRunning || !free) continue;
     record.phase = Phase::kRunning;
     ++running_;

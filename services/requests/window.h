@@ -29,7 +29,7 @@ class RequestWindow {
  public:
   explicit RequestWindow(size_t most_running) : most_running_{most_running} {}
 
-  /// The next record, in the order of the offsets.
+  /// The next record, in the order of the offsets. An empty key has no order with any other.
   void add(int64_t offset, std::string order_key);
   /// The same for one that is finished as soon as it is delivered: it is no request.
   void add_finished(int64_t offset, RecordOutcome outcome);

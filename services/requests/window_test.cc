@@ -26,6 +26,14 @@ TEST(RequestWindow, RequestsAboutOneObjectRunOneAfterTheOther) {
   EXPECT_EQ(window.start_next(), 2);
 }
 
+TEST(RequestWindow, RequestsForGeneratedNamesDoNotWaitForEachOther) {
+  RequestWindow window{2};
+  for (const int64_t offset : {1, 2, 3}) window.add(offset, "");
+  EXPECT_EQ(window.start_next(), 1);
+  EXPECT_EQ(window.start_next(), 2);
+  EXPECT_EQ(window.start_next(), std::nullopt) << "no more than may run";
+}
+
 TEST(RequestWindow, OnlyAPrefixIsTaken) {
   RequestWindow window{10};
   for (const int64_t offset : {5, 7, 8}) window.add(offset, std::to_string(offset));
