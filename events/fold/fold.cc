@@ -5,6 +5,7 @@
 
 #include "events/base/check.h"
 #include "events/fold/apply.h"
+#include "events/slots.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 
@@ -45,7 +46,7 @@ class Folder {
     state.seen_.insert(entry_.id);
     if (entry_.time > state.meta_.time) state.meta_.time = entry_.time;
     if (!folded.refusal) {
-      for (const LeaseTaken* taken : leases_) state.meta_.leases[taken->service] = {taken->holder, taken->epoch};
+      for (const LeaseTaken* taken : leases_) take_lease(state, *taken);
       folded.changes = staged_.commit(state);
       if (settles_request()) settle(state);
       if (version_ != 0) state.meta_.fold_version = version_;  // from the next entry on
@@ -124,6 +125,21 @@ class Folder {
     settled.raise(source.done_before);
   }
 
+  /// A holder of the whole role, which may be of an older build and frozen, does not decide beside those of its slots.
+  static void take_lease(State& state, const LeaseTaken& taken) {
+    auto& leases = state.meta_.leases;
+    leases[taken.service] = {taken.holder, taken.epoch};
+    if (state.fold_version() < kSlotsFoldVersion || !slot_of_lease(taken.service)) return;
+    const auto whole = leases.find(std::string{role_of_lease(taken.service)});
+    if (whole != leases.end() && !whole->second.holder.empty()) whole->second = {"", whole->second.epoch + 1};
+  }
+
+  bool has_slots(const std::string& role) const {
+    const auto& leases = state_.meta_.leases;
+    const auto first = leases.lower_bound(role + ":");
+    return first != leases.end() && role_of_lease(first->first) == role && first->first != role;
+  }
+
   Applied apply_all() {
     for (const Event& event : entry_.events) {
       Applied refused = std::visit([&](const auto& alternative) { return this->apply_one(alternative); }, event);
@@ -140,6 +156,9 @@ class Folder {
     const uint64_t current = state_.lease(event.service).epoch;
     if (event.epoch != current + 1) {
       return Refusal{ErrorCode::kConflict, "the lease of " + event.service + " is at epoch " + std::to_string(current)};
+    }
+    if (state_.fold_version() >= kSlotsFoldVersion && !slot_of_lease(event.service) && has_slots(event.service)) {
+      return Refusal{ErrorCode::kConflict, "the role " + event.service + " is divided: its slots have the leases"};
     }
     leases_.push_back(&event);
     return std::nullopt;

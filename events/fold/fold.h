@@ -25,7 +25,8 @@ namespace shiplog {
 ///      has its cause; a custom resource is placed where its definition is going to be served
 ///   5  an entry that settles a produced request is refused when its record is settled already, or the request was
 ///      carried out (Entry::source, State::settled)
-inline constexpr uint32_t kFoldVersion = 5;
+///   6  the lease of a slot ends the one of its whole role, which nobody can take any more (events/slots.h)
+inline constexpr uint32_t kFoldVersion = 6;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

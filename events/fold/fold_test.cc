@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/slots.h"
 #include "events/state/answers.h"
 #include "events/state/binding.h"
 #include "tests/support/fold_history.h"
@@ -107,6 +108,49 @@ TEST(Fold, OlderEpochIsRefused) {
   late.id = new_entry_id(history.random);
   late.fence.epoch = 2;
   EXPECT_FALSE(fold(history.state, late).refusal);
+}
+
+/// An accepted entry under the lease, or why it is not.
+std::optional<Refusal> fenced(FoldHistory& history, const std::string& lease, uint64_t epoch) {
+  Entry entry = history.entry({ReschedulingTriggered{kBindingKey, "test"}});
+  entry.fence = {lease, epoch};
+  return fold(history.state, entry).refusal;
+}
+
+TEST(Fold, TheLeaseOfASlotEndsThatOfItsWholeRole) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.create_binding();
+  ASSERT_FALSE(history.put({LeaseTaken{"dispatcher", "old", 1}}).refusal);
+  ASSERT_FALSE(history.put({FoldVersionActivated{kSlotsFoldVersion}}).refusal);
+  EXPECT_FALSE(fenced(history, "dispatcher", 1)) << "nobody has a slot yet";
+  ASSERT_FALSE(history.put({LeaseTaken{"dispatcher:3", "new", 1}}).refusal);
+  EXPECT_TRUE(fenced(history, "dispatcher", 1)) << "a process that was frozen since then";
+  EXPECT_FALSE(fenced(history, "dispatcher:3", 1));
+  EXPECT_TRUE(history.put({LeaseTaken{"dispatcher", "old", 2}}).refusal) << "the epoch that it knows of";
+  EXPECT_TRUE(history.put({LeaseTaken{"dispatcher", "old", 3}}).refusal) << "nobody can take it any more";
+  EXPECT_FALSE(history.put({LeaseTaken{"scheduler", "old", 1}}).refusal) << "other roles are not divided";
+}
+
+TEST(Fold, SlotsAreFencedEachForItself) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.create_binding();
+  history.put({FoldVersionActivated{kSlotsFoldVersion}});
+  history.put({LeaseTaken{"dispatcher:1", "a", 1}});
+  history.put({LeaseTaken{"dispatcher:10", "a", 1}});
+  history.put({LeaseTaken{"dispatcher:1", "b", 2}});
+  EXPECT_TRUE(fenced(history, "dispatcher:1", 1));
+  EXPECT_FALSE(fenced(history, "dispatcher:1", 2));
+  EXPECT_FALSE(fenced(history, "dispatcher:10", 1));
+}
+
+TEST(Fold, BeforeSlotsWereKnownTheirNamesMeanNothing) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.create_binding();
+  history.put({FoldVersionActivated{kSlotsFoldVersion - 1}});
+  history.put({LeaseTaken{"dispatcher", "old", 1}});
+  history.put({LeaseTaken{"dispatcher:3", "new", 1}});
+  EXPECT_FALSE(fenced(history, "dispatcher", 1)) << "as builds fold that do not know slots";
+  EXPECT_FALSE(history.put({LeaseTaken{"dispatcher", "new", 2}}).refusal);
 }
 
 TEST(Fold, UpdateKeepsIdentityAndCountsGenerations) {

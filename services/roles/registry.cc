@@ -4,6 +4,7 @@
 
 #include "events/base/check.h"
 #include "events/kinds/kinds.h"
+#include "events/slots.h"
 #include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/apiservice_registration/role.h"
 #include "services/roles/binder/decide.h"
@@ -66,7 +67,7 @@ const RoleEntry kRoles[] = {
        return make_dispatcher_role(present(context.members, "the dispatcher has members"), context.open_sealed,
                                    context.interpreters);
      },
-     dispatcher::decide, ""},
+     dispatcher::decide, "", true},
     {"distributor", "", "bindings of what templates with `propagateDeps` refer to: ConfigMaps, Secrets and the like",
      [](const RoleContext& context) { return make_distributor_role(context.interpreters); }, distributor::decide, ""},
     {"collector", "", "probes members, watches their objects, aggregates Works into bindings and templates",
@@ -74,7 +75,7 @@ const RoleEntry kRoles[] = {
        return make_collector_role(present(context.members, "the collector has members"), context.interpreters,
                                   context.unread_status);
      },
-     collector::decide, ""},
+     collector::decide, "", true},
     {"taint", "", "taints by condition and by ClusterTaintPolicy; evictions from clusters with NoExecute taints",
      [](const RoleContext&) { return make_taint_role(); }, taint::decide, ""},
     {"quota", "", "the status of FederatedResourceQuotas", [](const RoleContext&) { return make_quota_role(); },
@@ -125,7 +126,7 @@ const RoleEntry kRoles[] = {
 std::span<const RoleEntry> all_roles() { return kRoles; }
 
 const RoleEntry* find_role(std::string_view name) {
-  const auto found = std::ranges::find(kRoles, name, &RoleEntry::name);
+  const auto found = std::ranges::find(kRoles, role_of_lease(name), &RoleEntry::name);
   return found == std::end(kRoles) ? nullptr : &*found;
 }
 

@@ -61,11 +61,13 @@ struct RoleEntry {
   Result<Decided> (*decide)(const State& state, const ObjectKey& key, UtcMillis now);
   /// Why there is no decide function; empty where there is one.
   std::string_view not_replayed;
+  /// The members, and with them the role's keys, are divided among the processes that have it.
+  bool divided = false;
 };
 
 /// All of them, in the order of --help and of documentation.
 std::span<const RoleEntry> all_roles();
-/// nullptr: there is none of that name.
+/// By the name of the role or of one of its leases. nullptr: there is none of that name.
 const RoleEntry* find_role(std::string_view name);
 /// Those that --roles knows.
 std::vector<std::string> selectable_roles();

@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -43,6 +46,29 @@ std::optional<uint32_t> announced_in(const std::string& path) {
   return version;
 }
 
+struct Announcement {
+  std::string heartbeats;
+  std::set<std::string> roles;
+};
+
+/// What a living process has announced; nullopt: it has ended.
+std::optional<Announcement> announcement_in(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  char text[4096];
+  const bool ended = ::flock(fd, LOCK_SH | LOCK_NB) == 0;
+  const ssize_t size = ended ? 0 : ::pread(fd, text, sizeof text, 0);
+  ::close(fd);  // with it the lock; fold_version_of_all() removes the file
+  if (ended) return std::nullopt;
+  std::istringstream lines{std::string{text, static_cast<size_t>(std::max<ssize_t>(size, 0))}};
+  Announcement read;
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, read.heartbeats);
+  while (lines >> line) read.roles.insert(line);
+  return read;
+}
+
 /// The N of `<service>.N`; 0 of `<service>`; nullopt: it is another service's.
 std::optional<int64_t> generation_in(std::string_view name, std::string_view service) {
   if (!name.starts_with(service)) return std::nullopt;
@@ -57,7 +83,7 @@ std::optional<int64_t> generation_in(std::string_view name, std::string_view ser
 }  // namespace
 
 struct FileElection::Impl {
-  struct Lease {
+  struct Lease : std::enable_shared_from_this<Lease> {
     std::string service;
     std::function<void(bool)> changed;
     int64_t generation = 0;
@@ -67,11 +93,21 @@ struct FileElection::Impl {
     int64_t seen = -1;       // while not: the holder's at the last look
     int silence = 0;         // looks since it changed
     bool complained = false;
+    bool withdrawn = false;  // read and written on the executor only
+  };
+
+  /// Another process, as seen at the last look.
+  struct Candidate {
+    Announcement announced;
+    int silence = 0;  // looks since its heartbeat changed
   };
 
   Options options;
   std::mutex mutex;  // guards what follows
   std::vector<std::shared_ptr<Lease>> leases;
+  std::set<std::string> roles;  // announced
+  int64_t beats = 0;            // in the file that announces them
+  std::map<std::string, Candidate> others;
   bool closing = false;
   std::condition_variable wake;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
@@ -90,7 +126,7 @@ struct FileElection::Impl {
   void announce() {
     const std::string path = processes() + "/" + options.identity;
     const std::string draft = path + kDraft;
-    const std::string text = std::to_string(options.fold_version);
+    const std::string text = announcement();
     announced = ::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (announced >= 0 && ::flock(announced, LOCK_EX | LOCK_NB) == 0 &&
         ::write(announced, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
@@ -98,6 +134,38 @@ struct FileElection::Impl {
       return;
     }
     log::error("election.failed", {log::kv("file", path), log::kv("reason", std::strerror(errno))});
+  }
+
+  std::string announcement() const {
+    std::string number = std::to_string(beats);
+    number.insert(0, 20 - number.size(), '0');  // so that the file keeps its size
+    std::string text = std::to_string(options.fold_version) + "\n" + number + "\n";
+    for (const std::string& role : roles) text += role + "\n";
+    return text;
+  }
+
+  void renew_announcement() {
+    if (announced < 0) return;
+    ++beats;
+    const std::string text = announcement();
+    if (::pwrite(announced, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+      log::error("election.failed",
+                 {log::kv("file", processes() + "/" + options.identity), log::kv("reason", std::strerror(errno))});
+  }
+
+  void look_for_others() {
+    std::map<std::string, Candidate> now;
+    std::error_code trouble;
+    for (const auto& file : std::filesystem::directory_iterator{processes(), trouble}) {
+      const std::string name = file.path().filename().string();
+      if (name == options.identity || name.ends_with(kDraft)) continue;
+      auto read = announcement_in(file.path().string());
+      if (!read || read->roles.empty()) continue;
+      const auto before = others.find(name);
+      const bool silent = before != others.end() && before->second.announced.heartbeats == read->heartbeats;
+      now[name] = {std::move(*read), silent ? before->second.silence + 1 : 0};
+    }
+    if (!trouble) others = std::move(now);
   }
 
   void withdraw() {
@@ -210,8 +278,8 @@ struct FileElection::Impl {
   }
 
   void notify(const Lease& lease) const {
-    options.executor->post([alive_then = alive, changed = lease.changed, leading = lease.leading] {
-      if (*alive_then) changed(leading);
+    options.executor->post([alive_then = alive, noted = lease.shared_from_this(), leading = lease.leading] {
+      if (*alive_then && !noted->withdrawn) noted->changed(leading);
     });
   }
 
@@ -219,6 +287,10 @@ struct FileElection::Impl {
     std::unique_lock lock{mutex};
     while (!closing) {
       for (const auto& lease : leases) look(*lease);
+      if (!roles.empty()) {
+        renew_announcement();
+        look_for_others();
+      }
       wake.wait_for(lock, std::chrono::milliseconds{options.poll_every.value}, [this] { return closing; });
     }
   }
@@ -254,6 +326,34 @@ void FileElection::campaign(const std::string& service, std::function<void(bool 
   const std::lock_guard lock{impl_->mutex};
   impl_->leases.push_back(lease);
   impl_->look(*lease);
+}
+
+void FileElection::withdraw(const std::string& service) {
+  const std::lock_guard lock{impl_->mutex};
+  std::erase_if(impl_->leases, [&](const auto& lease) {
+    if (lease->service != service) return false;
+    lease->withdrawn = true;
+    Impl::let_go(*lease);
+    return true;
+  });
+}
+
+void FileElection::announce(const std::string& role) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->roles.insert(role);
+  impl_->renew_announcement();
+  impl_->look_for_others();
+}
+
+std::vector<std::string> FileElection::candidates(const std::string& role) {
+  const std::lock_guard lock{impl_->mutex};
+  std::vector<std::string> names;
+  if (impl_->roles.contains(role)) names.push_back(impl_->options.identity);
+  for (const auto& [name, other] : impl_->others) {
+    if (other.silence < impl_->options.patience && other.announced.roles.contains(role)) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 std::optional<bool> FileElection::led(const std::string& service) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "events/base/time.h"
 #include "services/runtime/election.h"
@@ -15,7 +16,9 @@ namespace shiplog {
 /// also counts up a number in its lease file at every look, and one that stops doing so for `patience` looks of another
 /// process is replaced: that process makes the next lease file and locks it. A leader that finds a newer file than its
 /// own no longer leads. Heartbeats are on a thread of its own, so only a frozen process misses them, not a busy one.
-/// Each process also holds the lock on a file `<folder>/processes/<identity>`, which has its fold version.
+/// Each process also holds the lock on a file `<folder>/processes/<identity>`. It has three lines: the process's fold
+/// version; a number that is counted up as in lease files, so that a process that is frozen is no candidate; the divided
+/// roles that it has announced. Older builds write and read the first line only.
 /// Threads: campaign() and resign() on the executor, which `changed` is called on.
 class FileElection final : public Election {
  public:
@@ -33,6 +36,9 @@ class FileElection final : public Election {
 
   const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
+  void withdraw(const std::string& service) override;
+  void announce(const std::string& role) override;
+  std::vector<std::string> candidates(const std::string& role) override;
   std::optional<bool> led(const std::string& service) override;
   std::optional<uint32_t> fold_version_of_all() override;
   void resign() override;

@@ -117,9 +117,9 @@ struct JournalElection::Impl {
     }
   }
 
-  bool claims() {
+  bool is_urgent() {
     const std::lock_guard lock{mutex};
-    return table.has_claims();
+    return table.is_urgent();
   }
 
   void run() {
@@ -138,7 +138,7 @@ struct JournalElection::Impl {
       }
       fold(records.value());
       if (in_flight->load() || read_to < caught_up_at) continue;
-      if (Steady::now() < next_heartbeat && !claims()) continue;
+      if (Steady::now() < next_heartbeat && !is_urgent()) continue;
       heartbeat(false);
       next_heartbeat = Steady::now() + std::chrono::milliseconds{options.heartbeat_every.value};
     }
@@ -166,6 +166,23 @@ void JournalElection::campaign(const std::string& service, std::function<void(bo
   impl_->changed[service] = std::move(changed);
   impl_->notified[service] = false;
   impl_->table.campaign(service);
+}
+
+void JournalElection::withdraw(const std::string& service) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->changed.erase(service);
+  impl_->notified.erase(service);
+  impl_->table.withdraw(service);
+}
+
+void JournalElection::announce(const std::string& role) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->table.announce(role);
+}
+
+std::vector<std::string> JournalElection::candidates(const std::string& role) {
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->table.candidates(role);
 }
 
 std::optional<bool> JournalElection::led(const std::string& service) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "events/base/time.h"
 #include "events/journal/journal.h"
@@ -31,6 +32,9 @@ class JournalElection final : public Election {
 
   const std::string& identity() const override;
   void campaign(const std::string& service, std::function<void(bool leading)> changed) override;
+  void withdraw(const std::string& service) override;
+  void announce(const std::string& role) override;
+  std::vector<std::string> candidates(const std::string& role) override;
   std::optional<bool> led(const std::string& service) override;
   std::optional<uint32_t> fold_version_of_all() override;
   void resign() override;

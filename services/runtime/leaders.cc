@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <utility>
+
+#include "events/slots.h"
 
 namespace shiplog {
 namespace {
@@ -16,8 +19,10 @@ constexpr Millis kTakeover{3000};
 }  // namespace
 
 struct Leaders::Impl : std::enable_shared_from_this<Impl> {
-  struct SeenRole {
-    RoleLeadership now;
+  struct SeenLease {
+    std::string lease;
+    bool led = false;
+    UtcMillis since;
     bool expected = false;
     bool was_led = false;
   };
@@ -25,17 +30,24 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
   Options options;
   UtcMillis started;
   mutable std::mutex mutex;
-  std::vector<SeenRole> seen;    // guarded by mutex
+  std::vector<SeenLease> seen;   // guarded by mutex
   bool checked = false;          // guarded by mutex
   std::string unled = {};        // guarded by mutex
   bool after_takeovers = false;  // the first two seconds are over; guarded by mutex
 
   void check() {
-    std::vector<SeenRole> now;
+    std::vector<SeenLease> now;
     for (const std::string& role : options.roles) {
-      const auto led = options.election->led(role);
-      if (!led) continue;
-      now.push_back({{role, *led, options.executor->now()}, options.expected && options.expected(role), *led});
+      const bool expected = options.expected && options.expected(role);
+      std::vector<std::string> leases = {role};
+      if (options.divided && options.divided(role)) {
+        leases.clear();
+        for (int slot = 0; slot < kSlots; ++slot) leases.push_back(slot_lease(role, slot));
+      }
+      for (const std::string& lease : leases) {
+        if (const auto led = options.election->led(lease))
+          now.push_back({lease, *led, options.executor->now(), expected, *led});
+      }
     }
     const bool all = update(std::move(now));
     options.executor->post_after(all ? kCheckEvery : kCheckAtFirstEvery, [weak = weak_from_this()] {
@@ -43,27 +55,58 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
     });
   }
 
+  /// The lease as it was; of a slot of a role that was divided meanwhile, that of the role.
+  const SeenLease* before(const std::string& lease) const {
+    for (const std::string_view name : {std::string_view{lease}, role_of_lease(lease)}) {
+      const auto found = std::ranges::find(seen, name, &SeenLease::lease);
+      if (found != seen.end()) return &*found;
+    }
+    return nullptr;
+  }
+
   /// False: check again soon.
-  bool update(std::vector<SeenRole> now) {
+  bool update(std::vector<SeenLease> now) {
     const UtcMillis time = options.executor->now();
     const std::lock_guard lock{mutex};
-    std::string names;
-    size_t missing_roles = 0;
-    for (SeenRole& role : now) {
-      const auto before = std::ranges::find(seen, role.now.role, [](const SeenRole& old) { return old.now.role; });
-      if (before != seen.end()) {
-        role.was_led = role.was_led || before->was_led;
-        if (before->now.led == role.now.led) role.now.since = before->now.since;
+    std::vector<RoleLeadership> missing;
+    for (SeenLease& lease : now) {
+      if (const SeenLease* old = before(lease.lease)) {
+        lease.was_led = lease.was_led || old->was_led;
+        if (old->led == lease.led) lease.since = old->since;
       }
-      if (role.now.led || !role.expected || (role.was_led && time - role.now.since < kTakeover)) continue;
-      names += (names.empty() ? "" : ", ") + role.now.role;
-      ++missing_roles;
+      if (lease.led || !lease.expected || (lease.was_led && time - lease.since < kTakeover)) continue;
+      add(missing, lease);
     }
-    unled = names.empty() ? "" : "no process leads for the role" + std::string{missing_roles > 1 ? "s " : " "} + names;
+    std::string names;
+    for (const RoleLeadership& role : missing) {
+      names += (names.empty() ? "" : ", ") + role.role;
+      if (role.unled_slots.empty() || role.unled_slots.size() == kSlots) continue;
+      names += role.unled_slots.size() > 1 ? " (slots" : " (slot";
+      for (const int slot : role.unled_slots) names += (slot == role.unled_slots[0] ? " " : ", ") + std::to_string(slot);
+      names += ")";
+    }
+    unled =
+        names.empty() ? "" : "no process leads for the role" + std::string{missing.size() > 1 ? "s " : " "} + names;
     seen = std::move(now);
     checked = true;
     after_takeovers = time - started >= kFirstLeases;
     return unled.empty() || after_takeovers;
+  }
+
+  /// The leases of a role follow each other. A role is not led since the first of its slots is not, and is led since
+  /// the last one is.
+  static void add(std::vector<RoleLeadership>& roles, const SeenLease& lease) {
+    const std::string_view role = role_of_lease(lease.lease);
+    if (roles.empty() || roles.back().role != role) roles.push_back({std::string{role}, lease.led, lease.since, {}});
+    RoleLeadership& sum = roles.back();
+    if (sum.led == lease.led) {
+      sum.since = lease.led ? std::max(sum.since, lease.since) : std::min(sum.since, lease.since);
+    } else if (sum.led) {
+      sum.led = false;
+      sum.since = lease.since;
+    }
+    const auto slot = slot_of_lease(lease.lease);
+    if (slot && !lease.led) sum.unled_slots.push_back(*slot);
   }
 };
 
@@ -78,7 +121,7 @@ std::vector<RoleLeadership> Leaders::now() const {
   const std::lock_guard lock{impl_->mutex};
   std::vector<RoleLeadership> roles;
   if (!impl_->after_takeovers) return roles;
-  for (const auto& role : impl_->seen) roles.push_back(role.now);
+  for (const auto& lease : impl_->seen) Impl::add(roles, lease);
   return roles;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/slots.h"
 #include "services/runtime/manual_executor.h"
 
 namespace shiplog {
@@ -17,6 +18,9 @@ class KnownElection final : public Election {
     if (service == "unknown") return std::nullopt;
     return leading.contains(service);
   }
+  void withdraw(const std::string&) override {}
+  void announce(const std::string&) override {}
+  std::vector<std::string> candidates(const std::string&) override { return {}; }
   void resign() override {}
 
   std::set<std::string> leading;
@@ -85,6 +89,60 @@ TEST(Leaders, RolesThatNoFleetNeedsAreNotMissing) {
   leaders.start();
   executor.run(Millis{5000});
   EXPECT_EQ(leaders.missing(), "");
+}
+
+class DividedLeadersTest : public ::testing::Test {
+ protected:
+  DividedLeadersTest() {
+    for (int slot = 0; slot < kSlots; ++slot) election.leading.insert(slot_lease("dispatcher", slot));
+  }
+
+  ManualExecutor executor;
+  KnownElection election;
+  bool divided = true;
+  Leaders leaders{{&election,
+                   &executor,
+                   {"binder", "dispatcher"},
+                   [](const std::string& role) { return role == "dispatcher"; },
+                   [this](const std::string& role) { return divided && role == "dispatcher"; }}};
+};
+
+TEST_F(DividedLeadersTest, ADividedRoleIsLedWhenEachSlotIs) {
+  leaders.start();
+  executor.run(Millis{2500});
+  EXPECT_EQ(leaders.missing(), "");
+  ASSERT_EQ(leaders.now().size(), 2U);
+  EXPECT_TRUE(leaders.now()[1].led);
+}
+
+TEST_F(DividedLeadersTest, SlotsWithoutAHolderAreNamed) {
+  leaders.start();
+  executor.run(Millis{2500});
+  election.leading.erase("dispatcher:3");
+  election.leading.erase("dispatcher:11");
+  executor.run(Millis{1500});
+  EXPECT_EQ(leaders.missing(), "") << "another process may be taking over";
+  executor.run(Millis{4000});
+  EXPECT_EQ(leaders.missing(), "no process leads for the role dispatcher (slots 3, 11)");
+  EXPECT_FALSE(leaders.now()[1].led);
+  EXPECT_EQ(leaders.now()[1].unled_slots, (std::vector<int>{3, 11}));
+  election.leading.erase(election.leading.begin(), election.leading.end());
+  executor.run(Millis{5000});
+  EXPECT_EQ(leaders.missing(), "no process leads for the role dispatcher");
+}
+
+TEST_F(DividedLeadersTest, ARoleThatIsDividedWhileItIsLedIsNotMissingAtOnce) {
+  divided = false;
+  election.leading = {"dispatcher"};
+  leaders.start();
+  executor.run(Millis{2500});
+  EXPECT_EQ(leaders.missing(), "");
+  divided = true;
+  election.leading.clear();
+  executor.run(Millis{1000});
+  EXPECT_EQ(leaders.missing(), "");
+  executor.run(Millis{4000});
+  EXPECT_EQ(leaders.missing(), "no process leads for the role dispatcher");
 }
 
 }  // namespace

@@ -16,6 +16,18 @@ Value numbers(const std::map<std::string, int64_t>& from) {
   return object;
 }
 
+Value names(const std::set<std::string>& from) {
+  Value array = Value::array();
+  for (const std::string& name : from) array.push_back(name);
+  return array;
+}
+
+std::set<std::string> names(const Value& from) {
+  std::set<std::string> set;
+  for (const Value& name : from.items()) set.insert(name.str());
+  return set;
+}
+
 std::map<std::string, int64_t> numbers(const Value& from) {
   std::map<std::string, int64_t> map;
   for (const auto& member : from.members()) map[std::string{member.key()}] = member.value.as_int();
@@ -27,6 +39,8 @@ std::map<std::string, int64_t> numbers(const Value& from) {
 std::string to_text(const Heartbeat& heartbeat) {
   Value value = Value::object(
       {{"from", heartbeat.from}, {"holds", numbers(heartbeat.holds)}, {"claims", numbers(heartbeat.claims)}});
+  if (!heartbeat.releases.empty()) value.set("releases", names(heartbeat.releases));
+  if (!heartbeat.roles.empty()) value.set("roles", names(heartbeat.roles));
   if (heartbeat.leaving) value.set("leaving", true);
   if (heartbeat.fold_version > 0) value.set("foldVersion", heartbeat.fold_version);
   return to_json(value);
@@ -42,6 +56,8 @@ Result<Heartbeat> heartbeat_from(std::string_view text) {
   heartbeat.from = value["from"].str();
   heartbeat.holds = numbers(value["holds"]);
   heartbeat.claims = numbers(value["claims"]);
+  heartbeat.releases = names(value["releases"]);
+  heartbeat.roles = names(value["roles"]);
   heartbeat.leaving = value["leaving"].as_bool();
   heartbeat.fold_version = static_cast<uint32_t>(std::max<int64_t>(value["foldVersion"].as_int(), 0));
   return heartbeat;
@@ -54,7 +70,7 @@ void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
     for (auto& [name, process] : processes_) ++process.silence;
     std::erase_if(processes_, [](const auto& known) { return known.second.silence > kForgottenAfter; });
   }
-  processes_[heartbeat.from] = {heartbeat.fold_version, 0};
+  processes_[heartbeat.from] = {heartbeat.fold_version, 0, heartbeat.roles};
   for (const auto& [service, won_at] : heartbeat.holds) {
     Lease& lease = leases_[service];
     if (won_at < lease.won_at) continue;  // it has not read of its successor yet
@@ -64,6 +80,11 @@ void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
   for (const auto& [service, read_to] : heartbeat.claims) {
     Lease& lease = leases_[service];
     if (read_to >= lease.won_at) lease = {heartbeat.from, at.value, 0};
+  }
+  for (const std::string& service : heartbeat.releases) {
+    if (const auto found = leases_.find(service); found != leases_.end() && found->second.holder == heartbeat.from) {
+      found->second.holder.clear();
+    }
   }
   if (!heartbeat.leaving) return;
   processes_.erase(heartbeat.from);
@@ -76,6 +97,10 @@ Heartbeat LeaseTable::next_heartbeat() const {
   Heartbeat heartbeat;
   heartbeat.from = self_;
   heartbeat.fold_version = fold_version_;
+  heartbeat.roles = roles_;
+  for (const auto& [service, lease] : leases_) {
+    if (lease.holder == self_ && !wanted_.contains(service)) heartbeat.releases.insert(service);
+  }
   for (const std::string& service : wanted_) {
     const auto found = leases_.find(service);
     if (found == leases_.end()) {
@@ -99,6 +124,19 @@ std::optional<uint32_t> LeaseTable::fold_version_of_all() const {
   uint32_t lowest = fold_version_;
   for (const auto& [name, process] : processes_) lowest = std::min(lowest, process.fold_version);
   return lowest;
+}
+
+std::vector<std::string> LeaseTable::candidates(const std::string& role) const {
+  std::vector<std::string> names;
+  for (const auto& [name, process] : processes_) {
+    if (process.silence < patience_ && process.roles.contains(role)) names.push_back(name);
+  }
+  return names;
+}
+
+bool LeaseTable::is_urgent() const {
+  const Heartbeat next = next_heartbeat();
+  return !next.claims.empty() || !next.releases.empty();
 }
 
 bool LeaseTable::leads(const std::string& service) const {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "events/base/ids.h"
 #include "events/base/result.h"
@@ -19,6 +21,8 @@ struct Heartbeat {
   std::map<std::string, int64_t> claims;  ///< by service: how far the claimer had read the log
   bool leaving = false;                   ///< it ends, and releases all leases
   uint32_t fold_version = 0;              ///< the newest it supports; 0: its build is older than the announcement
+  std::set<std::string> releases = {};    ///< services that it led, and gives up
+  std::set<std::string> roles = {};       ///< divided roles that it would take slots of
 
   bool operator==(const Heartbeat&) const = default;
 };
@@ -39,6 +43,10 @@ class LeaseTable {
 
   /// We want to lead for this service.
   void campaign(const std::string& service) { wanted_.insert(service); }
+  /// We do not any more.
+  void withdraw(const std::string& service) { wanted_.erase(service); }
+  /// We are a candidate for slots of the role.
+  void announce(const std::string& role) { roles_.insert(role); }
   void fold(Offset at, const Heartbeat& heartbeat);
 
   /// The heartbeat to publish now.
@@ -49,8 +57,10 @@ class LeaseTable {
   /// The newest fold version that all processes support which have not been silent for long; nullopt: no heartbeat of
   /// our own has been read yet, so others may not have been either.
   std::optional<uint32_t> fold_version_of_all() const;
-  /// A claim is due.
-  bool has_claims() const { return !next_heartbeat().claims.empty(); }
+  /// Which processes that have not fallen silent have announced the role; sorted.
+  std::vector<std::string> candidates(const std::string& role) const;
+  /// A claim or a release is due.
+  bool is_urgent() const;
   const std::set<std::string>& wanted() const { return wanted_; }
 
  private:
@@ -63,12 +73,13 @@ class LeaseTable {
   struct Process {
     uint32_t fold_version = 0;
     int silence = 0;  // heartbeats of ours since its last one
+    std::set<std::string> roles;
   };
 
   std::string self_;
   int patience_;
   uint32_t fold_version_;
-  std::set<std::string> wanted_;
+  std::set<std::string> wanted_, roles_;
   std::map<std::string, Lease> leases_;
   std::map<std::string, Process> processes_;  // by identity, this one included
   int64_t read_to_ = -1;

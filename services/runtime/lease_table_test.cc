@@ -169,9 +169,60 @@ TEST_F(Candidates, OneThatReadsOnlyTheEndOfTheLogLearnsTheHolderFromItsHeartbeat
   EXPECT_TRUE(late.next_heartbeat().claims.empty());
 }
 
+TEST_F(Candidates, AReleasedLeaseIsFreeForTheNextClaim) {
+  LeaseTable& a = add("a");
+  store(a.next_heartbeat());
+  ASSERT_TRUE(a.leads("scheduler"));
+  LeaseTable& b = add("b");
+  EXPECT_TRUE(b.next_heartbeat().claims.empty());
+  a.withdraw("scheduler");
+  EXPECT_TRUE(a.is_urgent());
+  store(a.next_heartbeat());
+  EXPECT_FALSE(a.leads("scheduler"));
+  EXPECT_FALSE(a.is_urgent()) << "it is released once";
+  EXPECT_TRUE(b.is_urgent()) << "without waiting until the holder counts as silent";
+  store(b.next_heartbeat());
+  EXPECT_TRUE(b.leads("scheduler"));
+}
+
+TEST_F(Candidates, AReleaseByAFormerHolderDoesNotEndTheNewLease) {
+  LeaseTable& a = add("a");
+  store(a.next_heartbeat());
+  a.withdraw("scheduler");
+  const Heartbeat late = a.next_heartbeat();
+  store(late);
+  LeaseTable& b = add("b");
+  store(b.next_heartbeat());
+  ASSERT_TRUE(b.leads("scheduler"));
+  store(late);
+  EXPECT_TRUE(b.leads("scheduler"));
+}
+
+TEST_F(Candidates, ForSlotsAreTheProcessesThatHaveAnnouncedTheRoleAndAreNotSilent) {
+  LeaseTable& a = add("a");
+  LeaseTable& b = add("b");
+  LeaseTable& c = add("c");
+  a.announce("dispatcher");
+  b.announce("dispatcher");
+  EXPECT_TRUE(a.candidates("dispatcher").empty()) << "not even its own announcement has been read";
+  for (LeaseTable* table : {&a, &b, &c}) store(table->next_heartbeat());
+  EXPECT_EQ(c.candidates("dispatcher"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(c.candidates("collector").empty());
+  for (int beat = 0; beat < kPatience; ++beat) store(a.next_heartbeat());
+  EXPECT_EQ(a.candidates("dispatcher"), std::vector<std::string>{"a"}) << "b has fallen silent";
+  store(b.next_heartbeat());
+  EXPECT_EQ(a.candidates("dispatcher"), (std::vector<std::string>{"a", "b"}));
+  leave("b");
+  EXPECT_EQ(a.candidates("dispatcher"), std::vector<std::string>{"a"});
+}
+
 TEST(Heartbeat, IsTheSameAfterWritingAndReading) {
   const Heartbeat heartbeat{"host_1_ab", {{"scheduler", 17}}, {{"binder", -1}}, true};
   EXPECT_EQ(heartbeat_from(to_text(heartbeat)).value(), heartbeat);
+  Heartbeat of_slots = heartbeat;
+  of_slots.releases = {"dispatcher:1"};
+  of_slots.roles = {"collector", "dispatcher"};
+  EXPECT_EQ(heartbeat_from(to_text(of_slots)).value(), of_slots);
   EXPECT_EQ(heartbeat_from("{}").error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(heartbeat_from("what").error().code, ErrorCode::kCorrupt);
 }

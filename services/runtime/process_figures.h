@@ -13,7 +13,8 @@ namespace shiplog {
 struct RoleFigures {
   std::string role;
   bool acting = false;  ///< this process decides for the role; else all that follows is 0
-  uint64_t epoch = 0;
+  uint64_t epoch = 0;        ///< 0 of a divided role, whose slots have epochs of their own
+  std::vector<int> slots = {};  ///< of a divided role: those that this process has
   size_t queued = 0;     ///< keys that are due
   size_t busy = 0;       ///< keys that are being reconciled
   uint64_t retries = 0;  ///< steps that failed since this process became leader

@@ -9,6 +9,7 @@
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/decision.h"
+#include "events/slots.h"
 #include "events/state/state.h"
 
 namespace shiplog {
@@ -57,10 +58,15 @@ class Role {
   virtual void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) = 0;
   /// Of keys that are due, those of higher priority are reconciled first. Called whenever a key is triggered.
   virtual int64_t priority(const State& /*state*/, const ObjectKey& /*key*/) const { return 0; }
-  /// The keys to reconcile when this replica begins to act (start, or lease taken over).
+  /// The keys to reconcile when this replica begins to act (start, or lease taken over). Of a divided role it is called
+  /// whenever slots are gained; keys of other slots are then left out.
   virtual void on_start(const State& state, std::vector<ObjectKey>& wake) = 0;
   /// This replica no longer acts: drop connections and what was observed.
   virtual void on_stop() {}
+  /// Of a divided role: the slot that a key belongs to. By default what its name is hashed to.
+  virtual int slot_of_key(const ObjectKey& key) const { return slot_of(to_string(key)); }
+  /// Of a divided role: this replica no longer acts for the slot's keys, but may for others.
+  virtual void on_slot_lost(int /*slot*/) {}
   /// One step of a key: follow() in services/runtime/follow.h for what is decided, and effects.
   virtual void reconcile(TaskPtr task) = 0;
 };

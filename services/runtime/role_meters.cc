@@ -1,6 +1,7 @@
 #include "services/runtime/role_meters.h"
 
 #include <chrono>
+#include <limits>
 
 namespace shiplog {
 namespace {
@@ -18,7 +19,7 @@ std::vector<double> queue_buckets() { return metrics::exponential_buckets(1e-8, 
 
 const GaugeFamily& leading_family() {
   static const GaugeFamily family{
-      "leader_election_master_status", "1 while this process has the lease of the role, else 0.", {"name"}};
+      "leader_election_master_status", "1 while this process has the lease of the role, or of the slot of one, else 0.", {"name"}};
   return family;
 }
 const GaugeFamily& depth_family() {
@@ -80,8 +81,7 @@ const HistogramFamily& decide_family() {
 }  // namespace
 
 RoleMeters::RoleMeters(const std::string& role)
-    : leading_{leading_family().with({role})},
-      depth_{depth_family().with({role})},
+    : depth_{depth_family().with({role})},
       unfinished_{unfinished_family().with({role})},
       longest_{longest_family().with({role})},
       adds_{adds_family().with({role})},
@@ -130,10 +130,27 @@ double RoleMeters::end_step(uint64_t step, StepResult result) {
   return seconds;
 }
 
-void RoleMeters::forget_steps() {
-  running_.clear();
-  begin_sum_ = 0;
+void RoleMeters::forget_step(uint64_t step) {
+  const auto begun = running_.find(step);
+  if (begun == running_.end()) return;
+  begin_sum_ -= begun->second;
+  running_.erase(begun);
+  if (running_.empty()) begin_sum_ = 0;
   publish();
+}
+
+LeaseMeter::~LeaseMeter() {
+  if (gauge_) gauge_->set(0);
+}
+
+void LeaseMeter::set(bool leading) {
+  if (!gauge_) gauge_ = leading_family().with({lease_});
+  gauge_->set(leading ? 1 : 0);
+}
+
+void LeaseMeter::retire() {
+  if (gauge_) gauge_->set(std::numeric_limits<double>::quiet_NaN());
+  gauge_.reset();
 }
 
 }  // namespace shiplog

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "services/runtime/metrics.h"
 
@@ -17,12 +19,9 @@ class RoleMeters {
   enum class StepResult { kSuccess, kRequeueAfter, kError };
 
   explicit RoleMeters(const std::string& role);
-  /// Afterwards the process does not lead for the role.
-  ~RoleMeters() { set_leading(false); }
   RoleMeters(const RoleMeters&) = delete;
   RoleMeters& operator=(const RoleMeters&) = delete;
 
-  void set_leading(bool leading) const { leading_.set(leading ? 1 : 0); }
   /// A key was added to the queue, of which so many are due now.
   void added() const { adds_.add(); }
   void set_depth(size_t depth) const { depth_.set(static_cast<double>(depth)); }
@@ -33,13 +32,13 @@ class RoleMeters {
   void decided(double seconds) const { decide_.observe(seconds); }
   /// Returns the seconds since the step began.
   double end_step(uint64_t step, StepResult result);
-  /// The steps that run do not count any more.
-  void forget_steps();
+  /// The step does not count any more.
+  void forget_step(uint64_t step);
 
  private:
   void publish();
 
-  metrics::Gauge leading_, depth_, unfinished_, longest_;
+  metrics::Gauge depth_, unfinished_, longest_;
   metrics::Counter adds_, retries_, successes_, requeues_, errors_;
   metrics::Histogram waited_, worked_, reconciled_, decide_;
   uint64_t last_step_ = 0;
@@ -49,6 +48,25 @@ class RoleMeters {
   std::atomic<size_t> published_count_{0};
   std::atomic<double> published_sum_{0}, published_oldest_{0};
   const metrics::ScrapeHook hook_;
+};
+
+/// `leader_election_master_status` of one lease, of a role or of a slot of one. Threads: one.
+class LeaseMeter {
+ public:
+  /// There is no series before the first set().
+  explicit LeaseMeter(std::string lease) : lease_{std::move(lease)} {}
+  /// Afterwards the process does not have the lease.
+  ~LeaseMeter();
+  LeaseMeter(const LeaseMeter&) = delete;
+  LeaseMeter& operator=(const LeaseMeter&) = delete;
+
+  void set(bool leading);
+  /// The lease is one that no process has any more. The series stays, and is not a number: neither led nor not.
+  void retire();
+
+ private:
+  const std::string lease_;
+  std::optional<metrics::Gauge> gauge_;
 };
 
 }  // namespace shiplog

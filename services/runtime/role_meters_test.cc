@@ -1,5 +1,6 @@
 #include "services/runtime/role_meters.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -17,6 +18,9 @@ double value_of(const std::string& series) {
 
 TEST(RoleMeters, ARoleIsExportedBeforeItLeads) {
   const RoleMeters meters{"waits"};
+  LeaseMeter lease{"waits"};
+  EXPECT_EQ(value_of(R"(leader_election_master_status{name="waits"})"), -1);
+  lease.set(false);
   EXPECT_EQ(value_of(R"(leader_election_master_status{name="waits"})"), 0);
   EXPECT_EQ(value_of(R"(workqueue_retries_total{name="waits"})"), 0);
 }
@@ -33,24 +37,32 @@ TEST(RoleMeters, StepsAreCountedByTheirResult) {
   EXPECT_EQ(value_of(R"(workqueue_work_duration_seconds_count{name="counts"})"), 4);
 }
 
+TEST(RoleMeters, ALeaseThatIsRetiredIsNeitherLedNorNot) {
+  LeaseMeter lease{"old"};
+  lease.set(true);
+  EXPECT_EQ(value_of(R"(leader_election_master_status{name="old"})"), 1);
+  lease.retire();
+  EXPECT_TRUE(std::isnan(value_of(R"(leader_election_master_status{name="old"})"))) << "no alert is about it";
+}
+
 TEST(RoleMeters, AStepThatDoesNotEndShowsAsUnfinishedWork) {
   RoleMeters meters{"hangs"};
   EXPECT_EQ(value_of(R"(workqueue_longest_running_processor_seconds{name="hangs"})"), 0);
   const uint64_t first = meters.begin_step(0);
-  meters.begin_step(0);
+  const uint64_t second = meters.begin_step(0);
   const double longest = value_of(R"(workqueue_longest_running_processor_seconds{name="hangs"})");
   EXPECT_GT(longest, 0);
   EXPECT_GT(value_of(R"(workqueue_unfinished_work_seconds{name="hangs"})"), longest) << "both count";
   meters.end_step(first, RoleMeters::StepResult::kSuccess);
   EXPECT_GT(value_of(R"(workqueue_unfinished_work_seconds{name="hangs"})"), 0);
-  meters.forget_steps();
+  meters.forget_step(second);
   EXPECT_EQ(value_of(R"(workqueue_unfinished_work_seconds{name="hangs"})"), 0);
 }
 
 TEST(RoleMeters, AStepThatWasForgottenIsNotCounted) {
   RoleMeters meters{"forgets"};
   const uint64_t step = meters.begin_step(0);
-  meters.forget_steps();
+  meters.forget_step(step);
   EXPECT_EQ(meters.end_step(step, RoleMeters::StepResult::kSuccess), 0);
   EXPECT_EQ(value_of(R"(workqueue_work_duration_seconds_count{name="forgets"})"), 0);
 }

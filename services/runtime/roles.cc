@@ -1,48 +1,95 @@
 #include "services/runtime/roles.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "events/base/check.h"
 #include "services/runtime/log.h"
 #include "services/runtime/role_meters.h"
+#include "services/runtime/slot_owners.h"
 #include "services/runtime/trace.h"
 
 namespace shiplog {
 namespace {
 
 constexpr Millis kLongestTimer{1'000};
+constexpr Millis kLookAtSlotsEvery{100};
+constexpr int kLooksBeforeLeaving = 3;
+constexpr int kLooksForSteps = 20;
 
 }  // namespace
 
-struct Roles::RunningRole {
+/// What one lease is for: the keys of a role, or those of one of its slots.
+struct Roles::Part {
   enum class Phase { kFollowing, kTaking, kActing };
 
-  explicit RunningRole(std::unique_ptr<Role> role) : service{std::move(role)}, meters{name()} {}
+  Part(RunningRole& of, std::string name, std::optional<int> number)
+      : role{of}, lease{std::move(name)}, slot{number}, meter{lease} {}
+
+  RunningRole& role;
+  const std::string lease;
+  const std::optional<int> slot;
+  LeaseMeter meter;
+  bool campaigning = false;
+  Phase phase = Phase::kFollowing;
+  bool leading = false;   // as the election reports
+  uint64_t epoch = 0;     // of our lease, while acting
+  uint64_t tenure = 0;    // grows each time acting begins or ends: steps of an older tenure are void
+  bool starting = false;  // acting, but the role has not been asked for its keys yet
+  int leaving = 0;        // looks since another process should have the slot; no steps begin meanwhile
+  ReconcileQueue queue;
+  std::set<uint64_t> steps;  // that run
+  bool pumping = false;      // a pump is posted
+  UtcMillis armed;           // a timer is set for then
+};
+
+struct Roles::RunningRole {
+  RunningRole(std::unique_ptr<Role> role, bool by_slots)
+      : service{std::move(role)}, divisible{by_slots}, meters{name()} {
+    parts.push_back(std::make_unique<Part>(*this, name(), std::nullopt));
+    if (!divisible) parts.front()->meter.set(false);
+  }
 
   std::unique_ptr<Role> service;
+  const bool divisible;
   RoleMeters meters;
-  Phase phase = Phase::kFollowing;
-  bool leading = false;  // as the election reports
-  uint64_t epoch = 0;    // of our lease, while acting
-  uint64_t tenure = 0;   // grows each time acting begins or ends: steps of an older tenure are void
-  ReconcileQueue queue;
-  bool pumping = false;  // a pump is posted
-  UtcMillis armed;       // a timer is set for then
+  std::vector<std::unique_ptr<Part>> parts;  // by slot, or the whole role
+  std::unique_ptr<Part> whole;               // once the role is divided: steps may still refer to it
+  std::vector<std::string> candidates;       // for the slots, at the last look
+  SlotOwners owners;                         // that they should have
+  int unchanged = 0;                         // looks since the candidates changed
+  bool start_posted = false;
+  bool crowded = false;  // a part waits for steps of others to end
 
   std::string name() const { return std::string{service->name()}; }
+  bool divided() const { return whole != nullptr; }
+  Part& part_of(const ObjectKey& key) {
+    return divided() ? *parts[static_cast<size_t>(service->slot_of_key(key))] : *parts.front();
+  }
+  size_t busy() const {
+    size_t sum = 0;
+    for (const auto& part : parts) sum += part->queue.busy();
+    return sum;
+  }
+  void publish_depth(UtcMillis now) const {
+    size_t depth = 0;
+    for (const auto& part : parts) depth += part->queue.ready(now);
+    meters.set_depth(depth);
+  }
 };
 
 /// One step of one key; outlives the tenure it began in, but is void then.
 class Roles::Step final : public Task, public std::enable_shared_from_this<Roles::Step> {
  public:
-  Step(Roles& roles, RunningRole& role, ReconcileQueue::Taken taken, uint64_t number)
+  Step(Roles& roles, Part& part, ReconcileQueue::Taken taken, uint64_t number)
       : roles_{roles},
-        role_{role},
+        part_{part},
+        role_{part.role},
         taken_{std::move(taken)},
         trace_{trace_from_journal(taken_.cause.trace_id)},
         number_{number},
-        tenure_{role.tenure},
+        tenure_{part.tenure},
         alive_{roles.alive_} {}
 
   const ObjectKey& key() const override { return taken_.key; }
@@ -70,26 +117,26 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     measure(look_again.value > 0 ? RoleMeters::StepResult::kRequeueAfter : RoleMeters::StepResult::kSuccess, nullptr);
     std::optional<UtcMillis> at;
     if (look_again.value > 0) at = now() + look_again;
-    role_.queue.done(taken_.key, now(), at);
-    roles_.arm(role_);
+    part_.queue.done(taken_.key, now(), at);
+    make_room();
   }
 
   void retry(const Error& error) override {
     if (finish()) return;
     measure(RoleMeters::StepResult::kError, &error);
-    const bool routine = error.code == ErrorCode::kConflict || role_.queue.failures(taken_.key) > 0;
+    const bool routine = error.code == ErrorCode::kConflict || part_.queue.failures(taken_.key) > 0;
     log::write(routine ? log::Level::kDebug : log::Level::kWarn, role_.name() + ".retry",
                {log::kv("key", to_string(taken_.key)), log::kv("code", shiplog::name_of(error.code)),
                 log::kv("reason", error.message), log::kv("trace_id", trace().id)});
     if (roles_.options_.on_retry && error.code != ErrorCode::kConflict) {
       roles_.options_.on_retry(role_.service->name(), taken_.key, error);
     }
-    role_.queue.retry(taken_.key, now(), *roles_.options_.random);
-    roles_.arm(role_);
+    part_.queue.retry(taken_.key, now(), *roles_.options_.random);
+    make_room();
   }
 
  private:
-  bool is_void() const { return !*alive_ || tenure_ != role_.tenure; }
+  bool is_void() const { return !*alive_ || tenure_ != part_.tenure; }
 
   /// True when the step no longer counts.
   bool finish() {
@@ -99,7 +146,13 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     return false;
   }
 
+  void make_room() {
+    roles_.arm(part_);
+    if (std::exchange(role_.crowded, false)) roles_.arm_all(role_);
+  }
+
   void measure(RoleMeters::StepResult result, const Error* error) {
+    part_.steps.erase(number_);
     const double seconds = role_.meters.end_step(number_, result);
     if (roles_.options_.on_step) roles_.options_.on_step(role_.service->name(), taken_.key, seconds, error);
   }
@@ -119,7 +172,7 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     if (decided || decision.events.size() == 1) entry.cause = taken_.cause;
     entry.cause.trace_id = journaled(trace());
     entry.as_of = state().revision();
-    entry.fence = {role_.name(), role_.epoch};
+    entry.fence = {part_.lease, part_.epoch};
     entry.fold_version = state().fold_version();
     entry.expects = std::move(decision.expects);
     entry.events = std::move(decision.events);
@@ -140,6 +193,7 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
   }
 
   Roles& roles_;
+  Part& part_;
   RunningRole& role_;
   ReconcileQueue::Taken taken_;
   TraceContext trace_;  // no id: not begun yet
@@ -154,35 +208,51 @@ Roles::Roles(Options options) : options_{std::move(options)} { options_.replica-
 
 Roles::~Roles() { *alive_ = false; }
 
-void Roles::add(std::unique_ptr<Role> service) { roles_.push_back(std::make_unique<RunningRole>(std::move(service))); }
+void Roles::add(std::unique_ptr<Role> service, bool divided) {
+  roles_.push_back(std::make_unique<RunningRole>(std::move(service), divided));
+}
 
 void Roles::start() {
   options_.replica->when_caught_up([this, alive = alive_] {
     if (!*alive) return;
     for (const auto& role : roles_) {
-      options_.election->campaign(role->name(), [this, alive, role = role.get()](bool leading) {
-        if (*alive) lead(*role, leading);
-      });
+      if (role->divisible) options_.election->announce(role->name());
+      if (!role->divisible || options_.replica->state().fold_version() < kSlotsFoldVersion) {
+        campaign(*role->parts.front());
+      } else if (!role->divided()) {
+        divide(*role);
+      }
+      looking_at_slots_ = looking_at_slots_ || role->divisible;
     }
+    if (looking_at_slots_) look_at_slots();
   });
 }
 
 void Roles::stop() {
-  for (const auto& role : roles_) end(*role);
+  looking_at_slots_ = false;
+  for (const auto& role : roles_) {
+    for (const auto& part : role->parts) end(*part);
+  }
   options_.election->resign();
 }
 
 bool Roles::acting(std::string_view service) const {
-  return std::ranges::any_of(roles_, [&](const auto& role) {
-    return role->service->name() == service && role->phase == RunningRole::Phase::kActing;
-  });
+  for (const auto& role : roles_) {
+    if (role->service->name() != role_of_lease(service)) continue;
+    return std::ranges::any_of(role->parts, [&](const auto& part) {
+      return part->phase == Part::Phase::kActing && (service == role->service->name() || service == part->lease);
+    });
+  }
+  return false;
 }
 
 size_t Roles::due_or_busy() const {
   size_t sum = 0;
   for (const auto& role : roles_) {
-    sum += role->queue.busy();
-    if (const auto due = role->queue.next_due(); due && *due <= options_.executor->now()) ++sum;
+    for (const auto& part : role->parts) {
+      sum += part->queue.busy();
+      if (const auto due = part->queue.next_due(); due && *due <= options_.executor->now()) ++sum;
+    }
   }
   return sum;
 }
@@ -190,9 +260,11 @@ size_t Roles::due_or_busy() const {
 std::string Roles::with_due_or_busy_keys() const {
   std::string names;
   for (const auto& role : roles_) {
-    const auto due = role->queue.next_due();
-    const bool is_due = due && *due <= options_.executor->now();
-    if (role->queue.busy() > 0 || is_due) names += (names.empty() ? "" : ", ") + role->name();
+    for (const auto& part : role->parts) {
+      const auto due = part->queue.next_due();
+      const bool is_due = due && *due <= options_.executor->now();
+      if (part->queue.busy() > 0 || is_due) names += (names.empty() ? "" : ", ") + part->lease;
+    }
   }
   return names;
 }
@@ -201,104 +273,192 @@ std::vector<RoleFigures> Roles::figures() const {
   std::vector<RoleFigures> figures;
   const UtcMillis now = options_.executor->now();
   for (const auto& role : roles_) {
-    const bool acting = role->phase == RunningRole::Phase::kActing;
-    const auto backlog = role->queue.backlog(now);
-    figures.push_back({.role = role->name(),
-                       .acting = acting,
-                       .epoch = acting ? role->epoch : 0,
-                       .queued = backlog.keys,
-                       .busy = role->queue.busy(),
-                       .retries = role->queue.retries(),
-                       .waiting = backlog.waiting});
+    RoleFigures sum{.role = role->name()};
+    for (const auto& part : role->parts) {
+      if (part->phase == Part::Phase::kActing) {
+        sum.acting = true;
+        if (part->slot) {
+          sum.slots.push_back(*part->slot);
+        } else {
+          sum.epoch = part->epoch;
+        }
+      }
+      const auto backlog = part->queue.backlog(now);
+      sum.queued += backlog.keys;
+      sum.busy += part->queue.busy();
+      sum.retries += part->queue.retries();
+      sum.waiting = std::max(sum.waiting, backlog.waiting);
+    }
+    figures.push_back(std::move(sum));
   }
   return figures;
 }
 
-void Roles::lead(RunningRole& role, bool leading) {
-  role.leading = leading;
-  if (!leading) {
-    end(role);
-  } else if (role.phase == RunningRole::Phase::kFollowing) {
-    take_lease(role);
+void Roles::campaign(Part& part) {
+  part.campaigning = true;
+  part.meter.set(false);
+  options_.election->campaign(part.lease, [this, alive = alive_, &part](bool leading) {
+    if (*alive && part.campaigning) lead(part, leading);
+  });
+}
+
+void Roles::withdraw(Part& part) {
+  end(part);
+  part.campaigning = false;
+  part.leading = false;
+  options_.election->withdraw(part.lease);
+}
+
+/// From now on the role's slots have the leases. All processes come to this at the same entry of the journal, so those
+/// that have read it do not wait for one that has not: the fold refuses what that one still appends.
+void Roles::divide(RunningRole& role) {
+  if (role.parts.front()->campaigning) withdraw(*role.parts.front());
+  role.whole = std::move(role.parts.front());
+  role.whole->meter.retire();
+  role.parts.clear();
+  for (int slot = 0; slot < kSlots; ++slot) {
+    role.parts.push_back(std::make_unique<Part>(role, slot_lease(role.service->name(), slot), slot));
+    role.parts.back()->meter.set(false);
   }
 }
 
-void Roles::take_lease(RunningRole& role) {
-  role.phase = RunningRole::Phase::kTaking;
+void Roles::look_at_slots() {
+  if (!looking_at_slots_) return;
+  for (const auto& role : roles_) {
+    if (role->divided()) share_slots(*role);
+  }
+  options_.executor->post_after(kLookAtSlotsEvery, [this, alive = alive_] {
+    if (*alive) look_at_slots();
+  });
+}
+
+void Roles::share_slots(RunningRole& role) {
+  auto candidates = options_.election->candidates(role.name());
+  ++role.unchanged;
+  if (candidates != role.candidates) {
+    role.candidates = std::move(candidates);
+    role.owners = owners_of_slots(role.candidates);
+    role.unchanged = 0;
+  }
+  for (const auto& part : role.parts) {
+    if (role.owners[static_cast<size_t>(*part->slot)] != options_.election->identity()) {
+      leave_slot(*part);
+    } else if (!part->campaigning) {
+      campaign(*part);
+    } else if (std::exchange(part->leaving, 0) > 0) {
+      arm(*part);
+    }
+  }
+}
+
+void Roles::leave_slot(Part& part) {
+  // A candidate that is there one moment and gone the next is no reason to move.
+  if (!part.campaigning || part.role.unchanged < kLooksBeforeLeaving) return;
+  ++part.leaving;
+  // An answer of a member may take long; the step is void without it, and the next holder begins it anew.
+  if (part.queue.busy() == 0 || part.leaving > kLooksForSteps) withdraw(part);
+}
+
+void Roles::lead(Part& part, bool leading) {
+  part.leading = leading;
+  if (!leading) {
+    end(part);
+  } else if (part.phase == Part::Phase::kFollowing) {
+    take_lease(part);
+  }
+}
+
+void Roles::take_lease(Part& part) {
+  part.phase = Part::Phase::kTaking;
   const State& state = options_.replica->state();
+  const std::string role = part.role.name();
   Entry entry;
-  entry.actor = {.user = "system:shiplog:" + role.name(),
+  entry.actor = {.user = "system:shiplog:" + role,
                  .groups = {"system:shiplog"},
-                 .service = role.name(),
+                 .service = role,
                  .source_ip = "",
                  .user_agent = options_.user_agent};
   entry.as_of = state.revision();
   entry.fold_version = state.fold_version();
-  const uint64_t epoch = state.lease(role.name()).epoch + 1;
-  entry.events = {LeaseTaken{role.name(), options_.election->identity(), epoch}};
-  options_.replica->append(std::move(entry), [this, alive = alive_, &role, epoch](Result<Outcome> outcome) {
-    if (!*alive || role.phase != RunningRole::Phase::kTaking) return;
-    role.phase = RunningRole::Phase::kFollowing;
-    if (!role.leading) return;
-    if (outcome && !outcome.value().refusal && options_.replica->state().lease(role.name()).epoch == epoch) {
-      role.epoch = epoch;
-      begin(role);
+  const uint64_t epoch = state.lease(part.lease).epoch + 1;
+  entry.events = {LeaseTaken{part.lease, options_.election->identity(), epoch}};
+  options_.replica->append(std::move(entry), [this, alive = alive_, &part, epoch](Result<Outcome> outcome) {
+    if (!*alive || part.phase != Part::Phase::kTaking) return;
+    part.phase = Part::Phase::kFollowing;
+    if (!part.leading) return;
+    if (outcome && !outcome.value().refusal && options_.replica->state().lease(part.lease).epoch == epoch) {
+      part.epoch = epoch;
+      begin(part);
       return;
     }
     // Another process took that epoch, or the journal is unavailable: try again while the election makes us leader.
-    options_.executor->post_after(Millis{100}, [this, alive, &role] {
-      if (*alive && role.leading && role.phase == RunningRole::Phase::kFollowing) take_lease(role);
+    options_.executor->post_after(Millis{100}, [this, alive, &part] {
+      if (*alive && part.leading && part.phase == Part::Phase::kFollowing) take_lease(part);
     });
   });
 }
 
-void Roles::begin(RunningRole& role) {
-  role.phase = RunningRole::Phase::kActing;
-  ++role.tenure;
-  role.meters.set_leading(true);
-  log::info("lease.taken", {log::kv("service", role.name()), log::kv("epoch", role.epoch),
+void Roles::begin(Part& part) {
+  part.phase = Part::Phase::kActing;
+  ++part.tenure;
+  part.leaving = 0;
+  part.starting = true;
+  part.meter.set(true);
+  log::info("lease.taken", {log::kv("service", part.lease), log::kv("epoch", part.epoch),
                             log::kv("revision", options_.replica->state().revision().value)});
+  if (!part.slot) return start_keys(part.role);
+  // Several slots are usually gained at once, and the role goes through the whole state for its keys.
+  if (std::exchange(part.role.start_posted, true)) return;
+  options_.executor->post([this, alive = alive_, &role = part.role] {
+    if (*alive) start_keys(role);
+  });
+}
+
+void Roles::start_keys(RunningRole& role) {
+  role.start_posted = false;
   std::vector<ObjectKey> wake;
   role.service->on_start(options_.replica->state(), wake);
   const UtcMillis now = options_.executor->now();
   const Cause cause{options_.replica->state().revision(), {}, ""};
   for (const ObjectKey& key : wake) {
-    if (role.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key))) role.meters.added();
+    Part& part = role.part_of(key);
+    if (!part.starting) continue;
+    if (part.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key))) role.meters.added();
   }
-  role.meters.set_depth(role.queue.ready(now));
-  arm(role);
+  role.publish_depth(now);
+  for (const auto& part : role.parts) {
+    if (std::exchange(part->starting, false)) arm(*part);
+  }
 }
 
-void Roles::end(RunningRole& role) {
-  if (role.phase == RunningRole::Phase::kFollowing) return;
-  const bool acted = role.phase == RunningRole::Phase::kActing;
-  role.phase = RunningRole::Phase::kFollowing;
-  ++role.tenure;
-  role.queue.clear();
-  role.meters.set_leading(false);
-  role.meters.set_depth(0);
-  role.meters.forget_steps();
+void Roles::end(Part& part) {
+  if (part.phase == Part::Phase::kFollowing) return;
+  const bool acted = part.phase == Part::Phase::kActing;
+  part.phase = Part::Phase::kFollowing;
+  ++part.tenure;
+  part.starting = false;
+  part.leaving = 0;
+  part.queue.clear();
+  part.meter.set(false);
+  for (const uint64_t step : std::exchange(part.steps, {})) part.role.meters.forget_step(step);
+  part.role.publish_depth(options_.executor->now());
   if (!acted) return;
-  role.service->on_stop();
-  log::info("lease.released", {log::kv("service", role.name()), log::kv("epoch", role.epoch)});
+  if (part.slot) {
+    part.role.service->on_slot_lost(*part.slot);
+  } else {
+    part.role.service->on_stop();
+  }
+  log::info("lease.released", {log::kv("service", part.lease), log::kv("epoch", part.epoch)});
+  if (std::exchange(part.role.crowded, false)) arm_all(part.role);
 }
 
 void Roles::on_folded(const State& state, const DecodedRecord& record, const Folded& folded) {
   if (folded.refusal) return;
   for (const Event& event : record.entry.events) {
-    const auto* taken = std::get_if<LeaseTaken>(&event);
-    if (taken == nullptr) continue;
+    if (const auto* taken = std::get_if<LeaseTaken>(&event)) on_lease_taken(*taken);
+    if (!std::holds_alternative<FoldVersionActivated>(event) || state.fold_version() < kSlotsFoldVersion) continue;
     for (const auto& role : roles_) {
-      if (role->name() != taken->service || role->phase != RunningRole::Phase::kActing) continue;
-      if (taken->epoch <= role->epoch) continue;
-      log::warn("lease.lost", {log::kv("service", taken->service), log::kv("holder", taken->holder)});
-      end(*role);
-      if (role->leading) {
-        // Later than the election needs to notice that this process was replaced while it was frozen.
-        options_.executor->post_after(Millis{500}, [this, alive = alive_, role = role.get()] {
-          if (*alive && role->leading && role->phase == RunningRole::Phase::kFollowing) take_lease(*role);
-        });
-      }
+      if (role->divisible && !role->divided()) divide(*role);
     }
   }
   if (folded.changes.empty()) return;
@@ -308,53 +468,86 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
   for (const auto& role : roles_) {
     wake.clear();
     for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
-    if (role->phase != RunningRole::Phase::kActing) continue;
+    bool woken = false;
     for (const ObjectKey& key : wake) {
-      if (role->queue.wake(key, now, cause, role->service->priority(state, key))) role->meters.added();
+      Part& part = role->part_of(key);
+      if (part.phase != Part::Phase::kActing) continue;
+      woken = true;
+      if (part.queue.wake(key, now, cause, role->service->priority(state, key))) role->meters.added();
     }
-    if (!wake.empty()) role->meters.set_depth(role->queue.ready(now));
-    arm(*role);
+    if (!woken) continue;
+    role->publish_depth(now);
+    for (const auto& part : role->parts) arm(*part);
   }
 }
 
-void Roles::arm(RunningRole& role) {
-  if (role.phase != RunningRole::Phase::kActing || role.pumping) return;
-  const auto due = role.queue.next_due();
-  if (!due || role.queue.busy() >= options_.steps_under_way) return;
+void Roles::on_lease_taken(const LeaseTaken& taken) {
+  for (const auto& role : roles_) {
+    for (const auto& part : role->parts) {
+      if (part->lease != taken.service || part->phase != Part::Phase::kActing) continue;
+      if (taken.epoch <= part->epoch) continue;
+      log::warn("lease.lost", {log::kv("service", taken.service), log::kv("holder", taken.holder)});
+      end(*part);
+      if (!part->leading) continue;
+      // Later than the election needs to notice that this process was replaced while it was frozen.
+      options_.executor->post_after(Millis{500}, [this, alive = alive_, &lost = *part] {
+        if (*alive && lost.leading && lost.phase == Part::Phase::kFollowing) take_lease(lost);
+      });
+    }
+  }
+}
+
+void Roles::arm_all(RunningRole& role) {
+  for (const auto& part : role.parts) arm(*part);
+}
+
+void Roles::arm(Part& part) {
+  if (part.phase != Part::Phase::kActing || part.pumping || part.leaving > 0) return;
+  const auto due = part.queue.next_due();
+  if (!due) return;
   const UtcMillis now = options_.executor->now();
   if (*due <= now) {
-    role.pumping = true;
-    options_.executor->post([this, alive = alive_, &role] {
-      if (*alive) pump(role);
+    if (part.role.busy() >= options_.steps_under_way) {
+      part.role.crowded = true;
+      return;
+    }
+    part.pumping = true;
+    options_.executor->post([this, alive = alive_, &part] {
+      if (*alive) pump(part);
     });
-  } else if (role.armed <= now || *due < role.armed) {
+  } else if (part.armed <= now || *due < part.armed) {
     // Looked at once a second at least: a clock that was set forward makes keys due before a timer notices.
     const UtcMillis at = std::min(*due, now + kLongestTimer);
-    role.armed = at;
-    options_.executor->post_after(at - now, [this, alive = alive_, &role, at] {
+    part.armed = at;
+    options_.executor->post_after(at - now, [this, alive = alive_, &part, at] {
       if (!*alive) return;
-      if (role.armed == at) role.armed = UtcMillis{};
-      arm(role);
+      if (part.armed == at) part.armed = UtcMillis{};
+      arm(part);
     });
   }
 }
 
-void Roles::pump(RunningRole& role) {
-  role.pumping = false;
-  const uint64_t tenure = role.tenure;
+void Roles::pump(Part& part) {
+  part.pumping = false;
+  RunningRole& role = part.role;
+  const uint64_t tenure = part.tenure;
+  const auto goes_on = [&] {
+    return part.phase == Part::Phase::kActing && part.tenure == tenure && part.leaving == 0;
+  };
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
-  for (int steps = 0; steps < 64 && role.phase == RunningRole::Phase::kActing && role.tenure == tenure; ++steps) {
-    if (role.queue.busy() >= options_.steps_under_way) break;  // done() arms again
-    auto taken = role.queue.take(options_.executor->now());
+  for (int steps = 0; steps < 64 && goes_on(); ++steps) {
+    if (role.busy() >= options_.steps_under_way) break;  // arm() notes that this part waits
+    auto taken = part.queue.take(options_.executor->now());
     if (!taken) break;
     const metrics::Stopwatch watch;
     const uint64_t number =
         role.meters.begin_step(static_cast<double>((options_.executor->now() - taken->due).value) / 1000);
-    role.service->reconcile(std::make_shared<Step>(*this, role, std::move(*taken), number));
+    part.steps.insert(number);
+    role.service->reconcile(std::make_shared<Step>(*this, part, std::move(*taken), number));
     role.meters.decided(watch.seconds());
   }
-  role.meters.set_depth(role.queue.ready(options_.executor->now()));
-  arm(role);
+  role.publish_depth(options_.executor->now());
+  arm(part);
 }
 
 }  // namespace shiplog

@@ -19,6 +19,11 @@ namespace shiplog {
 ///   following ──leads──▶ taking ──LeaseTaken folded──▶ acting ──lost──▶ following
 ///                          ▲  └──refused: epoch moved───┘
 ///
+/// A divided role has a lease for each of its slots (events/slots.h), and all of the above for each. The processes with
+/// the role share its slots (owners_of_slots): one that should have a slot campaigns for it; one that should not have it
+/// any more finishes its steps, for a moment, and releases it. The role itself is one object for all slots. Until fold
+/// version 6 is active a divided role has one lease, as the others.
+///
 /// While following, a service sees changes (so that it is warm) but reconciles nothing. No role acts before the replica
 /// has caught up. Threads: the executor.
 class Roles final : public Observer {
@@ -39,13 +44,14 @@ class Roles final : public Observer {
   explicit Roles(Options options);
   ~Roles() override;
 
-  void add(std::unique_ptr<Role> service);
+  /// `divided`: its keys are divided by slots among the processes that have the role.
+  void add(std::unique_ptr<Role> service, bool divided = false);
   /// Campaigns for every service, once the replica has caught up.
   void start();
   /// Releases the leases; steps under way have no effect.
   void stop();
 
-  /// This replica decides for the service now.
+  /// This replica decides for the role now, or for some of its slots; or, given the lease of a slot, for that one.
   bool acting(std::string_view service) const;
   /// Keys that are due or busy now; keys waiting for a later look do not count.
   size_t due_or_busy() const;
@@ -59,16 +65,27 @@ class Roles final : public Observer {
 
  private:
   struct RunningRole;
+  struct Part;
   class Step;
-  void lead(RunningRole& role, bool leading);
-  void take_lease(RunningRole& role);
-  void begin(RunningRole& role);
-  void end(RunningRole& role);
-  void pump(RunningRole& role);
-  void arm(RunningRole& role);
+  void campaign(Part& part);
+  void withdraw(Part& part);
+  void lead(Part& part, bool leading);
+  void take_lease(Part& part);
+  void begin(Part& part);
+  void start_keys(RunningRole& role);
+  void end(Part& part);
+  void pump(Part& part);
+  void arm(Part& part);
+  void arm_all(RunningRole& role);
+  void divide(RunningRole& role);
+  void look_at_slots();
+  void share_slots(RunningRole& role);
+  void leave_slot(Part& part);
+  void on_lease_taken(const LeaseTaken& taken);
 
   Options options_;
   std::vector<std::unique_ptr<RunningRole>> roles_;
+  bool looking_at_slots_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/kinds/kinds.h"
+#include "events/slots.h"
 #include "events/state/condition.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
@@ -16,6 +17,35 @@
 
 namespace shiplog::simulation {
 namespace {
+
+std::vector<std::string> leases_of(const State& state, const std::string& role) {
+  if (!find_role(role)->divided || state.fold_version() < kSlotsFoldVersion) return {role};
+  std::vector<std::string> leases;
+  for (int slot = 0; slot < kSlots; ++slot) leases.push_back(slot_lease(role, slot));
+  return leases;
+}
+
+/// The processes that have a divided role share its slots: at rest their shares differ by one at the most.
+void check_shares(World& world) {
+  const State& state = world.reference.state();
+  for (const std::string& role : all_services()) {
+    const auto leases = leases_of(state, role);
+    if (leases.size() == 1) continue;
+    size_t fewest = leases.size();
+    size_t most = 0;
+    for (const auto& process : world.processes) {
+      if (!process->has(role)) continue;
+      const auto has = static_cast<size_t>(
+          std::ranges::count_if(leases, [&](const std::string& lease) { return process->roles().acting(lease); }));
+      fewest = std::min(fewest, has);
+      most = std::max(most, has);
+    }
+    if (most > fewest + 1) {
+      world.trace.broken("idle", "a process has " + std::to_string(most) + " slots of " + role + ", another one " +
+                                     std::to_string(fewest));
+    }
+  }
+}
 
 void check_replicas(World& world) {
   const State& state = world.reference.state();
@@ -35,12 +65,15 @@ void check_replicas(World& world) {
     }
   }
   for (const std::string& service : all_services()) {
-    int acting = 0;
-    for (const auto& process : world.processes) acting += process->roles().acting(service) ? 1 : 0;
-    if (acting != 1) {
-      world.trace.broken("idle", std::to_string(acting) + " processes act as " + service);
+    for (const std::string& lease : leases_of(state, service)) {
+      int acting = 0;
+      for (const auto& process : world.processes) acting += process->roles().acting(lease) ? 1 : 0;
+      if (acting != 1) {
+        world.trace.broken("idle", std::to_string(acting) + " processes act as " + lease);
+      }
     }
   }
+  check_shares(world);
 }
 
 /// What of a binding's targets could not be rendered, as the binding reports (B-21).

@@ -60,6 +60,7 @@ void Faults::run(const ScriptStep& step) {
 void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   const std::string& what = step.what;
   world_.count(what);
+  if (what == "activate") return world_.write(process, what, {FoldVersionActivated{kFoldVersion}}, {});
   if (what == "crash") return crash(process, Millis{step.number(1)}, step.seed(2));
   if (what == "snapshot") return snapshot(process, step.number(1) != 0);
   if (what == "depose") return world_.elections.depose(process.identity(), Millis{step.number(1)});

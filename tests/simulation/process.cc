@@ -176,7 +176,10 @@ void SimulatedProcess::start(Restored from) {
   life_->tail = std::move(tail).value();
   if (!start_ephemera()) return;
   const RoleContext context = life_->context();
-  for (const std::string& service : services_) life_->roles.add(find_role(service)->make(context));
+  for (const std::string& service : services_) {
+    const RoleEntry* role = find_role(service);
+    life_->roles.add(role->make(context), role->divided);
+  }
   life_->roles.start();
   on_stored();
   on_ephemera_stored();

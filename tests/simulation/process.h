@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class SimulatedProcess {
 
   const std::string& name() const { return name_; }
   bool alive() const { return life_ != nullptr; }
+  bool has(const std::string& role) const { return std::ranges::find(services_, role) != services_.end(); }
   /// From the journal's beginning, or from a snapshot; when the journal is unavailable, once it is back.
   void start(Restored from);
   void crash();

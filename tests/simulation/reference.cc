@@ -4,6 +4,8 @@
 #include <variant>
 
 #include "events/base/json.h"
+#include "events/slots.h"
+#include "events/state/work.h"
 #include "services/roles/recorder/event_drafts.h"
 
 namespace shiplog::simulation {
@@ -118,6 +120,33 @@ void Reference::check_fence(const SimLog::Stored& stored, const Entry& entry, co
   if (entry.fence.epoch != epochs_[service]) trace_.broken("fence", "an older epoch of " + service + " was accepted");
   if (lease.holder != stored.author) {
     trace_.broken("fence", stored.author + " decides for " + service + ", whose lease is held by " + lease.holder);
+  }
+  check_slot(entry);
+}
+
+/// What is decided and observed under the lease of a slot is of its members and keys, so that each has one owner; and
+/// nothing is under the lease of a whole role once its slots have leases.
+void Reference::check_slot(const Entry& entry) {
+  const std::string& lease = entry.fence.service;
+  const auto slot = slot_of_lease(lease);
+  if (!slot) {
+    const auto slots = epochs_.upper_bound(lease);
+    if (slots != epochs_.end() && slot_of_lease(slots->first) && role_of_lease(slots->first) == lease)
+      trace_.broken("fence", lease + " decides beside its slots");
+    return;
+  }
+  ++under_slots_;
+  if (entry.request.verb == "decide" && slot_of(entry.request.path) != *slot) {
+    trace_.broken("fence", entry.request.path + " is decided under the lease of " + lease);
+  }
+  for (const Event& event : entry.events) {
+    const ObjectKey key = subject_of(event);
+    const std::string member = key.type == type::kWork      ? cluster_of_space(key.ns)
+                               : key.type == type::kCluster ? key.name
+                                                            : "";
+    if (entry.request.verb == "observe" && !member.empty() && slot_of(member) != *slot) {
+      trace_.broken("fence", "what " + member + " did is reported under the lease of " + lease);
+    }
   }
 }
 

@@ -47,12 +47,15 @@ class Reference {
   uint64_t events() const { return events_; }
   uint64_t accepted() const { return accepted_; }
   uint64_t refused() const { return refused_; }
+  /// Entries that were accepted under the lease of a slot.
+  uint64_t under_slots() const { return under_slots_; }
   /// By "service: the reason's first words".
   const std::map<std::string, uint64_t>& refusals() const { return refusals_; }
 
  private:
   void check_origin(const SimLog::Stored& stored, const Entry& entry);
   void check_fence(const SimLog::Stored& stored, const Entry& entry, const Lease& lease);
+  void check_slot(const Entry& entry);
   void check_quota(const Folded& folded);
   void check_reports(const Entry& entry, const Folded& folded);
 
@@ -70,6 +73,7 @@ class Reference {
   uint64_t events_ = 0;
   uint64_t accepted_ = 0;
   uint64_t refused_ = 0;
+  uint64_t under_slots_ = 0;
 };
 
 /// One line for people: actor, event, result.

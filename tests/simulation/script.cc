@@ -13,11 +13,12 @@ namespace shiplog::simulation {
 namespace {
 
 /// How many words follow each kind.
-constexpr std::array<std::pair<const char*, size_t>, 23> kKinds = {{
+constexpr std::array<std::pair<const char*, size_t>, 24> kKinds = {{
     {"write", 2},       {"crash", 3},  {"stall", 2},       {"deaf", 2},         {"clock", 2},   {"elect", 3},
     {"depose", 2},      {"down", 2},   {"slow", 3},        {"refuse", 3},       {"unready", 2}, {"cut", 1},
     {"lose", 2},        {"meddle", 2}, {"snapshot", 2},    {"hash", 1},         {"tear", 2},    {"lost-ack", 2},
     {"lost-append", 2}, {"late", 2},   {"unavailable", 2}, {"stored-twice", 2}, {"network", 3},
+    {"activate", 1},
 }};
 
 class Plan {
@@ -27,6 +28,7 @@ class Plan {
   Script draw() {
     const Millis first{chance_.between(100, 4000)};
     script_.until = later(first, chance_.between(2000, 15'000));
+    activate();
     weather();
     users(first);
     const int64_t pause = chance_.between(200, 2500);
@@ -48,6 +50,14 @@ class Plan {
   int64_t any() { return chance_.between(1, 999'999'999); }
   std::string process() { return "p" + std::to_string(chance_.below(shape_.processes.size())); }
   const std::string& cluster() { return chance_.one_of(shape_.clusters); }
+
+  /// Most fleets are new ones, or come to the newest fold version while they run; with it divided roles have slots.
+  void activate() {
+    Chance chance{script_.seed ^ 0x736c6f7473ULL};  // of its own: what else happens stays as it was
+    if (chance.permille(250)) return;
+    const Millis at{chance.permille(500) ? 0 : chance.between(0, script_.until.value)};
+    add(at, "activate", "p" + std::to_string(chance.below(shape_.processes.size())));
+  }
 
   /// Some worlds are calm in some respect, so that what one fault hides another world shows.
   void weather() {

@@ -110,6 +110,7 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   report.happened = world.happened();
   for (const auto& [what, count] : world.log.happened) report.happened[what] += count;
   if (world.log.torn_records() > 0) report.happened["records torn off"] += world.log.torn_records();
+  if (world.reference.under_slots() > 0) report.happened["entry under a slot"] += world.reference.under_slots();
   if (world.reads > 0) report.happened["linearizable read"] += world.reads;
   return report;
 }

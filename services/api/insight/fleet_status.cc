@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "events/slots.h"
 #include "events/sqlite/connection.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/render.h"
@@ -27,18 +28,35 @@ Result<Value> object_counts(const View& view) {
   }
 }
 
+/// The slots of a divided role: who has each.
+Value slots_of(const std::string& role, const std::map<std::string, Lease>& leases, const RoleLeadership* led) {
+  Value slots = Value::array();
+  for (int slot = 0; slot < kSlots; ++slot) {
+    Value value = Value::object({{"slot", slot}});
+    if (const auto lease = leases.find(slot_lease(role, slot)); lease != leases.end()) {
+      value.set("holder", lease->second.holder);
+      value.set("epoch", lease->second.epoch);
+    }
+    if (led != nullptr) value.set("led", !std::ranges::binary_search(led->unled_slots, slot));
+    slots.push_back(std::move(value));
+  }
+  return slots;
+}
+
 /// One role: its leader, and its queue if that is this process.
 Value role_status(const std::string& role, const std::map<std::string, Lease>& leases,
                   const std::vector<RoleLeadership>& led, const ProcessFigures& process) {
   Value value = Value::object({{"role", role}});
-  const auto lease = leases.find(role);
-  if (lease != leases.end()) {
+  const auto found_led = std::ranges::find(led, role, &RoleLeadership::role);
+  if (leases.contains(slot_lease(role, 0)) || (found_led != led.end() && !found_led->unled_slots.empty())) {
+    value.set("slots", slots_of(role, leases, found_led == led.end() ? nullptr : &*found_led));
+  } else if (const auto lease = leases.find(role); lease != leases.end()) {
     value.set("holder", lease->second.holder);
     value.set("epoch", lease->second.epoch);
   }
-  if (const auto found = std::ranges::find(led, role, &RoleLeadership::role); found != led.end()) {
-    value.set("led", found->led);
-    value.set("since", rfc3339_millis(found->since));
+  if (found_led != led.end()) {
+    value.set("led", found_led->led);
+    value.set("since", rfc3339_millis(found_led->since));
   }
   const auto own = std::ranges::find(process.roles, role, &RoleFigures::role);
   const bool here = own != process.roles.end() && own->acting;
@@ -78,7 +96,7 @@ Result<Value> fleet_status(Store& store, const Sources& sources, UtcMillis now) 
                                  {"objects", std::move(objects)}});
 
     std::set<std::string> names;
-    for (const auto& [role, lease] : meta.leases) names.insert(role);
+    for (const auto& [lease, holder] : meta.leases) names.emplace(role_of_lease(lease));
     for (const RoleLeadership& role : led) names.insert(role.role);
     Value roles = Value::array();
     for (const std::string& role : names) roles.push_back(role_status(role, meta.leases, led, process));

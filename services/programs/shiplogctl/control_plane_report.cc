@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,49 @@ std::string leader_text(const Value& role) {
   return holder.empty() ? "none" : "none (" + holder + " does not answer)";
 }
 
+/// The slots of a divided role by their holder; under an empty name those that no living process has.
+std::map<std::string, std::vector<int64_t>> slots_by_holder(const Value& role) {
+  std::map<std::string, std::vector<int64_t>> by_holder;
+  for (const Value& slot : role["slots"].items()) {
+    by_holder[slot["led"].as_bool(true) ? slot["holder"].str() : ""].push_back(slot["slot"].as_int());
+  }
+  return by_holder;
+}
+
+/// One row for a role; of a divided one, one for each process that has slots of it. `unknown` is set when a queue is.
+void add_rows(Table& table, const Value& role, const std::string& here, UtcMillis now, bool& unknown) {
+  const auto add = [&](const std::string& leader, bool is_here) {
+    std::vector<std::string> row = {role["role"].str(), leader,
+                                    role["epoch"].is_null() ? "" : std::to_string(role["epoch"].as_int()),
+                                    since(role["since"], now)};
+    static const Value kNone;
+    const Value& queue = is_here ? role["queue"] : kNone;
+    unknown = unknown || queue.is_null();
+    for (const char* figure : {"due", "busy", "retries"}) {
+      row.push_back(queue.is_null() ? "-" : std::to_string(queue[figure].as_int()));
+    }
+    row.push_back(queue.is_null() ? "-" : milliseconds_text(queue["waitingMilliseconds"].as_int()));
+    table.add(std::move(row));
+  };
+  if (role["slots"].is_null()) return add(leader_text(role), true);
+  for (const auto& [holder, slots] : slots_by_holder(role)) {
+    add((holder.empty() ? "none" : holder) + ", " + slots_text(slots), holder == here);
+  }
+}
+
 }  // namespace
+
+std::string slots_text(const std::vector<int64_t>& slots) {
+  std::string text = slots.size() > 1 ? "slots " : "slot ";
+  for (size_t index = 0; index < slots.size(); ++index) {
+    size_t last = index;
+    while (last + 1 < slots.size() && slots[last + 1] == slots[last] + 1) ++last;
+    text += (index == 0 ? "" : ",") + std::to_string(slots[index]);
+    if (last > index) text += (last > index + 1 ? "-" : ",") + std::to_string(slots[last]);
+    index = last;
+  }
+  return text;
+}
 
 std::string control_plane_text(const Value& control_plane, UtcMillis now) {
   if (control_plane.is_null()) return "";
@@ -78,16 +121,7 @@ std::string roles_text(const Value& control_plane, UtcMillis now, const Terminal
   Table table{{"ROLE", "LEADER", "EPOCH", "SINCE", "DUE", "BUSY", "RETRIES", "WAITING"}};
   bool unknown = false;
   for (const Value& role : control_plane["roles"].items()) {
-    std::vector<std::string> row = {role["role"].str(), leader_text(role),
-                                    role["epoch"].is_null() ? "" : std::to_string(role["epoch"].as_int()),
-                                    since(role["since"], now)};
-    const Value& queue = role["queue"];
-    unknown = unknown || queue.is_null();
-    for (const char* figure : {"due", "busy", "retries"}) {
-      row.push_back(queue.is_null() ? "-" : std::to_string(queue[figure].as_int()));
-    }
-    row.push_back(queue.is_null() ? "-" : milliseconds_text(queue["waitingMilliseconds"].as_int()));
-    table.add(std::move(row));
+    add_rows(table, role, control_plane["apiServer"]["identity"].str(), now, unknown);
   }
   std::string text = "\n" + table.text(true, terminal);
   if (unknown) text += "-: known only to the process that leads the role; its /metrics have it\n";

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "events/base/time.h"
 #include "events/base/value.h"
@@ -12,6 +14,9 @@ namespace shiplog::ctl {
 std::string control_plane_text(const Value& control_plane, UtcMillis now);
 /// The table of roles. Queues of roles that another process leads are marked "-"; empty for null.
 std::string roles_text(const Value& control_plane, UtcMillis now, const Terminal& terminal);
+
+/// "slot 3", "slots 0,1", "slots 0-3,7": of ascending numbers.
+std::string slots_text(const std::vector<int64_t>& slots);
 
 /// [{name, ready, reason, message, since}] of Clusters.
 Value cluster_states(const Value& clusters);

@@ -7,6 +7,7 @@
 #include "events/base/ascii.h"
 #include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
+#include "services/programs/shiplogctl/control_plane_report.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -32,6 +33,13 @@ class Search {
       if (role["led"].as_bool(true)) continue;  // absent: unknown to this process
       Finding finding{.state = "no-leader", .kind = "Role", .name = role["role"].str(), .time = role["since"]};
       finding.reason = "no process leads this role: its decisions are pending";
+      std::vector<int64_t> unled;
+      for (const Value& slot : role["slots"].items()) {
+        if (!slot["led"].as_bool(true)) unled.push_back(slot["slot"].as_int());
+      }
+      if (!unled.empty() && unled.size() < role["slots"].size()) {
+        finding.reason = "no process has the " + slots_text(unled) + " of this role: their decisions are pending";
+      }
       if (const auto holder = role["holder"].as_string(); !holder.empty()) {
         finding.reason += "; its last leader, " + std::string{holder} + ", does not answer";
       }

@@ -9,6 +9,7 @@
 #include "events/event.h"
 #include "events/explanation_compare.h"
 #include "events/fold/fold.h"
+#include "events/slots.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -170,7 +171,7 @@ std::optional<Difference> verify(const Decides& decides, const State& as_of, con
   const Entry& entry = record.entry;
   Difference difference{record.offset,           entry.as_of, entry.fence.service, entry.request.path,
                         described(entry.events), ""};
-  const auto decide = decides.find(entry.fence.service);
+  const auto decide = decides.find(std::string{role_of_lease(entry.fence.service)});
   if (decide == decides.end()) {
     difference.recomputed = "no service \"" + entry.fence.service + "\" in this build can decide it again";
     return difference;

@@ -14,7 +14,7 @@
 
 namespace shiplog::ctl {
 
-/// Every service's decide function, by the name its entries carry in fence.service.
+/// Every service's decide function, by the role of the lease that its entries have in fence.service.
 using Decides = std::map<std::string, Decide>;
 
 struct ReplayRecord {

@@ -12,6 +12,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
+#include "events/slots.h"
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
@@ -344,9 +345,14 @@ class ControlPlane {
                          // What has ever been led in this fleet, and what this process would lead.
                          .expected = [this](const std::string& role) {
                            const auto own = own_roles();
-                           const bool ever = record_->replica().state().lease(role).epoch > 0;
+                           const State& state = record_->replica().state();
+                           const bool ever = state.lease(role).epoch > 0 || state.lease(slot_lease(role, 0)).epoch > 0;
                            return (ever && (role != "feeds" || !options_.feeds.families.empty())) ||
                                   std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
+                         },
+                         .divided = [this](const std::string& role) {
+                           return find_role(role)->divided &&
+                                  record_->replica().state().fold_version() >= kSlotsFoldVersion;
                          }});
   }
 
@@ -415,7 +421,7 @@ class ControlPlane {
                                                .on_step = [this](const auto&... step) { measure_step(step...); }});
     make_adapters();
     const RoleContext context = role_context();
-    for (const RoleEntry* role : own_roles()) roles_->add(role->make(context));
+    for (const RoleEntry* role : own_roles()) roles_->add(role->make(context), role->divided);
     sampler_ = std::make_unique<ProcessSampler>(
         ProcessSampler::Options{.executor = &loop_,
                                 .entries_folded = [this] { return record_->replica().entries_folded(); },

@@ -37,6 +37,9 @@ class Alone final : public Election {
   void campaign(const std::string&, std::function<void(bool)> changed) override {
     executor_.post([changed = std::move(changed)] { changed(true); });
   }
+  void withdraw(const std::string&) override {}
+  void announce(const std::string&) override {}
+  std::vector<std::string> candidates(const std::string&) override { return {identity_}; }
   void resign() override {}
 
  private:

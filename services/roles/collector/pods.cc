@@ -146,6 +146,15 @@ void PodProblems::want(const ObjectKey& work, const Value& value, std::vector<Ob
   wake.push_back({type::kWork, std::string{kPrefix} + work.ns, work.name});
 }
 
+std::optional<int> PodProblems::slot_of_key(const ObjectKey& key) {
+  if (!is_pods(key)) return std::nullopt;
+  return slot_of(cluster_of_space(work_of(key, kPrefix).ns));
+}
+
+void PodProblems::forget_slot(int slot) {
+  std::erase_if(seen_, [&](const auto& seen) { return slot_of(cluster_of_space(seen.first.ns)) == slot; });
+}
+
 void PodProblems::reconcile(const TaskPtr& task) {
   const ObjectKey key = work_of(task->key(), kPrefix);
   const Value& work = task->state().value_of(key);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "events/state/state.h"
@@ -25,7 +26,9 @@ class PodProblems {
   /// The key to trigger for a Work that has, or had, something unhealthy; nothing for others.
   static void want(const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   void reconcile(const TaskPtr& task);
-  void clear() { seen_.clear(); }
+  /// The slot of the key's member; nullopt: it is none of these keys.
+  static std::optional<int> slot_of_key(const ObjectKey& key);
+  void forget_slot(int slot);
 
  private:
   static constexpr std::string_view kPrefix = "@pods/";

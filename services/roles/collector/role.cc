@@ -1,6 +1,7 @@
 #include "services/roles/collector/role.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,7 +22,9 @@ namespace {
 class CollectorRole final : public Role {
  public:
   CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread)
-      : members_{members}, resolver_{resolver}, watches_{members, resolver, std::move(unread)}, pods_{members} {}
+      : members_{members}, resolver_{resolver}, watches_{members, resolver, std::move(unread)}, pods_{members} {
+    for (auto& damping : damping_) damping = std::make_shared<collector::Damping>();
+  }
 
   std::string_view name() const override { return "collector"; }
 
@@ -76,16 +79,28 @@ class CollectorRole final : public Role {
       collector::PodProblems::want(key, work.value, wake);
     }
     // What was already recorded on standby.
-    wake.push_back(collector::MemberWatches::flush_key());
+    for (int slot = 0; slot < kSlots; ++slot) wake.push_back(collector::MemberWatches::flush_key(slot));
     for (const auto& [name, cluster] : state.clusters()) watches_.wake_cluster(name, wake);
   }
 
   void on_stop() override {
-    watches_.clear();
-    pods_.clear();
-    damping_->clear();
-    last_aggregated_.clear();
-    awaited_.clear();
+    for (int slot = 0; slot < kSlots; ++slot) on_slot_lost(slot);
+  }
+
+  void on_slot_lost(int slot) override {
+    watches_.forget_slot(slot);
+    pods_.forget_slot(slot);
+    damping_[static_cast<size_t>(slot)] = std::make_shared<collector::Damping>();
+    const auto in_slot = [&](const auto& item) { return slot_of_key(item.first) == slot; };
+    std::erase_if(last_aggregated_, in_slot);
+    std::erase_if(awaited_, in_slot);
+  }
+
+  /// What is done for a member belongs to its slot. A binding may be for any members: its name decides.
+  int slot_of_key(const ObjectKey& key) const override {
+    if (const auto slot = collector::MemberWatches::slot_of_key(key)) return *slot;
+    if (const auto slot = collector::PodProblems::slot_of_key(key)) return *slot;
+    return slot_of(key.type == type::kCluster ? key.name : to_string(key));
   }
 
   void reconcile(TaskPtr task) override {
@@ -96,7 +111,9 @@ class CollectorRole final : public Role {
     if (collector::MemberWatches::is_watch(queued)) return watches_.reconcile_watch(task);
     if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
     if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
-    if (queued.type == type::kCluster) return collector::probe(task, members_, damping_);
+    if (queued.type == type::kCluster) {
+      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))]);
+    }
     const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
       return aggregate(state, key, now);
     };
@@ -211,7 +228,7 @@ class CollectorRole final : public Role {
 
   Members& members_;
   QuestionResolver* const resolver_;
-  const std::shared_ptr<collector::Damping> damping_ = std::make_shared<collector::Damping>();
+  std::array<std::shared_ptr<collector::Damping>, kSlots> damping_;
   collector::MemberWatches watches_;
   collector::PodProblems pods_;
   std::map<ObjectKey, UtcMillis> last_aggregated_;

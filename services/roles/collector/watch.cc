@@ -82,50 +82,58 @@ void MemberWatches::want(const State& state, const ObjectKey& work, const Value&
     const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
     if (!served) continue;
     const ObjectKey key{served->type(), kWatch, cluster};
-    if (wanted_.empty()) wake.push_back(flush_key());
-    if (wanted_.try_emplace(key, *served).second) wake.push_back(key);
+    auto& wanted = slot_of_cluster(cluster).wanted;
+    if (wanted.empty()) wake.push_back(flush_key(slot_of(cluster)));
+    if (wanted.try_emplace(key, *served).second) wake.push_back(key);
   }
 }
 
-void MemberWatches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const {
-  for (const auto& [key, served] : wanted_) {
+std::optional<int> MemberWatches::slot_of_key(const ObjectKey& key) {
+  if (is_watch(key)) return slot_of(key.name);
+  if (!is_flush(key)) return std::nullopt;
+  int slot = 0;
+  std::from_chars(key.name.data(), key.name.data() + key.name.size(), slot);
+  return slot;
+}
+
+void MemberWatches::wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) {
+  for (const auto& [key, served] : slot_of_cluster(cluster).wanted) {
     if (key.name == cluster) wake.push_back(key);
   }
 }
 
 void MemberWatches::list_again(const std::string& type, std::vector<ObjectKey>& wake) {
-  for (const auto& [key, served] : wanted_) {
-    if (key.type != type) continue;
-    if (const auto watch = watches_.find(key); watch != watches_.end()) watch->second->ended = true;
-    wake.push_back(key);
+  for (const Slot& slot : slots_) {
+    for (const auto& [key, served] : slot.wanted) {
+      if (key.type != type) continue;
+      if (const auto watch = watches_.find(key); watch != watches_.end()) watch->second->ended = true;
+      wake.push_back(key);
+    }
   }
 }
 
 void MemberWatches::forget_cluster(const std::string& cluster) {
-  std::erase_if(wanted_, [&](const auto& item) { return item.first.name == cluster; });
+  std::erase_if(slot_of_cluster(cluster).wanted, [&](const auto& item) { return item.first.name == cluster; });
   std::erase_if(watches_, [&](const auto& item) { return item.first.name == cluster; });
   status_budgets_.erase(cluster);
 }
 
 void MemberWatches::forget_work(const ObjectKey& work) {
-  pending_.erase(work);
+  slot_of_work(work).pending.erase(work);
   generations_.erase(work);
-  look_again_.erase(work);
+  slot_of_work(work).look_again.erase(work);
   baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
-void MemberWatches::clear() {
-  wanted_.clear();
-  watches_.clear();
-  inbox_ = std::make_shared<std::deque<Arrived>>();  // what still arrives goes nowhere
-  pending_.clear();
-  generations_.clear();
-  evicting_.clear();
-  look_again_.clear();
-  baselines_.clear();
-  asking_.clear();
-  answered_ = std::make_shared<std::deque<Answered>>();
+void MemberWatches::forget_slot(int number) {
+  slot(number) = {};  // what still arrives goes nowhere
+  const auto of_work = [&](const ObjectKey& work) { return slot_of(cluster_of_space(work.ns)) == number; };
+  std::erase_if(watches_, [&](const auto& item) { return slot_of(item.first.name) == number; });
+  std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
+  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first.first); });
+  std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
+  std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
 }
 
 void MemberWatches::follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed) {
@@ -138,12 +146,12 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
   evicting_.insert(id);
   const char* id_label = binding.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
   for (const ObjectKey& labelled : state.labelled(id_label, id)) {
-    if (labelled.type == type::kWork) look_again_.insert(labelled);
+    if (labelled.type == type::kWork) slot_of_work(labelled).look_again.insert(labelled);
   }
 }
 
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
-  if (evicting(value)) look_again_.insert(work);
+  if (evicting(value)) slot_of_work(work).look_again.insert(work);
 }
 
 bool MemberWatches::evicting(const Value& work) const {
@@ -161,23 +169,24 @@ bool MemberWatches::seen_as_rendered(const ObjectKey& work, const Value& value) 
   return manifests.size() > 0;
 }
 
-void MemberWatches::name_generations(const State& state) {
-  for (const ObjectKey& work : std::exchange(look_again_, {})) {
+void MemberWatches::name_generations(const State& state, int number) {
+  for (const ObjectKey& work : std::exchange(slot(number).look_again, {})) {
     const Value& value = state.value_of(work);
     if (value.is_null() || deleting(value) || !evicting(value) || !seen_as_rendered(work, value)) continue;
     const int64_t generation = value["metadata"]["generation"].as_int();
     if (condition_of(value, kStatusCollectedCondition)["observedGeneration"].as_int() == generation) continue;
     Value statuses = statuses_of(state, work);
-    pending_[work] = std::move(statuses);
+    slot(number).pending[work] = std::move(statuses);
     generations_[work] = generation;
   }
 }
 
 void MemberWatches::reconcile_watch(const TaskPtr& task) {
   const ObjectKey& key = task->key();
-  const auto wanted = wanted_.find(key);
+  const auto& all_wanted = slot_of_cluster(key.name).wanted;
+  const auto wanted = all_wanted.find(key);
   const Cluster* cluster = task->state().cluster(key.name);
-  if (wanted == wanted_.end() || cluster == nullptr || !cluster->ready()) {
+  if (wanted == all_wanted.end() || cluster == nullptr || !cluster->ready()) {
     watches_.erase(key);  // a change of the cluster's condition triggers the key
     return task->done();
   }
@@ -203,9 +212,11 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
   request.asks_for_less = listing->limit > kSmallPageLimit;
   members_.request(
       listing->cluster, std::move(request),
-      [this, task, listing, alive = std::weak_ptr{inbox_}](Result<MemberResponse> response) {
-        // Cleared meanwhile, or the role is destroyed; then there is no `this` either.
-        if (const auto inbox = alive.lock(); inbox == nullptr || inbox != inbox_) return;
+      [this, task, listing, alive = std::weak_ptr{slot_of_cluster(listing->cluster).inbox}](
+          Result<MemberResponse> response) {
+        // The slot was lost meanwhile, or the role is destroyed; then there is no `this` either.
+        const auto inbox = alive.lock();
+        if (inbox == nullptr || inbox != slot_of_cluster(listing->cluster).inbox) return;
         if (!response && response.error().code == ErrorCode::kTooLarge && listing->limit > kSmallPageLimit) {
           listing->limit = kSmallPageLimit;
           return list(task, listing);
@@ -232,7 +243,7 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
             object.set("apiVersion", body["apiVersion"]);
           }
           listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
-          inbox_->push_back({listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
+          inbox->push_back({listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
         }
         listing->resource_version = body["metadata"]["resourceVersion"].str();
         listing->token = body["metadata"]["continue"].str();
@@ -242,13 +253,14 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
 
 void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
   const std::string type = listing->served.type();
-  inbox_->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
+  const auto& inbox_of_slot = slot_of_cluster(listing->cluster).inbox;
+  inbox_of_slot->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
   auto watch = std::make_shared<Watch>();
   watch->since = task->now();
   watch->stream = members_.watch(
       listing->cluster,
       listing->served.collection("") + "?" + kSelector + "&resourceVersion=" + listing->resource_version,
-      [alive = std::weak_ptr{inbox_}, cluster = listing->cluster, type,
+      [alive = std::weak_ptr{inbox_of_slot}, cluster = listing->cluster, type,
        weak = std::weak_ptr{watch}](const Value& event) {
         const auto inbox = alive.lock();
         if (inbox == nullptr) return;
@@ -269,24 +281,26 @@ void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& l
 }
 
 void MemberWatches::flush(const TaskPtr& task) {
-  if (wanted_.empty()) return task->done();
+  const int number = *slot_of_key(task->key());
+  Slot& own = slot(number);
+  if (own.wanted.empty()) return task->done();
   const State& state = task->state();
   // All of it: an object that is deleted and created again within one inbox has not vanished.
   std::deque<Arrived> waiting;
-  while (!inbox_->empty()) {
-    if (too_early(state, inbox_->front(), task->now())) {
-      waiting.push_back(std::move(inbox_->front()));
+  while (!own.inbox->empty()) {
+    if (too_early(state, own.inbox->front(), task->now())) {
+      waiting.push_back(std::move(own.inbox->front()));
     } else {
-      take_in(state, inbox_->front(), task->now());
+      take_in(state, own.inbox->front(), task->now());
     }
-    inbox_->pop_front();
+    own.inbox->pop_front();
   }
-  *inbox_ = std::move(waiting);
-  for (; !answered_->empty(); answered_->pop_front()) take_in_answer(state, answered_->front(), task->now());
-  ask_due(state, task->now());
-  name_generations(state);
+  *own.inbox = std::move(waiting);
+  for (; !own.answered->empty(); own.answered->pop_front()) take_in_answer(state, own.answered->front(), task->now());
+  ask_due(state, number, task->now());
+  name_generations(state, number);
   DecisionBuilder seen{kMostAtOnce};
-  for (auto entry = pending_.begin(); entry != pending_.end() && seen.size() < kMostAtOnce;) {
+  for (auto entry = own.pending.begin(); entry != own.pending.end() && seen.size() < kMostAtOnce;) {
     const Value& work = state.value_of(entry->first);
     const auto named = generations_.find(entry->first);
     const int64_t generation = named == generations_.end() ? 0 : named->second;
@@ -295,14 +309,14 @@ void MemberWatches::flush(const TaskPtr& task) {
                             condition_of(work, kStatusCollectedCondition)["observedGeneration"].as_int() == generation);
     if (work.is_null() || deleting(work) || unchanged) {
       if (named != generations_.end()) generations_.erase(named);
-      entry = pending_.erase(entry);
+      entry = own.pending.erase(entry);
       continue;
     }
     const size_t size = to_json(entry->second).size();
     if (size > kMostStatus) {
       log::warn("collector.status_too_large",
                 {log::kv("work", to_string(entry->first)), log::kv("bytes", static_cast<int64_t>(size))});
-      entry = pending_.erase(entry);
+      entry = own.pending.erase(entry);
       continue;
     }
     auto& budget =
@@ -314,7 +328,7 @@ void MemberWatches::flush(const TaskPtr& task) {
     ++entry;
   }
   if (seen.empty()) return task->done(kFlushEvery);
-  // What is folded is dropped from pending_ by the next turn. A refusal means that a Work was just removed: the next
+  // What is folded is dropped from `pending` by the next turn. A refusal means that a Work was just removed: the next
   // turn sees that too.
   task->append_observation(std::get<Decision>(std::move(seen).build()),
                            [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
@@ -388,8 +402,9 @@ void MemberWatches::doubt(const Arrived& arrived) {
 }
 
 const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& work) const {
-  const auto pending = pending_.find(work);
-  return pending != pending_.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
+  const auto& all_pending = slots_[static_cast<size_t>(slot_of(cluster_of_space(work.ns)))].pending;
+  const auto pending = all_pending.find(work);
+  return pending != all_pending.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
 }
 
 void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object,
@@ -401,7 +416,7 @@ void MemberWatches::present(const State& state, const ObjectKey& work, size_t or
     Asking& asking = asking_[{work, ordinal}];
     asking.object = object;
     asking.altered = altered(work, ordinal, manifest, object);
-    return ask_due(state, now);
+    return ask_due(state, slot_of(cluster_of_space(work.ns)), now);
   }
   asking_.erase({work, ordinal});  // there was a webhook
   if (!status)
@@ -422,14 +437,14 @@ void MemberWatches::report(const State& state, const ManifestRef& place, const V
   std::erase_if(entries, [&](const Value& other) { return is_about(other, manifest); });
   entries.push_back(std::move(entry));
   std::ranges::sort(entries, {}, [](const Value& other) { return other["identifier"]["ordinal"].as_int(); });
-  pending_[work] = std::move(statuses);
+  slot_of_work(work).pending[work] = std::move(statuses);
   look_again(work, state.value_of(work));
 }
 
 void MemberWatches::gone(const State& state, const ObjectKey& work, const Value& manifest) {
   Value statuses = statuses_of(state, work);
   std::erase_if(statuses.edit_items(), [&](const Value& entry) { return is_about(entry, manifest); });
-  pending_[work] = std::move(statuses);
+  slot_of_work(work).pending[work] = std::move(statuses);
 }
 
 /// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/base/hash.h"
+#include "events/slots.h"
 #include "events/state/served_kind.h"
+#include "events/state/work.h"
 #include "services/adapters/members/members.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/interpreted.h"
@@ -25,6 +30,7 @@ namespace shiplog::collector {
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
 /// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
+/// Members of different slots have nothing in common: each slot has an inbox and a flush key of its own.
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
 class MemberWatches {
  public:
@@ -37,12 +43,14 @@ class MemberWatches {
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
-  static ObjectKey flush_key() { return {type::kWork, kFlush, "all"}; }
+  static ObjectKey flush_key(int slot) { return {type::kWork, kFlush, std::to_string(slot)}; }
+  /// The slot of a watch or flush key; nullopt: it is another one.
+  static std::optional<int> slot_of_key(const ObjectKey& key);
 
   /// The watches a Work needs that are not running yet, and the flush key with the first of them.
   void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   /// The watches of a cluster that became ready.
-  void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake) const;
+  void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake);
   /// Evaluates every object of a type again: the rules that interpret them have changed.
   void list_again(const std::string& type, std::vector<ObjectKey>& wake);
   void forget_cluster(const std::string& cluster);
@@ -52,7 +60,8 @@ class MemberWatches {
   void follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed = false);
   /// A Work has changed: what is reported of it may have to name its generation now.
   void look_again(const ObjectKey& work, const Value& value);
-  void clear();
+  /// Ends the watches of the slot's members, and drops what was observed of them.
+  void forget_slot(int slot);
 
   /// Lists and watches, or sees that the watch still runs.
   void reconcile_watch(const TaskPtr& task);
@@ -108,7 +117,7 @@ class MemberWatches {
   void doubt(const Arrived& arrived);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
   void report(const State& state, const ManifestRef& place, const Value& status, const std::string& health);
-  void ask_due(const State& state, UtcMillis now);
+  void ask_due(const State& state, int slot, UtcMillis now);
   void ask(const State& state, const ManifestRef& place, Asking& asking, UtcMillis now);
   void take_in_answer(const State& state, const Answered& answered, UtcMillis now);
   void report_unread(const ObjectKey& work, interpreter::InterpreterOperation operation, const Value& object,
@@ -120,21 +129,28 @@ class MemberWatches {
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
-  void name_generations(const State& state);
+  void name_generations(const State& state, int slot);
+  /// Of the members of one slot.
+  struct Slot {
+    std::map<ObjectKey, Served> wanted;  // by the key of the watch
+    std::shared_ptr<std::deque<Arrived>> inbox = std::make_shared<std::deque<Arrived>>();
+    std::shared_ptr<std::deque<Answered>> answered = std::make_shared<std::deque<Answered>>();
+    std::map<ObjectKey, Value> pending;  // manifestStatuses to be reported, by Work
+    std::set<ObjectKey> look_again;      // Works of bindings with evictions, to be processed by the next flush
+  };
+  Slot& slot(int number) { return slots_[static_cast<size_t>(number)]; }
+  Slot& slot_of_cluster(std::string_view cluster) { return slot(slot_of(cluster)); }
+  Slot& slot_of_work(const ObjectKey& work) { return slot_of_cluster(cluster_of_space(work.ns)); }
 
   Members& members_;
   QuestionResolver* const resolver_;
   const Unread unread_;
-  std::map<ObjectKey, Served> wanted_;
+  std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
-  std::shared_ptr<std::deque<Arrived>> inbox_ = std::make_shared<std::deque<Arrived>>();
-  std::map<ObjectKey, Value> pending_;        // manifestStatuses to be reported, by Work
   std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
   std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
-  std::set<ObjectKey> look_again_;            // Works of these, to be processed by the next flush
   std::map<ManifestRef, Baseline> baselines_;
   std::map<ManifestRef, Asking> asking_;
-  std::shared_ptr<std::deque<Answered>> answered_ = std::make_shared<std::deque<Answered>>();
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes
 };

@@ -24,8 +24,9 @@ std::string MemberWatches::health_of(const interpreter::Interpreted<std::optiona
   return healthy.value().value_or(true) ? "Healthy" : "Unhealthy";
 }
 
-void MemberWatches::ask_due(const State& state, UtcMillis now) {
+void MemberWatches::ask_due(const State& state, int slot, UtcMillis now) {
   for (auto& [place, asking] : asking_) {
+    if (slot_of(cluster_of_space(place.first.ns)) != slot) continue;
     if (!asking.under_way && !asking.object.is_null() && asking.not_before <= now) ask(state, place, asking, now);
   }
 }
@@ -39,7 +40,7 @@ void MemberWatches::ask(const State& state, const ManifestRef& place, Asking& as
                                                    interpreter::reflect_status(state, object, now),
                                                    interpreter::health(state, object, now)});
   const auto open = std::make_shared<int>(1);
-  const auto end = [round, open, alive = std::weak_ptr{answered_}] {
+  const auto end = [round, open, alive = std::weak_ptr{slot_of_work(place.first).answered}] {
     if (--*open > 0) return;
     if (const auto answered = alive.lock()) answered->push_back(std::move(*round));
   };

@@ -1,5 +1,7 @@
 #include "services/roles/dispatcher/role.h"
 
+#include <array>
+
 #include "events/state/condition.h"
 #include "events/state/drift.h"
 #include "events/state/policy_author.h"
@@ -69,18 +71,30 @@ class DispatcherRole final : public Role {
   }
 
   /// Answers of members that still arrive go to the old ones, whose tasks are void.
-  void on_stop() override {
-    reports_ = std::make_shared<dispatcher::WorkReports>();
-    reverts_ = std::make_shared<dispatcher::Reverts>();
+  void on_stop() override { slots_ = {}; }
+  void on_slot_lost(int slot) override { slots_[static_cast<size_t>(slot)] = {}; }
+
+  /// A Work belongs to its member. What Works are rendered from may be for any members: its name decides.
+  int slot_of_key(const ObjectKey& key) const override {
+    const std::string member = key.type == type::kWork ? cluster_of_space(key.ns) : "";
+    return slot_of(member.empty() ? to_string(key) : member);
   }
 
   void reconcile(TaskPtr task) override {
-    if (task->key().type == type::kWork)
-      return dispatcher::apply_work(task, members_, open_, reports_, reverts_, resolver_);
+    if (task->key().type == type::kWork) {
+      const Slot& slot = slots_[static_cast<size_t>(slot_of_key(task->key()))];
+      return dispatcher::apply_work(task, members_, open_, slot.reports, slot.reverts, resolver_);
+    }
     follow(dispatcher::decide, task, {.resolver = resolver_});
   }
 
  private:
+  /// What is remembered of the members of one slot. Entries about several Works are under the lease of one slot.
+  struct Slot {
+    dispatcher::WorkReportsPtr reports = std::make_shared<dispatcher::WorkReports>();
+    dispatcher::RevertsPtr reverts = std::make_shared<dispatcher::Reverts>();
+  };
+
   /// All that Works are rendered from.
   static void wake_rendered(const State& state, std::vector<ObjectKey>& wake) {
     wake_all(state, type::kNamespace, wake);
@@ -115,7 +129,7 @@ class DispatcherRole final : public Role {
       }
     }
     if (change.removed()) {
-      reverts_->forget(change.object);
+      slots_[static_cast<size_t>(slot_of_key(change.object))].reverts->forget(change.object);
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
     }
@@ -165,8 +179,7 @@ class DispatcherRole final : public Role {
   Members& members_;
   const dispatcher::Open open_;
   QuestionResolver* const resolver_;
-  dispatcher::WorkReportsPtr reports_ = std::make_shared<dispatcher::WorkReports>();
-  dispatcher::RevertsPtr reverts_ = std::make_shared<dispatcher::Reverts>();
+  std::array<Slot, kSlots> slots_;
 };
 
 }  // namespace
