@@ -6,7 +6,7 @@
 #include "projections/audit/audit_query.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
-#include "projections/history/version_scrub.h"
+#include "projections/scrub/repair.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog {
@@ -66,13 +66,16 @@ TEST(ProjectionRetention, AVersionThatWasTrimmedIsNotRepaired) {
   const auto [offset, entry] = fleet.journal().back();
   fleet.update(config_map("default", "a"), "second");
   // Found to be damaged, and trimmed before the repair came to its entry.
-  VersionRepair repair = must(VersionRepair::open(fleet.path(), {first}));
+  Damage damage;
+  damage.rows.insert({&store::version_table(), {static_cast<int64_t>(first.value)}});
+  ProjectionRepair repair = must(ProjectionRepair::open(fleet.path(), damage));
   trim(fleet, {fleet.revision(), {}, {}});
   State state;
   for (const auto& [at, written] : fleet.journal()) {
     const Folded folded = fold(state, written);
     must(repair.take(at, written, folded));
   }
+  EXPECT_EQ(repair.repaired(), 0U);
   EXPECT_EQ(count(fleet.path(), "version WHERE revision = " + std::to_string(first.value)), 0);
 }
 

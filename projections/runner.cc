@@ -15,6 +15,7 @@
 #include "projections/history/history_projection.h"
 #include "projections/objects/object_projection.h"
 #include "projections/revisions/revision_projection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/migrate.h"
 #include "projections/store/open.h"
@@ -155,8 +156,9 @@ Result<EntryId> entry_id_of(std::string_view bytes) {
 
 // Duplicates are not recorded a second time, as in the fold.
 Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& seen) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry WHERE NOT duplicate "
-                                           "ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry e WHERE " +
+                                           store::entry_table().intact("e") +
+                                           " AND NOT duplicate ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
   row.bind(1, static_cast<int64_t>(State::kSeenWindow));
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
@@ -167,8 +169,9 @@ Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& see
 
 Result<void> read_requests(sqlite::Connection& connection, std::vector<EntryId>& requests) {
   SHIPLOG_TRY(auto row,
-              connection.prepare("SELECT request FROM (SELECT request, offset FROM entry INDEXED BY entry_by_request "
-                                 "WHERE request IS NOT NULL ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
+              connection.prepare("SELECT request FROM (SELECT request, offset FROM entry e INDEXED BY entry_by_request "
+                                 "WHERE request IS NOT NULL AND " +
+                                 store::entry_table().intact("e") + " ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
   row.bind(1, static_cast<int64_t>(State::kRequestWindow));
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
@@ -178,7 +181,8 @@ Result<void> read_requests(sqlite::Connection& connection, std::vector<EntryId>&
 }
 
 Result<std::optional<std::pair<Offset, EntryId>>> read_last(sqlite::Connection& connection) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT offset, id FROM entry ORDER BY offset DESC LIMIT 1"));
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT offset, id FROM entry e WHERE " + store::entry_table().intact("e") +
+                                           " ORDER BY offset DESC LIMIT 1"));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
   SHIPLOG_TRY(const EntryId id, entry_id_of(row.blob(1)));
@@ -373,8 +377,10 @@ Result<uint64_t> Projections::trim_history(Revision oldest) {
 
 Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const {
   SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
-  SHIPLOG_TRY(auto last, connection->prepare("SELECT offset, revision FROM entry INDEXED BY entry_by_time "
-                                             "WHERE time <= ? ORDER BY time DESC, offset DESC LIMIT 1"));
+  SHIPLOG_TRY(auto last,
+              connection->prepare("SELECT offset, revision FROM entry e INDEXED BY entry_by_time "
+                                  "WHERE time <= ? AND " +
+                                  store::entry_table().intact("e") + " ORDER BY time DESC, offset DESC LIMIT 1"));
   const auto newest_at = [&](UtcMillis at) -> Result<std::pair<Offset, Revision>> {
     if (at == UtcMillis{}) return std::pair{Offset{}, Revision{}};
     last.reset();

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "events/base/check.h"
+#include "events/sqlite/row_checksum.h"
 #include "events/sqlite/wal_mover.h"
 
 namespace shiplog::sqlite {
@@ -68,7 +69,7 @@ struct Connection::Impl {
       case SQLITE_FULL:
         return {ErrorCode::kIo, prefix + "the disk is full: " + settings.when_full + "; " + reason};
       case SQLITE_CORRUPT:
-        return {ErrorCode::kCorrupt, prefix + "the file is damaged: " + reason};
+        return {ErrorCode::kCorrupt, prefix + "the file is damaged: " + reason + ": " + settings.when_damaged};
       case SQLITE_NOTADB:
         return {ErrorCode::kCorrupt,
                 prefix + "this is not a SQLite file, or its first bytes are damaged: " + settings.when_damaged};
@@ -187,6 +188,9 @@ std::string_view Statement::blob(int column) const {
   if (data == nullptr) return {};
   return {data, static_cast<size_t>(sqlite3_column_bytes(prepared_->statement, column))};
 }
+bool Statement::is_integer(int column) const {
+  return sqlite3_column_type(prepared_->statement, column) == SQLITE_INTEGER;
+}
 bool Statement::is_null(int column) const { return sqlite3_column_type(prepared_->statement, column) == SQLITE_NULL; }
 
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -199,6 +203,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   std::unique_ptr<Connection> connection{new Connection{std::make_unique<Impl>(path, settings)}};
   Impl& impl = *connection->impl_;
   if (sqlite3_open_v2(path.c_str(), &impl.database, flags, nullptr) != SQLITE_OK) return impl.error();
+  add_row_functions(impl.database);
   sqlite3_busy_handler(impl.database, Impl::wait_while_busy, &impl);
   sqlite3_wal_autocheckpoint(impl.database, 0);  // see committed()
   SHIPLOG_TRY(connection->execute(settings.pragmas));

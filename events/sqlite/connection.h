@@ -1,11 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "events/base/result.h"
 #include "events/base/time.h"
@@ -16,6 +19,10 @@ namespace shiplog::sqlite {
 
 struct Prepared;
 
+/// What a forwarding reference is deduced as for a string that ends with the statement: not for one that has a name.
+template <class T>
+concept TemporaryString = std::same_as<std::remove_const_t<T>, std::string>;
+
 /// A prepared statement on loan from its connection, which keeps it for the next use and stays open until all are
 /// returned. Parameters count from 1, columns from 0.
 class Statement {
@@ -24,27 +31,34 @@ class Statement {
   Statement& operator=(Statement&& other) noexcept;
   ~Statement();
 
-  // Bound bytes are not copied: they must stay until run() or the last next() has returned.
+  // Bound bytes are not copied: they must stay until run() or the last next() has returned. A temporary string does not
+  // compile.
   void bind(int index, int64_t value);
   void bind(int index, std::string_view text);
+  template <TemporaryString T>
+  void bind(int index, T&& temporary) = delete;
   void bind_blob(int index, std::string_view bytes);
+  template <TemporaryString T>
+  void bind_blob(int index, T&& temporary) = delete;
   void bind_null(int index);
   // By name (":user"); does nothing when the statement has no such parameter: for statements put together from parts.
   void bind(const char* name, int64_t value);
   void bind(const char* name, std::string_view text);
+  template <TemporaryString T>
+  void bind(const char* name, T&& temporary) = delete;
 
   /// Executes to the end and is ready to be bound and run again. Rows are ignored.
   Result<void> run();
-  /// Binds all, in order, and runs.
+  /// Binds all, in order, and runs. Temporaries live that long.
   template <class... Args>
   Result<void> run(const Args&... args) {
     bind_all(args...);
     return run();
   }
   template <class... Args>
-  void bind_all(const Args&... args) {
+  void bind_all(Args&&... args) {
     int index = 0;
-    (bind(++index, args), ...);
+    (bind(++index, std::forward<Args>(args)), ...);
   }
 
   /// True: there is a row; false: there are no more. After false or an error the statement is ready for the next run.
@@ -57,6 +71,7 @@ class Statement {
   std::string_view text(int column) const;
   std::string_view blob(int column) const;
   bool is_null(int column) const;
+  bool is_integer(int column) const;
 
  private:
   friend class Connection;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/json.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 namespace {
@@ -97,15 +98,21 @@ SettledColumns settled_columns(const FoldedEntry& folded) {
 }  // namespace
 
 Result<AuditProjection> AuditProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(
-      auto insert,
-      connection.prepare("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare(store::entry_table().insert()));
   SHIPLOG_TRY(auto subject, connection.prepare("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?)"));
-  SHIPLOG_TRY(auto add_actor, connection.prepare("INSERT OR IGNORE INTO actor (user, groups, service, source_ip, "
-                                                 "user_agent) VALUES (?, ?, ?, ?, ?)"));
-  SHIPLOG_TRY(auto find_actor, connection.prepare("SELECT id FROM actor WHERE user = ? AND groups = ? AND service = ? "
-                                                  "AND source_ip = ? AND user_agent = ?"));
-  return AuditProjection{types, std::move(insert), std::move(subject), std::move(add_actor), std::move(find_actor)};
+  SHIPLOG_TRY(auto add_actor, connection.prepare(store::actor_table().insert()));
+  // One that is damaged is passed over: it is repaired by the scrub, under its own number.
+  SHIPLOG_TRY(auto find_actor,
+              connection.prepare("SELECT a.id FROM actor a WHERE a.user = ? AND a.groups = ? AND a.service = ? AND "
+                                 "a.source_ip = ? AND a.user_agent = ? AND a.crc = " +
+                                 store::actor_table().checksum("a") + " ORDER BY a.id LIMIT 1"));
+  SHIPLOG_TRY(auto newest_actor, connection.prepare("SELECT coalesce(max(id), 0) FROM actor"));
+  return AuditProjection{types,
+                         std::move(insert),
+                         std::move(subject),
+                         std::move(add_actor),
+                         std::move(find_actor),
+                         std::move(newest_actor)};
 }
 
 Result<int64_t> AuditProjection::actor_id(const Actor& actor) {
@@ -116,11 +123,16 @@ Result<int64_t> AuditProjection::actor_id(const Actor& actor) {
     key += *part;
   }
   if (const auto known = actors_.find(key); known != actors_.end()) return known->second;
-  SHIPLOG_TRY(add_actor_.run(actor.user, groups, actor.service, actor.source_ip, actor.user_agent));
   find_actor_.bind_all(actor.user, groups, actor.service, actor.source_ip, actor.user_agent);
-  SHIPLOG_TRY(find_actor_.next());
-  const int64_t id = find_actor_.integer(0);
+  SHIPLOG_TRY(const bool found, find_actor_.next());
+  int64_t id = found ? find_actor_.integer(0) : 0;
   find_actor_.reset();
+  if (!found) {
+    SHIPLOG_TRY([[maybe_unused]] const bool row, newest_actor_.next());
+    id = newest_actor_.integer(0) + 1;
+    newest_actor_.reset();
+    SHIPLOG_TRY(add_actor_.run(id, actor.user, groups, actor.service, actor.source_ip, actor.user_agent));
+  }
   if (actors_.size() >= kMostActorsRemembered) actors_.clear();
   actors_.emplace(std::move(key), id);
   return id;
@@ -180,6 +192,32 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
   return insert_.run();
 }
 
+Result<void> AuditProjection::name_subjects(const FoldedEntry& folded) {
+  for (const ObjectKey& subject : folded.subjects) {
+    if (subject.empty()) continue;
+    SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
+    SHIPLOG_TRY(subject_.run(type, subject.ns, subject.name, folded.offset.value));
+  }
+  return ok();
+}
+
+Result<bool> AuditProjection::replace(sqlite::Connection& connection, const FoldedEntry& folded) {
+  SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM entry WHERE offset = ?"));
+  SHIPLOG_TRY(remove.run(folded.offset.value));
+  if (connection.changed() == 0) return false;
+  SHIPLOG_TRY(apply(folded));
+  return true;
+}
+
+Result<bool> AuditProjection::replace_actor(sqlite::Connection& connection, int64_t id, const Actor& actor) {
+  SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM actor WHERE id = ?"));
+  SHIPLOG_TRY(remove.run(id));
+  if (connection.changed() == 0) return false;
+  SHIPLOG_TRY(auto insert, connection.prepare(store::actor_table().insert()));
+  SHIPLOG_TRY(insert.run(id, actor.user, groups_json(actor), actor.service, actor.source_ip, actor.user_agent));
+  return true;
+}
+
 Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset& from, uint64_t& deleted) {
   constexpr int64_t kEntriesAtOnce = 2000;
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
@@ -197,7 +235,8 @@ Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset&
   if (more) {
     SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM entry WHERE offset >= ?1 AND offset <= ?2 AND offset NOT "
                                                 "IN (SELECT offset FROM version WHERE revision > ?3 AND "
-                                                "revision <= ?4)"));
+                                                "revision <= ?4) AND NOT EXISTS (SELECT 1 FROM decision d WHERE "
+                                                "d.id >= entry.offset << 20 AND d.id < (entry.offset + 1) << 20)"));
     SHIPLOG_TRY(forget.run(from.value, last, older, newest));
   } else {
     // At the end what named them: without an index of its own, this reads the table.

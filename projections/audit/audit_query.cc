@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -12,10 +13,21 @@ namespace {
 // What the journal keeps of a trace: its id, and "-01" if it is sampled.
 constexpr size_t kTraceIdDigits = 32;
 
-constexpr const char* kColumns =
+const std::string kColumns =
     "SELECT e.offset, e.id, e.time, a.user, a.groups, a.service, a.source_ip, a.user_agent, e.verb, e.path, "
     "e.cause_revision, e.cause_id, e.trace_id, e.as_of, e.revision, e.events, e.also, e.refusal, e.reason, e.duplicate "
-    "FROM entry e CROSS JOIN actor a ON a.id = e.actor";
+    "FROM entry e CROSS JOIN actor a ON a.id = e.actor WHERE " +
+    store::entry_table().intact("e") + " AND " + store::actor_table().intact("a");
+
+/// One entry at or after an offset, for a search that follows the order of the journal.
+const std::string kNext = "SELECT e.offset, e.id, e.revision FROM entry e WHERE e.offset >= ? AND " +
+                          store::entry_table().intact("e") + " ORDER BY e.offset";
+
+/// What settled a produced request, by one of its columns.
+std::string settled_by_sql(const char* column) {
+  return std::string{"SELECT e.offset, ifnull(e.record, ''), e.answer FROM entry e WHERE e."} + column + " = ? AND " +
+         store::entry_table().intact("e") + " ORDER BY e.offset LIMIT 1";
+}
 
 EntryId id_in(std::string_view bytes) {
   EntryId id;
@@ -106,10 +118,11 @@ bool AuditRow::denied() const {
 }
 
 Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const {
-  std::string sql = std::string{kColumns} + " WHERE 1";
-  if (!filter.user.empty()) sql += " AND a.user = :user";
-  if (!filter.service.empty()) sql += " AND a.service = :service";
-  if (!filter.verb.empty()) sql += " AND e.verb = :verb";
+  std::string sql = kColumns;
+  // The plus signs keep SQLite from putting the value in the place of the column in intact(), too.
+  if (!filter.user.empty()) sql += " AND +a.user = :user";
+  if (!filter.service.empty()) sql += " AND +a.service = :service";
+  if (!filter.verb.empty()) sql += " AND +e.verb = :verb";
   if (!filter.family.empty()) sql += " AND e.families & :family != 0";
   // Cheaper than parsing the JSON, and never too strict: quotes inside a JSON string are escaped.
   if (!filter.event_kind.empty()) sql += " AND instr(e.events, '[\"' || :kind || '\",') > 0";
@@ -153,7 +166,7 @@ Result<std::vector<AuditRow>> AuditQuery::find(const AuditFilter& filter) const 
 }
 
 Result<std::optional<AuditRow>> AuditQuery::at(Offset offset) const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare(std::string{kColumns} + " WHERE e.offset = ?"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(kColumns + " AND e.offset = ?"));
   row.bind(1, offset.value);
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
@@ -176,16 +189,14 @@ Result<std::optional<SettledRequest>> AuditQuery::settled_by(sqlite::Statement r
 }
 
 Result<std::optional<SettledRequest>> AuditQuery::settled(const std::string& record) const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, ifnull(record, ''), answer FROM entry "
-                                                   "WHERE record = ? ORDER BY offset LIMIT 1"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(settled_by_sql("record")));
   row.bind(1, record);
   return settled_by(std::move(row));
 }
 
 Result<std::optional<SettledRequest>> AuditQuery::carried_out(const std::string& user, const std::string& id) const {
   const EntryId key = request_key(user, id);
-  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, ifnull(record, ''), answer FROM entry "
-                                                   "WHERE request = ? ORDER BY offset LIMIT 1"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(settled_by_sql("request")));
   row.bind_blob(1, {reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()});
   SHIPLOG_TRY(auto found, settled_by(std::move(row)));
   // The key is a hash: the answer is given to no other user, and for no other id.
@@ -199,8 +210,7 @@ Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
   // one entry to the next, so a binary search over the offsets finds the first entry that reached the cause's revision.
   // The entry is that one or, if it changed nothing, one of the following at the same revision.
   const auto wanted = static_cast<int64_t>(cause.revision.value);
-  SHIPLOG_TRY(auto probe, view_.connection().prepare("SELECT offset, revision FROM entry WHERE offset >= ? "
-                                                     "ORDER BY offset LIMIT 1"));
+  SHIPLOG_TRY(auto probe, view_.connection().prepare(kNext + " LIMIT 1"));
   int64_t low = 0;
   int64_t high = view_.next().value;  // the result is in [low, high]
   while (low < high) {
@@ -208,15 +218,14 @@ Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
     probe.reset();
     probe.bind(1, middle);
     SHIPLOG_TRY(const bool found, probe.next());
-    if (!found || probe.integer(1) >= wanted) {
+    if (!found || probe.integer(2) >= wanted) {
       high = middle;
     } else {
       low = probe.integer(0) + 1;
     }
   }
   probe.reset();
-  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT offset, id, revision FROM entry WHERE offset >= ? "
-                                                   "ORDER BY offset"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(kNext));
   row.bind(1, low);
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());

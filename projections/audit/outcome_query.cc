@@ -1,13 +1,15 @@
 #include "projections/audit/outcome_query.h"
 
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 
 Result<std::vector<EntryOutcome>> OutcomeQuery::from(Offset from, size_t limit) const {
-  SHIPLOG_TRY(auto row,
-              view_.connection().prepare("SELECT offset, revision, families, refusal IS NULL AND NOT duplicate "
-                                         "FROM entry WHERE offset >= ? ORDER BY offset LIMIT ?"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(
+                            "SELECT e.offset, e.revision, e.families, e.refusal IS NULL AND NOT e.duplicate "
+                            "FROM entry e WHERE e.offset >= ? AND " +
+                            store::entry_table().intact("e") + " ORDER BY e.offset LIMIT ?"));
   row.bind_all(from.value, static_cast<int64_t>(limit));
   std::vector<EntryOutcome> outcomes;
   while (true) {
@@ -19,8 +21,9 @@ Result<std::vector<EntryOutcome>> OutcomeQuery::from(Offset from, size_t limit) 
 }
 
 Result<Revision> OutcomeQuery::revision_before(Offset offset) const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT revision FROM entry WHERE offset < ? "
-                                                   "ORDER BY offset DESC LIMIT 1"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT e.revision FROM entry e WHERE e.offset < ? AND " +
+                                         store::entry_table().intact("e") + " ORDER BY e.offset DESC LIMIT 1"));
   row.bind(1, offset.value);
   SHIPLOG_TRY(const bool found, row.next());
   return found ? Revision{static_cast<uint64_t>(row.integer(0))} : Revision{};
@@ -28,8 +31,9 @@ Result<Revision> OutcomeQuery::revision_before(Offset offset) const {
 
 Result<Offset> OutcomeQuery::reaching(Revision revision) const {
   // Revisions never decrease from one entry to the next, so a binary search over the offsets needs no index.
-  SHIPLOG_TRY(auto probe, view_.connection().prepare("SELECT offset, revision FROM entry WHERE offset >= ? "
-                                                     "ORDER BY offset LIMIT 1"));
+  SHIPLOG_TRY(auto probe,
+              view_.connection().prepare("SELECT e.offset, e.revision FROM entry e WHERE e.offset >= ? AND " +
+                                         store::entry_table().intact("e") + " ORDER BY e.offset LIMIT 1"));
   const auto wanted = static_cast<int64_t>(revision.value);
   int64_t low = 0;
   int64_t high = view_.next().value;  // the result is in [low, high]

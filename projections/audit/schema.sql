@@ -6,8 +6,9 @@ CREATE TABLE actor (
   service    TEXT NOT NULL,
   source_ip  TEXT NOT NULL,
   user_agent TEXT NOT NULL,
-  UNIQUE (user, groups, service, source_ip, user_agent)
+  crc        INTEGER NOT NULL
 );
+CREATE INDEX actor_by_content ON actor (user, groups, service, source_ip, user_agent);
 
 -- A row per entry, accepted or refused.
 CREATE TABLE entry (
@@ -30,14 +31,16 @@ CREATE TABLE entry (
   duplicate      INTEGER NOT NULL,
   request        BLOB,                 -- request_key() of the produced request that this entry carries out
   record         TEXT,                 -- "TOPIC/PARTITION/OFFSET" of the produced request that this entry settles
-  answer         TEXT                  -- JSON [id, status, reason, message] of that request; status 0: carried out
+  answer         TEXT,                 -- JSON [id, status, reason, message] of that request; status 0: carried out
+  crc            INTEGER NOT NULL
 );
 CREATE INDEX entry_by_request ON entry (request) WHERE request IS NOT NULL;
 CREATE INDEX entry_by_record ON entry (record) WHERE record IS NOT NULL;
 CREATE INDEX entry_by_time ON entry (time);
 
 -- The objects that an entry is about without having a version to show for it (refused, denied, nothing changed, or the
--- version was trimmed). Entries that made a version are found through it.
+-- version was trimmed). Entries that made a version are found through it. It only relates names to entries, as an index
+-- does, so it has no checksums: the scrub compares it with the events of the entries.
 CREATE TABLE subject (
   type    INTEGER NOT NULL,
   ns      TEXT NOT NULL,

@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "events/explain/json.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 namespace {
@@ -39,30 +40,41 @@ std::optional<Value> explanation_of(const E& event) {
 }  // namespace
 
 Result<DecisionProjection> DecisionProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare(store::decision_table().insert()));
   return DecisionProjection{types, std::move(insert)};
 }
 
 Result<void> DecisionProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.entry.events.size(); ++index) {
-    const Event& event = folded.entry.events[index];
-    const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
-    if (!explanation) continue;
-    const ObjectKey& subject = folded.subjects[index];
-    SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
-    SHIPLOG_TRY(insert_.run(type, subject.ns, subject.name, folded.offset.value, static_cast<int64_t>(index),
-                            name_of(event), summary_of(event), to_json(*explanation)));
+    SHIPLOG_TRY(insert(folded, index));
   }
   return ok();
+}
+
+Result<void> DecisionProjection::insert(const FoldedEntry& folded, size_t index) {
+  const Event& event = folded.entry.events[index];
+  const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
+  if (!explanation) return ok();
+  const ObjectKey& subject = folded.subjects[index];
+  SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
+  return insert_.run(decision_id(folded.offset, index), type, subject.ns, subject.name, name_of(event),
+                     summary_of(event), to_json(*explanation));
+}
+
+Result<bool> DecisionProjection::replace(sqlite::Connection& connection, const FoldedEntry& folded, size_t index) {
+  SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM decision WHERE id = ?"));
+  SHIPLOG_TRY(remove.run(decision_id(folded.offset, index)));
+  if (connection.changed() == 0) return false;
+  SHIPLOG_TRY(insert(folded, index));
+  return true;
 }
 
 Result<bool> trim_decisions(sqlite::Connection& connection, Offset before, uint64_t& deleted) {
   constexpr int64_t kAtOnce = 2000;
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
-  // Rows are in the order of their offsets.
-  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM decision WHERE offset < ?1 AND rowid < "
-                                              "(SELECT min(rowid) FROM decision) + ?2"));
-  SHIPLOG_TRY(forget.run(before.value, kAtOnce));
+  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM decision WHERE id IN (SELECT id FROM decision "
+                                              "WHERE id < ? ORDER BY id LIMIT ?)"));
+  SHIPLOG_TRY(forget.run(decision_id(before, 0), kAtOnce));
   const int64_t gone = connection.changed();
   SHIPLOG_TRY(transaction.commit());
   deleted += static_cast<uint64_t>(gone);

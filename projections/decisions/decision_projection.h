@@ -7,14 +7,23 @@
 
 namespace shiplog {
 
+/// decision.id: the rows are in the order of the journal.
+inline constexpr int kDecisionIndexBits = 20;
+inline int64_t decision_id(Offset offset, size_t index) {
+  return offset.value << kDecisionIndexBits | static_cast<int64_t>(index);
+}
+
 /// Writes the decisions of roles, with their explanations.
 class DecisionProjection {
  public:
   static Result<DecisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
+  /// Writes the row of one event again that is there and damaged. False: it is not there.
+  Result<bool> replace(sqlite::Connection& connection, const FoldedEntry& folded, size_t index);
 
  private:
   DecisionProjection(store::TypeIds& types, sqlite::Statement insert) : types_{types}, insert_{std::move(insert)} {}
+  Result<void> insert(const FoldedEntry& folded, size_t index);
 
   store::TypeIds& types_;
   sqlite::Statement insert_;

@@ -5,6 +5,7 @@
 
 #include "events/base/check.h"
 #include "projections/history/history_query.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 namespace {
@@ -28,6 +29,8 @@ VersionOperation operation_of(const Change& change) {
   return change.created() ? VersionOperation::kCreated : VersionOperation::kUpdated;
 }
 
+// The checksum is computed here: of the functions of SQL, one that is called for every change would be the slowest
+// part.
 constexpr const char* kInsert = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 Result<void> run(sqlite::Statement& insert, const StoredVersion& version) {
@@ -65,12 +68,13 @@ Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
   return ok();
 }
 
-Result<void> replace_version(sqlite::Connection& connection, const StoredVersion& version) {
+Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion& version) {
   SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM version WHERE revision = ?"));
   SHIPLOG_TRY(remove.run(version.revision));
-  if (connection.changed() == 0) return ok();  // trimmed since it was found to be damaged
+  if (connection.changed() == 0) return false;
   SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
-  return run(insert, version);
+  SHIPLOG_TRY(run(insert, version));
+  return true;
 }
 
 Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest) {
@@ -81,7 +85,8 @@ Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest) 
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
   SHIPLOG_TRY(auto held,
               connection.prepare("SELECT oldest, (SELECT min(revision) FROM version WHERE revision > oldest) "
-                                 "FROM retention"));
+                                 "FROM retention r WHERE " +
+                                 store::retention_table().intact("r")));
   SHIPLOG_TRY([[maybe_unused]] const bool found, held.next());
   const int64_t from = held.integer(0);
   const int64_t first = held.is_null(1) ? limit : held.integer(1);
@@ -89,14 +94,16 @@ Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest) 
   if (from >= limit) return TrimStep{};
   // The bound rises with what is deleted, so that a reader never finds a partly deleted revision.
   const int64_t to = std::min(std::max(from, first) + kRevisionsAtOnce, limit);
-  SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = ?"));
+  SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = ?1, crc = checksum(?1)"));
   SHIPLOG_TRY(raise.run(to));
   // A version goes when a newer one of its object is old enough too, or if it is a removal. What came before was
   // looked at when the bound was raised to `from`.
-  SHIPLOG_TRY(auto choose, connection.prepare("INSERT OR IGNORE INTO doomed SELECT previous FROM version "
-                                              "WHERE revision > ?1 AND revision <= ?2 AND previous > 0 UNION "
-                                              "SELECT revision FROM version WHERE revision > ?1 AND revision <= ?2 "
-                                              "AND operation = ?3"));
+  // A damaged row says nothing reliable of another one: rather than a version too many, one remains that could go.
+  const std::string of_intact =
+      " FROM version v WHERE v.revision > ?1 AND v.revision <= ?2 AND v.crc = " + store::version_table().checksum("v");
+  SHIPLOG_TRY(auto choose,
+              connection.prepare("INSERT OR IGNORE INTO doomed SELECT v.previous" + of_intact +
+                                 " AND v.previous > 0 UNION SELECT v.revision" + of_intact + " AND v.operation = ?3"));
   SHIPLOG_TRY(choose.run(from, to, static_cast<int64_t>(VersionOperation::kRemoved)));
   // Its entry can still be found by the object's name.
   SHIPLOG_TRY(auto keep_name, connection.prepare("INSERT OR IGNORE INTO subject SELECT type, ns, name, offset "

@@ -13,8 +13,8 @@ namespace shiplog {
 
 /// The row of a change: of the folded entry, whose subjects must be set, the one with this index.
 StoredVersion version_of(const FoldedEntry& folded, size_t index, int64_t type, int64_t object);
-/// Writes a row in the place of the one with its revision, unless that was trimmed.
-Result<void> replace_version(sqlite::Connection& connection, const StoredVersion& version);
+/// Writes a row in the place of the one with its revision. False: that is not there.
+Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion& version);
 
 /// Writes every version of every object.
 class HistoryProjection {

@@ -5,6 +5,7 @@
 #include "events/base/check.h"
 #include "events/sqlite/connection.h"
 #include "projections/history/stored_version.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -31,8 +32,10 @@ Result<VersionRow> version_of(const View& view, const StoredVersion& stored) {
 }
 
 Result<std::optional<int64_t>> find_object(sqlite::Connection& connection, const ObjectKey& key) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id "
-                                           "WHERE t.name = ? AND o.ns = ? AND o.name = ?"));
+  static const std::string kFind =
+      "SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id WHERE t.name = ? AND o.ns = ? AND o.name = ? AND " +
+      store::type_table().intact("t") + " AND " + store::object_table().intact("o");
+  SHIPLOG_TRY(auto row, connection.prepare(kFind));
   row.bind_all(key.type, key.ns, key.name);
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
@@ -76,9 +79,9 @@ Result<std::vector<VersionRow>> HistoryQuery::versions(const ObjectKey& key, boo
 }
 
 Result<std::optional<VersionRow>> HistoryQuery::version(Revision revision) const {
-  SHIPLOG_TRY(auto row,
-              view_.connection().prepare("SELECT " + version_columns("v") +
-                                         ", t.name FROM version v JOIN type t ON t.id = v.type WHERE v.revision = ?"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT " + version_columns("v") +
+                                                   ", t.name FROM version v LEFT JOIN type t ON t.id = v.type AND " +
+                                                   store::type_table().intact("t") + " WHERE v.revision = ?"));
   row.bind(1, static_cast<int64_t>(revision.value));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
@@ -100,11 +103,10 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
   if (which.with_previous) sql += ", " + version_columns("p");
   sql += " FROM version v";
   sql += which.type.empty() ? " NOT INDEXED" : " INDEXED BY version_by_type";
-  sql += " LEFT JOIN type t ON t.id = v.type";
+  sql += " LEFT JOIN type t ON t.id = v.type AND " + store::type_table().intact("t");
   if (which.with_previous) sql += " LEFT JOIN version p ON p.revision = v.previous";
   sql += " WHERE v.revision > ?1";
   if (!which.type.empty()) sql += " AND v.type = ?2";
-  if (which.ns) sql += which.type.empty() ? " AND v.ns = ?2" : " AND v.ns = ?3";
   sql += " ORDER BY v.revision";
   SHIPLOG_TRY(auto row, view_.connection().prepare(sql));
   row.bind(1, static_cast<int64_t>(which.after.value));
@@ -113,11 +115,11 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
     if (!type) return changes;
     row.bind(2, *type);
   }
-  if (which.ns) row.bind(which.type.empty() ? 2 : 3, *which.ns);
   while (changes.size() < which.limit) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
     SHIPLOG_TRY(const StoredVersion stored, stored_version(view_.connection(), row));
+    if (which.ns && stored.ns != *which.ns) continue;  // not in SQL, which would leave out a damaged row in silence
     std::string previous;
     if (constexpr int kPrevious = kVersionColumns + 1; which.with_previous && !row.is_null(kPrevious)) {
       SHIPLOG_TRY(const StoredVersion before, stored_version(view_.connection(), row, kPrevious));
@@ -133,16 +135,17 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
 }
 
 Result<Revision> HistoryQuery::oldest() const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT oldest FROM retention"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT r.oldest FROM retention r WHERE " +
+                                                   store::retention_table().intact("r")));
   SHIPLOG_TRY(const bool found, row.next());
   SHIPLOG_CHECK(found, "the schema inserts this row");
   return revision_in(row, 0);
 }
 
 Result<Revision> HistoryQuery::revision_at(UtcMillis at) const {
-  SHIPLOG_TRY(auto row,
-              view_.connection().prepare("SELECT revision FROM entry INDEXED BY entry_by_time WHERE time <= ? "
-                                         "ORDER BY time DESC, offset DESC LIMIT 1"));
+  SHIPLOG_TRY(auto row, view_.connection().prepare(
+                            "SELECT e.revision FROM entry e INDEXED BY entry_by_time WHERE e.time <= ? AND " +
+                            store::entry_table().intact("e") + " ORDER BY e.time DESC, e.offset DESC LIMIT 1"));
   row.bind(1, at.value);
   SHIPLOG_TRY(const bool found, row.next());
   return found ? revision_in(row, 0) : Revision{};

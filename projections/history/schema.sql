@@ -10,7 +10,7 @@ CREATE TABLE version (
   event_index INTEGER NOT NULL,  -- which of its events; -1: a side effect of one about another object
   previous    INTEGER NOT NULL,  -- revision of the version before; 0: created
   json        TEXT NOT NULL,     -- of a removal: the last state
-  crc         INTEGER NOT NULL   -- CRC-32C of the other columns (stored_version.h)
+  crc         INTEGER NOT NULL
 );
 
 -- Both are ordered by revision behind their column, as SQLite ends every index with the table's own key.
@@ -21,6 +21,7 @@ CREATE INDEX version_by_type ON version (type);
 
 -- Objects can be asked for as of this revision and later. One row.
 CREATE TABLE retention (
-  oldest INTEGER NOT NULL
+  oldest INTEGER NOT NULL,
+  crc    INTEGER NOT NULL
 );
-INSERT INTO retention VALUES (0);
+INSERT INTO retention VALUES (0, checksum(0));

@@ -1,14 +1,15 @@
 #include "projections/objects/object_projection.h"
 
 #include "events/base/check.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 
 Result<ObjectProjection> ObjectProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO object (type, ns, name, id, live) VALUES (?, ?, ?, ?, 1) "
-                                              "ON CONFLICT DO NOTHING"));
-  SHIPLOG_TRY(auto set_live,
-              connection.prepare("UPDATE object SET live = ?4 WHERE type = ?1 AND ns = ?2 AND name = ?3"));
+  const store::CheckedTable& table = store::object_table();
+  SHIPLOG_TRY(auto insert, connection.prepare(table.insert() + " ON CONFLICT DO NOTHING"));
+  SHIPLOG_TRY(auto set_live, connection.prepare("UPDATE object SET live = ?4, " + table.set_checksum({{"live", "?4"}}) +
+                                                " WHERE type = ?1 AND ns = ?2 AND name = ?3"));
   SHIPLOG_TRY(auto find, connection.prepare("SELECT id FROM object WHERE type = ? AND ns = ? AND name = ?"));
   return ObjectProjection{connection, types, std::move(insert), std::move(set_live), std::move(find)};
 }
@@ -26,7 +27,7 @@ Result<int64_t> ObjectProjection::id_of(const Change& change) {
   SHIPLOG_TRY(const int64_t type, types_.id(key.type));
   if (change.created()) {
     const auto id = static_cast<int64_t>(change.revision.value);
-    SHIPLOG_TRY(insert_.run(type, key.ns, key.name, id));
+    SHIPLOG_TRY(insert_.run(type, key.ns, key.name, id, int64_t{1}));
     if (connection_.changed() == 1) return id;
   }
   // An object that is created again after a removal keeps its number, so that its history is continuous.

@@ -3,6 +3,7 @@
 #include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
 #include "projections/history/stored_version.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -55,8 +56,10 @@ Revision revision_of(const StoredVersion& version) { return Revision{static_cast
 Result<std::optional<ObjectRow>> ObjectQuery::get(const ObjectKey& key, std::optional<Revision> at) const {
   const Revision as_of = at.value_or(view_.revision());
   SHIPLOG_TRY(check_held(view_, as_of));
-  SHIPLOG_TRY(auto object, view_.connection().prepare("SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id "
-                                                      "WHERE t.name = ? AND o.ns = ? AND o.name = ?"));
+  static const std::string kFind =
+      "SELECT o.id FROM type t CROSS JOIN object o ON o.type = t.id WHERE t.name = ? AND o.ns = ? AND o.name = ? AND " +
+      store::type_table().intact("t") + " AND " + store::object_table().intact("o");
+  SHIPLOG_TRY(auto object, view_.connection().prepare(kFind));
   object.bind_all(key.type, key.ns, key.name);
   SHIPLOG_TRY(const bool known, object.next());
   if (!known) return std::nullopt;
@@ -73,12 +76,13 @@ Result<void> ObjectQuery::visit(const ObjectList& which, const std::function<boo
   if (!type) return ok();
   const ObjectList::Position start = start_of(which);
   // Objects that are removed now may have existed at an earlier revision.
-  SHIPLOG_TRY(auto object, view_.connection().prepare(
-                               as_of == view_.revision()
-                                   ? "SELECT id, ns, name FROM object WHERE type = ? AND (ns, name) > (?, ?) AND live "
-                                     "ORDER BY ns, name"
-                                   : "SELECT id, ns, name FROM object WHERE type = ? AND (ns, name) > (?, ?) "
-                                     "ORDER BY ns, name"));
+  static const std::string kAll =
+      "SELECT o.id, o.ns, o.name FROM object o WHERE o.type = ? AND (o.ns, o.name) > (?, ?) "
+      "AND " +
+      store::object_table().intact("o");
+  static const std::string kOrder = " ORDER BY o.ns, o.name";
+  static const std::string kPast = kAll + kOrder, kPresent = kAll + " AND o.live" + kOrder;
+  SHIPLOG_TRY(auto object, view_.connection().prepare(as_of == view_.revision() ? kPresent : kPast));
   SHIPLOG_TRY(auto version, version_as_of(view_.connection()));
   object.bind_all(*type, start.ns, start.name);
   for (size_t visited = 0; which.limit == 0 || visited < which.limit;) {
@@ -115,9 +119,12 @@ Result<uint64_t> ObjectQuery::count(const ObjectList& which) const {
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));
   if (!type) return counted;
   const ObjectList::Position start = start_of(which);
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            which.ns ? "SELECT count(*) FROM object WHERE type = ? AND ns = ? AND name > ? AND live"
-                                     : "SELECT count(*) FROM object WHERE type = ? AND (ns, name) > (?, ?) AND live"));
+  static const std::string kLive = " AND " + store::object_table().intact("o") + " AND o.live";
+  static const std::string kOfNamespace =
+      "SELECT count(*) FROM object o WHERE o.type = ? AND o.ns = ? AND o.name > ?" + kLive;
+  static const std::string kOfAll =
+      "SELECT count(*) FROM object o WHERE o.type = ? AND (o.ns, o.name) > (?, ?)" + kLive;
+  SHIPLOG_TRY(auto row, view_.connection().prepare(which.ns ? kOfNamespace : kOfAll));
   if (which.ns && start.ns > *which.ns) return counted;
   row.bind_all(*type, start.ns, start.name);
   SHIPLOG_TRY(const bool found, row.next());

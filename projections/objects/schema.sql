@@ -6,5 +6,6 @@ CREATE TABLE object (
   name TEXT NOT NULL,
   id   INTEGER NOT NULL,  -- the revision that first created it
   live INTEGER NOT NULL,  -- 0: removed
+  crc  INTEGER NOT NULL,
   PRIMARY KEY (type, ns, name)
 ) WITHOUT ROWID;

@@ -6,6 +6,7 @@
 #include "events/base/json.h"
 #include "events/state/pod_template.h"
 #include "projections/revisions/revision_query.h"
+#include "projections/store/checked_table.h"
 
 namespace shiplog {
 namespace {
@@ -51,14 +52,23 @@ Result<void> RevisionProjection::follow(int64_t type, const Change& change, UtcM
     return trim(type, change);
   }
   if (change.before["metadata"]["annotations"] != change.after["metadata"]["annotations"]) {
-    SHIPLOG_TRY(auto annotate,
-                connection_.prepare(std::string{"UPDATE template_revision SET annotations = ?4"} + kOfWorkload +
-                                    " AND number = (SELECT max(number) FROM "
-                                    "template_revision" +
-                                    kOfWorkload + ")"));
+    SHIPLOG_TRY(
+        auto annotate,
+        connection_.prepare("UPDATE template_revision SET annotations = ?4, " +
+                            store::template_revision_table().set_checksum({{"annotations", "?4"}}) + kOfWorkload +
+                            " AND number = (SELECT max(number) FROM "
+                            "template_revision" +
+                            kOfWorkload + ")"));
     SHIPLOG_TRY(annotate.run(type, ns, name, kept_annotations(change.after)));
   }
   if (before["revisionHistoryLimit"] != after["revisionHistoryLimit"]) return trim(type, change);
+  return ok();
+}
+
+Result<void> RevisionProjection::repeat(int64_t type, const std::vector<std::pair<Change, UtcMillis>>& changes) {
+  for (const auto& [change, time] : changes) {
+    SHIPLOG_TRY(follow(type, change, time));
+  }
   return ok();
 }
 
@@ -83,13 +93,14 @@ Result<void> RevisionProjection::number(int64_t type, const Change& change, UtcM
   if (same != 0) {
     // Resumed with an unchanged template: the number stays. A template that is used again becomes the newest.
     const int64_t next = same == newest ? same : newest + 1;
-    SHIPLOG_TRY(
-        auto renumber,
-        connection_.prepare(std::string{"UPDATE template_revision SET number = ?5, generation = ?6, annotations = ?7"} +
-                            kOfWorkload + " AND number = ?4"));
+    SHIPLOG_TRY(auto renumber,
+                connection_.prepare("UPDATE template_revision SET number = ?5, generation = ?6, annotations = ?7, " +
+                                    store::template_revision_table().set_checksum(
+                                        {{"number", "?5"}, {"generation", "?6"}, {"annotations", "?7"}}) +
+                                    kOfWorkload + " AND number = ?4"));
     return renumber.run(type, ns, name, same, next, generation, annotations);
   }
-  SHIPLOG_TRY(auto insert, connection_.prepare("INSERT INTO template_revision VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection_.prepare(store::template_revision_table().insert()));
   return insert.run(type, ns, name, newest + 1, generation, rfc3339(time), hash, to_json(pod_template), annotations);
 }
 

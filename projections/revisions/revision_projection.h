@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
@@ -14,6 +16,8 @@ class RevisionProjection {
  public:
   static Result<RevisionProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
+  /// Writes the rows of a workload, of which there are none, from its changes, oldest first.
+  Result<void> repeat(int64_t type, const std::vector<std::pair<Change, UtcMillis>>& changes);
 
  private:
   RevisionProjection(sqlite::Connection& connection, store::TypeIds& types) : connection_{connection}, types_{types} {}

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 
 namespace shiplog {
@@ -31,8 +32,9 @@ Result<void> RevisionQuery::visit(const RevisionList& which,
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));
   if (!type) return ok();
   std::string sql =
-      "SELECT ns, name, number, generation, created, hash, template, annotations FROM template_revision WHERE type = "
-      "?1";
+      "SELECT ns, name, number, generation, created, hash, template, annotations FROM template_revision r WHERE "
+      "type = ?1 AND " +
+      store::template_revision_table().intact("r");
   if (which.ns) sql += " AND ns = ?2";
   if (which.name) sql += " AND name = ?3";
   sql += " ORDER BY ns DESC, name DESC, number DESC";

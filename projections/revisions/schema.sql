@@ -10,5 +10,6 @@ CREATE TABLE template_revision (
   hash        TEXT NOT NULL,     -- of the template, as in the names of ReplicaSets and ControllerRevisions
   template    TEXT NOT NULL,     -- spec.template as JSON
   annotations TEXT NOT NULL,     -- the user's annotations of the workload when it last had the template; JSON
+  crc         INTEGER NOT NULL,
   PRIMARY KEY (type, ns, name, number)
 ) WITHOUT ROWID;

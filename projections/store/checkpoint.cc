@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "events/base/json.h"
+#include "projections/store/checked_table.h"
+#include "projections/store/schemas.h"
 
 namespace shiplog::store {
 namespace {
@@ -53,13 +55,20 @@ Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection
   SHIPLOG_TRY(auto exists, connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'"));
   SHIPLOG_TRY(const bool table, exists.next());
   if (!table) return std::nullopt;
-  SHIPLOG_TRY(auto row,
-              connection.prepare("SELECT fingerprint, next, revision, time, fold_version, leases, settled, hash "
-                                 "FROM checkpoint"));
+  Checkpoint read;
+  {
+    SHIPLOG_TRY(auto row, connection.prepare("SELECT fingerprint FROM checkpoint"));
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return std::nullopt;
+    read.fingerprint = row.text(0);
+  }
+  if (read.fingerprint != fingerprint()) return read;  // the other columns are those of another build
+  static const std::string kRead =
+      "SELECT fingerprint, next, revision, time, fold_version, leases, settled, hash FROM checkpoint c WHERE " +
+      checkpoint_table().intact("c");
+  SHIPLOG_TRY(auto row, connection.prepare(kRead));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;
-  Checkpoint read;
-  read.fingerprint = row.text(0);
   read.next = Offset{row.integer(1)};
   read.meta.revision = Revision{static_cast<uint64_t>(row.integer(2))};
   read.meta.time = UtcMillis{row.integer(3)};
@@ -78,7 +87,7 @@ Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection
 }
 
 Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint) {
-  SHIPLOG_TRY(auto insert, connection.prepare("INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  SHIPLOG_TRY(auto insert, connection.prepare(checkpoint_table().insert()));
   return insert.run(checkpoint.fingerprint, checkpoint.next.value, static_cast<int64_t>(checkpoint.meta.revision.value),
                     checkpoint.meta.time.value, static_cast<int64_t>(checkpoint.meta.fold_version),
                     leases_json(checkpoint.meta.leases), settled_json(checkpoint.meta.settled),
@@ -86,27 +95,37 @@ Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint&
 }
 
 Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta) {
-  SHIPLOG_TRY(auto update, connection.prepare("UPDATE checkpoint SET next = ?, revision = ?, time = ?, "
-                                              "fold_version = ?, leases = ?, settled = ?, hash = ? WHERE next = ?"));
+  static const std::string kUpdate =
+      "UPDATE checkpoint SET next = ?1, revision = ?2, time = ?3, fold_version = ?4, leases = ?5, settled = ?6, hash = "
+      "?7, "
+      "crc = checksum(fingerprint, ?1, ?2, ?3, ?4, ?5, ?6, ?7) WHERE next = ?8";
+  SHIPLOG_TRY(auto update, connection.prepare(kUpdate));
   SHIPLOG_TRY(update.run(next.value, static_cast<int64_t>(meta.revision.value), meta.time.value,
                          static_cast<int64_t>(meta.fold_version), leases_json(meta.leases), settled_json(meta.settled),
                          to_string(meta.hash), from.value));
   if (connection.changed() == 1) return ok();
+  SHIPLOG_TRY(read_checkpoint(connection));  // is it damaged?
   return Error{ErrorCode::kConflict, "projection " + connection.path() + ": it is no longer at offset " +
                                          std::to_string(from.value) + "; another process writes this file"};
 }
 
 Result<int64_t> TypeIds::id(std::string_view name) {
   if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
-  SHIPLOG_TRY(auto insert, connection_.prepare("INSERT OR IGNORE INTO type (name) VALUES (?)"));
-  SHIPLOG_TRY(insert.run(name));
-  SHIPLOG_TRY(const auto found, find_type(connection_, name));
+  SHIPLOG_TRY(auto found, find_type(connection_, name));
+  if (!found) {
+    SHIPLOG_TRY(auto newest, connection_.prepare("SELECT coalesce(max(id), 0) FROM type"));
+    SHIPLOG_TRY([[maybe_unused]] const bool row, newest.next());
+    found = newest.integer(0) + 1;
+    SHIPLOG_TRY(auto insert, connection_.prepare(type_table().insert()));
+    SHIPLOG_TRY(insert.run(*found, name));
+  }
   ids_.emplace(name, *found);
   return *found;
 }
 
 Result<std::optional<int64_t>> find_type(sqlite::Connection& connection, std::string_view name) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM type WHERE name = ?"));
+  static const std::string kFind = "SELECT t.id FROM type t WHERE t.name = ? AND " + type_table().intact("t");
+  SHIPLOG_TRY(auto row, connection.prepare(kFind));
   row.bind(1, name);
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return std::nullopt;

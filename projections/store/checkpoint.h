@@ -18,7 +18,8 @@ struct Checkpoint {
   StateMeta meta;
 };
 
-/// nullopt: the file has none (it is new or incomplete). Error: kCorrupt, it cannot be read.
+/// nullopt: the file has none (it is new or incomplete). Of a file of another build only the fingerprint is read.
+/// Error: kCorrupt, it cannot be read, or is not what was written.
 Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection);
 /// Writes the first one.
 Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint);

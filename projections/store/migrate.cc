@@ -1,10 +1,12 @@
 #include "projections/store/migrate.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <vector>
 
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 #include "projections/store/snapshot.h"
@@ -14,15 +16,21 @@ namespace {
 
 std::string in_quotes(std::string_view name) { return "\"" + std::string{name} + "\""; }
 
-Result<std::vector<std::string>> tables_of(sqlite::Connection& connection) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT n.name FROM main.sqlite_schema n JOIN old.sqlite_schema o "
-                                           "ON o.name = n.name AND o.type = n.type WHERE n.type = 'table' "
-                                           "AND n.name NOT LIKE 'sqlite_%'"));
-  std::vector<std::string> names;
+struct CopiedTable {
+  std::string name;
+  bool same = false;  ///< its checksums hold in this build too
+};
+
+Result<std::vector<CopiedTable>> tables_of(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto row,
+              connection.prepare("SELECT n.name, n.sql = o.sql FROM main.sqlite_schema n JOIN old.sqlite_schema o "
+                                 "ON o.name = n.name AND o.type = n.type WHERE n.type = 'table' "
+                                 "AND n.name NOT LIKE 'sqlite_%'"));
+  std::vector<CopiedTable> tables;
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
-    if (!found) return names;
-    names.emplace_back(row.text(0));
+    if (!found) return tables;
+    tables.push_back({std::string{row.text(0)}, row.integer(1) != 0});
   }
 }
 
@@ -48,6 +56,13 @@ Result<void> copy_table(sqlite::Connection& connection, const std::string& table
       SHIPLOG_TRY(const bool found, row.next());
       if (!found) break;
       const std::string name{row.text(0)};
+      // Formerly two columns.
+      if (table == "decision" && name == "id" && !old.contains("id") && old.contains("event_index")) {
+        into += (into.empty() ? "" : ", ") + in_quotes(name);
+        values += values.empty() ? "" : ", ";
+        values += "\"offset\" << 20 | event_index";
+        continue;
+      }
       const bool there = old.contains(name);
       if (!there && (row.integer(2) == 0 || !row.is_null(3))) continue;  // NULL, or its default
       into += (into.empty() ? "" : ", ") + in_quotes(name);
@@ -61,6 +76,16 @@ Result<void> copy_table(sqlite::Connection& connection, const std::string& table
                             in_quotes(table));
 }
 
+/// Of rows that had none, or one of other columns. A row of the same table keeps its own, so that damage stays visible.
+Result<void> compute_checksums(sqlite::Connection& connection, const std::vector<CopiedTable>& copied) {
+  for (const CheckedTable* table : checked_tables()) {
+    const auto found = std::ranges::find(copied, table->name, &CopiedTable::name);
+    if (found == copied.end() || (found->same && table != &checkpoint_table())) continue;
+    SHIPLOG_TRY(connection.execute("UPDATE " + table->name + " SET crc = " + table->checksum(table->name)));
+  }
+  return ok();
+}
+
 Result<void> fill(const std::string& from, const std::string& target) {
   SHIPLOG_TRY(const auto connection, open_writer(target));
   SHIPLOG_TRY(auto attach, connection->prepare("ATTACH DATABASE ? AS old"));
@@ -71,14 +96,15 @@ Result<void> fill(const std::string& from, const std::string& target) {
       SHIPLOG_TRY(connection->execute(schema));
     }
     SHIPLOG_TRY(const auto tables, tables_of(*connection));
-    for (const std::string& table : tables) {
-      SHIPLOG_TRY(copy_table(*connection, table));
+    for (const CopiedTable& table : tables) {
+      SHIPLOG_TRY(copy_table(*connection, table.name));
     }
     SHIPLOG_TRY(auto mark, connection->prepare("UPDATE checkpoint SET fingerprint = ?"));
     SHIPLOG_TRY(mark.run(fingerprint()));
     if (connection->changed() != 1) {
       return Error{ErrorCode::kCorrupt, from + " has no checkpoint that this build can read"};
     }
+    SHIPLOG_TRY(compute_checksums(*connection, tables));
     SHIPLOG_TRY(transaction.commit());
   }
   return connection->execute("DETACH DATABASE old; PRAGMA wal_checkpoint(TRUNCATE)");

@@ -11,7 +11,9 @@ constexpr int kLongWalFrames = 1024;  // of 8 KiB
 
 constexpr Settings kProjection = {.kind = "projection",
                                   .when_full = "free some space, then start this process again",
-                                  .when_damaged = "remove it, so that it is built again from the journal"};
+                                  .when_damaged =
+                                      "the scrub writes single rows again; if this remains, stop the process, delete "
+                                      "the file and start again, and it is rebuilt from the journal"};
 
 // Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
 constexpr const char* kWriterPragmas =

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
@@ -38,7 +39,9 @@ Result<View> Reader::view() {
   SHIPLOG_TRY(connection_->repeat("BEGIN"));
   View begun{connection_.get(), Revision{}, Offset{}};
   // The read transaction begins with the first read, so all later queries answer as of this checkpoint.
-  SHIPLOG_TRY(auto row, connection_->prepare("SELECT revision, next FROM checkpoint"));
+  static const std::string kRead =
+      "SELECT c.revision, c.next FROM checkpoint c WHERE " + store::checkpoint_table().intact("c");
+  SHIPLOG_TRY(auto row, connection_->prepare(kRead));
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return Error{ErrorCode::kUnavailable, "projection " + connection_->path() + " is being made anew"};
   begun.revision_ = Revision{static_cast<uint64_t>(row.integer(0))};

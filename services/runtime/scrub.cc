@@ -10,7 +10,9 @@
 
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
-#include "projections/history/version_scrub.h"
+#include "projections/scrub/repair.h"
+#include "projections/scrub/scrub.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/reader.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
@@ -19,14 +21,14 @@ namespace shiplog {
 namespace {
 
 constexpr size_t kRecordsAtOnce = 64;
-constexpr size_t kVersionsAtOnce = 256;
+constexpr size_t kRowsAtOnce = 256;
 // A topic of Kafka is fetched in the background, and may end in records that are none of ours. Short waits, so that a
 // process that stops does not wait for the scrub.
 constexpr Millis kPatience{50};
 constexpr int kMostWaits = 20;
 
 struct Meters {
-  metrics::Counter bytes, passes, damaged_records, damaged_versions, repaired;
+  metrics::Counter bytes, passes, damaged_records, damaged_rows, repaired;
   metrics::Gauge journal_progress, projection_progress;
 };
 
@@ -36,9 +38,11 @@ Meters meters_of(const std::string& journal) {
   static const metrics::CounterFamily passes{
       "shiplog_scrub_passes_total", "Completed passes over the journal and its projection.", {"journal"}};
   static const metrics::CounterFamily damaged{
-      "shiplog_scrub_damaged_total", "Damaged records and versions that were found.", {"journal", "part"}};
+      "shiplog_scrub_damaged_total",
+      "Damaged records of the journal and rows of the projection that were found.",
+      {"journal", "part"}};
   static const metrics::CounterFamily repaired{
-      "shiplog_scrub_repaired_total", "Damaged versions that were written again from the journal.", {"journal"}};
+      "shiplog_scrub_repaired_total", "Damaged rows of the projection that were written again.", {"journal"}};
   static const metrics::GaugeFamily progress{
       "shiplog_scrub_progress_ratio", "How much of the part the present pass has read.", {"journal", "part"}};
   return {bytes.with({journal}),
@@ -61,7 +65,7 @@ class Pass {
       : options_{options}, pace_{pace}, meters_{meters_of(options.name)} {}
 
   ScrubReport run() {
-    if (!over(read_journal()) && !over(read_versions()) && !damaged_.empty()) over(repair());
+    if (!over(read_journal()) && !over(read_projection()) && !damage_.empty()) over(repair());
     if (!ended_) meters_.passes.add();
     return report_;
   }
@@ -123,45 +127,75 @@ class Pass {
     return ok();
   }
 
-  Result<void> read_versions() {
+  Result<void> read_projection() {
     SHIPLOG_TRY(Reader reader, Reader::open(options_.projection));
-    for (Revision after{};;) {
-      ScrubbedVersions versions;
+    const auto tables = store::checked_tables();
+    for (size_t done = 0; done < tables.size(); ++done) {
+      SHIPLOG_TRY(read_table(reader, *tables[done]));
+      if (ended_) break;
+      // Every other row refers to types: what is read of them now could be wrong.
+      if (tables[done] == &store::type_table() && !damage_.empty()) break;
+      meters_.projection_progress.set(ratio(done + 1, tables.size()));
+    }
+    for (const Damage::Row& row : damage_.rows) row_damaged(row.table->name, text_of(row.key), "checksum");
+    for (const std::string& index : damage_.indexes) row_damaged(index, "", "index");
+    for (const RowKey& key : damage_.unnamed) row_damaged("version", text_of(key), "name");
+    for (const RowKey& key : damage_.unfound) row_damaged("entry", text_of(key), "name");
+    return ok();
+  }
+
+  Result<void> read_table(Reader& reader, const store::CheckedTable& table) {
+    std::optional<RowKey> after;
+    while (true) {
+      ScrubbedRows rows;
       {
         SHIPLOG_TRY(const View view, reader.view());
-        SHIPLOG_TRY(versions, scrub_versions(view, after, kVersionsAtOnce));
-        meters_.projection_progress.set(versions.rows == 0 ? 1 : ratio(versions.last.value, view.revision().value));
+        SHIPLOG_TRY(rows, scrub_rows(view, table, after, kRowsAtOnce, damage_));
       }
-      if (versions.rows == 0) return ok();
-      after = versions.last;
-      report_.versions += versions.rows;
-      for (const Revision revision : versions.damaged) {
-        ++report_.damaged_versions;
-        meters_.damaged_versions.add();
-        log::error("scrub.version_damaged", {log::kv("journal", options_.name), log::kv("file", options_.projection),
-                                             log::kv("revision", revision.value)});
-        damaged_.push_back(revision);
-      }
-      if (!read(versions.bytes)) return ok();
+      report_.rows += rows.rows;
+      if (!read(rows.bytes) || !rows.last) return ok();
+      after = std::move(rows.last);
     }
   }
 
-  /// Folds the journal again, in memory of its own.
+  void row_damaged(const std::string& table, const std::string& key, const char* what) {
+    ++report_.damaged_rows;
+    meters_.damaged_rows.add();
+    log::error("scrub.row_damaged", {log::kv("journal", options_.name), log::kv("file", options_.projection),
+                                     log::kv("table", table), log::kv("row", key), log::kv("what", what)});
+  }
+
   Result<void> repair() {
-    const auto unrepaired = [this](const std::string& why) {
-      return Error{ErrorCode::kCorrupt, "damaged versions of " + options_.projection + " cannot be repaired: " + why +
-                                            ". Stop the process, delete the file and start again: it is rebuilt"};
-    };
+    SHIPLOG_TRY(ProjectionRepair repair, ProjectionRepair::open(options_.projection, damage_));
+    const Result<void> folded = repair.needs_journal() ? fold_again(repair) : ok();
+    if (ended_) return ok();
+    SHIPLOG_TRY(repair.finish());
+    report_.repaired_rows = repair.repaired();
+    meters_.repaired.add(repair.repaired());
+    log::info("scrub.repaired", {log::kv("journal", options_.name), log::kv("file", options_.projection),
+                                 log::kv("rows", repair.repaired())});
+    SHIPLOG_TRY(folded);
+    if (repair.repaired() == damage_.size()) return ok();
+    return unrepaired("the keys of " + std::to_string(damage_.size() - repair.repaired()) +
+                      " rows are damaged too, unless they were deleted meanwhile by their age");
+  }
+
+  Error unrepaired(const std::string& why) const {
+    return {ErrorCode::kCorrupt, "damaged rows of " + options_.projection + " cannot be repaired: " + why +
+                                     ". Stop the process, delete the file and start again: it is rebuilt"};
+  }
+
+  /// Folds the journal again, in memory of its own.
+  Result<void> fold_again(ProjectionRepair& repair) {
     if (report_.damaged_records > 0) return unrepaired("the journal is damaged too");
     SHIPLOG_TRY(const Offset oldest, options_.journal->oldest());
     if (oldest.value > 1) return unrepaired("the journal begins at offset " + std::to_string(oldest.value));
-    SHIPLOG_TRY(VersionRepair repair, VersionRepair::open(options_.projection, damaged_));
     SHIPLOG_TRY(const auto tail, options_.journal->tail(Offset{0}));
     State state;
-    while (!repair.complete()) {
+    while (repair.needs_journal()) {
       SHIPLOG_TRY(const auto records, next(*tail));
       if (ended_) return ok();
-      if (records.empty()) return unrepaired("the journal ends before them");
+      if (records.empty()) return unrepaired("the journal ends before their entries");
       size_t bytes = 0;
       for (const JournalRecord& record : records) {
         bytes += record.bytes.size();
@@ -170,12 +204,8 @@ class Pass {
         if (folded.stop) return unrepaired(*folded.stop);
         SHIPLOG_TRY(repair.take(record.offset, entry, folded));
       }
-      if (!repair.complete() && !read(bytes)) return ok();
+      if (repair.needs_journal() && !read(bytes)) return ok();
     }
-    report_.repaired_versions = damaged_.size();
-    meters_.repaired.add(damaged_.size());
-    log::info("scrub.repaired", {log::kv("journal", options_.name), log::kv("file", options_.projection),
-                                 log::kv("versions", damaged_.size())});
     return ok();
   }
 
@@ -183,7 +213,7 @@ class Pass {
   const std::function<bool(size_t)>& pace_;
   const Meters meters_;
   ScrubReport report_;
-  std::vector<Revision> damaged_;
+  Damage damage_;
   bool ended_ = false;
 };
 

@@ -16,7 +16,7 @@ struct ScrubOptions {
   std::string name;            ///< of the journal, in logs and metrics
   Journal* journal = nullptr;  ///< its records are verified by Tail::next
   bool reads_journal = true;   ///< false: another process does, and the journal serves repairs only
-  std::string projection;      ///< its file, of which every version has a checksum
+  std::string projection;      ///< its file
   /// Called on the thread of the pass when a record is damaged, with the offset and what to do.
   std::function<void(const Error&)> journal_damaged;
 };
@@ -24,16 +24,16 @@ struct ScrubOptions {
 /// What one pass read and found.
 struct ScrubReport {
   uint64_t records = 0;
-  uint64_t versions = 0;
+  uint64_t rows = 0;             ///< of all tables of the projection
   uint64_t damaged_records = 0;  ///< 1 at most: a pass over the journal ends at the first
-  uint64_t damaged_versions = 0;
-  uint64_t repaired_versions = 0;  ///< written again, from their entries
+  uint64_t damaged_rows = 0;     ///< or indexes
+  uint64_t repaired_rows = 0;    ///< written again
 };
 
-/// Reads the journal and all versions of its projection once. `pace` is called with the bytes that were just read, and
-/// waits as long as that may take; false ends the pass. Damaged versions are repaired by folding the journal again, up
-/// to the newest of them, unless the journal is damaged too or does not have its first entries any more. What is found
-/// is logged and counted.
+/// Reads the journal and all tables of its projection once. `pace` is called with the bytes that were just read, and
+/// waits as long as that may take; false ends the pass. Damaged rows are repaired by folding the journal again, up to
+/// the newest of them, unless the journal is damaged too or does not have its first entries any more; what follows from
+/// other rows of the projection is repaired without it. What is found is logged and counted.
 ScrubReport scrub(const ScrubOptions& options, const std::function<bool(size_t bytes)>& pace);
 
 /// Scrubs on a thread of its own until it is destroyed.

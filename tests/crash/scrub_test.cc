@@ -43,10 +43,23 @@ TEST_F(RunningScrub, ADamagedVersionIsRepaired) {
            ->execute("UPDATE version SET json = replace(json, 'the first text', 'another text!!')"));
   EXPECT_TRUE(eventually([&] { return fleet_.log_tail("plane", 1 << 20).find("scrub.repaired") != std::string::npos; }))
       << fleet_.log_tail("plane");
-  EXPECT_NE(fleet_.log_tail("plane", 1 << 20).find("scrub.version_damaged"), std::string::npos);
+  EXPECT_NE(fleet_.log_tail("plane", 1 << 20).find("scrub.row_damaged"), std::string::npos);
   EXPECT_NE(history().find("the first text"), std::string::npos) << history();
   EXPECT_EQ(history().find("another text!!"), std::string::npos);
   EXPECT_EQ(create("b", "writes go on").status, 201);
+}
+
+TEST_F(RunningScrub, ADamagedAuditTrailIsRepaired) {
+  ASSERT_EQ(create("a", "the first text").status, 201);
+  const std::string audit = "/shiplog/v1/audit?kind=configmap&name=a";
+  const std::string before = fleet_.api().get(audit).body;
+  ASSERT_NE(before.find("create"), std::string::npos) << before;
+  must(must(store::open_writer(fleet_.path("plane/projection.db")))
+           ->execute(
+               "UPDATE entry SET verb = 'delete' WHERE path LIKE '%configmaps%'; UPDATE actor SET user = 'nobody'"));
+  EXPECT_TRUE(eventually([&] { return fleet_.log_tail("plane", 1 << 20).find("scrub.repaired") != std::string::npos; }))
+      << fleet_.log_tail("plane");
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(audit).body == before; })) << fleet_.api().get(audit).body;
 }
 
 TEST_F(RunningScrub, ADamagedJournalIsNotAppendedTo) {

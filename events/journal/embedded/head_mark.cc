@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "events/journal/crc32c.h"
+#include "events/base/crc32c.h"
 
 namespace shiplog::embedded {
 namespace {

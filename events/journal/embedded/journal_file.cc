@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "events/journal/crc32c.h"
+#include "events/base/crc32c.h"
 #include "events/journal/embedded/frozen_writer.h"
 #include "events/journal/limits.h"
 

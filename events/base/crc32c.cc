@@ -1,4 +1,4 @@
-#include "events/journal/crc32c.h"
+#include "events/base/crc32c.h"
 
 #include <array>
 #include <cstring>

@@ -1,0 +1,130 @@
+#include "projections/store/checked_table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shiplog::store {
+namespace {
+
+std::string list_of(const std::vector<std::string>& columns, const std::string& alias) {
+  std::string list;
+  for (const std::string& column : columns) list += (list.empty() ? "" : ", ") + alias + column;
+  return list;
+}
+
+}  // namespace
+
+std::string CheckedTable::checksum(std::string_view alias) const {
+  return "checksum(" + list_of(columns, std::string{alias} + ".") + ")";
+}
+
+std::string CheckedTable::intact(std::string_view alias) const {
+  const std::string prefix = std::string{alias} + ".";
+  return "intact('" + name + "', " + prefix + "crc, " + list_of(columns, prefix) + ")";
+}
+
+std::string CheckedTable::insert() const {
+  std::string values;
+  for (size_t index = 1; index <= columns.size(); ++index) {
+    values += (values.empty() ? "?" : ", ?") + std::to_string(index);
+  }
+  return "INSERT INTO " + name + " VALUES (" + values + ", checksum(" + values + "))";
+}
+
+std::string CheckedTable::set_checksum(const std::vector<Assignment>& assignments) const {
+  std::vector<std::string> after = columns;
+  for (const Assignment& assignment : assignments) {
+    std::replace(after.begin(), after.end(), assignment.column, assignment.expression);
+  }
+  return "crc = CASE crc WHEN checksum(" + list_of(columns, "") + ") THEN checksum(" + list_of(after, "") +
+         ") ELSE crc END";
+}
+
+const CheckedTable& checkpoint_table() {
+  static const CheckedTable kTable{
+      .name = "checkpoint",
+      .columns = {"fingerprint", "next", "revision", "time", "fold_version", "leases", "settled", "hash"},
+      .key = {"rowid"}};
+  return kTable;
+}
+
+const CheckedTable& type_table() {
+  static const CheckedTable kTable{.name = "type",
+                                   .columns = {"id", "name"},
+                                   .key = {"id"},
+                                   .indexes = {{.name = "sqlite_autoindex_type_1", .columns = {"name"}}}};
+  return kTable;
+}
+
+const CheckedTable& object_table() {
+  static const CheckedTable kTable{
+      .name = "object", .columns = {"type", "ns", "name", "id", "live"}, .key = {"type", "ns", "name"}};
+  return kTable;
+}
+
+const CheckedTable& version_table() {
+  static const CheckedTable kTable{
+      .name = "version",
+      .columns = {"revision", "object", "type", "ns", "name", "operation", "offset", "event_index", "previous", "json"},
+      .key = {"revision"},
+      .bulk = "r.json",
+      .indexes = {{.name = "version_by_object", .columns = {"object"}},
+                  {.name = "version_by_type", .columns = {"type"}}}};
+  return kTable;
+}
+
+const CheckedTable& retention_table() {
+  static const CheckedTable kTable{.name = "retention", .columns = {"oldest"}, .key = {"rowid"}};
+  return kTable;
+}
+
+const CheckedTable& actor_table() {
+  static const CheckedTable kTable{
+      .name = "actor",
+      .columns = {"id", "user", "groups", "service", "source_ip", "user_agent"},
+      .key = {"id"},
+      .bulk = "r.groups",
+      .indexes = {{.name = "actor_by_content", .columns = {"user", "groups", "service", "source_ip", "user_agent"}}}};
+  return kTable;
+}
+
+const CheckedTable& entry_table() {
+  static const CheckedTable kTable{
+      .name = "entry",
+      .columns = {"offset",   "id",       "time",      "actor",    "verb",     "path",   "cause_revision",
+                  "cause_id", "trace_id", "as_of",     "revision", "families", "events", "also",
+                  "refusal",  "reason",   "duplicate", "request",  "record",   "answer"},
+      .key = {"offset"},
+      .bulk = "r.events",
+      .indexes = {{.name = "entry_by_request", .columns = {"request"}, .partial = true},
+                  {.name = "entry_by_record", .columns = {"record"}, .partial = true},
+                  {.name = "entry_by_time", .columns = {"time"}}}};
+  return kTable;
+}
+
+const CheckedTable& decision_table() {
+  static const CheckedTable kTable{.name = "decision",
+                                   .columns = {"id", "type", "ns", "name", "kind", "summary", "explanation"},
+                                   .key = {"id"},
+                                   .bulk = "r.explanation",
+                                   .indexes = {{.name = "decision_by_subject", .columns = {"type", "ns", "name"}}}};
+  return kTable;
+}
+
+const CheckedTable& template_revision_table() {
+  static const CheckedTable kTable{
+      .name = "template_revision",
+      .columns = {"type", "ns", "name", "number", "generation", "created", "hash", "template", "annotations"},
+      .key = {"type", "ns", "name", "number"},
+      .bulk = "r.template"};
+  return kTable;
+}
+
+std::span<const CheckedTable* const> checked_tables() {
+  static const std::array<const CheckedTable*, 9> kTables{
+      &checkpoint_table(), &retention_table(), &type_table(),     &actor_table(),            &object_table(),
+      &version_table(),    &entry_table(),     &decision_table(), &template_revision_table()};
+  return kTables;
+}
+
+}  // namespace shiplog::store
