@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
+#include <mutex>
 #include <utility>
 
 #include <pthread.h>
 #include <sys/random.h>
 
 #include "events/base/check.h"
+#include "events/base/paced_time.h"
 
 namespace shiplog {
 namespace {
@@ -31,11 +34,37 @@ void note_forks() {
   SHIPLOG_CHECK(kRegistered == 0, "a handler of forks can be registered");
 }
 
+std::chrono::nanoseconds read_clock(clockid_t id) {
+  timespec read{};
+  SHIPLOG_CHECK(::clock_gettime(id, &read) == 0, "the kernel has a clock");
+  return std::chrono::seconds{read.tv_sec} + std::chrono::nanoseconds{read.tv_nsec};
+}
+
+struct ProcessTime {
+  std::mutex mutex;
+  PacedTime time;
+};
+
+// Not destroyed: threads that the exit of the process ends may still ask.
+ProcessTime& process_time() {
+  static ProcessTime* const kTime = new ProcessTime;
+  return *kTime;
+}
+
 }  // namespace
 
 UtcMillis SystemClock::now() const {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count()};
+  ProcessTime& process = process_time();
+  const std::lock_guard lock{process.mutex};
+  // CLOCK_BOOTTIME also counts while the machine is suspended.
+  const auto time = process.time.at(read_clock(CLOCK_REALTIME), read_clock(CLOCK_BOOTTIME));
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(time).count()};
+}
+
+Millis SystemClock::behind() const {
+  const UtcMillis ours = now();
+  const auto machine = std::chrono::duration_cast<std::chrono::milliseconds>(read_clock(CLOCK_REALTIME));
+  return UtcMillis{machine.count()} - ours;
 }
 
 uint64_t SystemRandom::next() {

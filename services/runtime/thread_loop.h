@@ -6,7 +6,7 @@
 
 namespace shiplog {
 
-/// The fold thread of a running process: one thread, a queue and timers, on the machine's clock.
+/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock).
 class ThreadLoop final : public Executor {
  public:
   ThreadLoop();

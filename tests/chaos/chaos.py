@@ -6,7 +6,7 @@ the other, and checks the history of what clients were told (history.py).
 
 As root each service has a network namespace, so that it can be cut off: in both directions, or so that it hears and is not
 heard, or by a link of 400 kbit/s. Otherwise these faults are left out, which is said. A full disk is a limit on the size of
-the files of a process.
+the files of a process. A clock is set forward or back by minutes to hours, and back after a while (shifted_clock.cc).
 
 Ends with a report: faults, operations, how long writes and decisions stood still for each kind of fault, and violations.
 The exit code is 0 if there are none.
@@ -21,6 +21,7 @@ import random
 import resource
 import signal
 import ssl
+import struct
 import sys
 import tempfile
 import threading
@@ -33,16 +34,26 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tools")]
 import history  # noqa: E402
 import stack  # noqa: E402
 import yaml  # noqa: E402
-from history import OK, REFUSED, UNKNOWN, Operation, Watched  # noqa: E402
+from history import OK, REFUSED, UNKNOWN, FleetSeen, MemberVersion, Operation, Usage, Watched  # noqa: E402
 
 CONFIGMAPS = "/api/v1/namespaces/chaos/configmaps"
 DEPLOYMENT = "/apis/apps/v1/namespaces/chaos/deployments/web"
 BINDING = "/apis/work.karmada.io/v1alpha2/namespaces/chaos/resourcebindings/web-deployment"
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+QUOTA_DEPLOYMENTS = "/apis/apps/v1/namespaces/quota/deployments"
+QUOTA_BINDINGS = "/apis/work.karmada.io/v1alpha2/namespaces/quota/resourcebindings"
+QUOTA = 10  # processors that the Deployments of namespace quota may take, one for each replica
+MEMBERS = ["member1", "member2", "member3"]
+# What every API server must return alike at one revision.
+CONTENT = [CONFIGMAPS, CLUSTERS, "/api/v1/namespaces", "/apis/apps/v1/deployments", "/apis/work.karmada.io/v1alpha1/works",
+           "/apis/work.karmada.io/v1alpha2/resourcebindings", "/apis/policy.karmada.io/v1alpha1/federatedresourcequotas"]
 REGISTERS = [f"register-{number}" for number in range(4)]
 # Faults: what is killed or frozen. Of three brokers one at a time.
 VICTIMS = ["api-1", "api-2", "roles-1", "roles-2", "kafka-1", "kafka-2", "kafka-3", "member1", "member2", "member3", "haproxy"]
 SETTLE = 3.0  # between the end of a fault's effects and the next one
 BETWEEN_BROKERS = 15.0  # a broker is in sync again before the next one fails: two of three are needed
+CLOCK_JUMPS = [3, 20, 90, 400]  # minutes, forward or back: longer than every timeout, and than what taints are tolerated
+TOLERATED = 3600  # seconds, longer than the run, that the taint of member3 is tolerated
 
 
 class Credentials:
@@ -85,6 +96,28 @@ class Api:
             self.connection = None
 
 
+def watched_config_map(event):
+    found = event["object"]["metadata"]
+    return Watched(found["name"], int(found["resourceVersion"]), event["object"]["data"]["value"])
+
+
+def watched_usage(event):
+    """What a binding takes from the quota."""
+    binding = event["object"]
+    request = binding["spec"].get("replicaRequirements", {}).get("resourceRequest", {}).get("cpu", "0")
+    replicas = sum(one.get("replicas", 0) for one in binding["spec"].get("clusters", []))
+    refused = any(one.get("reason") == "QuotaExceeded" for one in binding.get("status", {}).get("conditions", []))
+    return Usage(binding["metadata"]["name"], int(binding["metadata"]["resourceVersion"]),
+                 0 if event["type"] == "DELETED" else int(request) * replicas, refused)
+
+
+def watched_member_version(event):
+    found = event["object"]["metadata"]
+    marks = found.get("annotations", {})
+    return MemberVersion(found["name"], int(found["resourceVersion"]), found["uid"], found["generation"],
+                         int(marks["shiplog.io/revision"]), marks["shiplog.io/manifest-hash"], event["type"])
+
+
 def config_map(name, value):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": value}}
 
@@ -92,10 +125,11 @@ def config_map(name, value):
 class Load:
     """Clients, each on a thread of its own, and what they were told."""
 
-    def __init__(self, servers, credentials, seed):
-        self.servers, self.credentials, self.seed = servers, credentials, seed
+    def __init__(self, servers, members, credentials, seed):
+        self.servers, self.members, self.credentials, self.seed = servers, members, credentials, seed
         self.operations, self.watched, self.written, self.decided = [], {}, [], []
         self.answered, self.unanswered = [], []  # ids of produced requests
+        self.usage, self.in_members, self.fleet = [], {}, []
         self.lock, self.stopping, self.threads = threading.Lock(), threading.Event(), []
         self.failures = []
 
@@ -104,12 +138,17 @@ class Load:
             self.spawn(self.compare_and_set, number, self.servers[number % len(self.servers)])
         for number, server in enumerate(self.servers):
             self.spawn(self.read, number, server)
-            self.spawn(self.watch, f"{number}", server)
+            self.spawn(self.watch, server, CONFIGMAPS, watched_config_map, self.watched.setdefault(f"{number}", []))
         self.spawn(self.create, 0, self.servers[0])
         self.spawn(self.create, 1, self.servers[-1])
         self.spawn(self.decide, self.servers[0])
         for number in range(2):
             self.spawn(self.produce, number)
+            self.spawn(self.scale, number, self.servers[0])
+        self.spawn(self.watch, self.servers[0], QUOTA_BINDINGS, watched_usage, self.usage)
+        for name, (server, credentials) in self.members.items():
+            self.spawn(self.watch_member, server, credentials, self.in_members.setdefault(name, []))
+        self.spawn(self.look_at_fleet, self.servers[0])
 
     def spawn(self, run, *arguments):
         def guarded():
@@ -236,27 +275,73 @@ class Load:
                     self.decided.append(time.monotonic())
                     break
 
-    def watch(self, name, server):
+    def scale(self, number, server):
+        """Scales Deployments to what the quota permits for some of them only."""
+        api, chance = Api(server, self.credentials, timeout=5.0), random.Random(f"{self.seed} scale {number}")
+        while not self.stopping.wait(chance.uniform(0.3, 0.9)):
+            try:
+                api.request("PATCH", f"{QUOTA_DEPLOYMENTS}/limited-{chance.randrange(3)}",
+                            {"spec": {"replicas": chance.randrange(1, 8)}}, "application/merge-patch+json")
+            except OSError:
+                pass
+
+    def look_at_fleet(self, server):
+        """Which members count as ready, and from which the Deployment was evicted."""
+        api = Api(server, self.credentials, timeout=5.0)
+        while not self.stopping.wait(0.5):
+            try:
+                status, clusters = api.request("GET", CLUSTERS)
+                other, binding = api.request("GET", BINDING)
+            except OSError:
+                continue
+            if status != 200 or other != 200:
+                continue
+            unready = [item["metadata"]["name"] for item in clusters["items"]
+                       if not any(one["type"] == "Ready" and one["status"] == "True"
+                                  for one in item.get("status", {}).get("conditions", []))]
+            placed = [one["name"] for one in binding["spec"].get("clusters", [])]
+            self.fleet.append(FleetSeen(time.monotonic(), tuple(unready),
+                                        tuple(name for name in self.members if placed and name not in placed)))
+
+    def watch(self, server, path, taken, events):
         """Goes on from the last revision after each disconnection."""
-        events, revision = self.watched.setdefault(name, []), None
+        revision = None
         while not self.stopping.is_set():
             try:
                 if revision is None:
-                    api = Api(server, self.credentials)
-                    status, found = api.request("GET", CONFIGMAPS)
-                    api.close()
-                    if status != 200:
-                        raise OSError(f"list: {status}")
-                    revision = int(found["metadata"]["resourceVersion"])
-                revision = self.follow(server, revision, events)
+                    revision, _ = self.list(server, self.credentials, path)
+                revision = self.follow(server, self.credentials, path, revision, taken, events)
             except (OSError, http.client.HTTPException):
                 revision = events[-1].revision if events else revision
                 self.stopping.wait(0.1)
 
-    def follow(self, server, revision, events):
-        connection = http.client.HTTPSConnection(server, context=self.credentials.context, timeout=12.0)
+    def watch_member(self, server, credentials, events):
+        """A trial member forgets its objects when it is killed, so each connection begins with a list."""
+        path = DEPLOYMENT.rsplit("/", 1)[0]
+        while not self.stopping.is_set():
+            try:
+                revision, items = self.list(server, credentials, path)
+                events.append(MemberVersion("", revision, "", 0, 0, "", "CONNECTED"))
+                events.extend(watched_member_version({"type": "LISTED", "object": item}) for item in items)
+                while not self.stopping.is_set():
+                    revision = self.follow(server, credentials, path, revision, watched_member_version, events)
+            except (OSError, http.client.HTTPException):
+                self.stopping.wait(0.1)
+
+    @staticmethod
+    def list(server, credentials, path):
+        api = Api(server, credentials)
+        status, found = api.request("GET", path)
+        api.close()
+        if status != 200:
+            raise OSError(f"list: {status}")
+        return int(found["metadata"]["resourceVersion"]), found["items"]
+
+    @staticmethod
+    def follow(server, credentials, path, revision, taken, events):
+        connection = http.client.HTTPSConnection(server, context=credentials.context, timeout=12.0)
         try:
-            connection.request("GET", f"{CONFIGMAPS}?watch=true&resourceVersion={revision}&timeoutSeconds=8")
+            connection.request("GET", f"{path}?watch=true&resourceVersion={revision}&timeoutSeconds=8")
             answer = connection.getresponse()
             if answer.status != 200:
                 raise OSError(f"watch: {answer.status}")
@@ -264,10 +349,9 @@ class Load:
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     raise OSError(str(event["object"]))
-                found = event["object"]["metadata"]
-                revision = int(found["resourceVersion"])
+                revision = int(event["object"]["metadata"]["resourceVersion"])
                 if event["type"] != "BOOKMARK":
-                    events.append(Watched(found["name"], revision, event["object"]["data"]["value"]))
+                    events.append(taken(event))
         except json.JSONDecodeError as error:  # cut off in the middle
             raise OSError("the stream ended within an event") from error
         finally:
@@ -281,6 +365,7 @@ class Faults:
     def __init__(self, running, load, chance, options):
         self.running, self.load, self.chance, self.done = running, load, chance, []
         self.broker_until = 0.0
+        self.disturbed = []  # process, start, end
         self.victims = [name for name in VICTIMS if not options.only or name in options.only]
         self.chosen = options.kinds
         self.left = []
@@ -291,6 +376,8 @@ class Faults:
             yield from ("partition", "mute", "slow")
         if name.startswith(("api", "roles", "kafka")):
             yield "fill"
+        if name != "haproxy":
+            yield "clock"
 
     def next(self):
         if not self.left:  # everyone once, in random order, before anyone twice
@@ -312,6 +399,11 @@ class Faults:
             # No file of this process grows any more; what ends because of it is started again without the limit.
             usual = resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
             return lambda: self.lift(pid, usual), pause
+        if kind == "clock":
+            minutes = self.chance.choice([-1, 1]) * self.chance.choice(CLOCK_JUMPS)
+            self.running.set_clock(name, minutes)
+            stack.say(f"the clock of {name} is off by {minutes} minutes")
+            return lambda: self.running.set_clock(name, 0), 3 * pause
         spaces = self.running.namespaces
         link, inside, network = spaces.link(name), spaces.name(name), spaces.network
         if kind == "partition":
@@ -350,6 +442,7 @@ class Faults:
         end, pause = self.begin(name, kind, child.pid)
         time.sleep(pause)
         end()
+        self.disturbed.append((name, start, start + pause))
         self.done.append((f"{kind} {name.rstrip('0123456789').rstrip('-')}", start, start + pause))
         stack.say(f"{kind} {name} for {pause:.1f} s" if kind != "kill" else f"kill -9 {name}")
         if name.startswith("kafka"):
@@ -365,23 +458,54 @@ class Faults:
             time.sleep(0.05)
 
 
+def policy(namespace):
+    return (f"/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies", {
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": {"name": "all"},
+        "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+                 "placement": {"clusterTolerations": [{"key": "chaos", "operator": "Exists", "effect": "NoExecute",
+                                                       "tolerationSeconds": TOLERATED}],
+                               "replicaScheduling": {"replicaSchedulingType": "Divided",
+                                                     "replicaDivisionPreference": "Weighted"}}}})
+
+
+def deployment(name, replicas, **container):
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}},
+                     "template": {"metadata": {"labels": {"app": name}},
+                                  "spec": {"containers": [{"name": "web", "image": "nginx"} | container]}}}}
+
+
 def set_up(api):
-    """The namespace, the registers, and a Deployment with its policy."""
+    """A Deployment on members of which one then gets a taint that is tolerated for an hour; and Deployments that have to share
+    a quota."""
     for path, body in [
             ("/api/v1/namespaces", {"metadata": {"name": "chaos"}}),
-            ("/apis/policy.karmada.io/v1alpha1/namespaces/chaos/propagationpolicies", {
-                "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": {"name": "web"},
-                "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
-                         "placement": {"replicaScheduling": {"replicaSchedulingType": "Divided",
-                                                             "replicaDivisionPreference": "Weighted"}}}}),
-            (DEPLOYMENT.rsplit("/", 1)[0], {
-                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-                "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}},
-                         "template": {"metadata": {"labels": {"app": "web"}},
-                                      "spec": {"containers": [{"name": "web", "image": "nginx"}]}}}})]:
-        status, answer = api.request("POST", path, body)
-        if status != 201:
-            raise stack.Failure(f"{path}: {status} {answer}")
+            policy("chaos"),
+            (DEPLOYMENT.rsplit("/", 1)[0], deployment("web", 6)),
+            ("/api/v1/namespaces", {"metadata": {"name": "quota"}}),
+            ("/apis/policy.karmada.io/v1alpha1/namespaces/quota/federatedresourcequotas", {
+                "apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
+                "metadata": {"name": "processors"}, "spec": {"overall": {"cpu": str(QUOTA)}}}),
+            policy("quota")] + [
+            (QUOTA_DEPLOYMENTS, deployment(f"limited-{number}", 1, resources={"requests": {"cpu": "1"}}))
+            for number in range(3)]:
+        expect(api.request("POST", path, body), 201, path)
+    deadline = time.monotonic() + 60
+    while True:
+        status, binding = api.request("GET", BINDING)
+        if status == 200 and len(binding["spec"].get("clusters", [])) == len(MEMBERS):
+            break
+        if time.monotonic() > deadline:
+            raise stack.Failure(f"the Deployment is not placed on every member: {binding}")
+        time.sleep(0.2)
+    # A placement stays under a toleration for a limited time, and is not made under one.
+    expect(api.request("PATCH", f"{CLUSTERS}/member3", {"spec": {"taints": [{"key": "chaos", "effect": "NoExecute"}]}},
+                       "application/merge-patch+json"), 200, "member3")
+
+
+def expect(answered, wanted, what):
+    if answered[0] != wanted:
+        raise stack.Failure(f"{what}: {answered}")
 
 
 def settled(load, apis, members):
@@ -420,11 +544,33 @@ def final_values(api):
         time.sleep(0.2)
 
 
-def violations_of(load, final):
+def contents(apis):
+    """What each server returns of every kind, all of one revision: server -> object -> JSON."""
+    status, found = apis[0].request("GET", CONFIGMAPS)
+    if status != 200:
+        raise stack.Failure(f"list: {status}")
+    revision, read = found["metadata"]["resourceVersion"], {}
+    for api in apis:
+        read[api.address] = {}
+        for path in CONTENT:
+            status, found = api.request("GET", f"{path}?resourceVersion={revision}&resourceVersionMatch=Exact")
+            if status != 200:
+                raise stack.Failure(f"{path} at revision {revision} from {api.address}: {status}")
+            for item in found["items"]:
+                meta = item["metadata"]
+                read[api.address][f"{path} {meta.get('namespace', '')}/{meta['name']}"] = json.dumps(item, sort_keys=True)
+    return read
+
+
+def violations_of(load, faults, final, read):
     everything = [event for events in load.watched.values() for event in events]
     found = history.check_objects(load.operations) + history.check_final(load.operations, final)
     for name, events in load.watched.items():
         found += history.check_watch(name, events, load.operations, everything)
+    for name, versions in load.in_members.items():
+        found += history.check_member(name, versions)
+    found += history.check_quota(load.usage, QUOTA) + history.check_fleet(load.fleet, faults.disturbed)
+    found += history.check_equal(read)
     return found + history.check_produced(load.answered, load.unanswered, final.values()) + load.failures
 
 
@@ -438,7 +584,8 @@ def report(load, faults, seconds, stopped):
     events = sum(len(events) for events in load.watched.values())
     print(f"{len(faults)} faults in {seconds:.0f} s; operations: {count[OK]} succeeded, {count[REFUSED]} refused, "
           f"{count[UNKNOWN]} unknown; {len(load.answered)} produced requests; {events} watch events; "
-          f"{len(load.decided)} decisions")
+          f"{len(load.decided)} decisions; {len(load.usage)} changes of what a quota limits; "
+          f"{sum(len(versions) for versions in load.in_members.values())} versions in members")
     print(f"{'FAULT':<16} {'COUNT':>5}  {'NO WRITE, MEDIAN':>16} {'MAX':>7}  {'NO DECISION, MEDIAN':>19} {'MAX':>7}")
     for kind, gaps in sorted(kinds.items()):
         writes, decisions = sorted(gap[0] for gap in gaps), sorted(gap[1] for gap in gaps)
@@ -457,10 +604,10 @@ def run(options, plan, running):
     credentials = Credentials(os.path.join(credentials_folder, "fleet.kubeconfig"))
     servers = [f"{address['haproxy']}:6443", f"{address['api-1']}:7443", f"{address['api-2']}:7443"]
     members = {name: (f"{address[name]}:6443", Credentials(os.path.join(credentials_folder, name + ".kubeconfig")))
-               for name in ("member1", "member2", "member3")}
+               for name in MEMBERS}
     apis = [Api(server, credentials) for server in servers]
     set_up(apis[0])
-    load = Load(servers, credentials, options.seed)
+    load = Load(servers, members, credentials, options.seed)
     for name in REGISTERS:
         load.write(apis[0], "create", name, name, "POST", CONFIGMAPS, config_map(name, name))
     load.start()
@@ -475,7 +622,7 @@ def run(options, plan, running):
     wrong = [running.failed] if running.failed else []
     unsettled = settled(load, apis, members)
     wrong += [unsettled] if unsettled else []
-    wrong += violations_of(load, final_values(apis[0]))
+    wrong += violations_of(load, faults, final_values(apis[0]), contents(apis))
     report(load, faults.done, stopped - start, stopped)
     if len(load.operations) < 100 or not load.decided or not load.answered:
         wrong.append("there was hardly any load: this run shows nothing")
@@ -489,6 +636,21 @@ class Supervised(stack.Stack):
     """The stack on a thread of its own."""
 
     failed = ""
+
+    def __init__(self, plan, namespaces, shifted_clock):
+        super().__init__(plan, namespaces)
+        folder = os.path.join(plan.folder, "clock")
+        os.makedirs(folder, exist_ok=True)
+        for name, process in plan.services.items():
+            if name in VICTIMS and name != "haproxy":
+                self.set_clock(name, 0)
+                process["environment"] |= {"LD_PRELOAD": shifted_clock, "SHIPLOG_CLOCK_SHIFT": os.path.join(folder, name)}
+
+    def set_clock(self, name, minutes):
+        """Its processes have it mapped: not a new file, and written at once."""
+        file = os.open(os.path.join(self.plan.folder, "clock", name), os.O_WRONLY | os.O_CREAT, 0o600)
+        os.pwrite(file, struct.pack("=q", minutes * 60_000), 0)
+        os.close(file)
 
     def supervise(self):
         try:
@@ -505,7 +667,7 @@ def main():
     parser.add_argument("--folder", default="", help="keep data and logs here [a temporary folder, removed at the end]")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="faults of these processes only")
     parser.add_argument("--kinds", type=lambda text: text.split(","), default=[],
-                        help="these faults only: kill, freeze, partition, mute, slow, fill")
+                        help="these faults only: kill, freeze, partition, mute, slow, fill, clock")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="shiplog-chaos-") as scratch:
@@ -521,7 +683,10 @@ def main():
 
 
 def supervised(options, plan, namespaces):
-    running = Supervised(plan, namespaces)
+    shifted_clock = os.path.join(os.path.abspath(options.programs), "../lib/libshiplog_shifted_clock.so")
+    if not os.path.exists(shifted_clock):
+        raise stack.Failure(f"{shifted_clock} is missing: build the target shiplog_shifted_clock")
+    running = Supervised(plan, namespaces, shifted_clock)
     supervisor = threading.Thread(target=running.supervise)
     supervisor.start()
     try:

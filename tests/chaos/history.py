@@ -158,6 +158,99 @@ def check_produced(answered, unanswered, values):
     return violations + [f"request {one}: it was carried out {count[one]} times" for one in unanswered if count[one] > 1]
 
 
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """A version of a binding: what it takes from the quota, and whether it was refused more."""
+    binding: str
+    revision: int
+    amount: int
+    refused: bool = False
+
+
+def check_quota(events, limit):
+    """`events`: all that one watch of the bindings has delivered, in order. At no revision they take more than `limit`
+    together. A quota that never refused anything shows nothing."""
+    violations, used = [], {}
+    for event in events:
+        used[event.binding] = event.amount
+        if sum(used.values()) > limit:
+            violations.append(f"quota: at revision {event.revision} {used} take {sum(used.values())} of {limit}")
+    return violations if any(event.refused for event in events) else violations + ["quota: it has refused nothing"]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberVersion:
+    """A version of an object in a member, as a watch there delivered it, or a list (change LISTED). A new connection begins
+    with change CONNECTED, of no object, and a list."""
+    object: str
+    revision: int
+    uid: str
+    generation: int
+    acted_upon: int  # revision of the Work that it was written from
+    manifest: str
+    change: str
+
+
+def check_member(name, versions):
+    """What is written to a member is written once: its spec changes only with the Work, an older Work never replaces a newer
+    one, and nothing is created again that was there."""
+    violations, newest, there = [], {}, set()
+    for one in versions:
+        if one.change == "CONNECTED":
+            there = set()  # the member may have been started again, and then has forgotten everything
+            continue
+        before, existed = newest.get(one.object), one.object in there
+        newest[one.object] = one
+        (there.discard if one.change == "DELETED" else there.add)(one.object)
+        what = f"{name}: {one.object} at revision {one.revision}"
+        if before is None or one.uid != before.uid:
+            if existed:
+                violations.append(f"{what} was created although it existed")
+            continue
+        if one.acted_upon < before.acted_upon:
+            violations.append(f"{what} was written from revision {one.acted_upon} after {before.acted_upon}")
+        if one.generation > before.generation and (one.acted_upon, one.manifest) == (before.acted_upon, before.manifest):
+            violations.append(f"{what} was changed a second time from revision {one.acted_upon}")
+        if one.generation > before.generation + 1 and one.change == "MODIFIED":
+            violations.append(f"{what} has generation {one.generation} after {before.generation}: a write was not watched")
+    return violations if newest else [f"{name}: nothing was seen there"]
+
+
+@dataclasses.dataclass(frozen=True)
+class FleetSeen:
+    time: float
+    unready: tuple  # members
+    evicted: tuple
+
+
+def check_fleet(seen, disturbed, patience=60.0):
+    """`disturbed`: (process, start, end) of each fault. A member counts as lost only after a fault of its own, and nothing is
+    evicted, whatever happens to the processes that observe it."""
+    violations, told = [], set()
+    for one in seen:
+        for member in one.unready:
+            own = any(name == member and start <= one.time <= end + patience for name, start, end in disturbed)
+            if not own and (member, "unready") not in told:
+                violations.append(f"{member}: it was declared not ready, and nothing had happened to it")
+                told.add((member, "unready"))
+        for member in one.evicted:
+            if (member, "evicted") not in told:
+                violations.append(f"{member}: what was placed there was evicted")
+                told.add((member, "evicted"))
+    return violations if seen else ["the fleet was never looked at"]
+
+
+def check_equal(contents):
+    """`contents`: server -> object -> JSON, all of one revision."""
+    (first, expected), *others = contents.items()
+    violations = [] if expected else [f"{first}: it has no objects"]
+    for server, found in others:
+        for name in sorted(expected.keys() | found.keys()):
+            if expected.get(name) != found.get(name):
+                violations.append(f"{name}: {first} has {expected.get(name)}, and {server} {found.get(name)}")
+    return violations
+
+
 def longest_gap(times, start, end):
     """The longest time in [start, end] without one of the times."""
     inside = [start] + sorted(time for time in times if start < time < end) + [end]

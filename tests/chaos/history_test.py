@@ -3,7 +3,7 @@
 import unittest
 
 import history
-from history import OK, REFUSED, UNKNOWN, Operation, Watched
+from history import OK, REFUSED, UNKNOWN, FleetSeen, MemberVersion, Operation, Usage, Watched
 
 
 def write(value, start, end, revision, kind="set", expected=0, outcome=OK, name="a"):
@@ -91,6 +91,94 @@ class Produced(unittest.TestCase):
             violations = history.check_produced(["a", "b"], ["c", "d"], values)
             self.assertEqual(len(violations), 1, violations)
             self.assertIn(word, violations[0])
+
+
+class Quota(unittest.TestCase):
+    def expect(self, events, *words):
+        violations = history.check_quota(events, 10)
+        self.assertEqual(len(violations), len(words), violations)
+        for violation, word in zip(violations, words):
+            self.assertIn(word, violation)
+
+    def test_the_sum_never_exceeds_the_limit(self):
+        within = [Usage("a", 1, 4), Usage("b", 2, 6), Usage("c", 3, 0, True), Usage("a", 4, 1), Usage("c", 5, 3, True)]
+        self.expect(within)
+        # Each of them alone would be within the limit, and so would both together once a has less.
+        self.expect(within[:2] + [Usage("c", 3, 1, True)] + within[3:4], "at revision 3 {'a': 4, 'b': 6, 'c': 1} take 11 of 10")
+
+    def test_a_quota_that_refuses_nothing_shows_nothing(self):
+        self.expect([Usage("a", 1, 4)], "refused nothing")
+        self.expect([], "refused nothing")
+
+
+class Members(unittest.TestCase):
+    first = MemberVersion("web", 5, "u1", 1, 100, "m1", "ADDED")
+    connected = MemberVersion("", 0, "", 0, 0, "", "CONNECTED")
+
+    def expect(self, versions, *words):
+        violations = history.check_member("member1", versions)
+        self.assertEqual(len(violations), len(words), violations)
+        for violation, word in zip(violations, words):
+            self.assertIn(word, violation)
+
+    def version(self, revision, generation, acted_upon, manifest, change="MODIFIED", uid="u1"):
+        return MemberVersion("web", revision, uid, generation, acted_upon, manifest, change)
+
+    def test_each_work_is_written_once(self):
+        self.expect([self.first, self.version(6, 1, 100, "m1"), self.version(7, 2, 120, "m2"), self.version(8, 3, 130, "m1"),
+                     self.connected, self.version(8, 3, 130, "m1", "LISTED"),
+                     self.connected, self.version(1, 1, 130, "m1", "LISTED", "u2"),
+                     self.version(2, 2, 140, "m2", uid="u2"), self.version(3, 2, 140, "m2", "DELETED", "u2"),
+                     self.version(4, 1, 150, "m2", "ADDED", "u3"), self.connected, self.version(2, 1, 150, "m2", "ADDED", "u4")])
+
+    def test_a_write_that_is_repeated(self):
+        self.expect([self.first, self.version(6, 2, 100, "m1")], "changed a second time from revision 100")
+        self.expect([self.first, self.version(6, 1, 120, "m1", "ADDED", "u2")], "created although it existed")
+        self.expect([self.first, self.connected, self.version(5, 1, 100, "m1", "LISTED"),
+                     self.version(6, 1, 100, "m1", "ADDED", "u2")], "created although it existed")
+        self.expect([self.first, self.connected, self.version(7, 2, 100, "m1", "LISTED")], "changed a second time")
+
+    def test_an_older_work_over_a_newer_one(self):
+        self.expect([self.first, self.version(6, 2, 90, "m0")], "from revision 90 after 100")
+
+    def test_a_write_between_two_that_were_seen(self):
+        self.expect([self.first, self.version(7, 3, 130, "m1")], "a write was not watched")
+        self.expect([self.first, self.version(7, 3, 130, "m1", "LISTED")])
+
+    def test_a_member_without_objects(self):
+        self.expect([], "nothing was seen")
+        self.expect([self.connected], "nothing was seen")
+
+
+class Fleet(unittest.TestCase):
+    disturbed = [("roles-1", 0, 10), ("member2", 20, 30)]
+
+    def expect(self, seen, *words):
+        violations = history.check_fleet(seen, self.disturbed)
+        self.assertEqual(len(violations), len(words), violations)
+        for violation, word in zip(violations, words):
+            self.assertIn(word, violation)
+
+    def test_a_member_is_lost_only_after_a_fault_of_its_own(self):
+        self.expect([FleetSeen(5, (), ()), FleetSeen(25, ("member2",), ()), FleetSeen(89, ("member2",), ())])
+        self.expect([FleetSeen(5, ("member1",), ()), FleetSeen(6, ("member1",), ())], "member1: it was declared not ready")
+        self.expect([FleetSeen(19, ("member2",), ())], "member2: it was declared not ready")
+        self.expect([FleetSeen(91, ("member2",), ())], "member2: it was declared not ready")
+
+    def test_nothing_is_evicted(self):
+        self.expect([FleetSeen(25, ("member2",), ("member2",))], "member2: what was placed there was evicted")
+
+    def test_a_fleet_that_nobody_looked_at(self):
+        self.expect([], "never looked at")
+
+
+class Equal(unittest.TestCase):
+    def test_every_server_has_the_same_objects(self):
+        self.assertEqual(history.check_equal({"one": {"a": "1", "b": "2"}, "two": {"b": "2", "a": "1"}}), [])
+        for other in ({"a": "1"}, {"a": "1", "b": "3"}, {"a": "1", "b": "2", "c": "4"}):
+            violations = history.check_equal({"one": {"a": "1", "b": "2"}, "two": other})
+            self.assertEqual(len(violations), 1, violations)
+        self.assertIn("no objects", history.check_equal({"one": {}, "two": {}})[0])
 
 
 class Gap(unittest.TestCase):

@@ -1,5 +1,6 @@
 #include "services/programs/shiplogd/control_plane_metrics.h"
 
+#include "events/base/system.h"
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/vault.h"
@@ -26,6 +27,9 @@ void copy_replica(Replica& replica, const ThreadLoop& loop) {
   static const GaugeFamily caught_up{"shiplog_caught_up",
                                      "1 once everything that was in the journal at the start is folded."};
   static const GaugeFamily busy{"shiplog_fold_thread_busy_seconds", "Duration of what the fold thread does now."};
+  static const GaugeFamily behind{"shiplog_clock_behind_seconds",
+                                  "How far the time of this process is behind the machine's clock, which was set."};
+  set(behind, static_cast<double>(SystemClock{}.behind().value) / 1000);
   set(revision, replica.feed().revision().value);
   entries.with({}).set_total(replica.entries_folded());
   set(offset, replica.next().value);
