@@ -48,7 +48,7 @@ TEST(Script, EveryKindOfFaultIsDrawn) {
 }
 
 /// Otherwise the checks of slots would hold because there are none.
-TEST(Slots, AreHeldByProcessesThatCrashAndLoseThem) {
+TEST(DividedFleet, SlotsAreHeldByProcessesThatCrashAndLoseThem) {
   uint64_t entries = 0;
   uint64_t crashes = 0;
   uint64_t refused = 0;
