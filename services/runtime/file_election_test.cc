@@ -90,9 +90,9 @@ TEST(FileElection, TheFoldVersionOfAllIsThatOfTheOldestLivingBuild) {
 /// A process that shares slots: its looks are those of its own thread.
 class SlotCandidate {
  public:
-  SlotCandidate(const TestDirectory& folder, const std::string& name)
+  SlotCandidate(const TestDirectory& folder, const std::string& name, int patience = 50)
       : election_{FileElection::Options{
-            .folder = folder.path(), .identity = name, .executor = &loop_, .poll_every = Millis{10}, .patience = 50}} {
+            .folder = folder.path(), .identity = name, .executor = &loop_, .poll_every = Millis{10}, .patience = patience}} {
     loop_.call([this] { election_.announce("dispatcher"); });
   }
   ~SlotCandidate() {
@@ -156,8 +156,9 @@ TEST(FileElection, AProcessThatIsFrozenOrOfAnOlderBuildSharesNoSlots) {
 
 TEST(FileElection, ALeaseThatIsGivenUpGoesToTheNextOneWhileItsHolderLives) {
   const TestDirectory folder{"election"};
-  SlotCandidate one{folder, "one"};
-  SlotCandidate two{folder, "two"};
+  constexpr int kForEver = 1'000'000;  // no holder counts as frozen
+  SlotCandidate one{folder, "one", kForEver};
+  SlotCandidate two{folder, "two", kForEver};
   one.campaign("dispatcher:1");
   ASSERT_TRUE(one.comes_to_lead());
   two.campaign("dispatcher:1");
