@@ -105,8 +105,8 @@ struct FileElection::Impl {
   Options options;
   std::mutex mutex;  // guards what follows
   std::vector<std::shared_ptr<Lease>> leases;
-  std::set<std::string> roles;  // announced
-  int64_t beats = 0;            // in the file that announces them
+  std::set<std::string> roles;       // announced
+  int64_t announced_heartbeats = 0;  // in the file that announces them
   std::map<std::string, Candidate> others;
   bool closing = false;
   std::condition_variable wake;
@@ -137,7 +137,7 @@ struct FileElection::Impl {
   }
 
   std::string announcement() const {
-    std::string number = std::to_string(beats);
+    std::string number = std::to_string(announced_heartbeats);
     number.insert(0, 20 - number.size(), '0');  // so that the file keeps its size
     std::string text = std::to_string(options.fold_version) + "\n" + number + "\n";
     for (const std::string& role : roles) text += role + "\n";
@@ -146,7 +146,7 @@ struct FileElection::Impl {
 
   void renew_announcement() {
     if (announced < 0) return;
-    ++beats;
+    ++announced_heartbeats;
     const std::string text = announcement();
     if (::pwrite(announced, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
       log::error("election.failed",

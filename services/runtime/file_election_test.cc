@@ -87,6 +87,87 @@ TEST(FileElection, TheFoldVersionOfAllIsThatOfTheOldestLivingBuild) {
   loop.stop();
 }
 
+/// A process that shares slots: its looks are those of its own thread.
+class SlotCandidate {
+ public:
+  SlotCandidate(const TestDirectory& folder, const std::string& name, int patience = 50)
+      : election_{FileElection::Options{
+            .folder = folder.path(), .identity = name, .executor = &loop_, .poll_every = Millis{10}, .patience = patience}} {
+    loop_.call([this] { election_.announce("dispatcher"); });
+  }
+  ~SlotCandidate() {
+    loop_.call([this] { election_.resign(); });
+    loop_.stop();
+  }
+  void campaign(const std::string& lease) {
+    loop_.call([&] { election_.campaign(lease, [this](bool leading) { leading_ = leading; }); });
+  }
+  void withdraw(const std::string& lease) {
+    loop_.call([&] { election_.withdraw(lease); });
+  }
+  bool comes_to_see(const std::vector<std::string>& names) {
+    std::vector<std::string> seen;
+    for (int tries = 0; tries < 6000; ++tries) {
+      loop_.call([&] { seen = election_.candidates("dispatcher"); });
+      if (seen == names) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return false;
+  }
+  bool comes_to_lead() const {
+    for (int tries = 0; tries < 6000 && !leading_; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    return leading_;
+  }
+  bool leads() const { return leading_; }
+
+ private:
+  ThreadLoop loop_;
+  std::atomic<bool> leading_{false};
+  FileElection election_;
+};
+
+TEST(FileElection, ProcessesSeeWhoElseSharesSlots) {
+  const TestDirectory folder{"election"};
+  SlotCandidate one{folder, "one"};
+  EXPECT_TRUE(one.comes_to_see({"one"}));
+  {
+    SlotCandidate two{folder, "two"};
+    EXPECT_TRUE(one.comes_to_see({"one", "two"}));
+    EXPECT_TRUE(two.comes_to_see({"one", "two"}));
+  }
+  EXPECT_TRUE(one.comes_to_see({"one"})) << "the other one has ended";
+}
+
+TEST(FileElection, AProcessThatIsFrozenOrOfAnOlderBuildSharesNoSlots) {
+  const TestDirectory folder{"election"};
+  SlotCandidate one{folder, "one"};
+  // They keep their locks, and the file of the first is never counted up again.
+  std::ofstream{folder.file("processes/frozen")} << "6\n00000000000000000017\ndispatcher\n";
+  std::ofstream{folder.file("processes/older")} << "5";
+  std::vector<int> locked;
+  for (const char* name : {"frozen", "older"}) {
+    locked.push_back(::open(folder.file("processes/" + std::string{name}).c_str(), O_RDONLY));
+    ASSERT_EQ(::flock(locked.back(), LOCK_EX | LOCK_NB), 0);
+  }
+  EXPECT_TRUE(one.comes_to_see({"frozen", "one"}));
+  EXPECT_TRUE(one.comes_to_see({"one"}));
+  for (const int fd : locked) ::close(fd);
+}
+
+TEST(FileElection, ALeaseThatIsGivenUpGoesToTheNextOneWhileItsHolderLives) {
+  const TestDirectory folder{"election"};
+  constexpr int kForEver = 1'000'000;  // no holder counts as frozen
+  SlotCandidate one{folder, "one", kForEver};
+  SlotCandidate two{folder, "two", kForEver};
+  one.campaign("dispatcher:1");
+  ASSERT_TRUE(one.comes_to_lead());
+  two.campaign("dispatcher:1");
+  std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  EXPECT_FALSE(two.leads());
+  one.withdraw("dispatcher:1");
+  EXPECT_TRUE(two.comes_to_lead());
+}
+
 TEST(FileElection, OneOfSeveralLeadsAndTheNextOneFollowsWhenItEnds) {
   const TestDirectory folder{"election"};
   auto first = std::make_unique<FileElectionCandidate>(folder, "first");

@@ -82,11 +82,11 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
       names += (names.empty() ? "" : ", ") + role.role;
       if (role.unled_slots.empty() || role.unled_slots.size() == kSlots) continue;
       names += role.unled_slots.size() > 1 ? " (slots" : " (slot";
-      for (const int slot : role.unled_slots) names += (slot == role.unled_slots[0] ? " " : ", ") + std::to_string(slot);
+      for (const int slot : role.unled_slots)
+        names += (slot == role.unled_slots[0] ? " " : ", ") + std::to_string(slot);
       names += ")";
     }
-    unled =
-        names.empty() ? "" : "no process leads for the role" + std::string{missing.size() > 1 ? "s " : " "} + names;
+    unled = names.empty() ? "" : "no process leads for the role" + std::string{missing.size() > 1 ? "s " : " "} + names;
     seen = std::move(now);
     checked = true;
     after_takeovers = time - started >= kFirstLeases;

@@ -15,7 +15,7 @@ namespace shiplog {
 struct RoleLeadership {
   std::string role;
   bool led = false;
-  UtcMillis since = {};  ///< when this process saw it begin to be so; at the earliest its own start
+  UtcMillis since = {};               ///< when this process saw it begin to be so; at the earliest its own start
   std::vector<int> unled_slots = {};  ///< of a divided role that is not led
 };
 
@@ -40,8 +40,8 @@ class Leaders {
   /// Roles with unknown leaders are left out. Empty in the first two seconds, in which processes that start with
   /// this one take their leases.
   std::vector<RoleLeadership> now() const;
-  /// A sentence that names the expected roles, and slots, without a leader; empty: there are none. A role that was led gets some
-  /// seconds for the next process to take over.
+  /// A sentence that names the expected roles, and slots, without a leader; empty: there are none. A role that was led
+  /// gets some seconds for the next process to take over.
   std::string missing() const;
 
  private:

@@ -12,13 +12,13 @@ namespace shiplog {
 /// The queue of a role in the process that leads it.
 struct RoleFigures {
   std::string role;
-  bool acting = false;  ///< this process decides for the role; else all that follows is 0
-  uint64_t epoch = 0;        ///< 0 of a divided role, whose slots have epochs of their own
+  bool acting = false;          ///< this process decides for the role; else all that follows is 0
+  uint64_t epoch = 0;           ///< 0 of a divided role, whose slots have epochs of their own
   std::vector<int> slots = {};  ///< of a divided role: those that this process has
-  size_t queued = 0;     ///< keys that are due
-  size_t busy = 0;       ///< keys that are being reconciled
-  uint64_t retries = 0;  ///< steps that failed since this process became leader
-  Millis waiting{0};     ///< how long the key that is reconciled next has been due
+  size_t queued = 0;            ///< keys that are due
+  size_t busy = 0;              ///< keys that are being reconciled
+  uint64_t retries = 0;         ///< steps that failed since this process became leader
+  Millis waiting{0};            ///< how long the key that is reconciled next has been due
 };
 
 /// What one process reports of itself. It knows no other process's queues: processes share only the journal.

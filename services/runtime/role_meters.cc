@@ -18,8 +18,9 @@ double seconds_now() {
 std::vector<double> queue_buckets() { return metrics::exponential_buckets(1e-8, 10, 10); }
 
 const GaugeFamily& leading_family() {
-  static const GaugeFamily family{
-      "leader_election_master_status", "1 while this process has the lease of the role, or of the slot of one, else 0.", {"name"}};
+  static const GaugeFamily family{"leader_election_master_status",
+                                  "1 while this process has the lease of the role, or of the slot of one, else 0.",
+                                  {"name"}};
   return family;
 }
 const GaugeFamily& depth_family() {

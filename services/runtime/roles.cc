@@ -531,9 +531,7 @@ void Roles::pump(Part& part) {
   part.pumping = false;
   RunningRole& role = part.role;
   const uint64_t tenure = part.tenure;
-  const auto goes_on = [&] {
-    return part.phase == Part::Phase::kActing && part.tenure == tenure && part.leaving == 0;
-  };
+  const auto goes_on = [&] { return part.phase == Part::Phase::kActing && part.tenure == tenure && part.leaving == 0; };
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && goes_on(); ++steps) {
     if (role.busy() >= options_.steps_under_way) break;  // arm() notes that this part waits

@@ -20,9 +20,9 @@ namespace shiplog {
 ///                          ▲  └──refused: epoch moved───┘
 ///
 /// A divided role has a lease for each of its slots (events/slots.h), and all of the above for each. The processes with
-/// the role share its slots (owners_of_slots): one that should have a slot campaigns for it; one that should not have it
-/// any more finishes its steps, for a moment, and releases it. The role itself is one object for all slots. Until fold
-/// version 6 is active a divided role has one lease, as the others.
+/// the role share its slots (owners_of_slots): one that should have a slot campaigns for it; one that should not have
+/// it any more finishes its steps, for a moment, and releases it. The role itself is one object for all slots. Until
+/// fold version 6 is active a divided role has one lease, as the others.
 ///
 /// While following, a service sees changes (so that it is warm) but reconciles nothing. No role acts before the replica
 /// has caught up. Threads: the executor.

@@ -48,7 +48,8 @@ TEST(SlotOwners, EachSlotHasOneOwnerAndSharesDifferByOneAtMost) {
         ASSERT_TRUE(shares.contains(owner)) << "the owner is a candidate";
         ++shares[owner];
       }
-      const auto [least, most] = std::ranges::minmax_element(shares, {}, [](const auto& share) { return share.second; });
+      const auto [least, most] =
+          std::ranges::minmax_element(shares, {}, [](const auto& share) { return share.second; });
       EXPECT_LE(most->second - least->second, 1U) << count << " processes";
     }
   }

@@ -43,9 +43,9 @@ class Elections {
   struct Announced {
     std::string identity;
     std::shared_ptr<bool> alive;
-    UtcMillis known_from;      // to the others
-    UtcMillis alone_until;     // it sees no others
-    UtcMillis unseen_until;    // others do not see it
+    UtcMillis known_from;    // to the others
+    UtcMillis alone_until;   // it sees no others
+    UtcMillis unseen_until;  // others do not see it
     bool operator==(const Announced&) const = default;
   };
 

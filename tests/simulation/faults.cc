@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/codec/codec.h"
+#include "events/state/new_namespace.h"
 #include "events/state/work.h"
 
 namespace shiplog::simulation {
@@ -60,7 +61,7 @@ void Faults::run(const ScriptStep& step) {
 void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   const std::string& what = step.what;
   world_.count(what);
-  if (what == "activate") return world_.write(process, what, {FoldVersionActivated{kFoldVersion}}, {});
+  if (what == "activate") return activate(process);
   if (what == "crash") return crash(process, Millis{step.number(1)}, step.seed(2));
   if (what == "snapshot") return snapshot(process, step.number(1) != 0);
   if (what == "depose") return world_.elections.depose(process.identity(), Millis{step.number(1)});
@@ -78,6 +79,13 @@ void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   world_.trace.line(process.identity(),
                     (what == "deaf" ? "reads nothing for " : "is held up for ") + std::to_string(number) + " ms");
   what == "deaf" ? process.lag(until) : process.executor().stall(until);
+}
+
+/// Together with a change, as replays tell states before it from those after it by their revision.
+void Faults::activate(SimulatedProcess& process) {
+  const ObjectKey key{type::kNamespace, "", "kube-versions"};
+  world_.write(process, "activate", {FoldVersionActivated{kFoldVersion}, ObjectCreated{key, new_namespace(key.name)}},
+               {});
 }
 
 void Faults::on_member(const ScriptStep& step) {

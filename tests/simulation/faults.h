@@ -21,6 +21,7 @@ class Faults {
  private:
   void on_process(const ScriptStep& step, SimulatedProcess& process);
   void on_member(const ScriptStep& step);
+  void activate(SimulatedProcess& process);
   void crash(SimulatedProcess& process, Millis away, uint64_t seed);
   /// For so long, a rate of the journal's or the network's is this.
   void window(uint64_t& rate, uint64_t permille, Millis time);

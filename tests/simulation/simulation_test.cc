@@ -47,6 +47,25 @@ TEST(Script, EveryKindOfFaultIsDrawn) {
   EXPECT_EQ(drawn, std::set<std::string>(step_kinds().begin(), step_kinds().end()));
 }
 
+/// Otherwise the checks of slots would hold because there are none.
+TEST(DividedFleet, SlotsAreHeldByProcessesThatCrashAndLoseThem) {
+  uint64_t entries = 0;
+  uint64_t crashes = 0;
+  uint64_t refused = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    const SimulationReport report = simulate(seed);
+    ASSERT_FALSE(report.failure) << *report.failure;
+    const auto under = report.happened.find("entry under a slot");
+    if (under == report.happened.end()) continue;
+    entries += under->second;
+    if (const auto crash = report.happened.find("crash"); crash != report.happened.end()) crashes += crash->second;
+    for (const auto& [what, count] : report.refusals) refused += what.find(':') != what.rfind(':') ? count : 0;
+  }
+  EXPECT_GT(entries, 100U);
+  EXPECT_GT(crashes, 0U);
+  EXPECT_GT(refused, 0U) << "of entries under a slot's lease";
+}
+
 TEST(Disk, AFailureLosesOnlyTheEndOfWhatWasNotSynced) {
   Chance chance{1};
   bool some = false;

@@ -296,10 +296,10 @@ class WhyBuilder {
       const auto undone = kUndone.find(role.role);
       if (role.led || undone == kUndone.end()) continue;
       if (!role.unled_slots.empty() && role.unled_slots.size() < kSlots) {
-        answer.edit("notes").push_back(
-            "since " + rfc3339(role.since) + " no process has some slots of the role " + role.role + " (" +
-            std::to_string(role.unled_slots.size()) + " of " + std::to_string(kSlots) +
-            "): for the members and objects of these, " + undone->second + " until another process takes them");
+        answer.edit("notes").push_back("since " + rfc3339(role.since) + " no process has some slots of the role " +
+                                       role.role + " (" + std::to_string(role.unled_slots.size()) + " of " +
+                                       std::to_string(kSlots) + "): for the members and objects of these, " +
+                                       undone->second + " until another process takes them");
         continue;
       }
       answer.edit("notes").push_back("no " + role.role + " is running since " + rfc3339(role.since) + ": " +

@@ -47,6 +47,42 @@ TEST(CtlControlPlane, QueuesOfOtherProcessesAreMarkedAsNotKnown) {
             "-: known only to the process that leads the role; its /metrics have it\n");
 }
 
+Value divided() {
+  Value status = control_plane();
+  Value role =
+      Value::object({{"role", "dispatcher"}, {"led", false}, {"since", "2026-01-01T00:04:00Z"}, {"here", true}});
+  role.set("queue", Value::object({{"due", 1}, {"busy", 2}, {"retries", 3}, {"waitingMilliseconds", 4}}));
+  Value slots = Value::array();
+  for (int slot = 0; slot < 16; ++slot) {
+    const bool led = slot != 4 && slot != 9;
+    slots.push_back(
+        Value::object({{"slot", slot}, {"holder", slot < 8 ? "host_1_a" : "host_2_b"}, {"epoch", 1}, {"led", led}}));
+  }
+  role.set("slots", std::move(slots));
+  status.set("roles", Value::array({role}));
+  return status;
+}
+
+TEST(CtlControlPlane, ADividedRoleHasARowForEachProcessWithItsSlots) {
+  EXPECT_EQ(roles_text(divided(), kNow, {}),
+            "\n"
+            "ROLE         LEADER                     EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
+            "dispatcher   none, slots 4,9                    60s     -     -      -         -\n"
+            "dispatcher   host_1_a, slots 0-3,5-7            60s     1     2      3         4ms\n"
+            "dispatcher   host_2_b, slots 8,10-15            60s     -     -      -         -\n"
+            "-: known only to the process that leads the role; its /metrics have it\n");
+  EXPECT_EQ(slots_text({7}), "slot 7");
+}
+
+TEST(CtlControlPlane, SlotsWithoutAProcessAreAFinding) {
+  FleetObjects fleet;
+  fleet.control_plane = divided();
+  const auto findings = findings_of(fleet);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].state, "no-leader");
+  EXPECT_EQ(findings[0].reason, "no process has the slots 4,9 of this role: their decisions are pending");
+}
+
 TEST(CtlControlPlane, RoleWhoseLeaderDoesNotAnswerIsAFinding) {
   FleetObjects fleet;
   fleet.control_plane = control_plane();

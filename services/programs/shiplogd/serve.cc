@@ -338,22 +338,23 @@ class ControlPlane {
   void make_leaders() {
     std::vector<std::string> led;
     for (const RoleEntry* role : roles_of_process(selectable_roles())) led.emplace_back(role->name);
-    leaders_ = std::make_unique<Leaders>(
-        Leaders::Options{.election = election_.get(),
-                         .executor = &loop_,
-                         .roles = std::move(led),
-                         // What has ever been led in this fleet, and what this process would lead.
-                         .expected = [this](const std::string& role) {
-                           const auto own = own_roles();
-                           const State& state = record_->replica().state();
-                           const bool ever = state.lease(role).epoch > 0 || state.lease(slot_lease(role, 0)).epoch > 0;
-                           return (ever && (role != "feeds" || !options_.feeds.families.empty())) ||
-                                  std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
-                         },
-                         .divided = [this](const std::string& role) {
-                           return find_role(role)->divided &&
-                                  record_->replica().state().fold_version() >= kSlotsFoldVersion;
-                         }});
+    leaders_ = std::make_unique<Leaders>(Leaders::Options{
+        .election = election_.get(),
+        .executor = &loop_,
+        .roles = std::move(led),
+        // What has ever been led in this fleet, and what this process would lead.
+        .expected =
+            [this](const std::string& role) {
+              const auto own = own_roles();
+              const State& state = record_->replica().state();
+              const bool ever = state.lease(role).epoch > 0 || state.lease(slot_lease(role, 0)).epoch > 0;
+              return (ever && (role != "feeds" || !options_.feeds.families.empty())) ||
+                     std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
+            },
+        .divided =
+            [this](const std::string& role) {
+              return find_role(role)->divided && record_->replica().state().fold_version() >= kSlotsFoldVersion;
+            }});
   }
 
   /// What roles reach the outside through: members, interpreter webhooks, scripts in the sandbox.

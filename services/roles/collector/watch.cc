@@ -212,8 +212,8 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
   request.asks_for_less = listing->limit > kSmallPageLimit;
   members_.request(
       listing->cluster, std::move(request),
-      [this, task, listing, alive = std::weak_ptr{slot_of_cluster(listing->cluster).inbox}](
-          Result<MemberResponse> response) {
+      [this, task, listing,
+       alive = std::weak_ptr{slot_of_cluster(listing->cluster).inbox}](Result<MemberResponse> response) {
         // The slot was lost meanwhile, or the role is destroyed; then there is no `this` either.
         const auto inbox = alive.lock();
         if (inbox == nullptr || inbox != slot_of_cluster(listing->cluster).inbox) return;
