@@ -49,12 +49,18 @@ Result<void> write_private_file(const std::string& path, std::string_view bytes)
   }
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_fd >= 0) {
-    ::fsync(folder_fd);  // the name too; a file system that cannot sync folders fails here, which is accepted
-    ::close(folder_fd);
-  }
-  return ok();
+  return sync_folder(folder);
+}
+
+Result<void> sync_folder(const std::string& folder) {
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return io_error("cannot open", folder, errno);
+  const int synced = ::fsync(fd);
+  const int code = errno;
+  ::close(fd);
+  // A file system that cannot sync folders is accepted.
+  if (synced == 0 || code == EINVAL || code == ENOTSUP) return ok();
+  return io_error("cannot sync", folder, code);
 }
 
 Result<std::string> read_file(const std::string& path) {

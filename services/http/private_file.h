@@ -11,6 +11,9 @@ namespace shiplog {
 /// takes the old one's place. Error: kIo, naming the file and the cause.
 Result<void> write_private_file(const std::string& path, std::string_view bytes);
 
+/// Makes the names in a folder durable: of a file that was made in it, or got another name. Error: kIo.
+Result<void> sync_folder(const std::string& folder);
+
 /// The whole file. Errors: kNotFound; kIo; both name the file.
 Result<std::string> read_file(const std::string& path);
 

@@ -100,4 +100,11 @@ Result<void> copy_private_file(const std::string& from, const std::string& to) {
   return ok();
 }
 
+Result<void> sync_file(const std::string& path) {
+  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0) return io_error("cannot open", path);
+  if (::fsync(file.number) != 0) return io_error("cannot sync", path);
+  return ok();
+}
+
 }  // namespace shiplog

@@ -22,4 +22,7 @@ std::string sha256(std::string_view bytes);
 /// kIo.
 Result<void> copy_private_file(const std::string& from, const std::string& to);
 
+/// Makes the content of a file durable. Error: kIo.
+Result<void> sync_file(const std::string& path);
+
 }  // namespace shiplog

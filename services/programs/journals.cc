@@ -88,6 +88,9 @@ Result<FleetJournals> open_files(const JournalAddress& address, const JournalOpt
                                                      "it was stopped in the middle of a commit, so that no other "
                                                      "process could write")});
   };
+  sqlite.head_mark_failed = [](const Error& error) {
+    log::warn("journal.head_mark_failed", {log::kv("reason", error.message)});
+  };
   FleetJournals journals;
   SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file, sqlite));
   SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db", sqlite));

@@ -11,6 +11,7 @@
 
 #include "events/base/json.h"
 #include "events/base/value.h"
+#include "services/http/private_file.h"
 #include "services/programs/file_checksum.h"
 #include "services/runtime/log.h"
 
@@ -128,8 +129,10 @@ Result<VerifiedSnapshot> SnapshotStore::fetch_one(const std::string& journal, co
     return Error{ErrorCode::kCorrupt, entry.name + " is another snapshot than the manifest names"};
   }
   VerifiedSnapshot fetched{folder + "/" + entry.name, info};
+  SHIPLOG_TRY(sync_file(draft));
   fs::rename(draft, fetched.file, failed);
   if (failed) return Error{ErrorCode::kIo, "cannot rename " + draft + ": " + failed.message()};
+  SHIPLOG_TRY(sync_folder(folder));
   return fetched;
 }
 

@@ -56,18 +56,23 @@ HeadMark::~HeadMark() {
 HeadMark::HeadMark(HeadMark&& other) noexcept
     : journal_{std::move(other.journal_)}, file_{std::exchange(other.file_, -1)} {}
 
-void HeadMark::write(int64_t next) {
+Result<void> HeadMark::write(int64_t next) {
   if (file_ < 0) file_ = ::open(path_of(journal_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file_ < 0) return;
+  const auto failed = [&](int code) {
+    return Error{ErrorCode::kIo, path_of(journal_) + " cannot be written: " + std::strerror(code) +
+                                     "; a loss of entries after the last mark would not be noticed: check the disk"};
+  };
+  if (file_ < 0) return failed(errno);
   // Another process may have committed after this one and written its mark first.
   const auto marked = read_from(file_);
-  if (marked && *marked >= next) return;
+  if (marked && *marked >= next) return ok();
   std::string bytes{kMagic};
   put(bytes, static_cast<uint64_t>(next), 8);
   put(bytes, crc32c(bytes), 4);
   // One write of a few bytes: readers see either the old or the new bytes.
-  const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), 0);
-  static_cast<void>(written);
+  errno = ENOSPC;  // the reason of a short write
+  if (::pwrite(file_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return failed(errno);
+  return ok();
 }
 
 }  // namespace shiplog::embedded

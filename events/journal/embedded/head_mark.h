@@ -30,8 +30,8 @@ class HeadMark {
   HeadMark& operator=(const HeadMark&) = delete;
 
   /// Records that everything before `next` is on disk, unless another process has recorded a higher offset. Creates the
-  /// file on first use. A failure here does not fail the append: the mark only serves to detect damage.
-  void write(int64_t next);
+  /// file on first use. A failure need not fail the append, since the mark only serves to detect damage. Error: kIo.
+  Result<void> write(int64_t next);
 
  private:
   std::string journal_;

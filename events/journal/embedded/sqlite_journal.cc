@@ -195,7 +195,10 @@ class SqliteJournal final : public Journal {
       first = writer_.value().store(entries);
       if (first) {
         const int64_t next = first.value() + static_cast<int64_t>(entries.size());
-        mark_.write(next);
+        const auto marked = mark_.write(next);
+        // Once, until it succeeds again.
+        const bool failed_before = std::exchange(mark_failed_, !marked);
+        if (!marked && !failed_before && options_.head_mark_failed) options_.head_mark_failed(marked.error());
         published_->publish(next);
         embedded::announce_change(path_);
       }
@@ -257,6 +260,7 @@ class SqliteJournal final : public Journal {
   const embedded::FileIdentity file_ = embedded::identity_of(path_);
   Result<FileWriter> writer_;  // the writer thread's
   HeadMark mark_;              // the writer thread's
+  bool mark_failed_ = false;   // the same
   const std::optional<Error> end_;
   std::shared_ptr<Published> published_ = std::make_shared<Published>();
 

@@ -22,6 +22,9 @@ struct SqliteJournalOptions {
   /// Called on the journal's thread after a process was killed that had been stopped (SIGSTOP) in the middle of a
   /// commit and thereby prevented all others from writing.
   std::function<void(pid_t process)> killed_frozen_writer = {};
+  /// Called on the journal's thread when the "-head" file cannot be written any more. What was appended is on disk all
+  /// the same.
+  std::function<void(const Error&)> head_mark_failed = {};
 };
 
 /// The embedded journal: one SQLite file (with its "-wal" and "-shm" files), which any number of processes on one

@@ -2,10 +2,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "services/http/private_file.h"
 
 namespace shiplog::vault {
 
@@ -29,12 +32,21 @@ Result<Key> load_or_create_fleet_key(const std::string& path) {
   const int made = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made < 0) return Error{ErrorCode::kIo, "cannot create " + path + ": " + std::strerror(errno)};
   const Key key = random_key();
+  errno = ENOSPC;  // the reason of a short write
   const bool written = ::write(made, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(made) == 0;
+  int cause = errno;
   ::close(made);
   const bool named = written && ::link(draft.c_str(), path.c_str()) == 0;
-  const int cause = errno;
+  if (written && !named) cause = errno;
   ::unlink(draft.c_str());
-  if (named) return key;
+  if (named) {
+    // Keys that are wrapped with it must not survive it.
+    if (auto synced = sync_folder(std::filesystem::path{path}.parent_path().string()); !synced) {
+      ::unlink(path.c_str());
+      return std::move(synced).error();
+    }
+    return key;
+  }
   if (written && cause == EEXIST) return load_fleet_key(path);
   return Error{ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(cause)};
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "projections/runner.h"
+#include "services/http/private_file.h"
 #include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
@@ -124,6 +125,8 @@ Result<VerifiedSnapshot> Snapshots::write() const {
   VerifiedSnapshot snapshot{folder + "/" + snapshot_file_name(info.revision), info};
   std::filesystem::rename(draft, snapshot.file, failed);
   if (failed) return Error{ErrorCode::kIo, "cannot rename " + draft + ": " + failed.message()};
+  // A journal is trimmed behind it: after a power failure a draft would be all that is left of both.
+  SHIPLOG_TRY(sync_folder(folder));
   return snapshot;
 }
 
