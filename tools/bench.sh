@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench http_bench fleet_bench
+tools/build.sh journal_bench projection_bench core_bench edit_bench http_bench fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 say "journal (embedded), beside fsync and plain SQLite"

@@ -1,5 +1,6 @@
-// Measures the durable mutations per second of a running API server: api_bench KUBECONFIG [CLIENTS] [SECONDS].
-// Every client has its own connection and creates 1.5 KB ConfigMaps, one after another.
+// Measures the durable mutations per second of a running API server: api_bench KUBECONFIG [CLIENTS] [SECONDS]
+// [produced]. Every client has its own connection and creates 1.5 KB ConfigMaps, one after another: by POST, or as
+// produced requests whose outcome it waits for.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <ctime>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -22,6 +24,7 @@ using Steady = std::chrono::steady_clock;
 struct MutationLoad {
   std::unique_ptr<HttpClient> client;
   std::string prefix;
+  bool produced = false;
   Steady::time_point until;
   std::atomic<uint64_t> accepted{0}, refused{0};
   std::atomic<int> running{0};
@@ -35,15 +38,23 @@ struct MutationLoad {
     }
     HttpRequest request;
     request.method = "POST";
-    request.target = "/api/v1/namespaces/default/configmaps";
     request.headers.set("Content-Type", "application/json");
-    request.body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + prefix + "-" +
-                   std::to_string(worker) + "-" + std::to_string(number) + R"("},"data":{"text":")" +
-                   std::string(1400, 'x') + "\"}}";
+    const std::string name = prefix + "-" + std::to_string(worker) + "-" + std::to_string(number);
+    const std::string manifest = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"default","name":")" +
+                                 name + R"("},"data":{"text":")" + std::string(1400, 'x') + "\"}}";
+    if (produced) {
+      request.target = "/shiplog/v1/requests?wait=true";
+      request.body = R"({"id":")" + name + R"(","verb":"create","manifest":)" + manifest + "}";
+    } else {
+      request.target = "/api/v1/namespaces/default/configmaps";
+      request.body = manifest;
+    }
     const auto began = Steady::now();
     client->request(std::move(request), Millis{30'000}, [=, this](Result<HttpResponse> answer) {
       const double ms = std::chrono::duration<double, std::milli>(Steady::now() - began).count();
-      if (answer && answer.value().status == 201) {
+      const bool applied = answer && (produced ? answer.value().body.find("\"applied\"") != std::string::npos
+                                               : answer.value().status == 201);
+      if (applied) {
         ++accepted;
       } else {
         if (refused++ == 0) {
@@ -63,7 +74,7 @@ struct MutationLoad {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: api_bench KUBECONFIG [CLIENTS] [SECONDS]\n");
+    std::fprintf(stderr, "usage: api_bench KUBECONFIG [CLIENTS] [SECONDS] [produced]\n");
     return 2;
   }
   const int clients = argc > 2 ? std::atoi(argv[2]) : 64;
@@ -88,6 +99,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   load.client = std::move(client).value();
+  load.produced = argc > 4 && std::string_view{argv[4]} == "produced";
   load.prefix = "bench-" + std::to_string(Steady::now().time_since_epoch().count() % 100'000'000);
   load.until = Steady::now() + std::chrono::seconds{seconds};
   load.running = clients;

@@ -113,9 +113,10 @@ Value BenchFleet::replay(const std::string& name) const {
   return or_exit(parse_json(ran.out));
 }
 
-e2e::Ran BenchFleet::api_bench(int clients, int seconds) const {
-  return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds)}, {},
-                  "", std::chrono::seconds{seconds + 60});
+e2e::Ran BenchFleet::api_bench(int clients, int seconds, bool produced) const {
+  return e2e::run({programs_ + "/api_bench", kubeconfig("plane"), std::to_string(clients), std::to_string(seconds),
+                   produced ? "produced" : "created"},
+                  {}, "", std::chrono::seconds{seconds + 60});
 }
 
 std::string config_map(const std::string& name, size_t bytes) {

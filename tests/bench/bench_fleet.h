@@ -51,7 +51,8 @@ class BenchFleet {
   void join(const std::string& name);
   /// Runs every decision in the journal of a stopped control plane again; ends the program if one differs.
   Value replay(const std::string& name) const;
-  e2e::Ran api_bench(int clients, int seconds) const;
+  /// `produced`: as produced requests.
+  e2e::Ran api_bench(int clients, int seconds, bool produced = false) const;
 
  private:
   std::string directory_, programs_;

@@ -57,9 +57,9 @@ void mutations(Figures& figures, BenchFleet& fleet, int seconds, const std::stri
   if (!journal.empty()) command.push_back("--journal=" + journal);
   const std::string of = journal.empty() ? "mutations" : "mutations on Kafka";
   const auto plane = fleet.start("plane", command);
-  for (const int clients : {1, 16, 64}) {
+  const auto measure = [&](const std::string& path, int clients, bool produced) {
     const double before = cpu_seconds(plane->pid());
-    const auto ran = fleet.api_bench(clients, seconds);
+    const auto ran = fleet.api_bench(clients, seconds, produced);
     if (!ran.ok()) give_up(ran.out + ran.err);
     double rate = 0, p50 = 0, p99 = 0, client_us = 0;
     if (std::sscanf(ran.out.c_str(), "%*d clients: %lf mutations/s, p50 %lf ms, p99 %lf ms, %lf us", &rate, &p50, &p99,
@@ -67,13 +67,15 @@ void mutations(Figures& figures, BenchFleet& fleet, int seconds, const std::stri
       give_up("api_bench printed: " + ran.out);
     }
     const double server_us = (cpu_seconds(plane->pid()) - before) / (rate * seconds) * 1e6;
-    const std::string name = std::to_string(clients) + " clients";
-    figures.value(of, name, rate, "per_second");
-    figures.value(of, name + ", p50", p50, "ms");
-    figures.value(of, name + ", p99", p99, "ms");
-    figures.value(of, name + ", CPU of the server", server_us, "us each");
-    figures.value(of, name + ", CPU of the clients", client_us, "us each");
-  }
+    const std::string name = (produced ? "produced requests, " : "") + std::to_string(clients) + " clients";
+    figures.value(path, name, rate, "per_second");
+    figures.value(path, name + ", p50", p50, "ms");
+    figures.value(path, name + ", p99", p99, "ms");
+    figures.value(path, name + ", CPU of the server", server_us, "us each");
+    figures.value(path, name + ", CPU of the clients", client_us, "us each");
+  };
+  for (const int clients : {1, 16, 64}) measure(of, clients, false);
+  for (const int clients : {1, 64}) measure(journal.empty() ? "produced" : "produced on Kafka", clients, true);
   figures.value(of, "peak memory of the server", peak_memory_mb(plane->pid()), "MB");
 }
 

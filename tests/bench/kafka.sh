@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # The journal and the product on a separate Kafka broker, compared with Kafka's own producer on the same topic with the same
-# records: kafka.sh PROGRAMS SCRATCH SECONDS FIGURES
+# records, and what moves and reads a whole fleet of OBJECTS there, compared with Kafka's own consumer:
+# kafka.sh PROGRAMS SCRATCH SECONDS FIGURES [OBJECTS]
 # If Kafka cannot be installed, it reports it in the table and in FIGURES, and ends with code 1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 script=$here/../kafka/broker.sh
-programs=$1 scratch=$2 seconds=$3 figures=$4
+programs=$1 scratch=$2 seconds=$3 figures=$4 objects=${5:-100000}
 # Optimized for throughput, not for a fast start.
 export SHIPLOG_KAFKA_JVM=-XX:+TieredCompilation SHIPLOG_KAFKA_HEAP=1g
 
@@ -69,3 +70,14 @@ perf "machine: Kafka's own producer, 1000 a second" $((seconds * 1000)) 1000
 
 "$programs/fleet_bench" --only=mutations --journal="kafka:127.0.0.1:$port/bench" --seconds="$seconds" \
   --directory="$scratch" --json="$figures"
+
+# The records of the topic, as a consumer gets them that does nothing with them.
+consumed=$("$script" tool org.apache.kafka.tools.ConsumerPerformance --bootstrap-server "127.0.0.1:$port" --topic "$topic" \
+  --messages 60000 --timeout 30000 2>"$scratch/consumer.log" | tail -n 1) || true
+IFS=', ' read -r megabytes records < <(cut -d, -f9,10 <<<"$consumed") || true
+[[ "$records" =~ ^[0-9.]+$ ]] || not_measured "kafka-consumer-perf-test printed: $(tail -n 1 "$scratch/consumer.log" | tr -d '"\\')"
+printf '%-46s %10.0f /s   %.0f MB/s\n' "machine: Kafka's own consumer" "$records" "$megabytes"
+figure "machine: Kafka's own consumer" ",\"per_second\":$records,\"mb_per_second\":$megabytes"
+
+"$programs/broker_bench" --broker="127.0.0.1:$port" --objects="$objects" --directory="$scratch" --json="$figures"
+/usr/bin/python3 "$here/kafka_ratios.py" "$figures"

@@ -1,5 +1,7 @@
 // Tests that need a real broker: which topics are refused, the content of a record, and that a broker that is killed
 // under load loses nothing.
+#include <fstream>
+#include <functional>
 #include <future>
 #include <set>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "events/journal/kafka/kafka_journal.h"
 #include "tests/journal_contract/journal_contract.h"
 #include "tests/kafka/cluster.h"
+#include "tests/support/must.h"
 
 namespace shiplog::kafka_test {
 namespace {
@@ -153,6 +156,84 @@ TEST(KafkaKeyedTopic, ATopicWithOtherRetentionIsRefused) {
   refused_for(sound(), "set it to \"compact\"");
   refused_for(sound_but("cleanup.policy", "compact,delete"), "set it to \"compact\"");
   refused_for(sound_but("cleanup.policy", "compact"), "max.compaction.lag.ms");
+}
+
+/// A journal of which the broker has forgotten the last record, and a tail that has read it.
+class ForgetfulBroker : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.brokers = cluster_.bootstrap();
+    options_.topic = "forgetful.journal";
+    append({"one", "two"});
+    const std::string short_log = e2e::read_file(cluster_.segment(options_.topic));
+    append({"three"});
+    journal_ = must(open_kafka_journal(options_));
+    tail_ = must(journal_->tail({}));
+    for (size_t count = 0; count < 3;) count += must(tail_->next(10, Millis{60'000})).size();
+    cluster_.kill(0);
+    whole_log_ = e2e::read_file(cluster_.segment(options_.topic));
+    restart_with(short_log);
+    ASSERT_EQ(end(), 2);
+  }
+  void append(const std::vector<std::string>& records) {
+    const auto journal = must(open_kafka_journal(options_));
+    for (const std::string& record : records) append_now(*journal, record);
+  }
+  int64_t end() { return must(must(open_kafka_journal(options_))->head()).value; }
+  void restart_with(const std::string& log) {
+    std::ofstream{cluster_.segment(options_.topic), std::ios::binary | std::ios::trunc} << log;
+    cluster_.start(0);
+    cluster_.wait_ready(1);
+  }
+  /// Calls next() until it returns a record or an error that `ends`.
+  Result<std::vector<JournalRecord>> next_until(const std::function<bool(const Error&)>& ends) {
+    Result<std::vector<JournalRecord>> read = std::vector<JournalRecord>{};
+    EXPECT_TRUE(e2e::eventually([&] {
+      read = tail_->next(10, Millis{100});
+      return read ? !read.value().empty() : ends(read.error());
+    }));
+    return read;
+  }
+  static bool says_that_it_ended(const Error& error) {
+    return error.message.find("but records up to offset 2 were read") != std::string::npos;
+  }
+
+  KafkaCluster cluster_;
+  KafkaJournalOptions options_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Journal::Tail> tail_;
+  std::string whole_log_;
+};
+
+// As after a partition: the former leader answers for a moment before it learns that it is not the leader any more.
+TEST_F(ForgetfulBroker, ATailGoesOnWhenTheRecordsAreThereAgain) {
+  const auto cut = next_until(says_that_it_ended);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::kUnavailable) << cut.error().message;
+  cluster_.kill(0);
+  restart_with(whole_log_);
+  append({"four"});
+  const auto read = next_until([](const Error& error) { return error.code == ErrorCode::kCorrupt; });
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read.value().size(), 1U);
+  EXPECT_EQ(read.value()[0].offset, Offset{3});
+  EXPECT_EQ(read.value()[0].bytes, "four");
+}
+
+TEST_F(ForgetfulBroker, ATailEndsWhenOtherRecordsTookThePlaceOfThoseItHasRead) {
+  ASSERT_FALSE(next_until(says_that_it_ended));
+  append({"other", "more"});
+  const auto read = next_until([](const Error& error) { return error.code == ErrorCode::kCorrupt; });
+  ASSERT_FALSE(read) << read.value()[0].bytes;
+  EXPECT_NE(read.error().message.find("the brokers have lost acknowledged entries"), std::string::npos)
+      << read.error().message;
+}
+
+TEST_F(ForgetfulBroker, ATailEndsWhenTheRecordsStayLost) {
+  const auto read = next_until([](const Error& error) { return error.code == ErrorCode::kCorrupt; });
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("the brokers have lost acknowledged entries"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {

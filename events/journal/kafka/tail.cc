@@ -24,6 +24,9 @@ constexpr std::chrono::seconds kFetchPatience{10};
 // A read may return nothing for this long before it checks whether the broker is still reachable.
 constexpr std::chrono::milliseconds kIdle{900};
 constexpr Millis kAskTimeout{500};
+// A broker that was cut off takes itself for the leader until it has heard from the others, and then ends earlier than
+// they do.
+constexpr std::chrono::seconds kLossPatience{30};
 
 int ms_until(Steady::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
@@ -64,6 +67,14 @@ void KafkaTail::fetch_from(int64_t offset) {
 }
 
 Result<std::vector<JournalRecord>> KafkaTail::next(size_t max_records, Millis timeout) {
+  auto records = read(max_records, timeout);
+  if (records && !records.value().empty()) {
+    last_ = LastRead{records.value().back().offset.value, siphash128(records.value().back().bytes)};
+  }
+  return records;
+}
+
+Result<std::vector<JournalRecord>> KafkaTail::read(size_t max_records, Millis timeout) {
   std::vector<JournalRecord> records;
   const auto start = Steady::now();
   const auto deadline = start + longest_wait(timeout);
@@ -102,18 +113,33 @@ Result<std::vector<JournalRecord>> KafkaTail::next(size_t max_records, Millis ti
 Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records) {
   const auto error = message.err;
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    if (message.offset < position_) return ok();
+    if (message.offset < position_ && !checking_) return ok();
     std::string bytes;
     if (options_.keyed) {
       bytes.assign(static_cast<const char*>(message.key), message.key_len);
       if (message.payload != nullptr) bytes += '\n';
     }
     if (message.payload != nullptr) bytes.append(static_cast<const char*>(message.payload), message.len);
+    if (checking_) {
+      // Compaction may have removed the last record of a table.
+      const bool same = options_.keyed || (message.offset == last_->offset && siphash128(bytes) == last_->hash);
+      if (!same) {
+        failed_ =
+            Error{ErrorCode::kCorrupt, client_->name() + ": the record at offset " + std::to_string(last_->offset) +
+                                           " is not the one that was read there: the brokers have lost "
+                                           "acknowledged entries"};
+        return *failed_;
+      }
+      checking_ = false;
+      shorter_since_.reset();
+      if (message.offset < position_) return ok();
+    }
     records.push_back({Offset{message.offset}, std::move(bytes)});
     position_ = message.offset + 1;
     return ok();
   }
   if (error == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+    if (checking_ && message.offset < position_) return explain_missing_offset();
     end_seen_ = std::max(end_seen_, message.offset);
     return ok();
   }
@@ -139,13 +165,24 @@ Result<void> KafkaTail::explain_missing_offset() {
     return *failed_;
   }
   if (position_ > bounds.next) {
-    failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": it ends at offset " + std::to_string(bounds.next) +
-                                             ", but records up to offset " + std::to_string(position_ - 1) +
-                                             " were read from it: the brokers have lost acknowledged entries"};
+    const std::string found = "it ends at offset " + std::to_string(bounds.next) + ", but records up to offset " +
+                              std::to_string(position_ - 1) + " were read from it: ";
+    const auto now = Steady::now();
+    if (now - shorter_since_.value_or(now) < kLossPatience) {
+      if (!shorter_since_) shorter_since_ = now;
+      check_from(bounds);
+      return client_->unavailable(found + "a broker was cut off and does not know it yet, or entries are lost");
+    }
+    failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": " + found + "the brokers have lost acknowledged entries"};
     return *failed_;
   }
-  fetch_from(position_);
+  check_from(bounds);
   return ok();
+}
+
+void KafkaTail::check_from(const PartitionBounds& bounds) {
+  checking_ = last_ && last_->offset == position_ - 1 && last_->offset >= bounds.oldest;
+  fetch_from(checking_ ? last_->offset : position_);
 }
 
 }  // namespace shiplog::kafka

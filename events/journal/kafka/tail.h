@@ -1,10 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "events/base/hash.h"
 #include "events/journal/kafka/client.h"
 
 namespace shiplog::kafka {
@@ -29,11 +31,14 @@ class KafkaTail final : public Journal::Tail {
   void stop() override;
 
  private:
+  Result<std::vector<JournalRecord>> read(size_t max_records, Millis timeout);
   Result<void> find_position();
   void fetch_from(int64_t offset);
   /// Processes one message of the library. Permanent errors are kept in failed_.
   Result<void> take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records);
   Result<void> explain_missing_offset();
+  /// Reads the last record again, and compares it, before the next one is returned.
+  void check_from(const PartitionBounds& bounds);
 
   std::unique_ptr<KafkaClient> client_;
   KafkaJournalOptions options_;
@@ -47,6 +52,13 @@ class KafkaTail final : public Journal::Tail {
   int64_t position_ = 0;  // the next record is at this offset or later
   int64_t end_found_ = 0;
   int64_t end_seen_ = 0;  // the partition ended here when it was last reported
+  struct LastRead {
+    int64_t offset;
+    Hash128 hash;
+  };
+  std::optional<LastRead> last_;
+  bool checking_ = false;  // the last record is read again
+  std::optional<std::chrono::steady_clock::time_point> shorter_since_;
   std::optional<Error> failed_;
 };
 
