@@ -1,6 +1,8 @@
 #include "services/runtime/journal_election.h"
 
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +62,33 @@ TEST(JournalElection, OneThatResignsIsReplacedAndStaysQuiet) {
   first.election->resign();
   JournalElectionCandidate second{heartbeats, "second"};
   EXPECT_TRUE(second.comes_to(true));
+}
+
+TEST(JournalElection, ALeaseThatIsGivenUpGoesToTheNextOneWhileItsHolderLives) {
+  const auto heartbeats = std::shared_ptr<Journal>(make_memory_journal());
+  JournalElectionCandidate first{heartbeats, "first"};
+  EXPECT_TRUE(first.comes_to(true));
+  JournalElectionCandidate second{heartbeats, "second"};
+  first.election->withdraw("scheduler");
+  EXPECT_TRUE(second.comes_to(true));
+}
+
+TEST(JournalElection, ProcessesSeeWhoElseSharesSlots) {
+  const auto heartbeats = std::shared_ptr<Journal>(make_memory_journal());
+  JournalElectionCandidate first{heartbeats, "first"};
+  auto second = std::make_unique<JournalElectionCandidate>(heartbeats, "second");
+  first.election->announce("dispatcher");
+  second->election->announce("dispatcher");
+  const auto comes_to_see = [&](const std::vector<std::string>& names) {
+    for (int tries = 0; tries < 6000; ++tries) {
+      if (first.election->candidates("dispatcher") == names) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return false;
+  };
+  EXPECT_TRUE(comes_to_see({"first", "second"}));
+  second.reset();  // without a word
+  EXPECT_TRUE(comes_to_see({"first"}));
 }
 
 }  // namespace
