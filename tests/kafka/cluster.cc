@@ -21,21 +21,6 @@ namespace {
   std::_Exit(1);
 }
 
-/// A port that was free a moment ago. Kafka needs its ports in the configuration.
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    give_up("no free port");
-  }
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
-
 class KafkaHandle {
  public:
   KafkaHandle(rd_kafka_type_t type, const std::string& bootstrap) {
@@ -66,7 +51,28 @@ int reachable_brokers(const std::string& bootstrap) {
   return count;
 }
 
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+}
+
 }  // namespace
+
+// Kafka needs its ports in the configuration.
+int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    give_up("no free port");
+  }
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
 
 KafkaCluster::KafkaCluster(int brokers, std::vector<std::string> settings) : settings_{std::move(settings)} {
   // Fetched first and only once, so that Maven's output is visible and the time is limited.
@@ -94,7 +100,11 @@ void KafkaCluster::start(int broker) {
   const std::string folder = this->folder(static_cast<size_t>(broker));
   std::vector<std::string> command = {SHIPLOG_KAFKA_SCRIPT,      "run",  folder, std::to_string(broker + 1),
                                       std::to_string(node.port), voters_};
-  command.insert(command.end(), settings_.begin(), settings_.end());
+  for (std::string setting : settings_) {
+    replace_all(setting, "{port}", std::to_string(node.port));
+    replace_all(setting, "{controller}", std::to_string(node.controller_port));
+    command.push_back(std::move(setting));
+  }
   e2e::Environment extra;
   if (nodes_.size() > 1) extra["SHIPLOG_KAFKA_HEAP"] = "256m";
   node.process = std::make_unique<e2e::Process>(std::move(command), extra, folder + ".log");

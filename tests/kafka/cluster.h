@@ -16,7 +16,7 @@ namespace shiplog::kafka_test {
 /// message: no test is skipped. Threads: the main thread.
 class KafkaCluster {
  public:
-  /// `settings`: "name=value" for every broker.
+  /// `settings`: "name=value" for every broker. In a value, {port} and {controller} stand for the broker's own ports.
   explicit KafkaCluster(int brokers = 1, std::vector<std::string> settings = {});
   ~KafkaCluster();
   KafkaCluster(const KafkaCluster&) = delete;
@@ -63,6 +63,9 @@ class KafkaCluster {
   std::string voters_;
   std::vector<Node> nodes_;
 };
+
+/// A port that was free a moment ago.
+int free_port();
 
 /// One broker for the whole test program, started at the first call and stopped at the program's end.
 KafkaCluster& shared_cluster();

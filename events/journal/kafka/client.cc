@@ -8,6 +8,8 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include "events/journal/kafka/login.h"
+
 namespace shiplog::kafka {
 namespace {
 
@@ -111,6 +113,7 @@ Result<rd_kafka_conf_t*> make_conf(KafkaSettings own, const KafkaSettings& users
   for (const auto& [name, value] : own) {
     SHIPLOG_TRY(set(conf.get(), name, value));
   }
+  SHIPLOG_TRY(prepare_logins(conf.get(), users));
   return conf.release();
 }
 
@@ -141,6 +144,7 @@ Result<std::unique_ptr<KafkaClient>> KafkaClient::make(Kind kind, const KafkaJou
     return Error{ErrorCode::kInvalid, "kafka: librdkafka refuses its settings: " + std::string{why.data()}};
   }
   [[maybe_unused]] const auto* now_the_handles = conf.release();
+  SHIPLOG_TRY(start_logins(client->handle_, options.settings));
   client->topic_ = rd_kafka_topic_new(client->handle_, options.topic.c_str(), nullptr);
   if (client->topic_ == nullptr) {
     return Error{ErrorCode::kInvalid, "kafka: librdkafka refuses the topic name \"" + options.topic + "\""};
@@ -191,6 +195,14 @@ Error KafkaClient::unavailable(const std::string& what) const {
 std::string KafkaClient::last_error() const {
   const std::lock_guard lock{mutex_};
   return last_error_;
+}
+
+bool KafkaClient::login_refused() const {
+  // The library goes on trying, and has no other way to report it.
+  const std::string line = last_error();
+  return line.find("SASL authentication error") != std::string::npos ||
+         line.find("Unsupported SASL mechanism") != std::string::npos ||
+         line.find("SASL authentication failure") != std::string::npos;
 }
 
 void KafkaClient::record_log_line(int level, const std::string& line) {

@@ -51,6 +51,8 @@ class KafkaClient {
 
   /// The library's last warning or error (a refused connection, a failed login); empty: none.
   std::string last_error() const;
+  /// Whether the brokers answered, and refused the login.
+  bool login_refused() const;
   void record_log_line(int level, const std::string& line);
 
  private:

@@ -52,6 +52,9 @@ class AdminDeadline {
   Steady::time_point deadline_;
 };
 
+// The library does not return early when a login is refused.
+constexpr int kLookAgainMs = 1000;
+
 bool is_transient(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__TIMED_OUT ||
          error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
@@ -66,7 +69,8 @@ Error invalid(const KafkaClient& reader, const std::string& why) {
 Result<TopicState> describe_topic(const KafkaClient& reader, const AdminDeadline& deadline) {
   while (true) {
     const rd_kafka_metadata_t* raw = nullptr;
-    const auto failed = rd_kafka_metadata(reader.handle(), 0, reader.topic(), &raw, std::max(1, deadline.left_ms()));
+    const auto failed =
+        rd_kafka_metadata(reader.handle(), 0, reader.topic(), &raw, std::clamp(deadline.left_ms(), 1, kLookAgainMs));
     if (failed == RD_KAFKA_RESP_ERR_NO_ERROR) {
       const std::unique_ptr<const rd_kafka_metadata_t, void (*)(const rd_kafka_metadata_t*)> metadata{
           raw, rd_kafka_metadata_destroy};
@@ -91,6 +95,13 @@ Result<TopicState> describe_topic(const KafkaClient& reader, const AdminDeadline
     } else if (!is_transient(failed)) {
       return Error{ErrorCode::kInvalid,
                    reader.name() + ": querying the brokers about it failed: " + rd_kafka_err2str(failed)};
+    }
+    if (reader.login_refused()) {
+      return Error{ErrorCode::kInvalid,
+                   reader.name() +
+                       ": the brokers refuse the login: check the values of --kafka-option sasl.mechanism, "
+                       "sasl.username and sasl.password (or sasl.oauthbearer.config). They report: " +
+                       reader.last_error()};
     }
     if (deadline.over()) return reader.unavailable("no broker answers");
     AdminDeadline::pause();

@@ -7,6 +7,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include "events/journal/kafka/client.h"
+#include "events/journal/kafka/login.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::requests {
@@ -131,6 +132,7 @@ struct TopicGroup::Impl {
     if (!handle)
       return Error{ErrorCode::kInvalid, "kafka: librdkafka refuses its settings: " + std::string{why.data()}};
     [[maybe_unused]] const auto* now_the_handles = conf.release();
+    SHIPLOG_TRY(kafka::start_logins(handle.get(), users));
     return handle;
   }
 
