@@ -107,13 +107,12 @@ void measure(Figures& figures, const std::string& broker, size_t count, const st
               return true;
             });
   const Time took = Time::now().since(start);
-  if (report.records < count || report.versions < count || report.damaged_records + report.damaged_versions > 0) {
-    give_up("the scrub read " + std::to_string(report.records) + " records and " + std::to_string(report.versions) +
-            " versions, of which " + std::to_string(report.damaged_records + report.damaged_versions) + " are damaged");
+  if (report.records < count || report.rows < count || report.damaged_records + report.damaged_rows > 0) {
+    give_up("the scrub read " + std::to_string(report.records) + " records and " + std::to_string(report.rows) +
+            " rows, of which " + std::to_string(report.damaged_records + report.damaged_rows) + " are damaged");
   }
-  figures.rate("scrub", "records and versions read again", report.records + report.versions, took);
-  figures.value("scrub", "records and versions read again, bytes", static_cast<double>(bytes) / 1e6 / took.wall,
-                "MB/s");
+  figures.rate("scrub", "records and rows read again", report.records + report.rows, took);
+  figures.value("scrub", "records and rows read again, bytes", static_cast<double>(bytes) / 1e6 / took.wall, "MB/s");
 }
 
 }  // namespace
