@@ -16,7 +16,7 @@ RATIOS = [("mutations on Kafka", "64 clients", "per_second", PRODUCER, "per_seco
           ("produced on Kafka", "produced requests, 64 clients, p99", "ms", STEADY, "p99_ms", 1),
           ("journal copy", "from a file to the broker, bytes", "MB/s", BATCHES, "per_second", RECORD),
           ("journal copy", "from the broker to a file, bytes", "MB/s", CONSUMER, "mb_per_second", 1),
-          ("scrub", "records and versions read again, bytes", "MB/s", CONSUMER, "mb_per_second", 1)]
+          ("scrub", "records and rows read again, bytes", "MB/s", CONSUMER, "mb_per_second", 1)]
 
 
 def main():
