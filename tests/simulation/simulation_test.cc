@@ -122,7 +122,8 @@ TEST(Sabotage, FindsALostAcknowledgedEntry) {
 }
 TEST(Sabotage, FindsReadersThatSeeWhatIsNotOnDisk) {
   const std::string rule = found(Sabotage::kServeUnsynced);
-  EXPECT_TRUE(rule == "lost" || rule == "hash") << rule;
+  // A decision that was made from what was lost afterwards does not repeat.
+  EXPECT_TRUE(rule == "lost" || rule == "hash" || rule == "replay") << rule;
 }
 TEST(Sabotage, FindsADecisionThatCannotBeRepeated) {
   // Either the record does not repeat, or a role keeps deciding what it never appends.

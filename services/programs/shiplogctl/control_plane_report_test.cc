@@ -66,10 +66,10 @@ Value divided() {
 TEST(CtlControlPlane, ADividedRoleHasARowForEachProcessWithItsSlots) {
   EXPECT_EQ(roles_text(divided(), kNow, {}),
             "\n"
-            "ROLE         LEADER                     EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
-            "dispatcher   none, slots 4,9                    60s     -     -      -         -\n"
-            "dispatcher   host_1_a, slots 0-3,5-7            60s     1     2      3         4ms\n"
-            "dispatcher   host_2_b, slots 8,10-15            60s     -     -      -         -\n"
+            "ROLE         LEADER                    EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
+            "dispatcher   none, slots 4,9                   60s     -     -      -         -\n"
+            "dispatcher   host_1_a, slots 0-3,5-7           60s     1     2      3         4ms\n"
+            "dispatcher   host_2_b, slots 8,10-15           60s     -     -      -         -\n"
             "-: known only to the process that leads the role; its /metrics have it\n");
   EXPECT_EQ(slots_text({7}), "slot 7");
 }
