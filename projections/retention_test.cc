@@ -66,7 +66,7 @@ TEST(ProjectionRetention, AVersionThatWasTrimmedIsNotRepaired) {
   const auto [offset, entry] = fleet.journal().back();
   fleet.update(config_map("default", "a"), "second");
   // Found to be damaged, and trimmed before the repair came to its entry.
-  Damage damage;
+  ProjectionDamage damage;
   damage.rows.insert({&store::version_table(), {static_cast<int64_t>(first.value)}});
   ProjectionRepair repair = must(ProjectionRepair::open(fleet.path(), damage));
   trim(fleet, {fleet.revision(), {}, {}});

@@ -76,9 +76,9 @@ class ProjectionScrub : public ::testing::Test {
     return std::to_string(row.integer(0));
   }
 
-  Damage scrub() const { return scrub(must(Reader::open(fleet_.path()))); }
-  static Damage scrub(Reader reader) {
-    Damage damage;
+  ProjectionDamage scrub() const { return scrub(must(Reader::open(fleet_.path()))); }
+  static ProjectionDamage scrub(Reader reader) {
+    ProjectionDamage damage;
     for (const CheckedTable* table : store::checked_tables()) {
       std::optional<RowKey> after;
       do {
@@ -91,7 +91,7 @@ class ProjectionScrub : public ::testing::Test {
   }
 
   /// Returns how much was repaired.
-  size_t repair(const Damage& damage) const {
+  size_t repair(const ProjectionDamage& damage) const {
     ProjectionRepair repair = must(ProjectionRepair::open(fleet_.path(), damage));
     State state;
     for (const auto& [offset, entry] : fleet_.journal()) {
@@ -280,7 +280,7 @@ TEST_F(ProjectionScrub, ADamagedColumnIsNeverServedAndIsFoundAndRepaired) {
         EXPECT_NE(damaged[index].find("it is rebuilt"), std::string::npos) << damaged[index];
       }
       EXPECT_TRUE(errors > 0 || indexed) << "it is read by some query";
-      const Damage found = scrub();
+      const ProjectionDamage found = scrub();
       ASSERT_FALSE(found.rows.empty());
       EXPECT_EQ(found.rows.begin()->table->name, table->name);
       EXPECT_GT(repair(found), 0U);
@@ -302,7 +302,7 @@ TEST_F(ProjectionScrub, ADamagedKeyIsFoundThoughItCannotBeRepaired) {
                        (table == &store::object_table() ? "name || 'x'" : table->key.back() + " + 1000000") +
                        " WHERE " + a_row_of(*table)));
     Reader reader = must(Reader::open(copy));
-    Damage damage;
+    ProjectionDamage damage;
     std::optional<RowKey> after;
     do {
       const View view = must(reader.view());
@@ -347,7 +347,7 @@ TEST_F(ProjectionScrub, AnIndexThatDoesNotLeadToARowIsFoundAndMadeAnew) {
               first_key(*table, index) + ";");
       execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '" + sql + "' WHERE name = '" + index.name +
               "'; PRAGMA writable_schema = RESET");
-      const Damage found = scrub();
+      const ProjectionDamage found = scrub();
       EXPECT_EQ(found.indexes, std::set<std::string>{index.name});
       EXPECT_EQ(repair(found), 1U);
       EXPECT_TRUE(scrub().empty());

@@ -52,7 +52,7 @@ struct ProjectionRepair::Impl {
 
   explicit Impl(std::unique_ptr<sqlite::Connection> opened) : connection{std::move(opened)}, types{*connection} {}
 
-  Result<void> prepare(const Damage& damage);
+  Result<void> prepare(const ProjectionDamage& damage);
   Result<void> locate(const CheckedTable& table, const RowKey& key);
   Result<std::optional<int64_t>> one(const std::string& sql, int64_t parameter) const;
   Result<void> write_version(const FoldedEntry& folded, size_t index);
@@ -101,14 +101,14 @@ Result<void> ProjectionRepair::Impl::locate(const CheckedTable& table, const Row
   return ok();
 }
 
-Result<void> ProjectionRepair::Impl::prepare(const Damage& damage) {
+Result<void> ProjectionRepair::Impl::prepare(const ProjectionDamage& damage) {
   SHIPLOG_TRY(auto audit_projection, AuditProjection::create(*connection, types));
   SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(*connection, types));
   SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(*connection, types));
   audit = std::make_unique<AuditProjection>(std::move(audit_projection));
   decisions = std::make_unique<DecisionProjection>(std::move(decision_projection));
   revisions = std::make_unique<RevisionProjection>(std::move(revision_projection));
-  for (const Damage::Row& row : damage.rows) {
+  for (const ProjectionDamage::Row& row : damage.rows) {
     SHIPLOG_TRY(locate(*row.table, row.key));
   }
   for (const RowKey& entry : damage.unfound) unfound.insert(number_in(entry));
@@ -282,7 +282,7 @@ ProjectionRepair::ProjectionRepair(std::unique_ptr<Impl> impl) : impl_{std::move
 ProjectionRepair::ProjectionRepair(ProjectionRepair&&) noexcept = default;
 ProjectionRepair::~ProjectionRepair() = default;
 
-Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, const Damage& damage) {
+Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, const ProjectionDamage& damage) {
   SHIPLOG_TRY(auto connection, store::open_writer(projection));
   auto impl = std::make_unique<Impl>(std::move(connection));
   // First, as what follows looks rows up.

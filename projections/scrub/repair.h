@@ -17,7 +17,7 @@ namespace shiplog {
 class ProjectionRepair {
  public:
   /// Errors: kIo; kCorrupt.
-  static Result<ProjectionRepair> open(const std::string& projection, const Damage& damage);
+  static Result<ProjectionRepair> open(const std::string& projection, const ProjectionDamage& damage);
   ProjectionRepair(ProjectionRepair&&) noexcept;
   ProjectionRepair& operator=(ProjectionRepair&&) = delete;
   ~ProjectionRepair();

@@ -104,7 +104,7 @@ std::string text_of(const RowKey& key) {
 }
 
 Result<ScrubbedRows> scrub_rows(const View& view, const store::CheckedTable& table, const std::optional<RowKey>& after,
-                                size_t most, Damage& damage) {
+                                size_t most, ProjectionDamage& damage) {
   SHIPLOG_TRY(auto row, view.connection().prepare(sql_of(table, !after)));
   int parameter = 0;
   if (after) {

@@ -21,7 +21,7 @@ using RowKey = std::vector<std::variant<int64_t, std::string>>;
 std::string text_of(const RowKey& key);
 
 /// What is damaged in a projection.
-struct Damage {
+struct ProjectionDamage {
   struct Row {
     const store::CheckedTable* table = nullptr;
     RowKey key;
@@ -48,6 +48,6 @@ struct ScrubbedRows {
 /// in the table's indexes. What is damaged is added to `damage`.
 /// Error: kCorrupt, SQLite cannot read the table, so no single row can be named.
 Result<ScrubbedRows> scrub_rows(const View& view, const store::CheckedTable& table, const std::optional<RowKey>& after,
-                                size_t most, Damage& damage);
+                                size_t most, ProjectionDamage& damage);
 
 }  // namespace shiplog

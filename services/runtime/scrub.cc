@@ -137,7 +137,7 @@ class Pass {
       if (tables[done] == &store::type_table() && !damage_.empty()) break;
       meters_.projection_progress.set(ratio(done + 1, tables.size()));
     }
-    for (const Damage::Row& row : damage_.rows) row_damaged(row.table->name, text_of(row.key), "checksum");
+    for (const ProjectionDamage::Row& row : damage_.rows) row_damaged(row.table->name, text_of(row.key), "checksum");
     for (const std::string& index : damage_.indexes) row_damaged(index, "", "index");
     for (const RowKey& key : damage_.unnamed) row_damaged("version", text_of(key), "name");
     for (const RowKey& key : damage_.unfound) row_damaged("entry", text_of(key), "name");
@@ -213,7 +213,7 @@ class Pass {
   const std::function<bool(size_t)>& pace_;
   const Meters meters_;
   ScrubReport report_;
-  Damage damage_;
+  ProjectionDamage damage_;
   bool ended_ = false;
 };
 

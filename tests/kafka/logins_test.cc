@@ -184,7 +184,7 @@ TEST_F(KafkaLogins, AQuotaOfTheBrokerSlowsWritersDownAndLosesNothing) {
                  {}, "", e2e::kPatience);
     ASSERT_TRUE(ran.ok()) << ran;
   };
-  quota("--add-config", "producer_byte_rate=12000");
+  quota("--add-config", "producer_byte_rate=14000");
   KafkaJournalOptions options;
   options.brokers = cluster_->bootstrap();
   options.topic = new_fleet() + ".journal";

@@ -25,15 +25,15 @@ bool uses_tokens(const KafkaSettings& users) {
   return false;
 }
 
-struct Token {
+struct JsonWebToken {
   std::string text, principal;
   int64_t expires_ms = 0;
 };
 
 /// The signature is the brokers' business. Messages contain nothing of the token.
-Result<Token> read_token(const std::string& path) {
+Result<JsonWebToken> read_token(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
-  Token token;
+  JsonWebToken token;
   token.text.assign(std::istreambuf_iterator<char>{file}, {});
   while (token.text.ends_with('\n') || token.text.ends_with('\r')) token.text.pop_back();
   const auto wrong = [&](const char* what) {
