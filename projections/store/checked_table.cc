@@ -122,8 +122,9 @@ const CheckedTable& template_revision_table() {
 
 std::span<const CheckedTable* const> checked_tables() {
   static const std::array<const CheckedTable*, 9> kTables{
-      &checkpoint_table(), &retention_table(), &type_table(),     &actor_table(),            &object_table(),
-      &version_table(),    &entry_table(),     &decision_table(), &template_revision_table()};
+      &checkpoint_table(), &retention_table(), &type_table(),
+      &actor_table(),      &object_table(),    &version_table(),
+      &entry_table(),      &decision_table(),  &template_revision_table()};
   return kTables;
 }
 

@@ -91,8 +91,11 @@ TEST(FileElection, TheFoldVersionOfAllIsThatOfTheOldestLivingBuild) {
 class SlotCandidate {
  public:
   SlotCandidate(const TestDirectory& folder, const std::string& name, int patience = 50)
-      : election_{FileElection::Options{
-            .folder = folder.path(), .identity = name, .executor = &loop_, .poll_every = Millis{10}, .patience = patience}} {
+      : election_{FileElection::Options{.folder = folder.path(),
+                                        .identity = name,
+                                        .executor = &loop_,
+                                        .poll_every = Millis{10},
+                                        .patience = patience}} {
     loop_.call([this] { election_.announce("dispatcher"); });
   }
   ~SlotCandidate() {
