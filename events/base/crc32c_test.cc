@@ -1,8 +1,8 @@
+#include "events/base/crc32c.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "events/base/crc32c.h"
 
 namespace shiplog {
 namespace {
