@@ -161,6 +161,7 @@ TEST(KafkaKeyedTopic, ATopicWithOtherRetentionIsRefused) {
 /// A journal of which the broker has forgotten the last record, and a tail that has read it.
 class ForgetfulBroker : public ::testing::Test {
  protected:
+  ForgetfulBroker() { options_.loss_patience = Millis{120'000}; }  // a broker may take long to start
   void SetUp() override {
     options_.brokers = cluster_.bootstrap();
     options_.topic = "forgetful.journal";
@@ -229,7 +230,12 @@ TEST_F(ForgetfulBroker, ATailEndsWhenOtherRecordsTookThePlaceOfThoseItHasRead) {
       << read.error().message;
 }
 
-TEST_F(ForgetfulBroker, ATailEndsWhenTheRecordsStayLost) {
+class ImpatientTail : public ForgetfulBroker {
+ protected:
+  ImpatientTail() { options_.loss_patience = Millis{500}; }
+};
+
+TEST_F(ImpatientTail, EndsWhenTheRecordsStayLost) {
   const auto read = next_until([](const Error& error) { return error.code == ErrorCode::kCorrupt; });
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("the brokers have lost acknowledged entries"), std::string::npos)

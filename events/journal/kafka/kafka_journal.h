@@ -53,6 +53,10 @@ struct KafkaJournalOptions {
   Millis close_timeout{5'000};   ///< how long closing waits for acknowledgements; then their outcome is unknown
   Millis answer_timeout{5'000};  ///< how long head(), oldest() and trim() wait
 
+  /// How long a tail waits for records that it has read and the brokers do not have any more. A broker that was cut off
+  /// takes itself for the leader until it has heard from the others, and ends earlier than they do.
+  Millis loss_patience{30'000};
+
   /// Log lines of the client library: syslog level (3 error ... 7 debug) and text. Called on the library's threads. May
   /// be empty.
   std::function<void(int level, const std::string& line)> log;

@@ -24,9 +24,6 @@ constexpr std::chrono::seconds kFetchPatience{10};
 // A read may return nothing for this long before it checks whether the broker is still reachable.
 constexpr std::chrono::milliseconds kIdle{900};
 constexpr Millis kAskTimeout{500};
-// A broker that was cut off takes itself for the leader until it has heard from the others, and then ends earlier than
-// they do.
-constexpr std::chrono::seconds kLossPatience{30};
 
 int ms_until(Steady::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
@@ -168,7 +165,7 @@ Result<void> KafkaTail::explain_missing_offset() {
     const std::string found = "it ends at offset " + std::to_string(bounds.next) + ", but records up to offset " +
                               std::to_string(position_ - 1) + " were read from it: ";
     const auto now = Steady::now();
-    if (now - shorter_since_.value_or(now) < kLossPatience) {
+    if (now - shorter_since_.value_or(now) < std::chrono::milliseconds{options_.loss_patience.value}) {
       if (!shorter_since_) shorter_since_ = now;
       check_from(bounds);
       return client_->unavailable(found + "a broker was cut off and does not know it yet, or entries are lost");

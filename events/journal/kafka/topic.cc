@@ -162,7 +162,10 @@ Result<void> create(const KafkaClient& reader, const Options& options, int repli
   rd_kafka_CreateTopics(reader.handle(), topics, 1, admin.get(), queue.get());
   const EventPtr event = answer(queue);
   if (const auto failed = rd_kafka_event_error(event.get()); failed != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return reader.unavailable("it cannot be created: " + std::string{rd_kafka_event_error_string(event.get())});
+    const char* others =
+        options.replicas == 0 && replicas > 1 ? ": start the other brokers, or set --kafka-replicas" : "";
+    return reader.unavailable("it cannot be created with " + std::to_string(replicas) + " replicas (" +
+                              rd_kafka_event_error_string(event.get()) + ")" + others);
   }
   size_t count = 0;
   const auto* results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
