@@ -28,12 +28,12 @@ struct Listeners {
 
 std::vector<std::string> settings_of(const Listeners& listeners) {
   const std::string modules = "org.apache.kafka.common.security.";
+  const std::string protocols = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PLAIN:SASL_PLAINTEXT,OAUTH:SASL_PLAINTEXT";
   return {"listeners=PLAINTEXT://127.0.0.1:{port},PLAIN://127.0.0.1:" + std::to_string(listeners.plain) +
               ",OAUTH://127.0.0.1:" + std::to_string(listeners.oauth) + ",CONTROLLER://127.0.0.1:{controller}",
           "advertised.listeners=PLAINTEXT://127.0.0.1:{port},PLAIN://127.0.0.1:" + std::to_string(listeners.plain) +
               ",OAUTH://127.0.0.1:" + std::to_string(listeners.oauth),
-          "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PLAIN:SASL_PLAINTEXT,"
-          "OAUTH:SASL_PLAINTEXT",
+          "listener.security.protocol.map=" + protocols,
           "inter.broker.listener.name=PLAINTEXT",
           "listener.name.plain.sasl.enabled.mechanisms=PLAIN",
           "listener.name.plain.plain.sasl.jaas.config=" + modules +
