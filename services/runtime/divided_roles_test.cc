@@ -1,5 +1,5 @@
 // Roles whose keys are divided by slots among processes.
-#include "services/runtime/roles_fixture.h"
+#include "tests/support/roles_fixture.h"
 
 namespace shiplog {
 namespace {

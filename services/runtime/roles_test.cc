@@ -1,6 +1,6 @@
 #include "services/runtime/roles.h"
 
-#include "services/runtime/roles_fixture.h"
+#include "tests/support/roles_fixture.h"
 
 namespace shiplog {
 namespace {
