@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/sqlite/connection.h"
+#include "projections/audit/outcome_query.h"
 #include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
 
@@ -206,27 +207,12 @@ Result<std::optional<SettledRequest>> AuditQuery::carried_out(const std::string&
 
 Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
   if (cause.entry_id.empty()) return std::nullopt;
-  // No index of entry ids: random keys would make every insert modify a separate page. Revisions never decrease from
-  // one entry to the next, so a binary search over the offsets finds the first entry that reached the cause's revision.
-  // The entry is that one or, if it changed nothing, one of the following at the same revision.
-  const auto wanted = static_cast<int64_t>(cause.revision.value);
-  SHIPLOG_TRY(auto probe, view_.connection().prepare(kNext + " LIMIT 1"));
-  int64_t low = 0;
-  int64_t high = view_.next().value;  // the result is in [low, high]
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    probe.reset();
-    probe.bind(1, middle);
-    SHIPLOG_TRY(const bool found, probe.next());
-    if (!found || probe.integer(2) >= wanted) {
-      high = middle;
-    } else {
-      low = probe.integer(0) + 1;
-    }
-  }
-  probe.reset();
+  // No index of entry ids: random keys would make every insert modify a separate page. The entry is the first that
+  // reached the cause's revision or, if it changed nothing, one of the following at the same revision.
+  SHIPLOG_TRY(const Offset first, OutcomeQuery{view_}.reaching(cause.revision));
   SHIPLOG_TRY(auto row, view_.connection().prepare(kNext));
-  row.bind(1, low);
+  row.bind(1, first.value);
+  const auto wanted = static_cast<int64_t>(cause.revision.value);
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) return std::nullopt;
