@@ -40,6 +40,7 @@ struct EvictionStarted {
   std::string message;
   std::string producer;  ///< "TaintManager", ...
   int64_t grace_seconds = 0;
+  std::string purge_mode = {};  ///< "Directly", "Gracefully", "Never"; empty, in old journals: as "Gracefully"
   bool operator==(const EvictionStarted&) const = default;
 };
 

@@ -167,11 +167,14 @@ for number in $(seq "$members"); do
   remember_listen "$name"
 done
 mkdir -p "$fleet/shiplog"
+# The guide evicts workloads and enforces a quota, which a control plane does only if it is told to.
+switches=(--feature-gates=Failover=true,FederatedQuotaEnforcement=true --enable-no-execute-taint-eviction
+  --allow-no-execute-taint-policy)
 if [ $kind = kafka ]; then
   start_broker
   say "starting the control plane, a process for each role"
   start shiplog "$fleet/shiplog.kubeconfig" "$programs"/shiplogd serve --roles=api --journal="$journal" \
-    --keys-dir="$fleet/keys" --data-dir="$fleet/shiplog" --listen="$(listen_of shiplog)" \
+    --keys-dir="$fleet/keys" --data-dir="$fleet/shiplog" "${switches[@]}" --listen="$(listen_of shiplog)" \
     --kubeconfig-out="$fleet/shiplog.kubeconfig"
   # The program knows its roles; the process above has the role api.
   for role in $("$programs"/shiplogd roles | grep -vx api); do
@@ -180,7 +183,7 @@ if [ $kind = kafka ]; then
   done
 else
   say "starting the control plane"
-  start shiplog "$fleet/shiplog.kubeconfig" "$programs"/shiplogd serve --data-dir="$fleet/shiplog" \
+  start shiplog "$fleet/shiplog.kubeconfig" "$programs"/shiplogd serve --data-dir="$fleet/shiplog" "${switches[@]}" \
     --listen="$(listen_of shiplog)" --kubeconfig-out="$fleet/shiplog.kubeconfig"
 fi
 remember_listen shiplog

@@ -286,7 +286,8 @@ class EntryDecoder : private codec::FieldReader {
             .reason = text(from->mutable_reason()),
             .message = text(from->mutable_message()),
             .producer = text(from->mutable_producer()),
-            .grace_seconds = from->grace_seconds()};
+            .grace_seconds = from->grace_seconds(),
+            .purge_mode = text(from->mutable_purge_mode())};
   }
 
   static EvictionFinished read(pb::EvictionFinished* from) {

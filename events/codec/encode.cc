@@ -304,6 +304,7 @@ void put(const EvictionStarted& event, pb::Event* out) {
   put(event.message, to->mutable_message());
   put(event.producer, to->mutable_producer());
   to->set_grace_seconds(event.grace_seconds);
+  put(event.purge_mode, to->mutable_purge_mode());
 }
 
 void put(const EvictionFinished& event, pb::Event* out) {

@@ -197,13 +197,15 @@ Event sample(Of<TaintRemoved>, int generation) {
   if (generation >= 6) event.policy = "not-ready";
   return event;
 }
-Event sample(Of<EvictionStarted>, int) {
-  return EvictionStarted{.binding = kBinding,
-                         .cluster = "m1",
-                         .reason = "TaintUntolerated",
-                         .message = "does not tolerate not-ready",
-                         .producer = "TaintManager",
-                         .grace_seconds = 600};
+Event sample(Of<EvictionStarted>, int generation) {
+  EvictionStarted event{.binding = kBinding,
+                        .cluster = "m1",
+                        .reason = "TaintUntolerated",
+                        .message = "does not tolerate not-ready",
+                        .producer = "TaintManager",
+                        .grace_seconds = 600};
+  if (generation >= 8) event.purge_mode = "Directly";
+  return event;
 }
 Event sample(Of<EvictionFinished>, int) {
   return EvictionFinished{.binding = kBinding, .cluster = "m1", .reason = "replacement is healthy"};

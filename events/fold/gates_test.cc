@@ -60,6 +60,7 @@ struct GateHistory {
 
 TEST(FeatureGates, AreOffUntilAnEntrySetsThemAndMoveTheRevision) {
   GateHistory history;
+  history.put({FoldVersionActivated{kFoldVersion}});
   EXPECT_EQ(history.state.gates(), FeatureGates{});
   const Revision before = history.state.revision();
   EXPECT_FALSE(history.put({FeatureGatesSet{{kSets}}}).refusal);
@@ -69,6 +70,28 @@ TEST(FeatureGates, AreOffUntilAnEntrySetsThemAndMoveTheRevision) {
   EXPECT_EQ(history.restored().gates(), history.state.gates());
   history.put({FeatureGatesSet{{kOvercommit}}});
   EXPECT_EQ(names_of(history.state.gates()), std::vector<std::string>{kOvercommit});
+}
+
+TEST(FeatureGates, WhatTheySwitchWasAlwaysOnInJournalsOfEarlierBuilds) {
+  GateHistory history;
+  history.put({FoldVersionActivated{6}});
+  EXPECT_EQ(names_of(history.state.gates()),
+            (std::vector<std::string>{"Failover", "FederatedQuotaEnforcement", "PropagationPolicyPreemption",
+                                      "WorkloadAffinity"}));
+  EXPECT_EQ(history.state.recorded_gates(), FeatureGates{}) << "an upgrade turns none of them on";
+  history.put({FoldVersionActivated{7}});
+  EXPECT_EQ(history.state.gates(), FeatureGates{});
+}
+
+TEST(FeatureGates, WithoutEnforcementNoQuotaRefusesAPlacement) {
+  GateHistory history;
+  history.put({FoldVersionActivated{kFoldVersion}});
+  history.put({ObjectCreated{{type::kFederatedResourceQuota, "default", "q"},
+                             json(R"({"metadata":{"name":"q","namespace":"default"},"spec":{"overall":{"cpu":"1"}}})")}});
+  history.bind(binding("web"), R"({"replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"1"}}})");
+  EXPECT_FALSE(history.place(binding("web"), {{"m1", 2}}).refusal);
+  history.put({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});
+  EXPECT_TRUE(history.place(binding("web"), {{"m1", 3}}).refusal);
 }
 
 TEST(FeatureGates, OneOfANewerBuildStopsTheReplica) {

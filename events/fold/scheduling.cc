@@ -32,7 +32,7 @@ std::optional<std::string> leaves_its_group(const Staged& staged, const Placemen
   const Value* binding = staged.find(event.binding);
   if (binding == nullptr || event.binding.ns.empty()) return std::nullopt;
   const Value& groups = (*binding)["spec"]["workloadAffinityGroups"];
-  if (!groups.is_object()) return std::nullopt;
+  if (!groups.is_object() || !staged.state().gates().workload_affinity) return std::nullopt;
   const AffinityIndex& index = staged.state().affinities();
   const FleetOptions& options = staged.state().options();
   const auto* together = options.plugin_on("WorkloadAffinity")

@@ -140,7 +140,9 @@ bool Staged::counts(const Touched& staged) const {
 }
 
 Applied Staged::check_quotas() const {
-  const bool components = state_.gates().multiple_pod_templates;
+  const FeatureGates gates = state_.gates();
+  if (!gates.quota_enforcement) return std::nullopt;
+  const bool components = gates.multiple_pod_templates;
   std::map<std::string, ResourceList> deltas;  // by namespace
   for (const Touched& staged : touched_) {
     if (staged.key.type != type::kResourceBinding) continue;

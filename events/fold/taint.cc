@@ -51,6 +51,7 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
                                 {"producer", event.producer},
                                 {"creationTimestamp", rfc3339(staged.time())}});
     if (leaving.contains("replicas")) task.set("replicas", leaving["replicas"]);
+    if (!event.purge_mode.empty()) task.set("purgeMode", event.purge_mode);
     if (event.grace_seconds > 0) task.set("gracePeriodSeconds", event.grace_seconds);
     spec.edit("gracefulEvictionTasks").push_back(std::move(task));
   });

@@ -9,7 +9,7 @@
 
 namespace shiplog {
 
-/// Grace of an eviction task that has none of its own (--graceful-eviction-timeout).
+/// Default of --graceful-eviction-timeout: the grace of an eviction task that has none of its own.
 inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
 
 /// What a graceful eviction waits for.

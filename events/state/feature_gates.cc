@@ -14,9 +14,13 @@ struct NamedGate {
 };
 
 // Sorted by name.
-constexpr std::array<NamedGate, 2> kGates = {
-    {{"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
-     {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection}}};
+constexpr std::array<NamedGate, 6> kGates = {
+    {{"Failover", &FeatureGates::failover},
+     {"FederatedQuotaEnforcement", &FeatureGates::quota_enforcement},
+     {"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
+     {"PropagationPolicyPreemption", &FeatureGates::policy_preemption},
+     {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection},
+     {"WorkloadAffinity", &FeatureGates::workload_affinity}}};
 
 const NamedGate* gate_named(std::string_view name) {
   const auto* const at = std::ranges::find(kGates, name, &NamedGate::name);
@@ -37,6 +41,13 @@ const std::vector<std::string>& feature_gate_names() {
 }
 
 bool is_feature_gate(std::string_view name) { return gate_named(name) != nullptr; }
+
+void set_always_on_before_version_7(FeatureGates& gates) {
+  gates.failover = true;
+  gates.quota_enforcement = true;
+  gates.policy_preemption = true;
+  gates.workload_affinity = true;
+}
 
 FeatureGates feature_gates_from(const Value& object) {
   FeatureGates gates;

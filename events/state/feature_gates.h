@@ -12,8 +12,12 @@ namespace shiplog {
 /// Behaviour that changes what users see, and is off unless they turn it on (KIND-21). Recorded in the
 /// journal (FeatureGatesSet), so that every decision, now or in a replay, uses the gates of its revision.
 struct FeatureGates {
+  bool failover = false;                ///< Failover: ClusterTaintPolicies, and evictions for NoExecute taints
+  bool quota_enforcement = false;       ///< FederatedQuotaEnforcement; off: quotas only report usage
   bool multiple_pod_templates = false;  ///< MultiplePodTemplatesScheduling: M-1 to M-7
   bool overcommit_protection = false;   ///< SchedulingOvercommitProtection: M-8, M-9
+  bool policy_preemption = false;       ///< PropagationPolicyPreemption: D-42, D-43
+  bool workload_affinity = false;       ///< WorkloadAffinity: M-10
   bool operator==(const FeatureGates&) const = default;
 };
 
@@ -24,6 +28,10 @@ ObjectKey feature_gates_key();
 /// Gates that can be set, sorted.
 const std::vector<std::string>& feature_gate_names();
 bool is_feature_gate(std::string_view name);
+
+/// Gates that fold version 7 introduced: before it what they switch was always on, and decisions of older journals are
+/// verified with them on.
+void set_always_on_before_version_7(FeatureGates& gates);
 
 /// From that object; null: all are off.
 FeatureGates feature_gates_from(const Value& object);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "events/state/eviction.h"
+
 namespace shiplog {
 namespace {
 
@@ -14,15 +16,23 @@ struct Option {
 };
 
 // Sorted by name.
-constexpr std::array<Option, 9> kOptions = {{{"controllers", &FleetOptions::controllers},
-                                             {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
-                                             {"enable-policy-author-check", &FleetOptions::policy_author_check},
-                                             {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},
-                                             {"plugins", &FleetOptions::plugins},
-                                             {"service-cluster-ip-range", &FleetOptions::service_networks},
-                                             {"service-node-port-range", &FleetOptions::service_node_ports},
-                                             {"skipped-propagating-apis", &FleetOptions::skipped_apis},
-                                             {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
+constexpr std::array<Option, 14> kOptions = {
+    {{"allow-no-execute-taint-policy", &FleetOptions::no_execute_policies},
+     {"controllers", &FleetOptions::controllers},
+     {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
+     {"enable-no-execute-taint-eviction", &FleetOptions::no_execute_eviction},
+     {"enable-policy-author-check", &FleetOptions::policy_author_check},
+     {"enable-taint-manager", &FleetOptions::taint_manager},
+     {"graceful-eviction-timeout", &FleetOptions::eviction_timeout},
+     {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},
+     {"no-execute-taint-eviction-purge-mode", &FleetOptions::eviction_purge_mode},
+     {"plugins", &FleetOptions::plugins},
+     {"service-cluster-ip-range", &FleetOptions::service_networks},
+     {"service-node-port-range", &FleetOptions::service_node_ports},
+     {"skipped-propagating-apis", &FleetOptions::skipped_apis},
+     {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
+
+bool is_true(const Words& words) { return words.size() == 1 && words.front() == "true"; }
 
 bool says_not(std::string_view word, std::string_view name) { return word.starts_with('-') && word.substr(1) == name; }
 
@@ -46,12 +56,17 @@ bool FleetOptions::controller_on(std::string_view name) const {
   return false;
 }
 
-bool FleetOptions::propagates_empty_workloads() const {
-  return empty_workloads.size() == 1 && empty_workloads.front() == "true";
-}
+bool FleetOptions::propagates_empty_workloads() const { return is_true(empty_workloads); }
 
-bool FleetOptions::checks_policy_authors() const {
-  return policy_author_check.size() == 1 && policy_author_check.front() == "true";
+bool FleetOptions::checks_policy_authors() const { return is_true(policy_author_check); }
+
+bool FleetOptions::allows_no_execute_policies() const { return is_true(no_execute_policies); }
+
+bool FleetOptions::evicts_for_no_execute() const { return is_true(no_execute_eviction) && is_true(taint_manager); }
+
+Millis FleetOptions::graceful_eviction_timeout() const {
+  const auto parsed = parse_duration(eviction_timeout.empty() ? "" : eviction_timeout.front());
+  return parsed ? parsed.value() : kGracefulEvictionTimeout;
 }
 
 ObjectKey fleet_options_key() { return {kFleetOptionsType, "", "fleet"}; }

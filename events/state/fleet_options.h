@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/ids.h"
+#include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/control.h"
 #include "events/state/service_ranges.h"
@@ -14,8 +15,13 @@ namespace shiplog {
 /// The options of the control plane that decisions read; recorded in the journal (OptionsSet), so that every
 /// decision, now or in a replay, uses the options of its revision. The values are as given on the command line.
 struct FleetOptions {
+  std::vector<std::string> no_execute_policies = {"false"};  ///< --allow-no-execute-taint-policy
   std::vector<std::string> controllers = {"*"};
   std::vector<std::string> empty_workloads = {"false"};          ///< --enable-empty-workload-propagation (S-46)
+  std::vector<std::string> no_execute_eviction = {"false"};      ///< --enable-no-execute-taint-eviction
+  std::vector<std::string> taint_manager = {"true"};             ///< --enable-taint-manager
+  std::vector<std::string> eviction_timeout = {"10m"};           ///< --graceful-eviction-timeout, a Go duration
+  std::vector<std::string> eviction_purge_mode = {"Gracefully"};  ///< --no-execute-taint-eviction-purge-mode
   std::vector<std::string> plugins = {"*"};                      ///< the scheduler's (S-23)
   std::vector<std::string> service_networks = {"10.96.0.0/12"};  ///< --service-cluster-ip-range; as Karmada installs it
   std::vector<std::string> service_node_ports = {"30000-32767"};  ///< --service-node-port-range
@@ -33,6 +39,14 @@ struct FleetOptions {
   bool propagates_empty_workloads() const;
   ServiceRanges service_ranges() const { return service_ranges_from(service_networks, service_node_ports); }
   bool checks_policy_authors() const;
+  /// ClusterTaintPolicies may have taints with the effect NoExecute.
+  bool allows_no_execute_policies() const;
+  /// NoExecute taints evict, where the gate Failover is on, too.
+  bool evicts_for_no_execute() const;
+  /// How long an eviction task waits that has no grace period of its own.
+  Millis graceful_eviction_timeout() const;
+  /// "Gracefully" or "Directly", of evictions whose policy says nothing.
+  const std::string& purge_mode() const { return eviction_purge_mode.front(); }
 };
 
 /// Where the options in force are kept: the control plane's own, not served.

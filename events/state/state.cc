@@ -34,6 +34,12 @@ const Cluster* State::cluster(std::string_view name) const {
   return found == clusters().end() ? nullptr : &found->second;
 }
 
+FeatureGates State::gates() const {
+  FeatureGates gates = recorded_gates();
+  if (fold_version() < 7) set_always_on_before_version_7(gates);
+  return gates;
+}
+
 const Lease& State::lease(std::string_view role) const {
   const auto found = meta_.leases.find(std::string{role});
   return found == meta_.leases.end() ? kNoLease : found->second;

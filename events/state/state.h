@@ -87,7 +87,10 @@ class State : public ObjectStore {
   const AffinityIndex& affinities() const { return view<AffinityIndex>(); }
   const UnsettledIndex& unsettled() const { return view<UnsettledIndex>(); }
   const ServiceIndex& services() const { return view<ServiceIndex>(); }
-  const FeatureGates& gates() const { return view<FeatureGatesView>().gates; }
+  /// The gates that decisions read.
+  FeatureGates gates() const;
+  /// Those that were set, which is what a start with other settings changes.
+  const FeatureGates& recorded_gates() const { return view<FeatureGatesView>().gates; }
   /// The options of the control plane that decisions read.
   const FleetOptions& options() const { return view<FleetOptionsView>().options; }
   const std::map<Name, Quota>& quotas() const { return view<QuotaView>().all(); }

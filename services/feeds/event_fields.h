@@ -195,6 +195,7 @@ void fields(Out& out, const EvictionStarted& event) {
   out("message", event.message, "Text for people.");
   out("producer", event.producer, "What evicts, as TaintManager.");
   out("graceSeconds", event.grace_seconds, "How long the eviction may take.");
+  out("purgeMode", event.purge_mode, "Directly, Gracefully or Never; empty: as Gracefully.");
 }
 template <class Out>
 void fields(Out& out, const EvictionFinished& event) {

@@ -17,16 +17,24 @@ inline const std::vector<std::string> kMembers = {"member1", "member2", "member3
 inline const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/";
 inline const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/";
 
+/// What is off by default and moves or refuses workloads.
+inline const std::string kAllGates =
+    "--feature-gates=Failover=true,FederatedQuotaEnforcement=true,PropagationPolicyPreemption=true,"
+    "WorkloadAffinity=true";
+
 /// A control plane with three real members. After each test a replay of the journal must have the same state and
 /// decisions.
 class ThreeMembers : public ::testing::Test {
  protected:
   void SetUp() override {
-    fleet_.serve();
+    fleet_.serve("plane", options());
     for (const std::string& name : kMembers) fleet_.join(name);
     api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   }
   void TearDown() override { expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("plane/journal.db")); }
+
+  /// Of the control plane: with everything on.
+  virtual std::vector<std::string> options() const { return {kAllGates, "--enable-no-execute-taint-eviction"}; }
 
   void apply(const std::string& manifests) { fleet_.kubectl_ok({"apply", "-f", "-"}, manifests); }
   void patch(const std::string& kind, const std::string& name, const std::string& merge) {

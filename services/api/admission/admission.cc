@@ -256,7 +256,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
 
   const Rules* rules = rules_of(kind);
   const Write write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user,
-                    admission.author};
+                    admission.author, admission.allows_no_execute_policies};
   Causes own;
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
@@ -379,7 +379,7 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
   const Rules* rules = rules_of(kind);
   if (readable && rules != nullptr && rules->fill != nullptr) {
     rules->fill(object, Write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user,
-                              admission.author});
+                              admission.author, admission.allows_no_execute_policies});
   }
   return object;
 }
@@ -429,7 +429,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   SHIPLOG_TRY(Value merged, begin_status_update(admission, old, std::move(object)));
   const Rules* rules = rules_of(kind);
   const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user,
-                    admission.author};
+                    admission.author, admission.allows_no_execute_policies};
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Value written = Value::object();
   for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);

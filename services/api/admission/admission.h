@@ -33,6 +33,7 @@ struct Admission {
   Value user;               ///< the requester: authentication.k8s.io UserInfo
   /// Addresses in them may not be named as the control plane's to call; nullptr: none.
   const Networks* denied_networks = nullptr;
+  bool allows_no_execute_policies = true;  ///< --allow-no-execute-taint-policy
   std::string author;  ///< of policies: the requester, for kPolicyAuthorAnnotation; empty: it is not recorded
   /// Filled in: one line each, for Warning headers.
   std::vector<std::string> warnings;

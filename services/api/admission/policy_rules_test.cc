@@ -365,6 +365,19 @@ TEST(TaintPolicyAdmission, NoDuplicatesButEvictionsArePermitted) {  // TN-14, wi
       << message_of(refused);
 }
 
+TEST(PolicyAdmission, NoExecuteTaintsOfPoliciesNeedAnOption_TN_15) {
+  Admission admission = admission_for("clustertaintpolicies.policy.karmada.io");
+  const Value policy = json(R"({"metadata":{"name":"t"},"spec":{"taints":[
+      {"key":"a","effect":"NoSchedule"},{"key":"b","effect":"NoExecute"}]}})");
+  EXPECT_TRUE(admit_create(admission, policy).has_value());
+  admission.allows_no_execute_policies = false;
+  const auto refused = admit_create(admission, policy);
+  EXPECT_EQ(fields_of(refused), "spec.taints[1].effect");
+  EXPECT_NE(message_of(refused).find("Configuring taint with NoExecute effect is not allowed, this capability must be "
+                                     "explicitly enabled by administrators through command-line flags"),
+            std::string::npos);
+}
+
 TEST(PolicyAdmission, ALabelSelectorThatMatchesNothingIsWarnedOf) {  // S-16
   const auto warnings = [](const char* operation) {
     Admission admission = admission_for("propagationpolicies.policy.karmada.io");

@@ -90,7 +90,7 @@ void check_quota(const Value& object, const Write&, Causes& causes) {
   }
 }
 
-void check_taint_policy(const Value& object, const Write&, Causes& causes) {
+void check_taint_policy(const Value& object, const Write& write, Causes& causes) {
   std::set<std::pair<std::string, std::string>> pairs;
   const Value& taints = object["spec"]["taints"];
   for (size_t i = 0; i < taints.size(); ++i) {
@@ -99,6 +99,11 @@ void check_taint_policy(const Value& object, const Write&, Causes& causes) {
     if (!pairs.emplace(key, effect).second) {
       causes.invalid(at("spec.taints", i), taints[i],
                      "Duplicate taint with the same key(" + key + ") and effect(" + effect + ") is not allowed");
+    }
+    if (effect == "NoExecute" && !write.allows_no_execute_policies) {
+      causes.invalid(at("spec.taints", i) + ".effect", taints[i]["effect"],
+                     "Configuring taint with NoExecute effect is not allowed, this capability must be explicitly "
+                     "enabled by administrators through command-line flags");
     }
   }
 }

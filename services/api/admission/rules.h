@@ -20,6 +20,7 @@ struct Write {
   std::string_view subresource = {};  ///< of a status write: "status" or "approval"; else "finalize" or none
   const Value* user = nullptr;        ///< the requester, as a UserInfo; nullptr: no particular user
   std::string_view author = {};       ///< see Admission
+  bool allows_no_execute_policies = true;
 };
 
 /// What schemas cannot express about a kind. All of these run on objects whose fields have the types of the schema,

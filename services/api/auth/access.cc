@@ -32,19 +32,30 @@ bool Access::records_authors() const {
   return records_authors_;
 }
 
+bool Access::allows_no_execute_policies() const {
+  const std::shared_lock lock{mutex_};
+  return allows_no_execute_policies_;
+}
+
 void Access::load(const State& state) {
   const std::unique_lock lock{mutex_};
-  records_authors_ = state.options().checks_policy_authors();
+  read(state.options());
   for (const char* type : {rbac::kRole, rbac::kClusterRole, rbac::kRoleBinding, rbac::kClusterRoleBinding}) {
     for (const auto& [name, object] : state.objects(type)) policy_.put({type, name.ns, name.name}, object.value);
   }
+}
+
+// The caller holds the lock.
+void Access::read(const FleetOptions& options) {
+  records_authors_ = options.checks_policy_authors();
+  allows_no_execute_policies_ = options.allows_no_execute_policies();
 }
 
 void Access::on_folded(const State& state, const DecodedRecord& /*record*/, const Folded& folded) {
   for (const Change& change : folded.changes) {
     if (change.object.type == kFleetOptionsType) {
       const std::unique_lock lock{mutex_};
-      records_authors_ = state.options().checks_policy_authors();
+      read(state.options());
     }
     if (!rbac::is_rbac(change.object.type)) continue;
     const std::unique_lock lock{mutex_};

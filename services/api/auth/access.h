@@ -28,15 +28,20 @@ class Access final : public Observer {
 
   /// --enable-policy-author-check is in force: policies are written with their author (decision 0028).
   bool records_authors() const;
+  /// Whether ClusterTaintPolicies may have taints with the effect NoExecute.
+  bool allows_no_execute_policies() const;
 
   /// Takes in what a restored state holds.
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
 
  private:
+  void read(const FleetOptions& options);
+
   mutable std::shared_mutex mutex_;
   RbacPolicy policy_;
   bool records_authors_ = false;
+  bool allows_no_execute_policies_ = false;
 };
 
 }  // namespace shiplog::api

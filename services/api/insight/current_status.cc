@@ -192,7 +192,7 @@ Words member_now(const MemberNow& member) {
   return words;
 }
 
-Value evictions_now(const Value& binding, const WorkOfCluster& work_of) {
+Value evictions_now(const Value& binding, const WorkOfCluster& work_of, Millis timeout) {
   Value list = Value::array();
   const auto tasks = binding["spec"]["gracefulEvictionTasks"].items();
   if (tasks.empty()) return list;
@@ -212,7 +212,7 @@ Value evictions_now(const Value& binding, const WorkOfCluster& work_of) {
     }
     const auto begun = parse_rfc3339(task["creationTimestamp"].as_string());
     const Value& own = task["gracePeriodSeconds"];
-    const Millis grace = own.is_null() ? kGracefulEvictionTimeout : Millis{own.as_int() * 1000};
+    const Millis grace = own.is_null() ? timeout : Millis{own.as_int() * 1000};
     if (begun) eviction.set("until", rfc3339(begun.value() + grace));
     eviction.set("waitsFor", waits_for);
     list.push_back(std::move(eviction));

@@ -26,6 +26,6 @@ std::vector<std::string> member_now(const MemberNow& member);
 
 /// The graceful evictions in progress of a binding, as JSON: cluster, reason, message, producer, since, until (the end
 /// of the grace period; absent: none) and waitsFor.
-Value evictions_now(const Value& binding, const WorkOfCluster& work_of);
+Value evictions_now(const Value& binding, const WorkOfCluster& work_of, Millis timeout);
 
 }  // namespace shiplog::api

@@ -363,7 +363,10 @@ class WhyBuilder {
       const std::string cluster = target["name"].str();
       SHIPLOG_TRY(works[cluster], object({type::kWork, execution_space(cluster), work_of_binding()}, question_.at));
     }
-    Value present = evictions_now(binding_, [&](const std::string& cluster) -> const Value& { return works[cluster]; });
+    SHIPLOG_TRY(const Value options, object(fleet_options_key(), question_.at));
+    Value present = evictions_now(
+        binding_, [&](const std::string& cluster) -> const Value& { return works[cluster]; },
+        fleet_options_from(options).graceful_eviction_timeout());
     if (present.size() > 0) answer.set("evictions", std::move(present));
     size_t past = 0;
     for (const DecisionRow& row : rows) {

@@ -59,6 +59,7 @@ Admission admission_for(const Server& server, const RequestContext& context, con
   admission.denied_networks = server.options.denied_networks.get();
   if (context.kind->type() == kCertificateRequests) admission.user = user_info(context.user);
   const Access* access = server.options.access;
+  if (access != nullptr) admission.allows_no_execute_policies = access->allows_no_execute_policies();
   if (context.kind->group == "policy.karmada.io" && access != nullptr && access->records_authors()) {
     admission.author = author_text(context.user);
   }

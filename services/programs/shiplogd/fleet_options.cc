@@ -64,6 +64,14 @@ Result<void> check_controllers(const std::string& option, const Words& words) {
   return ok();
 }
 
+Result<void> check_duration(const std::string& option, const Words& words) {
+  const auto parsed = parse_duration(words.size() == 1 ? words.front() : "");
+  if (!parsed || parsed.value().value < 0) {
+    return wrong(option, "a duration such as 10m or 1h30m is expected, not \"" + listed(words) + "\"");
+  }
+  return ok();
+}
+
 Result<void> check(const std::string& option, const Words& words) {
   if (option == "skipped-propagating-namespaces") return check_namespaces(option, words);
   if (option == "skipped-propagating-apis" || option == "namespaced-policy-apis") return check_apis(option, words);
@@ -76,6 +84,11 @@ Result<void> check(const std::string& option, const Words& words) {
   if (option == "service-node-port-range") {
     if (auto parsed = parse_node_ports(words); !parsed) return wrong(option, parsed.error().message);
     return ok();
+  }
+  if (option == "graceful-eviction-timeout") return check_duration(option, words);
+  if (option == "no-execute-taint-eviction-purge-mode") {
+    if (words == Words{"Gracefully"} || words == Words{"Directly"}) return ok();
+    return wrong(option, "Gracefully or Directly is expected, not \"" + listed(words) + "\"");
   }
   if (words == Words{"true"} || words == Words{"false"}) return ok();
   return wrong(option, "true or false is expected, not \"" + listed(words) + "\"");

@@ -138,7 +138,7 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
 }
 
 /// Options that decisions read, named as upstream's are: what is not given stays as in the journal.
-constexpr std::array<std::pair<const char*, const char*>, 7> kFleetOptions = {
+constexpr std::array<std::pair<const char*, const char*>, 9> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
       "[kube-.*]"},
@@ -152,26 +152,34 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kFleetOptions = {
       "[10.96.0.0/12]"},
      {"service-node-port-range", "Where Services get their node ports from [30000-32767]"},
      {"plugins", "The scheduler's plugins: * for all, NAME for one, -NAME to leave one out [*]"},
+     {"graceful-eviction-timeout", "How long a graceful eviction may take that has no grace period of its own [10m]"},
+     {"no-execute-taint-eviction-purge-mode",
+      "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "
+      "[Gracefully]"},
      {"controllers",
       "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "
       "[*]"}}};
-constexpr const char* kEmptyWorkloads = "enable-empty-workload-propagation";
-constexpr const char* kPolicyAuthorCheck = "enable-policy-author-check";
+
+/// The same that are true or false.
+constexpr std::array<std::pair<const char*, const char*>, 5> kFleetSwitches = {
+    {{"enable-empty-workload-propagation", "Selected clusters without replicas get the workload too, with 0 [false]"},
+     {"enable-policy-author-check",
+      "Policies apply only to objects that the user who last wrote the policy is permitted to get [false]"},
+     {"enable-no-execute-taint-eviction",
+      "NoExecute taints of a cluster evict what does not tolerate them; needs the feature gate Failover, too [false]"},
+     {"enable-taint-manager", "false: NoExecute taints never evict [true]"},
+     {"allow-no-execute-taint-policy", "ClusterTaintPolicies may have taints with the effect NoExecute [false]"}}};
 
 struct FleetWords {
   std::map<std::string, std::string> lists;
-  bool empty_workloads = false;
-  bool policy_author_check = false;
+  std::map<std::string, bool> switches;
 };
 
 void add_fleet_options(CLI::App& app, FleetWords& words) {
   for (const auto& [name, what] : kFleetOptions) {
     app.add_option("--" + std::string{name}, words.lists[name], what)->type_name("WORD,...");
   }
-  app.add_flag("--" + std::string{kEmptyWorkloads}, words.empty_workloads,
-               "Selected clusters without replicas get the workload too, with 0 [false]");
-  app.add_flag("--" + std::string{kPolicyAuthorCheck}, words.policy_author_check,
-               "Policies apply only to objects that the user who last wrote the policy is permitted to get [false]");
+  for (const auto& [name, what] : kFleetSwitches) app.add_flag("--" + std::string{name}, words.switches[name], what);
 }
 
 Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const FleetWords& words) {
@@ -181,11 +189,8 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
     SHIPLOG_TRY(auto setting, parse_fleet_option(name, text));
     settings.push_back(std::move(setting));
   }
-  if (app.count("--" + std::string{kEmptyWorkloads}) > 0) {
-    settings.push_back({kEmptyWorkloads, {words.empty_workloads ? "true" : "false"}});
-  }
-  if (app.count("--" + std::string{kPolicyAuthorCheck}) > 0) {
-    settings.push_back({kPolicyAuthorCheck, {words.policy_author_check ? "true" : "false"}});
+  for (const auto& [name, on] : words.switches) {
+    if (app.count("--" + name) > 0) settings.push_back({name, {on ? "true" : "false"}});
   }
   return settings;
 }
@@ -255,6 +260,7 @@ class ServeCommand {
     add_retention(command_, retention_, options_.snapshot_store);
     add_fleet_options(command_, fleet_words_);
     add_estimators(command_, options_.estimators, estimators_have_);
+    add_upstream_flags(command_, upstream_);
   }
   bool parsed() const { return command_.parsed(); }
 
@@ -266,6 +272,7 @@ class ServeCommand {
     }
     if (const auto read = read_words(); !read) return usage_error(read.error().message);
     log::configure(options_.common.log_format, options_.common.log_level);
+    for (const std::string& warning : warnings_) log::warn("option.ignored", {log::kv("reason", warning)});
     options_.estimators.timeout = Millis{estimators_have_};
     return serve(options_);
   }
@@ -354,8 +361,8 @@ class ServeCommand {
   void add_decision_options() {
     command_
         .add_option("--feature-gates", gates_,
-                    "Behaviour of the fleet that is off by default: MultiplePodTemplatesScheduling, "
-                    "SchedulingOvercommitProtection. Others keep their value in the journal")
+                    "Behaviour of the fleet that is off by default: " + words_of(feature_gate_names(), ", ") +
+                        ". Others keep their value in the journal")
         ->delimiter(',')
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->type_name("NAME=true|false,...");
@@ -384,8 +391,9 @@ class ServeCommand {
   }
 
   Result<void> read_words() {
-    SHIPLOG_TRY(options_.feature_gates, parse_feature_gates(gates_));
+    SHIPLOG_TRY(options_.feature_gates, parse_feature_gates(gates_, warnings_));
     SHIPLOG_TRY(options_.fleet_options, fleet_options(command_, fleet_words_));
+    SHIPLOG_TRY(check_upstream_flags(command_, upstream_, warnings_));
     auto denied = parse_networks(denied_networks_);
     if (!denied) return denied.error().context("--denied-networks");
     options_.denied_networks = std::move(denied).value();
@@ -399,6 +407,8 @@ class ServeCommand {
   CLI::App& command_;
   ServeOptions options_;
   std::vector<std::string> gates_;
+  UpstreamFlags upstream_;
+  std::vector<std::string> warnings_;
   std::string denied_networks_ = kLinkLocalNetworks;
   FleetWords fleet_words_;
   RetentionWords retention_;

@@ -1,6 +1,7 @@
 #include "services/programs/shiplogd/options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -41,26 +42,56 @@ Result<HostPort> parse_host_port(const std::string& text) {
   return parsed;
 }
 
-Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words) {
+namespace {
+
+/// Upstream's gates that cannot be set here, and why: a value that means nothing else than what is done anyway is taken.
+struct FixedGate {
+  std::string_view name;
+  bool only;  ///< the value that is taken
+  std::string_view why;
+};
+constexpr std::array<FixedGate, 7> kFixedGates = {
+    {{"CustomizedClusterResourceModeling", true, "resource models are always used where a Cluster has them"},
+     {"GracefulEviction", true, "evictions are always graceful unless their purge mode says otherwise"},
+     {"MultiClusterService", false, "MultiClusterServices are not implemented"},
+     {"PriorityBasedScheduling", true, "bindings are always scheduled by priority"},
+     {"PropagateDeps", true, "dependencies follow wherever a policy has propagateDeps"},
+     {"ResourceQuotaEstimate", false, "estimators do not read ResourceQuotas of members"},
+     {"StatefulFailoverInjection", false, "state is not preserved across a failover"}}};
+
+/// Those that concern how upstream's processes work inside.
+constexpr std::array<std::string_view, 6> kMeaninglessGates = {
+    "AllAlpha", "AllBeta", "ContextualLogging", "ControllerPriorityQueue", "LoggingAlphaOptions", "LoggingBetaOptions"};
+
+Error wrong_gate(const std::string& words) { return {ErrorCode::kInvalid, "--feature-gates: " + words}; }
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words,
+                                                                      std::vector<std::string>& warnings) {
   std::vector<std::pair<std::string, bool>> gates;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (name == "WorkloadAffinity") {
-      return Error{ErrorCode::kInvalid,
-                   "--feature-gates: WorkloadAffinity is always on, it acts where a policy requests it: leave it out"};
-    }
-    if (!is_feature_gate(name)) {
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const auto* const fixed = std::ranges::find(kFixedGates, name, &FixedGate::name);
+    const bool meaningless = std::ranges::find(kMeaninglessGates, name) != kMeaninglessGates.end();
+    if (!is_feature_gate(name) && fixed == kFixedGates.end() && !meaningless) {
       std::string known;
       for (const std::string& gate : feature_gate_names()) known += (known.empty() ? "" : ", ") + gate;
-      return Error{ErrorCode::kInvalid,
-                   "--feature-gates: there is no feature gate \"" + name + "\"; there are: " + known};
+      return wrong_gate("there is no feature gate \"" + name + "\"; there are: " + known);
     }
-    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (value != "true" && value != "false") {
-      return Error{ErrorCode::kInvalid, "--feature-gates: " + name + " needs =true or =false, not \"" + value + "\""};
+      return wrong_gate(name + " needs =true or =false, not \"" + value + "\"");
     }
-    gates.emplace_back(name, value == "true");
+    const bool on = value == "true";
+    if (is_feature_gate(name)) {
+      gates.emplace_back(name, on);
+    } else if (meaningless) {
+      warnings.push_back("--feature-gates: " + name + " has no effect");
+    } else if (on != fixed->only) {
+      return wrong_gate(name + "=" + value + ": " + std::string{fixed->why} + "; leave it out");
+    }
   }
   return gates;
 }

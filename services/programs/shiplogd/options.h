@@ -103,7 +103,8 @@ struct HostPort {
 Result<HostPort> parse_host_port(const std::string& text);
 
 /// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
-Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words);
+Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words,
+                                                                      std::vector<std::string>& warnings);
 
 /// The families that --feeds knows.
 std::vector<std::string> feed_families();

@@ -43,8 +43,9 @@ struct Beside {
   }
 
   scheduler::PlacementContext context(const Binding& binding, UtcMillis now) const {
-    return {.together = affinities.together(binding.key.ns, binding.affinity_group),
-            .apart = affinities.apart(binding.key.ns, binding.anti_affinity_group),
+    const bool groups = gates.workload_affinity;
+    return {.together = groups ? affinities.together(binding.key.ns, binding.affinity_group) : nullptr,
+            .apart = groups ? affinities.apart(binding.key.ns, binding.anti_affinity_group) : nullptr,
             .component_sets = gates.multiple_pod_templates,
             .unsettled = gates.overcommit_protection ? &unsettled : nullptr,
             .now = now,

@@ -22,9 +22,9 @@ Revision revision_of(const State& state, const ObjectKey& key) {
 
 Decided decide_settings(const State& state, const StartUp& start) {
   DecisionBuilder decision;
-  FeatureGates gates = state.gates();
+  FeatureGates gates = state.recorded_gates();
   for (const auto& [name, on] : start.feature_gates) set_feature_gate(gates, name, on);
-  if (gates != state.gates()) {
+  if (gates != state.recorded_gates()) {
     decision.add(FeatureGatesSet{names_of(gates)}, {feature_gates_key(), revision_of(state, feature_gates_key())});
   }
   FleetOptions options = state.options();

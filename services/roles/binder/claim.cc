@@ -142,6 +142,7 @@ PolicyCandidate choose_policy(const State& state, const ObjectKey& key, const Va
 }
 
 PolicyCandidate preemptor(const State& state, const ObjectKey& key, const Value& object, const Policy& holder) {
+  if (!state.gates().policy_preemption) return {};
   const SelectorInput subject{object};
   const Policy* by = nullptr;
   if (!subject.ns.empty()) {

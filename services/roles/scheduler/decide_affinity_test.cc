@@ -99,6 +99,7 @@ TEST(WorkloadAffinity, ACurrentTargetPassesBoth_M_10) {
 TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13) {
   History history = fleet(kApart);
   history.accept({FoldVersionActivated{kFoldVersion}});
+  history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   history.put(named("one"), member_of(named("one"), kApart));
   const auto first = decide(history.state(), kBinding, history.now());
   const auto second = decide(history.state(), named("one"), history.now());
@@ -110,9 +111,18 @@ TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13
   EXPECT_TRUE(std::holds_alternative<PlacementRefused>(decision_of(again)->events.front()));
 }
 
+TEST(WorkloadAffinity, WithoutTheGateGroupsDoNotCount_M_13) {
+  History history = fleet(kApart);
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
+  EXPECT_EQ(answer(history), "a:2 b:2 c:2");
+  history.accept(*decision_of(decide(history.state(), kBinding, history.now())));
+}
+
 TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_S_23) {
   History history = fleet(kApart);
   history.accept({FoldVersionActivated{kFoldVersion}});
+  history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
   EXPECT_EQ(answer(history), "b:2 c:2");
   history.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAntiAffinity"}}}}});
@@ -121,6 +131,7 @@ TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_
 
   History together = fleet(kTogether);
   together.accept({FoldVersionActivated{kFoldVersion}});
+  together.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   together.put(named("one"), member_of(named("one"), kTogether, {{"a", 2}}));
   EXPECT_EQ(answer(together), "a:2");
   together.accept({OptionsSet{{{"plugins", {"*", "-WorkloadAffinity"}}}}});
@@ -135,6 +146,7 @@ TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
     std::mt19937 random{seed};
     History history;
     history.accept({FoldVersionActivated{kFoldVersion}});
+  history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
     for (const char* name : {"a", "b", "c", "d"}) history.put(cluster_key(name), cluster(name));
     std::vector<ObjectKey> keys;
     for (int at = 0; at < 8; ++at) {

@@ -30,7 +30,9 @@ std::string amount_text(const std::string& resource, const Quantity& amount) {
 
 std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& binding,
                                           const std::vector<Target>& targets) {
-  const bool sets = state.gates().multiple_pod_templates && !binding.components.empty();
+  const FeatureGates gates = state.gates();
+  if (!gates.quota_enforcement) return std::nullopt;
+  const bool sets = gates.multiple_pod_templates && !binding.components.empty();
   const int64_t more = sets ? static_cast<int64_t>(targets.size()) - static_cast<int64_t>(binding.targets.size())
                             : sum_of(targets) - sum_of(binding.targets);
   if (binding.key.ns.empty() || more <= 0) return std::nullopt;  // cluster-scoped bindings are never checked

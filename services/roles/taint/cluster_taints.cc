@@ -66,7 +66,7 @@ std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster) {
 std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
   const Cluster* cluster = state.cluster(key.name);
   const Value& object = state.value_of(key);
-  if (cluster == nullptr || cluster->deleting) return {};
+  if (cluster == nullptr || cluster->deleting || !state.gates().failover) return {};
 
   // TN-6: older policies first, so that of two that disagree the younger wins. Ties, which upstream leaves open, by
   // name.

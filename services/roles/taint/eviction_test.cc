@@ -19,6 +19,7 @@ class GracefulEviction : public ::testing::Test {
  protected:
   GracefulEviction() {
     stage.write({FoldVersionActivated{kFoldVersion}});
+    stage.write({FeatureGatesSet{{"Failover"}}, OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}}}});
     stage.add(make_lifecycle_role());
     stage.add(make_dispatcher_role(stage.members()));
     stage.add(make_collector_role(stage.members()));
@@ -140,6 +141,66 @@ TEST_F(GracefulEviction, GracePeriodEndsItWithoutHealth) {
   EXPECT_EQ(tasks(), 1U);
   stage.run(Millis{20'000});
   EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, TheTimeoutIsAnOption) {
+  stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}, {"graceful-eviction-timeout", {"1m"}}}}});
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{50'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.run(Millis{20'000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, AShorterTimeoutEndsWhatIsUnderWay) {
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{120'000});
+  ASSERT_EQ(tasks(), 1U);
+  stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}, {"graceful-eviction-timeout", {"1m"}}}}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {
+  evict_from_m1();
+  EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][0]["purgeMode"], Value{"Gracefully"});
+  stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}},
+                           {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});
+  stage.write({TaintAdded{cluster_key("m2"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{10});
+  ASSERT_EQ(tasks(), 2U);
+  EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][1]["purgeMode"], Value{"Directly"});
+}
+
+TEST_F(GracefulEviction, NothingIsEvictedUnlessTheGateAndTheOptionAreOn) {
+  const auto evicts = [&](const std::vector<std::string>& gates, const std::vector<OptionSetting>& options) {
+    stage.write({FeatureGatesSet{gates}, OptionsSet{options}});
+    stage.run(Millis{1000});
+    return tasks() > 0;
+  };
+  const OptionSetting on{"enable-no-execute-taint-eviction", {"true"}};
+  EXPECT_FALSE(evicts({}, {}));
+  stage.write({TaintAdded{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  EXPECT_FALSE(evicts({"Failover"}, {}));
+  EXPECT_FALSE(evicts({}, {on}));
+  EXPECT_FALSE(evicts({"Failover"}, {on, {"enable-taint-manager", {"false"}}}));
+  EXPECT_TRUE(evicts({"Failover"}, {on})) << "the dormant taint acts as soon as both are on";
+}
+
+TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {
+  stage.write({FeatureGatesSet{{}}});
+  stage.put({type::kClusterTaintPolicy, "", "p"}, Value::object({{"spec", parse_json(R"({"taints":[{"key":"sick","effect":"NoSchedule"}],
+      "addOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["True","False","Unknown"]}]})").value()}}));
+  stage.run(Millis{20'000});
+  const auto sick = [&] { return to_json(stage.state().value_of(cluster_key("m1"))["spec"]).find("sick") != std::string::npos; };
+  EXPECT_FALSE(sick());
+  stage.write({FeatureGatesSet{{"Failover"}}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(sick());
 }
 
 TEST_F(GracefulEviction, JournalsOfEarlierBuildsDecideAsBefore) {

@@ -73,19 +73,25 @@ bool remaining_healthy(const State& state, const ObjectKey& key, const Value& bi
 }
 
 /// Why a task is over, or empty (TN-28). `next`: when time alone will end it.
-std::string over(const Value& task, bool rest_is_healthy, UtcMillis now, std::optional<UtcMillis>& next) {
+std::string over(const Value& task, Millis timeout, bool rest_is_healthy, UtcMillis now,
+                 std::optional<UtcMillis>& next) {
   if (const Value* hold = task.find("suppressDeletion"); hold != nullptr && hold->is_bool()) {
     return hold->as_bool() ? "" : "suppressDeletion is false";
   }
   const auto since = parse_rfc3339(task["creationTimestamp"].as_string());
   if (!since) return "";
   const Value& own = task["gracePeriodSeconds"];
-  const Millis grace = own.is_null() ? kGracefulEvictionTimeout : Millis{own.as_int() * 1000};
+  const Millis grace = own.is_null() ? timeout : Millis{own.as_int() * 1000};
   const UtcMillis until = since.value() + grace;
   if (now > until) return "grace period is over";
   if (rest_is_healthy) return "the remaining clusters are healthy";
   sooner(next, until + Millis{1});
   return "";
+}
+
+/// TN-16. Before fold version 7 NoExecute taints always evicted.
+bool evicts(const State& state) {
+  return state.fold_version() < 7 || (state.gates().failover && state.options().evicts_for_no_execute());
 }
 
 }  // namespace
@@ -94,14 +100,15 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   Evictions evictions;
   if (deleting(binding)) return evictions;
   const auto tasks = binding["spec"]["gracefulEvictionTasks"].items();
+  const Millis timeout = state.options().graceful_eviction_timeout();
   const bool rest_is_healthy = !tasks.empty() && remaining_healthy(state, key, binding);
   for (const Value& task : tasks) {
-    std::string reason = over(task, rest_is_healthy, now, evictions.next);
+    std::string reason = over(task, timeout, rest_is_healthy, now, evictions.next);
     if (reason.empty()) continue;
     evictions.events.push_back(EvictionFinished{key, task["fromCluster"].str(), std::move(reason)});
   }
   // Whether the rest is healthy is judged on what is placed now: with an eviction ended, look again before the next.
-  if (!evictions.events.empty()) return evictions;
+  if (!evictions.events.empty() || !evicts(state)) return evictions;
 
   // TN-18: what counts is the placement that the scheduler used, not a later one of a policy.
   const auto applied_placement = annotation_of(binding, kAppliedPlacementAnnotation);
@@ -123,6 +130,7 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
       event.reason = "TaintUntolerated";
       event.message = "cluster " + event.cluster + " has taint {" + to_string(*verdict.evicted_by) + "}";
       event.producer = "TaintManager";
+      if (state.fold_version() >= 7) event.purge_mode = state.options().purge_mode();
       evictions.events.push_back(std::move(event));
     } else if (verdict.due) {
       sooner(evictions.next, *verdict.due);

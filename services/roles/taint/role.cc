@@ -22,6 +22,10 @@ class TaintRole final : public Role {
     const Value& before = change.before;
     const Value& after = change.after;
     if (change.removed()) return;
+    // What was dormant acts now, or the time that evictions have is another.
+    if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
+      return on_start(state, wake);
+    }
     if (is_binding(change.object.type)) {
       // Its targets, its tasks and its health decide; a binding without either needs no look.
       if (before["spec"] != after["spec"] || evicting(after)) wake.push_back(change.object);

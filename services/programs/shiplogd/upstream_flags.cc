@@ -1,0 +1,138 @@
+#include "services/programs/shiplogd/upstream_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "events/base/time.h"
+
+namespace shiplog {
+namespace {
+
+/// Flags with the same reason to mean nothing here.
+struct Ignored {
+  std::string_view why;
+  std::vector<std::string_view> switches;
+  std::vector<std::string_view> values;
+};
+
+const std::array<Ignored, 8>& ignored_flags() {
+  static const std::array<Ignored, 8> kFlags = {{
+      {"shiplogd is itself the API server that it would connect to",
+       {},
+       {"kubeconfig", "karmada-kubeconfig", "karmada-context", "master", "kube-api-qps", "kube-api-burst"}},
+      {"the journal elects the leader of each role",
+       {"leader-elect"},
+       {"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
+        "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace"}},
+      {"roles work in the order of the journal, without queues of a set width or rate",
+       {},
+       {"concurrent-work-syncs",
+        "concurrent-resourcebinding-syncs",
+        "concurrent-clusterresourcebinding-syncs",
+        "concurrent-resource-template-syncs",
+        "concurrent-cluster-syncs",
+        "concurrent-dependent-resource-syncs",
+        "concurrent-namespace-syncs",
+        "concurrent-propagation-policy-syncs",
+        "concurrent-cluster-propagation-policy-syncs",
+        "concurrent-cluster-taint-policy-syncs",
+        "rate-limiter-base-delay",
+        "rate-limiter-max-delay",
+        "rate-limiter-qps",
+        "rate-limiter-bucket-size",
+        "cluster-api-qps",
+        "cluster-api-burst",
+        "cluster-cache-sync-timeout",
+        "resync-period",
+        "federated-resource-quota-sync-period"}},
+      {"profiles are taken with perf", {"enable-pprof"}, {"profiling-bind-address"}},
+      {"--logging-format and --log-level choose what is logged",
+       {"logtostderr", "alsologtostderr", "one-output", "skip-headers", "skip-log-headers", "add-dir-header",
+        "legacy-stderr-threshold-behavior", "log-json-split-stream", "log-text-split-stream"},
+       {"v", "vmodule", "log-dir", "log-file", "log-file-max-size", "log-flush-frequency", "stderrthreshold",
+        "log-backtrace-at", "log-json-info-buffer-size", "log-text-info-buffer-size"}},
+      {"upstream ignores it, too, since its version 1.14",
+       {},
+       {"failover-eviction-timeout", "default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"}},
+      {"there is no FederatedHPA",
+       {},
+       {"horizontal-pod-autoscaler-sync-period", "horizontal-pod-autoscaler-tolerance",
+        "horizontal-pod-autoscaler-downscale-stabilization", "horizontal-pod-autoscaler-upscale-delay",
+        "horizontal-pod-autoscaler-downscale-delay", "horizontal-pod-autoscaler-cpu-initialization-period",
+        "horizontal-pod-autoscaler-initial-readiness-delay"}},
+      {"admission needs no server of its own: --listen and --tls-san are those of the API server",
+       {},
+       {"bind-address", "secure-port", "cert-dir", "tls-cert-file-name", "tls-private-key-file-name",
+        "tls-min-version"}},
+  }};
+  return kFlags;
+}
+
+/// Flags of behaviour that is as with this value, which is upstream's default.
+struct Fixed {
+  std::string_view name, value;
+};
+constexpr std::array<Fixed, 10> kFixed = {{{"cluster-failure-threshold", "30s"},
+                                           {"cluster-lease-duration", "40s"},
+                                           {"cluster-lease-renew-interval-fraction", "0.25"},
+                                           {"cluster-monitor-grace-period", "40s"},
+                                           {"cluster-monitor-period", "5s"},
+                                           {"cluster-startup-grace-period", "1m0s"},
+                                           {"cluster-status-update-frequency", "10s"},
+                                           {"cluster-success-threshold", "30s"},
+                                           {"enable-cluster-resource-modeling", "true"},
+                                           {"scheduler-name", "default-scheduler"}}};
+
+bool is_defined(const CLI::App& command, const std::string& flag) {
+  return command.get_option_no_throw(flag) != nullptr;
+}
+
+void add(CLI::App& command, UpstreamFlags& flags, std::string_view name, bool is_switch) {
+  const std::string flag = "--" + std::string{name};
+  if (is_defined(command, flag)) return;
+  std::string& given = flags.given[std::string{name}];
+  CLI::Option* option = is_switch ? command.add_flag(flag, given) : command.add_option(flag, given);
+  option->group("");  // not in --help
+}
+
+/// "1m0s" and "60s" are the same.
+bool same_value(const std::string& a, std::string_view b) {
+  if (a == b) return true;
+  const auto one = parse_duration(a);
+  const auto other = parse_duration(b);
+  return one && other && one.value() == other.value();
+}
+
+}  // namespace
+
+void add_upstream_flags(CLI::App& command, UpstreamFlags& flags) {
+  for (const Ignored& ignored : ignored_flags()) {
+    for (const std::string_view name : ignored.switches) add(command, flags, name, true);
+    for (const std::string_view name : ignored.values) add(command, flags, name, false);
+  }
+  for (const Fixed& fixed : kFixed) add(command, flags, fixed.name, fixed.value == "true");
+}
+
+Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& flags,
+                                  std::vector<std::string>& warnings) {
+  for (const auto& [name, value] : flags.given) {
+    const std::string flag = "--" + name;
+    if (command.count(flag) == 0) continue;
+    const auto* const fixed = std::ranges::find(kFixed, name, &Fixed::name);
+    if (fixed != kFixed.end()) {
+      if (same_value(value, fixed->value)) continue;
+      return Error{ErrorCode::kInvalid, flag + ": it is always " + std::string{fixed->value} + " here; leave it out"};
+    }
+    for (const Ignored& ignored : ignored_flags()) {
+      const bool here = std::ranges::find(ignored.switches, name) != ignored.switches.end() ||
+                        std::ranges::find(ignored.values, name) != ignored.values.end();
+      if (here) warnings.push_back(flag + " has no effect: " + std::string{ignored.why});
+    }
+  }
+  return ok();
+}
+
+}  // namespace shiplog

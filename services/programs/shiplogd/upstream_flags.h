@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace shiplog {
+
+/// Flags of Karmada's controller manager, scheduler, webhook and agent that shiplogd has no option for, so that a start
+/// script for these works with shiplogd, or ends with an explanation. Each either means nothing here (a warning), or has
+/// one value that is what shiplogd does (another one is an error).
+struct UpstreamFlags {
+  std::map<std::string, std::string> given;  ///< by name; boolean ones as "true" or "false"
+};
+
+/// Adds those that `command` does not have, hidden from --help.
+void add_upstream_flags(CLI::App& command, UpstreamFlags& flags);
+
+/// Error: kInvalid, one has a value that is not to be had. `warnings` gets a sentence for each that means nothing.
+Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& flags,
+                                  std::vector<std::string>& warnings);
+
+}  // namespace shiplog
