@@ -30,6 +30,7 @@ constexpr Facts facts(const ReschedulingTriggered&) { return {Family::kSchedulin
 constexpr Facts facts(const DependenciesResolved&) { return {Family::kScheduling, "DependenciesResolved"}; }
 constexpr Facts facts(const AttachedBindingPut&) { return {Family::kScheduling, "AttachedBindingPut"}; }
 constexpr Facts facts(const QuestionAnswered&) { return {Family::kScheduling, "QuestionAnswered"}; }
+constexpr Facts facts(const ReplicasDescheduled&) { return {Family::kScheduling, "ReplicasDescheduled"}; }
 constexpr Facts facts(const WorkRendered&) { return {Family::kDispatch, "WorkRendered"}; }
 constexpr Facts facts(const WorkRemoved&) { return {Family::kDispatch, "WorkRemoved"}; }
 constexpr Facts facts(const WorkApplied&) { return {Family::kDispatch, "WorkApplied"}; }
@@ -41,6 +42,11 @@ constexpr Facts facts(const TaintAdded&) { return {Family::kTaint, "TaintAdded"}
 constexpr Facts facts(const TaintRemoved&) { return {Family::kTaint, "TaintRemoved"}; }
 constexpr Facts facts(const EvictionStarted&) { return {Family::kTaint, "EvictionStarted"}; }
 constexpr Facts facts(const EvictionFinished&) { return {Family::kTaint, "EvictionFinished"}; }
+constexpr Facts facts(const EvictionsPaused&) { return {Family::kTaint, "EvictionsPaused"}; }
+constexpr Facts facts(const EvictionsResumed&) { return {Family::kTaint, "EvictionsResumed"}; }
+constexpr Facts facts(const FailoverTimerStarted&) { return {Family::kTaint, "FailoverTimerStarted"}; }
+constexpr Facts facts(const FailoverTimerStopped&) { return {Family::kTaint, "FailoverTimerStopped"}; }
+constexpr Facts facts(const HandoverStepTaken&) { return {Family::kTaint, "HandoverStepTaken"}; }
 constexpr Facts facts(const QuotaUsageChanged&) { return {Family::kQuota, "QuotaUsageChanged"}; }
 constexpr Facts facts(const QuotaRefused&) { return {Family::kQuota, "QuotaRefused"}; }
 constexpr Facts facts(const ClusterJoined&) { return {Family::kCluster, "ClusterJoined"}; }
@@ -142,6 +148,8 @@ std::string summary(const AttachedBindingPut& event) {
          listed(event.referrers, ", ", [](const ObjectKey& referrer) { return place(referrer.ns, referrer.name); });
 }
 
+std::string summary(const ReplicasDescheduled& event) { return event.message; }
+
 // Not what was answered: it may be long, and stands in the event.
 std::string summary(const QuestionAnswered& event) {
   std::string failure;
@@ -196,6 +204,16 @@ std::string summary(const EvictionStarted& event) {
 }
 
 std::string summary(const EvictionFinished& event) { return joined("from " + event.cluster, event.reason); }
+
+std::string summary(const EvictionsPaused& event) { return joined(event.reason, event.message); }
+std::string summary(const EvictionsResumed& event) { return joined(event.reason, event.message); }
+
+std::string summary(const FailoverTimerStarted& event) { return joined("in " + event.cluster, event.message); }
+std::string summary(const FailoverTimerStopped& event) { return joined("in " + event.cluster, event.reason); }
+
+std::string summary(const HandoverStepTaken& event) {
+  return joined(event.step + " in " + event.cluster, event.message);
+}
 
 std::string summary(const QuotaUsageChanged& event) {
   return listed(event.overall.members(), ", ", [&](const Value::Member& limit) {
@@ -299,6 +317,7 @@ template Event::Event(ReschedulingTriggered);
 template Event::Event(DependenciesResolved);
 template Event::Event(AttachedBindingPut);
 template Event::Event(QuestionAnswered);
+template Event::Event(ReplicasDescheduled);
 template Event::Event(WorkRendered);
 template Event::Event(WorkRemoved);
 template Event::Event(WorkApplied);
@@ -310,6 +329,11 @@ template Event::Event(TaintAdded);
 template Event::Event(TaintRemoved);
 template Event::Event(EvictionStarted);
 template Event::Event(EvictionFinished);
+template Event::Event(EvictionsPaused);
+template Event::Event(EvictionsResumed);
+template Event::Event(FailoverTimerStarted);
+template Event::Event(FailoverTimerStopped);
+template Event::Event(HandoverStepTaken);
 template Event::Event(QuotaUsageChanged);
 template Event::Event(QuotaRefused);
 template Event::Event(ClusterJoined);

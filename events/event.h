@@ -20,11 +20,12 @@ using EventVariant = std::variant<
     ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied, RequestsDenied,
     // scheduling
     BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered, DependenciesResolved, AttachedBindingPut,
-    QuestionAnswered,
+    QuestionAnswered, ReplicasDescheduled,
     // dispatch
     WorkRendered, WorkRemoved, WorkApplied, WorkApplyFailed, WorkStatusObserved, StatusAggregated, WorksSynced,
     // taint
-    TaintAdded, TaintRemoved, EvictionStarted, EvictionFinished,
+    TaintAdded, TaintRemoved, EvictionStarted, EvictionFinished, EvictionsPaused, EvictionsResumed,
+    FailoverTimerStarted, FailoverTimerStopped, HandoverStepTaken,
     // quota
     QuotaUsageChanged, QuotaRefused,
     // cluster

@@ -14,6 +14,7 @@ struct QuotaUsageChanged {
   ObjectKey quota;
   Value overall;  ///< {"cpu": "10", ...} as in the spec
   Value used;
+  Value aggregated = {};  ///< status.aggregatedStatus, from the ResourceQuotas in members; null: not collected
   bool operator==(const QuotaUsageChanged&) const = default;
 };
 

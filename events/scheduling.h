@@ -72,6 +72,15 @@ struct ReschedulingTriggered {
   bool operator==(const ReschedulingTriggered&) const = default;
 };
 
+/// Replicas that a cluster cannot run are taken off it, so that the scheduler places them elsewhere (5.4.3). Folds into
+/// spec.clusters.
+struct ReplicasDescheduled {
+  ObjectKey binding;
+  std::vector<Target> targets;  ///< all targets with their remaining replicas, sorted by cluster
+  std::string message;          ///< which cluster gave up how many, and why
+  bool operator==(const ReplicasDescheduled&) const = default;
+};
+
 /// What a template of a binding with propagateDeps refers to (B-29). Folds into the binding's annotation
 /// resourcebinding.karmada.io/dependencies and the distributor's finalizer.
 struct DependenciesResolved {

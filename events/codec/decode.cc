@@ -164,17 +164,20 @@ class EntryDecoder : private codec::FieldReader {
             .why = read(from->mutable_why())};
   }
 
+  static std::vector<Target> read(google::protobuf::RepeatedPtrField<pb::Target>* from) {
+    std::vector<Target> targets;
+    targets.reserve(static_cast<size_t>(from->size()));
+    for (pb::Target& target : *from) targets.push_back({text(target.mutable_cluster()), target.replicas()});
+    return targets;
+  }
+
   PlacementDecided read(pb::PlacementDecided* from) {
     PlacementDecided to{.binding = read(from->mutable_binding()),
-                        .targets = {},
+                        .targets = read(from->mutable_targets()),
                         .observed_generation = from->observed_generation(),
                         .applied_placement = text(from->mutable_applied_placement()),
                         .affinity_name = text(from->mutable_affinity_name()),
                         .why = read(from->mutable_why())};
-    to.targets.reserve(static_cast<size_t>(from->targets_size()));
-    for (pb::Target& target : *from->mutable_targets()) {
-      to.targets.push_back({text(target.mutable_cluster()), target.replicas()});
-    }
     for (pb::ComponentReplicas& component : *from->mutable_components()) {
       to.components.push_back({text(component.mutable_name()), component.replicas()});
     }
@@ -195,6 +198,12 @@ class EntryDecoder : private codec::FieldReader {
     return {.binding = read(from->mutable_binding()),
             .reason = text(from->mutable_reason()),
             .at = UtcMillis{from->at_ms()}};
+  }
+
+  static ReplicasDescheduled read(pb::ReplicasDescheduled* from) {
+    return {.binding = read(from->mutable_binding()),
+            .targets = read(from->mutable_targets()),
+            .message = text(from->mutable_message())};
   }
 
   DependenciesResolved read(pb::DependenciesResolved* from) {
@@ -280,14 +289,17 @@ class EntryDecoder : private codec::FieldReader {
             .policy = text(from->mutable_policy())};
   }
 
-  static EvictionStarted read(pb::EvictionStarted* from) {
+  EvictionStarted read(pb::EvictionStarted* from) {
     return {.binding = read(from->mutable_binding()),
             .cluster = text(from->mutable_cluster()),
             .reason = text(from->mutable_reason()),
             .message = text(from->mutable_message()),
             .producer = text(from->mutable_producer()),
             .grace_seconds = from->grace_seconds(),
-            .purge_mode = text(from->mutable_purge_mode())};
+            .purge_mode = text(from->mutable_purge_mode()),
+            .preserved_labels = value(from->preserved_labels(), "preserved_labels"),
+            .clusters_before = texts(from->mutable_clusters_before()),
+            .suppress_deletion = from->suppress_deletion()};
   }
 
   static EvictionFinished read(pb::EvictionFinished* from) {
@@ -296,10 +308,42 @@ class EntryDecoder : private codec::FieldReader {
             .reason = text(from->mutable_reason())};
   }
 
+  static EvictionsPaused read(pb::EvictionsPaused* from) {
+    return {.cluster = read(from->mutable_cluster()),
+            .reason = text(from->mutable_reason()),
+            .message = text(from->mutable_message())};
+  }
+
+  static EvictionsResumed read(pb::EvictionsResumed* from) {
+    return {.cluster = read(from->mutable_cluster()),
+            .reason = text(from->mutable_reason()),
+            .message = text(from->mutable_message())};
+  }
+
+  static FailoverTimerStarted read(pb::FailoverTimerStarted* from) {
+    return {.binding = read(from->mutable_binding()),
+            .cluster = text(from->mutable_cluster()),
+            .message = text(from->mutable_message())};
+  }
+
+  static FailoverTimerStopped read(pb::FailoverTimerStopped* from) {
+    return {.binding = read(from->mutable_binding()),
+            .cluster = text(from->mutable_cluster()),
+            .reason = text(from->mutable_reason())};
+  }
+
+  static HandoverStepTaken read(pb::HandoverStepTaken* from) {
+    return {.binding = read(from->mutable_binding()),
+            .cluster = text(from->mutable_cluster()),
+            .step = text(from->mutable_step()),
+            .message = text(from->mutable_message())};
+  }
+
   QuotaUsageChanged read(pb::QuotaUsageChanged* from) {
     return {.quota = read(from->mutable_quota()),
             .overall = value(from->overall(), "overall"),
-            .used = value(from->used(), "used")};
+            .used = value(from->used(), "used"),
+            .aggregated = value(from->aggregated(), "aggregated")};
   }
 
   QuotaRefused read(pb::QuotaRefused* from) {
@@ -376,6 +420,7 @@ class EntryDecoder : private codec::FieldReader {
       case pb::Event::kDependenciesResolved: return read(from.mutable_dependencies_resolved());
       case pb::Event::kAttachedBindingPut: return read(from.mutable_attached_binding_put());
       case pb::Event::kQuestionAnswered: return read(from.mutable_question_answered());
+      case pb::Event::kReplicasDescheduled: return read(from.mutable_replicas_descheduled());
       case pb::Event::kWorkRendered: return read(from.mutable_work_rendered());
       case pb::Event::kWorkRemoved: return read(from.mutable_work_removed());
       case pb::Event::kWorkApplied: return read(from.mutable_work_applied());
@@ -387,6 +432,11 @@ class EntryDecoder : private codec::FieldReader {
       case pb::Event::kTaintRemoved: return read(from.mutable_taint_removed());
       case pb::Event::kEvictionStarted: return read(from.mutable_eviction_started());
       case pb::Event::kEvictionFinished: return read(from.mutable_eviction_finished());
+      case pb::Event::kEvictionsPaused: return read(from.mutable_evictions_paused());
+      case pb::Event::kEvictionsResumed: return read(from.mutable_evictions_resumed());
+      case pb::Event::kFailoverTimerStarted: return read(from.mutable_failover_timer_started());
+      case pb::Event::kFailoverTimerStopped: return read(from.mutable_failover_timer_stopped());
+      case pb::Event::kHandoverStepTaken: return read(from.mutable_handover_step_taken());
       case pb::Event::kQuotaUsageChanged: return read(from.mutable_quota_usage_changed());
       case pb::Event::kQuotaRefused: return read(from.mutable_quota_refused());
       case pb::Event::kClusterJoined: return read(from.mutable_cluster_joined());

@@ -155,15 +155,19 @@ void put(const BindingPut& event, pb::Event* out) {
   put_unless_default(event.why, to, &pb::BindingPut::mutable_why);
 }
 
-void put(const PlacementDecided& event, pb::Event* out) {
-  pb::PlacementDecided* to = out->mutable_placement_decided();
-  put(event.binding, to->mutable_binding());
-  to->mutable_targets()->Reserve(static_cast<int>(event.targets.size()));
-  for (const Target& target : event.targets) {
-    pb::Target* added = to->add_targets();
+void put(const std::vector<Target>& targets, google::protobuf::RepeatedPtrField<pb::Target>* out) {
+  out->Reserve(static_cast<int>(targets.size()));
+  for (const Target& target : targets) {
+    pb::Target* added = out->Add();
     put(target.cluster, added->mutable_cluster());
     added->set_replicas(target.replicas);
   }
+}
+
+void put(const PlacementDecided& event, pb::Event* out) {
+  pb::PlacementDecided* to = out->mutable_placement_decided();
+  put(event.binding, to->mutable_binding());
+  put(event.targets, to->mutable_targets());
   to->set_observed_generation(event.observed_generation);
   put(event.applied_placement, to->mutable_applied_placement());
   put(event.affinity_name, to->mutable_affinity_name());
@@ -191,6 +195,13 @@ void put(const ReschedulingTriggered& event, pb::Event* out) {
   put(event.binding, to->mutable_binding());
   put(event.reason, to->mutable_reason());
   to->set_at_ms(event.at.value);
+}
+
+void put(const ReplicasDescheduled& event, pb::Event* out) {
+  pb::ReplicasDescheduled* to = out->mutable_replicas_descheduled();
+  put(event.binding, to->mutable_binding());
+  put(event.targets, to->mutable_targets());
+  put(event.message, to->mutable_message());
 }
 
 void put(const DependenciesResolved& event, pb::Event* out) {
@@ -305,6 +316,9 @@ void put(const EvictionStarted& event, pb::Event* out) {
   put(event.producer, to->mutable_producer());
   to->set_grace_seconds(event.grace_seconds);
   put(event.purge_mode, to->mutable_purge_mode());
+  put(event.preserved_labels, to->mutable_preserved_labels());
+  put(event.clusters_before, to->mutable_clusters_before());
+  to->set_suppress_deletion(event.suppress_deletion);
 }
 
 void put(const EvictionFinished& event, pb::Event* out) {
@@ -314,6 +328,42 @@ void put(const EvictionFinished& event, pb::Event* out) {
   put(event.reason, to->mutable_reason());
 }
 
+void put(const EvictionsPaused& event, pb::Event* out) {
+  pb::EvictionsPaused* to = out->mutable_evictions_paused();
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+}
+
+void put(const EvictionsResumed& event, pb::Event* out) {
+  pb::EvictionsResumed* to = out->mutable_evictions_resumed();
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+  put(event.message, to->mutable_message());
+}
+
+void put(const FailoverTimerStarted& event, pb::Event* out) {
+  pb::FailoverTimerStarted* to = out->mutable_failover_timer_started();
+  put(event.binding, to->mutable_binding());
+  put(event.cluster, to->mutable_cluster());
+  put(event.message, to->mutable_message());
+}
+
+void put(const FailoverTimerStopped& event, pb::Event* out) {
+  pb::FailoverTimerStopped* to = out->mutable_failover_timer_stopped();
+  put(event.binding, to->mutable_binding());
+  put(event.cluster, to->mutable_cluster());
+  put(event.reason, to->mutable_reason());
+}
+
+void put(const HandoverStepTaken& event, pb::Event* out) {
+  pb::HandoverStepTaken* to = out->mutable_handover_step_taken();
+  put(event.binding, to->mutable_binding());
+  put(event.cluster, to->mutable_cluster());
+  put(event.step, to->mutable_step());
+  put(event.message, to->mutable_message());
+}
+
 // quota
 
 void put(const QuotaUsageChanged& event, pb::Event* out) {
@@ -321,6 +371,7 @@ void put(const QuotaUsageChanged& event, pb::Event* out) {
   put(event.quota, to->mutable_quota());
   put(event.overall, to->mutable_overall());
   put(event.used, to->mutable_used());
+  put(event.aggregated, to->mutable_aggregated());
 }
 
 void put(const QuotaRefused& event, pb::Event* out) {

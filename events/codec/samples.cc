@@ -144,6 +144,10 @@ Event sample(Of<QuestionAnswered>, int) {
                           .answers = json(R"({"-":{"failure":"the webhook said no"}})")};
 }
 
+Event sample(Of<ReplicasDescheduled>, int) {
+  return ReplicasDescheduled{
+      .binding = kBinding, .targets = {{"m1", 1}, {"m2", 2}}, .message = "m1 cannot run 2 of 3 replicas"};
+}
 Event sample(Of<WorkRendered>, int generation) {
   return WorkRendered{.work = kWork,
                       .value = json(R"({"metadata":{"name":"nginx-687f7fb96f"},"spec":{"workload":{"manifests":[)"
@@ -204,13 +208,33 @@ Event sample(Of<EvictionStarted>, int generation) {
                         .message = "does not tolerate not-ready",
                         .producer = "TaintManager",
                         .grace_seconds = 600};
-  if (generation >= 8) event.purge_mode = "Directly";
+  if (generation >= 8) {
+    event.purge_mode = "Directly";
+    event.preserved_labels = Value::object({{"job-id", "42"}});
+    event.clusters_before = {"m1", "m2"};
+    event.suppress_deletion = true;
+  }
   return event;
 }
 Event sample(Of<EvictionFinished>, int) {
   return EvictionFinished{.binding = kBinding, .cluster = "m1", .reason = "replacement is healthy"};
 }
 
+Event sample(Of<EvictionsPaused>, int) {
+  return EvictionsPaused{.cluster = kCluster, .reason = "BudgetExhausted", .message = "3 of 3 evictions in 10m"};
+}
+Event sample(Of<EvictionsResumed>, int) {
+  return EvictionsResumed{.cluster = kCluster, .reason = "BudgetAvailable", .message = "2 of 3 evictions in 10m"};
+}
+Event sample(Of<FailoverTimerStarted>, int) {
+  return FailoverTimerStarted{.binding = kBinding, .cluster = "m1", .message = "the workload is Unhealthy"};
+}
+Event sample(Of<FailoverTimerStopped>, int) {
+  return FailoverTimerStopped{.binding = kBinding, .cluster = "m1", .reason = "the workload is Healthy"};
+}
+Event sample(Of<HandoverStepTaken>, int) {
+  return HandoverStepTaken{.binding = kBinding, .cluster = "m1", .step = "Confirm", .message = "the Work is gone"};
+}
 Event sample(Of<QuotaUsageChanged>, int) {
   return QuotaUsageChanged{.quota = kQuota,
                            .overall = json(R"({"cpu":"10","memory":"2Gi"})"),

@@ -1,6 +1,7 @@
 #include "events/state/answers.h"
 
 #include "events/fold/apply.h"
+#include "events/fold/record.h"
 
 namespace shiplog {
 
@@ -23,21 +24,12 @@ Applied apply(Staged& staged, const QuestionAnswered& event) {
     answers.set(member.key(), std::move(kept));
   }
 
-  Value after = before != nullptr ? *before : Value::object();
-  after.set("apiVersion", kAnswersApiVersion);
-  after.set("kind", kAnswersKind);
-  Value& metadata = after.edit("metadata");
-  metadata.set("name", key.name);
-  if (!key.ns.empty()) metadata.set("namespace", key.ns);
-  metadata.set("ownerReferences", Value::array({Value::object({{"apiVersion", about["apiVersion"]},
-                                                               {"kind", about["kind"]},
-                                                               {"name", event.object.name},
-                                                               {"uid", about["metadata"]["uid"]}})}));
+  Value after = owned_record(staged, key, kAnswersKind, event.object, about);
   after.set("asked", event.asked);
   after.set("operation", event.operation);
   after.set("basis", event.basis);
   after.set("answers", std::move(answers));
-  return before == nullptr ? staged.create(key, std::move(after)) : staged.update(key, std::move(after));
+  return put_record(staged, key, std::move(after));
 }
 
 }  // namespace shiplog

@@ -23,6 +23,7 @@ Applied apply(Staged& staged, const ReschedulingTriggered& event);
 Applied apply(Staged& staged, const DependenciesResolved& event);
 Applied apply(Staged& staged, const AttachedBindingPut& event);
 Applied apply(Staged& staged, const QuestionAnswered& event);
+Applied apply(Staged& staged, const ReplicasDescheduled& event);
 
 Applied apply(Staged& staged, const WorkRendered& event);
 Applied apply(Staged& staged, const WorkRemoved& event);
@@ -36,6 +37,11 @@ Applied apply(Staged& staged, const TaintAdded& event);
 Applied apply(Staged& staged, const TaintRemoved& event);
 Applied apply(Staged& staged, const EvictionStarted& event);
 Applied apply(Staged& staged, const EvictionFinished& event);
+Applied apply(Staged& staged, const EvictionsPaused& event);
+Applied apply(Staged& staged, const EvictionsResumed& event);
+Applied apply(Staged& staged, const FailoverTimerStarted& event);
+Applied apply(Staged& staged, const FailoverTimerStopped& event);
+Applied apply(Staged& staged, const HandoverStepTaken& event);
 
 Applied apply(Staged& staged, const QuotaUsageChanged& event);
 Applied apply(Staged& staged, const QuotaRefused& event);

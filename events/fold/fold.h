@@ -26,7 +26,8 @@ namespace shiplog {
 ///   5  an entry that settles a produced request is refused when its record is settled already, or the request was
 ///      carried out (Entry::source, State::settled)
 ///   6  the lease of a slot ends the one of its whole role, which nobody can take any more (events/slots.h)
-///   7  quotas and affinity groups refuse placements only where their feature gates are on; decisions read the gates and
+///   7  quotas and affinity groups refuse placements only where their feature gates are on; decisions read the gates
+///   and
 ///      options of evictions, taint policies and preemption
 inline constexpr uint32_t kFoldVersion = 7;
 

@@ -86,8 +86,9 @@ TEST(FeatureGates, WhatTheySwitchWasAlwaysOnInJournalsOfEarlierBuilds) {
 TEST(FeatureGates, WithoutEnforcementNoQuotaRefusesAPlacement) {
   GateHistory history;
   history.put({FoldVersionActivated{kFoldVersion}});
-  history.put({ObjectCreated{{type::kFederatedResourceQuota, "default", "q"},
-                             json(R"({"metadata":{"name":"q","namespace":"default"},"spec":{"overall":{"cpu":"1"}}})")}});
+  history.put(
+      {ObjectCreated{{type::kFederatedResourceQuota, "default", "q"},
+                     json(R"({"metadata":{"name":"q","namespace":"default"},"spec":{"overall":{"cpu":"1"}}})")}});
   history.bind(binding("web"), R"({"replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"1"}}})");
   EXPECT_FALSE(history.place(binding("web"), {{"m1", 2}}).refusal);
   history.put({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});

@@ -7,6 +7,7 @@ Applied apply(Staged& staged, const QuotaUsageChanged& event) {
     Value& status = quota.edit("status");
     status.set("overall", event.overall);
     status.set("overallUsed", event.used);
+    if (!event.aggregated.is_null()) status.set("aggregatedStatus", event.aggregated);
   });
 }
 

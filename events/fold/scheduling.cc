@@ -123,6 +123,11 @@ Applied apply(Staged& staged, const ReschedulingTriggered& event) {
               [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(at)); });
 }
 
+Applied apply(Staged& staged, const ReplicasDescheduled& event) {
+  return edit(staged, event.binding,
+              [&](Value& binding) { binding.edit("spec").set("clusters", to_value(event.targets, {})); });
+}
+
 Applied apply(Staged& staged, const DependenciesResolved& event) {
   return edit(staged, event.binding, [&](Value& binding) {
     Value& metadata = binding.edit("metadata");

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "events/fold/apply.h"
+#include "events/state/eviction.h"
 
 namespace shiplog {
 namespace {
@@ -45,6 +46,11 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
     Value& spec = binding.edit("spec");
     std::erase_if(spec.edit("clusters").edit_items(),
                   [&](const Value& entry) { return entry["name"].as_string() == event.cluster; });
+    Value& tasks = spec.edit("gracefulEvictionTasks");
+    // From fold version 7 on a cluster has one task at most; the one it has stays as it is (2.6.2).
+    const bool has_task = std::ranges::any_of(
+        tasks.items(), [&](const Value& present) { return present["fromCluster"].as_string() == event.cluster; });
+    if (has_task && staged.state().fold_version() >= 7) return;
     Value task = Value::object({{"fromCluster", event.cluster},
                                 {"reason", event.reason},
                                 {"message", event.message},
@@ -53,7 +59,25 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
     if (leaving.contains("replicas")) task.set("replicas", leaving["replicas"]);
     if (!event.purge_mode.empty()) task.set("purgeMode", event.purge_mode);
     if (event.grace_seconds > 0) task.set("gracePeriodSeconds", event.grace_seconds);
-    spec.edit("gracefulEvictionTasks").push_back(std::move(task));
+    if (event.suppress_deletion) task.set("suppressDeletion", true);
+    if (event.preserved_labels.size() > 0) task.set("preservedLabelState", event.preserved_labels);
+    if (!event.clusters_before.empty()) {
+      Value& before_failover = task.edit("clustersBeforeFailover");
+      for (const std::string& cluster : event.clusters_before) before_failover.push_back(cluster);
+    }
+    tasks.push_back(std::move(task));
+  });
+}
+
+Applied apply(Staged& staged, const EvictionsPaused& event) {
+  return edit(staged, event.cluster, [&](Value& cluster) {
+    set_condition(cluster, kEvictionsPausedCondition, "True", event.reason, event.message, staged.time());
+  });
+}
+
+Applied apply(Staged& staged, const EvictionsResumed& event) {
+  return edit(staged, event.cluster, [&](Value& cluster) {
+    set_condition(cluster, kEvictionsPausedCondition, "False", event.reason, event.message, staged.time());
   });
 }
 

@@ -12,6 +12,9 @@ namespace shiplog {
 /// Default of --graceful-eviction-timeout: the grace of an eviction task that has none of its own.
 inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
 
+/// Condition of a Cluster: the eviction budget lets no more workloads leave it for now.
+inline constexpr const char* kEvictionsPausedCondition = "EvictionsPaused";
+
 /// What a graceful eviction waits for.
 struct EvictionBlocker {
   std::string cluster;  ///< empty: it concerns the binding as a whole

@@ -14,13 +14,14 @@ struct NamedGate {
 };
 
 // Sorted by name.
-constexpr std::array<NamedGate, 6> kGates = {
-    {{"Failover", &FeatureGates::failover},
-     {"FederatedQuotaEnforcement", &FeatureGates::quota_enforcement},
-     {"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
-     {"PropagationPolicyPreemption", &FeatureGates::policy_preemption},
-     {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection},
-     {"WorkloadAffinity", &FeatureGates::workload_affinity}}};
+constexpr std::array<NamedGate, 8> kGates = {{{"Failover", &FeatureGates::failover},
+                                              {"FederatedQuotaEnforcement", &FeatureGates::quota_enforcement},
+                                              {"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
+                                              {"PropagationPolicyPreemption", &FeatureGates::policy_preemption},
+                                              {"ResourceQuotaEstimate", &FeatureGates::resource_quota_estimate},
+                                              {"SchedulingOvercommitProtection", &FeatureGates::overcommit_protection},
+                                              {"StatefulFailoverInjection", &FeatureGates::stateful_failover},
+                                              {"WorkloadAffinity", &FeatureGates::workload_affinity}}};
 
 const NamedGate* gate_named(std::string_view name) {
   const auto* const at = std::ranges::find(kGates, name, &NamedGate::name);

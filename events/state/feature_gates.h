@@ -12,12 +12,14 @@ namespace shiplog {
 /// Behaviour that changes what users see, and is off unless they turn it on (KIND-21). Recorded in the
 /// journal (FeatureGatesSet), so that every decision, now or in a replay, uses the gates of its revision.
 struct FeatureGates {
-  bool failover = false;                ///< Failover: ClusterTaintPolicies, and evictions for NoExecute taints
-  bool quota_enforcement = false;       ///< FederatedQuotaEnforcement; off: quotas only report usage
-  bool multiple_pod_templates = false;  ///< MultiplePodTemplatesScheduling: M-1 to M-7
-  bool overcommit_protection = false;   ///< SchedulingOvercommitProtection: M-8, M-9
-  bool policy_preemption = false;       ///< PropagationPolicyPreemption: D-42, D-43
-  bool workload_affinity = false;       ///< WorkloadAffinity: M-10
+  bool failover = false;                 ///< Failover: ClusterTaintPolicies, and evictions for NoExecute taints
+  bool quota_enforcement = false;        ///< FederatedQuotaEnforcement; off: quotas only report usage
+  bool multiple_pod_templates = false;   ///< MultiplePodTemplatesScheduling: M-1 to M-7
+  bool overcommit_protection = false;    ///< SchedulingOvercommitProtection: M-8, M-9
+  bool resource_quota_estimate = false;  ///< ResourceQuotaEstimate: estimators also read the ResourceQuotas of members
+  bool stateful_failover = false;        ///< StatefulFailoverInjection: labels preserved across a failover (3.4)
+  bool policy_preemption = false;        ///< PropagationPolicyPreemption: D-42, D-43
+  bool workload_affinity = false;        ///< WorkloadAffinity: M-10
   bool operator==(const FeatureGates&) const = default;
 };
 

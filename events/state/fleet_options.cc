@@ -16,21 +16,25 @@ struct Option {
 };
 
 // Sorted by name.
-constexpr std::array<Option, 14> kOptions = {
+constexpr std::array<Option, 18> kOptions = {
     {{"allow-no-execute-taint-policy", &FleetOptions::no_execute_policies},
      {"controllers", &FleetOptions::controllers},
+     {"descheduling-interval", &FleetOptions::descheduling_interval},
      {"enable-empty-workload-propagation", &FleetOptions::empty_workloads},
      {"enable-no-execute-taint-eviction", &FleetOptions::no_execute_eviction},
      {"enable-policy-author-check", &FleetOptions::policy_author_check},
      {"enable-taint-manager", &FleetOptions::taint_manager},
+     {"eviction-budget", &FleetOptions::eviction_budget},
      {"graceful-eviction-timeout", &FleetOptions::eviction_timeout},
      {"namespaced-policy-apis", &FleetOptions::namespaced_policy_apis},
      {"no-execute-taint-eviction-purge-mode", &FleetOptions::eviction_purge_mode},
      {"plugins", &FleetOptions::plugins},
+     {"resource-eviction-rate", &FleetOptions::eviction_rate},
      {"service-cluster-ip-range", &FleetOptions::service_networks},
      {"service-node-port-range", &FleetOptions::service_node_ports},
      {"skipped-propagating-apis", &FleetOptions::skipped_apis},
-     {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces}}};
+     {"skipped-propagating-namespaces", &FleetOptions::skipped_namespaces},
+     {"unschedulable-threshold", &FleetOptions::unschedulable_threshold}}};
 
 bool is_true(const Words& words) { return words.size() == 1 && words.front() == "true"; }
 

@@ -17,17 +17,21 @@ namespace shiplog {
 struct FleetOptions {
   std::vector<std::string> no_execute_policies = {"false"};  ///< --allow-no-execute-taint-policy
   std::vector<std::string> controllers = {"*"};
-  std::vector<std::string> empty_workloads = {"false"};          ///< --enable-empty-workload-propagation (S-46)
-  std::vector<std::string> no_execute_eviction = {"false"};      ///< --enable-no-execute-taint-eviction
-  std::vector<std::string> taint_manager = {"true"};             ///< --enable-taint-manager
-  std::vector<std::string> eviction_timeout = {"10m"};           ///< --graceful-eviction-timeout, a Go duration
+  std::vector<std::string> descheduling_interval = {"2m"};        ///< --descheduling-interval, a Go duration
+  std::vector<std::string> empty_workloads = {"false"};           ///< --enable-empty-workload-propagation (S-46)
+  std::vector<std::string> no_execute_eviction = {"false"};       ///< --enable-no-execute-taint-eviction
+  std::vector<std::string> taint_manager = {"true"};              ///< --enable-taint-manager
+  std::vector<std::string> eviction_budget;                       ///< --eviction-budget; none: no limit
+  std::vector<std::string> eviction_rate = {"0.5"};               ///< --resource-eviction-rate, per second
+  std::vector<std::string> eviction_timeout = {"10m"};            ///< --graceful-eviction-timeout, a Go duration
   std::vector<std::string> eviction_purge_mode = {"Gracefully"};  ///< --no-execute-taint-eviction-purge-mode
-  std::vector<std::string> plugins = {"*"};                      ///< the scheduler's (S-23)
+  std::vector<std::string> plugins = {"*"};                       ///< the scheduler's (S-23)
   std::vector<std::string> service_networks = {"10.96.0.0/12"};  ///< --service-cluster-ip-range; as Karmada installs it
   std::vector<std::string> service_node_ports = {"30000-32767"};  ///< --service-node-port-range
   std::vector<std::string> skipped_apis;                          ///< --skipped-propagating-apis (D-3)
   std::vector<std::string> skipped_namespaces = {"kube-.*"};      ///< regular expressions, of whole names (D-4)
   std::vector<std::string> policy_author_check = {"false"};       ///< --enable-policy-author-check (decision 0028)
+  std::vector<std::string> unschedulable_threshold = {"5m"};      ///< --unschedulable-threshold, a Go duration
   std::vector<std::string> namespaced_policy_apis;                ///< see api_selector.h; none: no restriction
   bool operator==(const FleetOptions&) const = default;
 

@@ -20,10 +20,15 @@ std::optional<Value> explanation_of(const E& event) {
     if constexpr (requires { event.message; }) value.set("message", event.message);
     return value;
   } else if constexpr (std::is_same_v<E, ReschedulingTriggered> || std::is_same_v<E, TaintAdded> ||
-                       std::is_same_v<E, TaintRemoved> || std::is_same_v<E, EvictionFinished>) {
+                       std::is_same_v<E, TaintRemoved> || std::is_same_v<E, EvictionFinished> ||
+                       std::is_same_v<E, FailoverTimerStopped>) {
     return Value::object({{"reason", event.reason}});
-  } else if constexpr (std::is_same_v<E, StatusAggregated> || std::is_same_v<E, EvictionStarted>) {
+  } else if constexpr (std::is_same_v<E, StatusAggregated> || std::is_same_v<E, EvictionStarted> ||
+                       std::is_same_v<E, EvictionsPaused> || std::is_same_v<E, EvictionsResumed>) {
     return Value::object({{"reason", event.reason}, {"message", event.message}});
+  } else if constexpr (std::is_same_v<E, FailoverTimerStarted> || std::is_same_v<E, HandoverStepTaken> ||
+                       std::is_same_v<E, ReplicasDescheduled>) {
+    return Value::object({{"message", event.message}});
   } else if constexpr (std::is_same_v<E, WorkRemoved>) {
     return Value::object();
   } else {

@@ -117,6 +117,13 @@ void fields(Out& out, const QuestionAnswered& event) {
   out("answers", event.answers, "By qualifier: an object with answer or failure.");
 }
 
+template <class Out>
+void fields(Out& out, const ReplicasDescheduled& event) {
+  out("binding", event.binding, "The binding that gives up replicas.");
+  out("targets", event.targets, "All its targets with the replicas that remain, sorted by cluster.");
+  out("message", event.message, "Which cluster cannot run how many.");
+}
+
 // dispatch
 
 template <class Out>
@@ -196,12 +203,47 @@ void fields(Out& out, const EvictionStarted& event) {
   out("producer", event.producer, "What evicts, as TaintManager.");
   out("graceSeconds", event.grace_seconds, "How long the eviction may take.");
   out("purgeMode", event.purge_mode, "Directly, Gracefully or Never; empty: as Gracefully.");
+  out("preservedLabels", event.preserved_labels, "Labels for the new copy, by name; null: none.");
+  out("clustersBefore", event.clusters_before, "Targets before an application failover.");
+  out("suppressDeletion", event.suppress_deletion, "The old copy stays until a user ends the task.");
 }
 template <class Out>
 void fields(Out& out, const EvictionFinished& event) {
   out("binding", event.binding, "The binding that has left the cluster.");
   out("cluster", event.cluster, "Name of the cluster.");
   out("reason", event.reason, "What ended the eviction.");
+}
+
+template <class Out>
+void fields(Out& out, const EvictionsPaused& event) {
+  out("cluster", event.cluster, "The cluster that evictions wait in.");
+  out("reason", event.reason, "The limit that is reached.");
+  out("message", event.message, "Text for people.");
+}
+template <class Out>
+void fields(Out& out, const EvictionsResumed& event) {
+  out("cluster", event.cluster, "The cluster that evictions waited in.");
+  out("reason", event.reason, "Why they continue.");
+  out("message", event.message, "Text for people.");
+}
+template <class Out>
+void fields(Out& out, const FailoverTimerStarted& event) {
+  out("binding", event.binding, "The binding whose workload is unhealthy.");
+  out("cluster", event.cluster, "Name of the cluster where it is unhealthy.");
+  out("message", event.message, "Text for people.");
+}
+template <class Out>
+void fields(Out& out, const FailoverTimerStopped& event) {
+  out("binding", event.binding, "The binding whose workload was unhealthy.");
+  out("cluster", event.cluster, "Name of the cluster.");
+  out("reason", event.reason, "Why its failover no longer waits.");
+}
+template <class Out>
+void fields(Out& out, const HandoverStepTaken& event) {
+  out("binding", event.binding, "The binding whose workload moves.");
+  out("cluster", event.cluster, "Name of the cluster that it leaves.");
+  out("step", event.step, "Stop, Confirm or Start.");
+  out("message", event.message, "Text for people.");
 }
 
 // quota
@@ -211,6 +253,7 @@ void fields(Out& out, const QuotaUsageChanged& event) {
   out("quota", event.quota, "The FederatedResourceQuota.");
   out("overall", event.overall, "Its limits, by resource.");
   out("used", event.used, "What its namespace uses, by resource.");
+  out("aggregated", event.aggregated, "Limits and use in each member; null: not collected.");
 }
 template <class Out>
 void fields(Out& out, const QuotaRefused& event) {

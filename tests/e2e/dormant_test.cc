@@ -57,8 +57,9 @@ TEST_F(DormantFeatures, MoveAndRefuseNothing) {
   EXPECT_EQ(holders(kDeployment + "web"), "member1");
   const Value binding = api_->get(kBindings + "web-deployment").json;
   EXPECT_TRUE(binding["spec"]["gracefulEvictionTasks"].is_null()) << to_json(binding);
-  EXPECT_EQ(to_json(api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json["spec"]["taints"]).find("ready"),
-            std::string::npos);
+  EXPECT_EQ(
+      to_json(api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json["spec"]["taints"]).find("ready"),
+      std::string::npos);
 
   fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=3"});
   EXPECT_TRUE(eventually([&] { return targets("web-deployment") == "member1:3"; })) << "no quota refuses it";
@@ -92,9 +93,10 @@ TEST_F(DormantFeatures, ActOnceTheyAreSwitchedOn) {
 
 TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {
   fleet_.kill("plane");
-  fleet_.serve("plane", {"--kubeconfig=/etc/karmada.config", "--leader-elect", "--leader-elect-resource-namespace=karmada-system",
-                         "--cluster-status-update-frequency=10s", "--cluster-monitor-grace-period=40s",
-                         "--concurrent-work-syncs=20", "--kube-api-qps=200", "--enable-pprof=false", "--v=4",
+  fleet_.serve("plane", {"--kubeconfig=/etc/karmada.config", "--leader-elect",
+                         "--leader-elect-resource-namespace=karmada-system", "--cluster-status-update-frequency=10s",
+                         "--cluster-monitor-grace-period=40s", "--concurrent-work-syncs=20", "--kube-api-qps=200",
+                         "--enable-pprof=false", "--v=4",
                          "--feature-gates=AllAlpha=false,PropagateDeps=true,MultiClusterService=false",
                          "--failover-eviction-timeout=30s"});
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));

@@ -255,8 +255,14 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
 
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, old, admission.now, beside_status(admission), &admission.user,
-                    admission.author, admission.allows_no_execute_policies};
+  const Write write{*admission.kinds,
+                    kind,
+                    old,
+                    admission.now,
+                    beside_status(admission),
+                    &admission.user,
+                    admission.author,
+                    admission.allows_no_execute_policies};
   Causes own;
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
@@ -428,8 +434,14 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(Value merged, begin_status_update(admission, old, std::move(object)));
   const Rules* rules = rules_of(kind);
-  const Write write{*admission.kinds, kind, &old, admission.now, admission.subresource, &admission.user,
-                    admission.author, admission.allows_no_execute_policies};
+  const Write write{*admission.kinds,
+                    kind,
+                    &old,
+                    admission.now,
+                    admission.subresource,
+                    &admission.user,
+                    admission.author,
+                    admission.allows_no_execute_policies};
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Value written = Value::object();
   for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);

@@ -44,20 +44,19 @@ Result<HostPort> parse_host_port(const std::string& text) {
 
 namespace {
 
-/// Upstream's gates that cannot be set here, and why: a value that means nothing else than what is done anyway is taken.
+/// Upstream's gates that cannot be set here, and why: a value that means nothing else than what is done anyway is
+/// taken.
 struct FixedGate {
   std::string_view name;
   bool only;  ///< the value that is taken
   std::string_view why;
 };
-constexpr std::array<FixedGate, 7> kFixedGates = {
+constexpr std::array<FixedGate, 5> kFixedGates = {
     {{"CustomizedClusterResourceModeling", true, "resource models are always used where a Cluster has them"},
      {"GracefulEviction", true, "evictions are always graceful unless their purge mode says otherwise"},
      {"MultiClusterService", false, "MultiClusterServices are not implemented"},
      {"PriorityBasedScheduling", true, "bindings are always scheduled by priority"},
-     {"PropagateDeps", true, "dependencies follow wherever a policy has propagateDeps"},
-     {"ResourceQuotaEstimate", false, "estimators do not read ResourceQuotas of members"},
-     {"StatefulFailoverInjection", false, "state is not preserved across a failover"}}};
+     {"PropagateDeps", true, "dependencies follow wherever a policy has propagateDeps"}}};
 
 /// Those that concern how upstream's processes work inside.
 constexpr std::array<std::string_view, 6> kMeaninglessGates = {

@@ -13,8 +13,8 @@ class App;
 namespace shiplog {
 
 /// Flags of Karmada's controller manager, scheduler, webhook and agent that shiplogd has no option for, so that a start
-/// script for these works with shiplogd, or ends with an explanation. Each either means nothing here (a warning), or has
-/// one value that is what shiplogd does (another one is an error).
+/// script for these works with shiplogd, or ends with an explanation. Each either means nothing here (a warning), or
+/// has one value that is what shiplogd does (another one is an error).
 struct UpstreamFlags {
   std::map<std::string, std::string> given;  ///< by name; boolean ones as "true" or "false"
 };

@@ -146,7 +146,7 @@ TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
     std::mt19937 random{seed};
     History history;
     history.accept({FoldVersionActivated{kFoldVersion}});
-  history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
+    history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
     for (const char* name : {"a", "b", "c", "d"}) history.put(cluster_key(name), cluster(name));
     std::vector<ObjectKey> keys;
     for (int at = 0; at < 8; ++at) {

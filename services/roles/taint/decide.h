@@ -11,7 +11,8 @@ namespace shiplog::taint {
 /// policies_key() of a cluster: what the ClusterTaintPolicies add and remove (TN-3 to TN-15). A key of its own, because
 /// only changes of conditions and policies trigger it: a taint that a user removed stays off until then (TN-5);
 /// a ResourceBinding or ClusterResourceBinding: evictions that begin (TN-16 to TN-24) and those that are over (TN-25 to
-/// TN-34). ClusterTaintPolicies need the gate Failover, evictions --enable-no-execute-taint-eviction, too (decision 0056).
+/// TN-34). ClusterTaintPolicies need the gate Failover, evictions --enable-no-execute-taint-eviction, too (decision
+/// 0056).
 ///
 /// - Owns: the taints not-ready and unreachable, those of ClusterTaintPolicies, and evictions for NoExecute taints.
 /// - Trigger: conditions and taints of clusters, policies, the placement and health of bindings, and time (tolerations,

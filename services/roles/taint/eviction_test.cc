@@ -168,8 +168,8 @@ TEST_F(GracefulEviction, AShorterTimeoutEndsWhatIsUnderWay) {
 TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {
   evict_from_m1();
   EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][0]["purgeMode"], Value{"Gracefully"});
-  stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}},
-                           {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});
+  stage.write({OptionsSet{
+      {{"enable-no-execute-taint-eviction", {"true"}}, {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});
   stage.write({TaintAdded{cluster_key("m2"), {"fire", "", "NoExecute"}, "by hand"}});
   stage.run(Millis{10});
   ASSERT_EQ(tasks(), 2U);
@@ -193,10 +193,14 @@ TEST_F(GracefulEviction, NothingIsEvictedUnlessTheGateAndTheOptionAreOn) {
 
 TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {
   stage.write({FeatureGatesSet{{}}});
-  stage.put({type::kClusterTaintPolicy, "", "p"}, Value::object({{"spec", parse_json(R"({"taints":[{"key":"sick","effect":"NoSchedule"}],
-      "addOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["True","False","Unknown"]}]})").value()}}));
+  stage.put({type::kClusterTaintPolicy, "", "p"},
+            Value::object({{"spec", parse_json(R"({"taints":[{"key":"sick","effect":"NoSchedule"}],
+      "addOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["True","False","Unknown"]}]})")
+                                        .value()}}));
   stage.run(Millis{20'000});
-  const auto sick = [&] { return to_json(stage.state().value_of(cluster_key("m1"))["spec"]).find("sick") != std::string::npos; };
+  const auto sick = [&] {
+    return to_json(stage.state().value_of(cluster_key("m1"))["spec"]).find("sick") != std::string::npos;
+  };
   EXPECT_FALSE(sick());
   stage.write({FeatureGatesSet{{"Failover"}}});
   stage.run(Millis{1000});
