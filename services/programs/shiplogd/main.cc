@@ -17,6 +17,7 @@
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/retention_options.h"
+#include "services/programs/shiplogd/upstream_flags.h"
 #include "services/roles/registry.h"
 
 namespace shiplog {
@@ -191,8 +192,14 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
   std::vector<OptionSetting> settings;
   for (const auto& [name, text] : words.lists) {
     if (app.count("--" + name) == 0) continue;
-    SHIPLOG_TRY(auto setting, parse_fleet_option(name, text));
-    settings.push_back(std::move(setting));
+    auto setting = parse_fleet_option(name, text);
+    // 2.5.8: it is checked only where evictions are switched on; otherwise it stays as in the journal.
+    if (!setting && name == "no-execute-taint-eviction-purge-mode" &&
+        !words.switches.at("enable-no-execute-taint-eviction")) {
+      continue;
+    }
+    if (!setting) return setting.error();
+    settings.push_back(std::move(setting).value());
   }
   for (const auto& [name, on] : words.switches) {
     if (app.count("--" + name) > 0) settings.push_back({name, {on ? "true" : "false"}});
