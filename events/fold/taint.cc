@@ -1,13 +1,38 @@
 #include <algorithm>
 
 #include "events/fold/apply.h"
+#include "events/fold/record.h"
 #include "events/state/eviction.h"
+#include "events/state/eviction_record.h"
+#include "events/state/failover_record.h"
 
 namespace shiplog {
 namespace {
 
 bool same_taint(const Value& object, const Taint& taint) {
   return object["key"].as_string() == taint.key && object["effect"].as_string() == taint.effect;
+}
+
+/// What paces evictions and counts for their budget (events/state/eviction_record.h).
+Applied count_eviction(Staged& staged, const std::string& cluster) {
+  const ObjectKey key = eviction_record_key();
+  const Value* before = staged.find(key);
+  Value record = before != nullptr ? *before
+                                   : Value::object({{"apiVersion", "control.shiplog.io/v1"},
+                                                    {"kind", "EvictionRecord"},
+                                                    {"metadata", Value::object({{"name", key.name}})}});
+  return put_record(staged, key, with_eviction(std::move(record), staged.state().options(), cluster, staged.time()));
+}
+
+/// The steps of a hand-over belong to the eviction: with it they are over, unless the old copy has not stopped yet.
+Applied forget_handover(Staged& staged, const EvictionFinished& event) {
+  const ObjectKey key = failover_record_key(event.binding);
+  const Value* record = staged.find(key);
+  if (record == nullptr || (*record)["handovers"][event.cluster].is_null()) return std::nullopt;
+  if ((*record)["handovers"][event.cluster]["step"].as_string() == "Stop") return std::nullopt;
+  Value without = *record;
+  without.edit("handovers").erase(event.cluster);
+  return staged.update(key, std::move(without));
 }
 
 }  // namespace
@@ -42,6 +67,9 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
     return refusal_about(event.binding, ErrorCode::kConflict, "is not placed on " + event.cluster);
   }
   const Value leaving = *target;
+  if (staged.state().fold_version() >= 7 && event.producer == kTaintManager) {
+    if (auto refused = count_eviction(staged, event.cluster)) return refused;
+  }
   return edit(staged, event.binding, [&](Value& binding) {
     Value& spec = binding.edit("spec");
     std::erase_if(spec.edit("clusters").edit_items(),
@@ -82,6 +110,9 @@ Applied apply(Staged& staged, const EvictionsResumed& event) {
 }
 
 Applied apply(Staged& staged, const EvictionFinished& event) {
+  if (staged.state().fold_version() >= 7) {
+    if (auto refused = forget_handover(staged, event)) return refused;
+  }
   return edit(staged, event.binding, [&](Value& binding) {
     Value& spec = binding.edit("spec");
     Value::Array& tasks = spec.edit("gracefulEvictionTasks").edit_items();

@@ -6,10 +6,8 @@
 #include "events/state/work.h"
 
 namespace shiplog {
-namespace {
 
-/// The health of the binding's object on a member; empty: not reported.
-std::string health_of(const Value& work, const Value& resource) {
+std::string reported_health(const Value& work, const Value& resource) {
   for (const Value& status : work["status"]["manifestStatuses"].items()) {
     const Value& identifier = status["identifier"];
     if (identifier["kind"] == resource["kind"] && identifier["name"] == resource["name"] &&
@@ -20,6 +18,8 @@ std::string health_of(const Value& work, const Value& resource) {
   return "";
 }
 
+namespace {
+
 std::string blocked_by(const Value& work, const Value& resource) {
   if (work.is_null() || deleting(work)) return "it has no Work yet";
   if (!applied(work)) return "the Work has not been applied there yet";
@@ -27,7 +27,7 @@ std::string blocked_by(const Value& work, const Value& resource) {
   if (collected["observedGeneration"].as_int() != work["metadata"]["generation"].as_int()) {
     return "no status has been collected since the Work was applied";
   }
-  const std::string health = health_of(work, resource);
+  const std::string health = reported_health(work, resource);
   if (health.empty()) return "the object is not there";
   return health == "Healthy" ? "" : "the object is " + health;
 }

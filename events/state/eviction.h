@@ -15,6 +15,10 @@ inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
 /// Condition of a Cluster: the eviction budget lets no more workloads leave it for now.
 inline constexpr const char* kEvictionsPausedCondition = "EvictionsPaused";
 
+/// The health of an object on a member, as the Work reports it; empty: it is not reported. `resource`: spec.resource of
+/// the binding.
+std::string reported_health(const Value& work, const Value& resource);
+
 /// What a graceful eviction waits for.
 struct EvictionBlocker {
   std::string cluster;  ///< empty: it concerns the binding as a whole

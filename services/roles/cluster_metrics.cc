@@ -5,6 +5,7 @@
 
 #include "events/base/quantity.h"
 #include "events/state/condition.h"
+#include "events/state/eviction.h"
 #include "services/adapters/members/api_host.h"
 
 namespace shiplog {
@@ -17,6 +18,9 @@ void set_state(const std::string& cluster, const Value& object) {
   static const GaugeFamily nodes{"cluster_node_number", "Nodes of the cluster.", {"member_cluster"}};
   static const GaugeFamily ready_nodes{
       "cluster_ready_node_number", "Nodes of the cluster that are ready.", {"member_cluster"}};
+  static const GaugeFamily paused{
+      "cluster_evictions_paused", "1 if evictions from the cluster wait for their budget, else 0.", {"member_cluster"}};
+  paused.with({cluster}).set(condition_holds(object, kEvictionsPausedCondition) ? 1 : 0);
   const bool ready = condition_of(object, "Ready")["status"].as_string() == "True";
   ready_state.with({cluster}).set(ready ? 1 : 0);
   const Value& summary = object["status"]["nodeSummary"];

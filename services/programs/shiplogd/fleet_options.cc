@@ -4,6 +4,7 @@
 
 #include "events/kinds/pattern.h"
 #include "events/state/api_selector.h"
+#include "events/state/eviction_budget.h"
 #include "events/state/fleet_options.h"
 
 namespace shiplog {
@@ -83,6 +84,15 @@ Result<void> check(const std::string& option, const Words& words) {
   }
   if (option == "service-node-port-range") {
     if (auto parsed = parse_node_ports(words); !parsed) return wrong(option, parsed.error().message);
+    return ok();
+  }
+  if (option == "resource-eviction-rate") {
+    const auto rate = parse_eviction_rate(words.size() == 1 ? words.front() : listed(words));
+    if (!rate) return wrong(option, rate.error().message);
+    return ok();
+  }
+  if (option == "eviction-budget") {
+    if (auto budget = parse_eviction_budget(words); !budget) return wrong(option, budget.error().message);
     return ok();
   }
   if (option == "graceful-eviction-timeout") return check_duration(option, words);

@@ -139,7 +139,7 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
 }
 
 /// Options that decisions read, named as upstream's are: what is not given stays as in the journal.
-constexpr std::array<std::pair<const char*, const char*>, 9> kFleetOptions = {
+constexpr std::array<std::pair<const char*, const char*>, 11> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
       "[kube-.*]"},
@@ -154,6 +154,11 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kFleetOptions = {
      {"service-node-port-range", "Where Services get their node ports from [30000-32767]"},
      {"plugins", "The scheduler's plugins: * for all, NAME for one, -NAME to leave one out [*]"},
      {"graceful-eviction-timeout", "How long a graceful eviction may take that has no grace period of its own [10m]"},
+     {"resource-eviction-rate",
+      "Evictions a second for NoExecute taints, of the whole fleet; 0: one in 30 minutes [0.5]"},
+     {"eviction-budget",
+      "What may leave clusters for NoExecute taints at most: evictions=N,window=DURATION,fraction=PART-OF-CLUSTERS,"
+      "priority>=P:evictions=N [no limit]"},
      {"no-execute-taint-eviction-purge-mode",
       "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "
       "[Gracefully]"},
@@ -187,8 +192,14 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
   std::vector<OptionSetting> settings;
   for (const auto& [name, text] : words.lists) {
     if (app.count("--" + name) == 0) continue;
-    SHIPLOG_TRY(auto setting, parse_fleet_option(name, text));
-    settings.push_back(std::move(setting));
+    auto setting = parse_fleet_option(name, text);
+    // 2.5.8: it is checked only where evictions are switched on; otherwise it stays as in the journal.
+    if (!setting && name == "no-execute-taint-eviction-purge-mode" &&
+        !words.switches.at("enable-no-execute-taint-eviction")) {
+      continue;
+    }
+    if (!setting) return setting.error();
+    settings.push_back(std::move(setting).value());
   }
   for (const auto& [name, on] : words.switches) {
     if (app.count("--" + name) > 0) settings.push_back({name, {on ? "true" : "false"}});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/state/failover_record.h"
 #include "events/state/work.h"
 #include "services/interpreter/interpreter.h"
 #include "services/roles/collector/manifest_status.h"
@@ -139,7 +140,10 @@ void MemberWatches::forget_slot(int number) {
 void MemberWatches::follow_evictions(const State& state, const ObjectKey& binding, const Value& value, bool removed) {
   const std::string id{binding_id(value)};
   if (id.empty()) return;
-  if (removed || value["spec"]["gracefulEvictionTasks"].size() == 0 || state.fold_version() < 4) {
+  // A hand-over that waits for its old copy outlives the task.
+  const bool waited_for = value["spec"]["gracefulEvictionTasks"].size() > 0 ||
+                          state.value_of(failover_record_key(binding))["handovers"].size() > 0;
+  if (removed || !waited_for || state.fold_version() < 4) {
     evicting_.erase(id);
     return;
   }

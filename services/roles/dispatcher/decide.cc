@@ -11,6 +11,7 @@
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/authority.h"
+#include "services/roles/dispatcher/handover.h"
 #include "services/roles/dispatcher/overrides/overrides.h"
 #include "services/roles/dispatcher/render.h"
 #include "services/roles/dispatcher/render_outcome.h"
@@ -205,6 +206,61 @@ bool render_targets(const State& state, const Object& object, const Binding& bin
   return true;
 }
 
+/// How the steps of a binding's hand-overs ended in one decision.
+struct HandoverSteps {
+  bool full = false;                   ///< the decision is
+  bool waiting = false;                ///< an old copy may still run
+  std::vector<std::string> confirmed;  ///< clusters whose copy has stopped, and that are not started elsewhere yet
+};
+
+/// Stop and Confirm of a binding's hand-overs (handover.h). `present`: its Works.
+HandoverSteps take_steps(const State& state, const ObjectKey& key, const Value& object,
+                         const std::vector<Handover>& handovers, const std::vector<ObjectKey>& present, UtcMillis now,
+                         DecisionBuilder& decision, RenderOutcome& outcome) {
+  HandoverSteps steps;
+  const auto note = [&](const Handover& handover, const char* step, const char* message) {
+    steps.full = !decision.try_add(HandoverStepTaken{key, handover.cluster, step, message});
+  };
+  for (const Handover& handover : handovers) {
+    if (steps.full) return steps;
+    if (handover.step == "Start") continue;
+    if (handover.step == "Confirm") {
+      steps.confirmed.push_back(handover.cluster);
+      continue;
+    }
+    const auto work = std::ranges::find(present, execution_space(handover.cluster), &ObjectKey::ns);
+    if (work == present.end()) {
+      if (handover.step.empty()) continue;  // there was no copy
+      note(handover, "Confirm", "its Work is removed");
+      steps.confirmed.push_back(handover.cluster);
+      continue;
+    }
+    const Value& before = state.value_of(*work);
+    if (handover.step.empty()) note(handover, "Stop", "the copy in the cluster is to stop");
+    if (!steps.full && !deleting(before)) {
+      auto stopped = stopped_work(state, before, now);
+      if (!stopped) {
+        outcome.failed(handover.cluster, stopped.error());
+      } else if (!stopped.value()) {
+        steps.full = !delete_work(state, *work, decision);
+      } else if (*stopped.value() != before) {
+        Explanation why;
+        why.summary = ManifestRendered{object["spec"]["resource"]["kind"].str(),
+                                       object["spec"]["resource"]["name"].str(), handover.cluster, true, 0};
+        why.inputs_digest = to_string(siphash128(to_json((*stopped.value())["spec"])));
+        steps.full = !decision.try_add(WorkRendered{*work, std::move(*stopped.value()), std::move(why)},
+                                       {*work, state.revision_of(*work)});
+      } else if (handover.step == "Stop" && nothing_runs(before, object["spec"]["resource"])) {
+        note(handover, "Confirm", "the member reports that no replica is left");
+        steps.confirmed.push_back(handover.cluster);
+        continue;
+      }
+    }
+    steps.waiting = true;
+  }
+  return steps;
+}
+
 Decided decide_binding(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
   const Binding binding = binding_from(key, object.value);
   if (binding.deleting) return take_back(state, key, object, binding, now);
@@ -219,6 +275,11 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
     (directly_purged(task) ? purged : wanted).insert(task["fromCluster"].str());
   }
+  const std::vector<Handover> handovers = handovers_of(state, key, object.value);
+  for (const Handover& handover : handovers) {
+    purged.erase(handover.cluster);
+    wanted.insert(handover.cluster);
+  }
   DecisionBuilder decision;
   bool purging = false;
   const std::vector<ObjectKey> present = works_of(state, binding);
@@ -232,6 +293,9 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
   if (purging) return std::move(decision).build();  // B-2: nothing new anywhere before the old cluster is clean
 
   RenderOutcome outcome{key};
+  const HandoverSteps steps = take_steps(state, key, object.value, handovers, present, now, decision, outcome);
+  if (steps.full) return std::move(decision).build_and_look_again(now);
+  if (steps.waiting) return outcome.concluded(std::move(decision), true, now);
   const auto bound = bound_template(state, key, spec["resource"]);
   if (!bound) {
     for (const Target& target : targets_of(spec)) outcome.failed(target.cluster, bound.error());
@@ -243,6 +307,11 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
   // A binding of an object that was deleted and created again is being deleted, too (D-30).
   const bool another = !binding.resource_uid.empty() && binding.resource_uid != uid_of(source_object);
   if (source_object.is_null() || another) return std::move(decision).build();
+  if (!targets_of(spec).empty()) {
+    for (const std::string& cluster : steps.confirmed) {
+      decision.add(HandoverStepTaken{key, cluster, "Start", "the copies elsewhere may be created"});
+    }
+  }
   if (!render_targets(state, object, binding, source_key, present, now, decision, outcome)) {
     return outcome.concluded(std::move(decision), false, now);
   }

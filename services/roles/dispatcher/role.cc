@@ -4,6 +4,7 @@
 
 #include "events/state/condition.h"
 #include "events/state/drift.h"
+#include "events/state/failover_record.h"
 #include "events/state/policy_author.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
@@ -128,6 +129,8 @@ class DispatcherRole final : public Role {
         }
       }
     }
+    // What a hand-over waits for (handover.h).
+    if (!change.removed() && before["status"] != after["status"]) wake_handover(state, after, wake);
     if (change.removed()) {
       slots_[static_cast<size_t>(slot_of_key(change.object))].reverts->forget(change.object);
       wake_successor(change.before, wake);
@@ -142,6 +145,15 @@ class DispatcherRole final : public Role {
     // Whatever the member's answer: those that waited for it go next.
     const auto answer = [](const Value& work) { return condition_of(work, "Applied")["status"].as_string(); };
     if (dispatcher_namespace(after) && answer(after) != answer(before)) wake_tenants(state, change, wake);
+  }
+
+  static void wake_handover(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+    const size_t first = wake.size();
+    wake_successor(work, wake);
+    for (size_t i = first; i < wake.size();) {
+      const Value& record = state.value_of(failover_record_key(wake[i]));
+      record["handovers"].size() > 0 ? ++i : (wake.erase(wake.begin() + static_cast<std::ptrdiff_t>(i)), i);
+    }
   }
 
   /// A binding that was deleted and made anew waits for a Work of its predecessor, which carries another id, but the

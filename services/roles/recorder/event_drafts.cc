@@ -23,6 +23,7 @@ constexpr const char* kDetector = "resource-detector";
 constexpr const char* kDistributor = "dependencies-distributor";
 constexpr const char* kExecution = "execution-controller";
 constexpr const char* kOverrides = "override-manager";
+constexpr const char* kTaintManagerComponent = "taint-manager";
 constexpr const char* kWorkStatus = "work-status-controller";
 
 /// Who has the template's claim, lives and still selects it, and is another than `policy` (D-46).
@@ -328,6 +329,14 @@ class EventDraftBuilder {
                          "cluster-resource-binding-graceful-eviction-controller"),
               "EvictWorkloadFromClusterSucceed", "Evict from cluster " + finished.cluster + " succeed.");
   }
+  void on(const EvictionsPaused& paused) {
+    warn(state_.value_of(paused.cluster), kTaintManagerComponent, "EvictionsPaused",
+         "Evictions from the cluster wait: " + paused.message + ".");
+  }
+  void on(const EvictionsResumed& resumed) {
+    add(state_.value_of(resumed.cluster), kTaintManagerComponent, "EvictionsResumed",
+        "Evictions from the cluster continue: " + resumed.message + ".");
+  }
   void on(const TaintAdded& added) { on_taint(added.cluster, added.policy); }
   void on(const TaintRemoved& removed) { on_taint(removed.cluster, removed.policy); }
   void on_taint(const ObjectKey& cluster, const std::string& policy) {
@@ -431,6 +440,30 @@ std::vector<EventDraft> template_failure(const State& state, const Value& object
   return reports;
 }
 
+/// TN-24, TN-30: of a binding, about each cluster that it is leaving or has to leave.
+std::vector<EventDraft> eviction_failure(const State& state, const Value& binding) {
+  std::vector<std::pair<std::string, const char*>> left;
+  for (const Value& task : binding["spec"]["gracefulEvictionTasks"].items()) {
+    left.emplace_back(task["fromCluster"].str(), of_binding(binding, "resource-binding-graceful-eviction-controller",
+                                                            "cluster-resource-binding-graceful-eviction-controller"));
+  }
+  for (const Value& target : binding["spec"]["clusters"].items()) {
+    const Cluster* cluster = state.cluster(target["name"].as_string());
+    if (cluster == nullptr) continue;
+    const bool tainted =
+        std::ranges::any_of(cluster->taints, [](const Taint& taint) { return taint.effect == "NoExecute"; });
+    if (tainted) left.emplace_back(cluster->name, kTaintManagerComponent);
+  }
+  std::vector<EventDraft> reports;
+  for (const auto& [cluster, component] : left) {
+    const std::string message = "Evict from cluster " + cluster + " failed.";
+    for (const Value& object : {binding, template_of(state, binding)}) {
+      if (!object.is_null()) reports.push_back({object, component, true, "EvictWorkloadFromClusterFailed", message});
+    }
+  }
+  return reports;
+}
+
 }  // namespace
 
 bool EventDraft::operator==(const EventDraft& other) const {
@@ -452,6 +485,7 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     if (source.is_null()) return {};
     return {{source, kDistributor, true, "GetDependenciesFailed", step.error}};
   }
+  if (step.role == "taint" && is_binding(step.key.type)) return eviction_failure(state, object);
   if (step.role == "collector" && is_binding(step.key.type)) {
     return {{object,
              of_binding(object, "resource-binding-status-controller", "cluster-resource-binding-status-controller"),

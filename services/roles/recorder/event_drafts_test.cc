@@ -402,6 +402,25 @@ TEST_F(EventDrafts, EvictWorkloadFromClusterSucceed_TN_30) {
                  "cluster m1 succeed."));
 }
 
+TEST_F(EventDrafts, EvictWorkloadFromClusterFailed_TN_24_TN_30) {
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").set("gracefulEvictionTasks", json(R"([{"fromCluster": "m1"}])"));
+  });
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"taint", kBinding, "the placement cannot be read"})),
+            both("Warning resource-binding-graceful-eviction-controller EvictWorkloadFromClusterFailed: Evict from "
+                 "cluster m1 failed."));
+  EXPECT_TRUE(event_drafts_of_failure(history.state(), {"taint", kCluster, "x"}).empty());
+}
+
+TEST_F(EventDrafts, EvictionsPausedAndResumed_TN_37) {
+  EXPECT_EQ(told({EvictionsPaused{kCluster, "ObservationLost", "most clusters are unreachable"}}),
+            (Lines{"Cluster/m1 Warning taint-manager EvictionsPaused: Evictions from the cluster wait: most clusters "
+                   "are unreachable."}));
+  EXPECT_EQ(told({EvictionsResumed{kCluster, "Released", "no eviction from the cluster waits any more"}}),
+            (Lines{"Cluster/m1 Normal taint-manager EvictionsResumed: Evictions from the cluster continue: no eviction "
+                   "from the cluster waits any more."}));
+}
+
 TEST_F(EventDrafts, TaintClusterSucceed_TN_2_TN_13) {
   EXPECT_EQ(told({TaintAdded{kCluster, {"a", "", "NoSchedule"}, "condition Ready is False"},
                   TaintAdded{kCluster, {"b", "c", "NoExecute"}, "condition Ready is False"}}),

@@ -6,12 +6,16 @@ namespace shiplog::taint {
 namespace {
 
 constexpr const char* kPolicies = "taint-policies";
+constexpr const char* kEvictions = "evictions";
 
 }  // namespace
 
 ObjectKey policies_key(const std::string& cluster) { return {type::kCluster, kPolicies, cluster}; }
 
+ObjectKey evictions_key() { return {type::kCluster, kEvictions, "fleet"}; }
+
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  if (key == evictions_key()) return decide_fleet_evictions(state, now);
   const ObjectKey subject{key.type, key.type == type::kCluster ? "" : key.ns, key.name};
   const Object* object = state.find(subject);
   if (object == nullptr) return Nothing{};

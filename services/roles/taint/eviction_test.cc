@@ -143,6 +143,48 @@ TEST_F(GracefulEviction, GracePeriodEndsItWithoutHealth) {
   EXPECT_EQ(tasks(), 0U);
 }
 
+TEST_F(GracefulEviction, TheLastCopyThatRunsIsKeptWhileNoClusterFits_2_6_5) {
+  evict_from_m1();
+  stage.run(Millis{3'600'000});
+  EXPECT_EQ(tasks(), 1U) << "the scheduler has found no place, and the copy runs";
+  EXPECT_FALSE(stage.members().member("m1").find(web_key).is_null());
+  schedule(2);
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 0U) << "replaced";
+  EXPECT_TRUE(stage.members().member("m1").find(web_key).is_null()) << "2.6.10";
+}
+
+TEST_F(GracefulEviction, ACopyThatDoesNotRunIsNotKept_2_6_5) {
+  evict_from_m1();
+  stage.run(Millis{1000});
+  stage.members().member("m1").set_status(
+      web_key, Value::object({{"observedGeneration", 1}, {"replicas", 1}, {"unavailableReplicas", 1}}));
+  stage.run(Millis{590'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.run(Millis{20'000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, AKeptCopyGoesWhenItsClusterFails_2_6_5) {
+  evict_from_m1();
+  stage.run(Millis{900'000});
+  ASSERT_EQ(tasks(), 1U);
+  stage.members().set_down("m1", true);
+  stage.run(Millis{120'000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, AUserEndsItInAnyCase_2_6_4) {
+  evict_from_m1();
+  stage.run(Millis{900'000});
+  ASSERT_EQ(tasks(), 1U);
+  Value ended = bound();
+  ended.edit("spec").edit("gracefulEvictionTasks").edit_items()[0].set("suppressDeletion", false);
+  stage.put(key, ended);
+  stage.run(Millis{1000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
 TEST_F(GracefulEviction, TheTimeoutIsAnOption) {
   stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}, {"graceful-eviction-timeout", {"1m"}}}}});
   stage.members().member("m2").ready_after = std::nullopt;
@@ -171,7 +213,7 @@ TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {
   stage.write({OptionsSet{
       {{"enable-no-execute-taint-eviction", {"true"}}, {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});
   stage.write({TaintAdded{cluster_key("m2"), {"fire", "", "NoExecute"}, "by hand"}});
-  stage.run(Millis{10});
+  stage.run(Millis{2500});
   ASSERT_EQ(tasks(), 2U);
   EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][1]["purgeMode"], Value{"Directly"});
 }

@@ -1,48 +1,11 @@
 #include <algorithm>
 
-#include "events/base/json.h"
-#include "events/state/binding.h"
 #include "events/state/eviction.h"
-#include "events/state/placement.h"
 #include "events/state/work.h"
 #include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
 namespace {
-
-void sooner(std::optional<UtcMillis>& next, UtcMillis at) {
-  if (!next || at < *next) next = at;
-}
-
-/// Whether a cluster's NoExecute taints drive a binding off, and if not now, when (TN-19).
-struct EvictionVerdict {
-  std::optional<Taint> evicted_by;
-  std::optional<UtcMillis> due;
-};
-
-EvictionVerdict judge(const Value& cluster, const std::vector<Toleration>& tolerations, UtcMillis now) {
-  EvictionVerdict verdict;
-  std::optional<Taint> limited;
-  for (const Value& value : cluster["spec"]["taints"].items()) {
-    const Taint taint{value["key"].str(), value["value"].str(), value["effect"].str()};
-    if (taint.effect != "NoExecute") continue;
-    const auto by =
-        std::ranges::find_if(tolerations, [&](const Toleration& toleration) { return toleration.tolerates(taint); });
-    if (by == tolerations.end()) {
-      verdict.evicted_by = taint;
-      return verdict;
-    }
-    const auto added = parse_rfc3339(value["timeAdded"].as_string());
-    if (!by->seconds || !added) continue;  // tolerated for ever; or the start is unknown
-    const UtcMillis until = added.value() + Millis{std::max<int64_t>(0, *by->seconds) * 1000};
-    if (!verdict.due || until < *verdict.due) {
-      verdict.due = until;
-      limited = taint;
-    }
-  }
-  if (verdict.due && *verdict.due <= now) verdict.evicted_by = limited;
-  return verdict;
-}
 
 /// Before fold version 4: the last health that was reported counts, whichever placement it is of.
 bool all_reported_healthy(const Value& binding) {
@@ -55,25 +18,54 @@ bool all_reported_healthy(const Value& binding) {
   });
 }
 
+/// Null: there is none.
+const Value& work_of(const State& state, const ObjectKey& key, const Value& binding, const std::string& cluster) {
+  const char* id_label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+  const std::string space = execution_space(cluster);
+  for (const ObjectKey& labelled : state.labelled(id_label, label_of(binding, id_label))) {
+    if (labelled.type != type::kWork || labelled.ns != space) continue;
+    const Value& work = state.value_of(labelled);
+    if (!deleting(work)) return work;
+  }
+  return state.value_of({});
+}
+
 /// The remaining targets have what is placed on them now, and are healthy with it.
 bool remaining_healthy(const State& state, const ObjectKey& key, const Value& binding) {
   if (state.fold_version() < 4) return all_reported_healthy(binding);
   const char* id_label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
   const auto id = label_of(binding, id_label);
-  const auto work_of = [&](const std::string& cluster) -> const Value& {
-    const std::string space = execution_space(cluster);
-    for (const ObjectKey& labelled : state.labelled(id_label, id)) {
-      if (labelled.type != type::kWork || labelled.ns != space) continue;
-      const Value& work = state.value_of(labelled);
-      if (!deleting(work)) return work;
-    }
-    return state.value_of({});
+  const auto work_in = [&](const std::string& cluster) -> const Value& {
+    return work_of(state, key, binding, cluster);
   };
-  return !id.empty() && eviction_blockers(binding, work_of).empty();
+  return !id.empty() && eviction_blockers(binding, work_in).empty();
+}
+
+/// The copy that the task takes away still runs, and the scheduler has found no place for another: this eviction can
+/// wait. (Upstream removes it when the grace period is over, 2.6.5.)
+bool keeps_last_copy(const State& state, const ObjectKey& key, const Value& binding, const Value& task) {
+  if (state.fold_version() < 7 || task["purgeMode"].as_string() == "Directly") return false;
+  if (binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]) return false;
+  const std::string from = task["fromCluster"].str();
+  const Cluster* cluster = state.cluster(from);
+  if (cluster == nullptr || cluster->deleting || !cluster->ready()) return false;
+  return reported_health(work_of(state, key, binding, from), binding["spec"]["resource"]) == "Healthy";
+}
+
+/// 2.6.3: tasks that others made get the time from which their grace period counts.
+std::optional<Event> with_times(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now) {
+  if (state.fold_version() < 7) return std::nullopt;
+  const auto untimed = [](const Value& task) { return task["creationTimestamp"].is_empty(); };
+  if (std::ranges::none_of(binding["spec"]["gracefulEvictionTasks"].items(), untimed)) return std::nullopt;
+  Value timed = binding;
+  for (Value& task : timed.edit("spec").edit("gracefulEvictionTasks").edit_items()) {
+    if (untimed(task)) task.set("creationTimestamp", rfc3339(now));
+  }
+  return ObjectUpdated{key, std::move(timed)};
 }
 
 /// Why a task is over, or empty (TN-28). `next`: when time alone will end it.
-std::string over(const Value& task, Millis timeout, bool rest_is_healthy, UtcMillis now,
+std::string over(const Value& task, Millis timeout, bool rest_is_healthy, bool last_copy, UtcMillis now,
                  std::optional<UtcMillis>& next) {
   if (const Value* hold = task.find("suppressDeletion"); hold != nullptr && hold->is_bool()) {
     return hold->as_bool() ? "" : "suppressDeletion is false";
@@ -83,15 +75,11 @@ std::string over(const Value& task, Millis timeout, bool rest_is_healthy, UtcMil
   const Value& own = task["gracePeriodSeconds"];
   const Millis grace = own.is_null() ? timeout : Millis{own.as_int() * 1000};
   const UtcMillis until = since.value() + grace;
+  if (now > until && last_copy) return "";  // the scheduler, the cluster or the health there ends it
   if (now > until) return "grace period is over";
   if (rest_is_healthy) return "the remaining clusters are healthy";
   sooner(next, until + Millis{1});
   return "";
-}
-
-/// TN-16. Before fold version 7 NoExecute taints always evicted.
-bool evicts(const State& state) {
-  return state.fold_version() < 7 || (state.gates().failover && state.options().evicts_for_no_execute());
 }
 
 }  // namespace
@@ -103,35 +91,32 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   const Millis timeout = state.options().graceful_eviction_timeout();
   const bool rest_is_healthy = !tasks.empty() && remaining_healthy(state, key, binding);
   for (const Value& task : tasks) {
-    std::string reason = over(task, timeout, rest_is_healthy, now, evictions.next);
+    const bool last_copy = keeps_last_copy(state, key, binding, task);
+    std::string reason = over(task, timeout, rest_is_healthy, last_copy, now, evictions.next);
     if (reason.empty()) continue;
     evictions.events.push_back(EvictionFinished{key, task["fromCluster"].str(), std::move(reason)});
+  }
+  if (evictions.events.empty()) {
+    if (auto timed = with_times(state, key, binding, now)) evictions.events.push_back(std::move(*timed));
   }
   // Whether the rest is healthy is judged on what is placed now: with an eviction ended, look again before the next.
   if (!evictions.events.empty() || !evicts(state)) return evictions;
 
-  // TN-18: what counts is the placement that the scheduler used, not a later one of a policy.
-  const auto applied_placement = annotation_of(binding, kAppliedPlacementAnnotation);
   std::optional<std::vector<Toleration>> tolerations;
   for (const Value& target : binding["spec"]["clusters"].items()) {
-    const Value& cluster = state.value_of({type::kCluster, "", target["name"].str()});
-    const bool tainted = std::ranges::any_of(
-        cluster["spec"]["taints"].items(), [](const Value& item) { return item["effect"].as_string() == "NoExecute"; });
-    if (!tainted || applied_placement.empty()) continue;
+    const std::string name = target["name"].str();
+    const Cluster* cluster = state.cluster(name);
+    if (cluster == nullptr || !has_no_execute(cluster->taints)) continue;
     if (!tolerations) {
-      SHIPLOG_TRY(const Value placement, parse_json(applied_placement));
-      tolerations = tolerations_from(placement["clusterTolerations"]);
+      SHIPLOG_TRY(tolerations, recorded_tolerations(binding));
+      if (!tolerations) break;
     }
-    const EvictionVerdict verdict = judge(cluster, *tolerations, now);
+    const EvictionVerdict verdict = judge(state.value_of({type::kCluster, "", name}), *tolerations, now);
     if (verdict.evicted_by) {
-      EvictionStarted event;
-      event.binding = key;
-      event.cluster = target["name"].str();
-      event.reason = "TaintUntolerated";
-      event.message = "cluster " + event.cluster + " has taint {" + to_string(*verdict.evicted_by) + "}";
-      event.producer = "TaintManager";
-      if (state.fold_version() >= 7) event.purge_mode = state.options().purge_mode();
-      evictions.events.push_back(std::move(event));
+      SHIPLOG_TRY(EvictionStarted event, start_eviction(state, key, binding, name, *verdict.evicted_by));
+      // From fold version 7 on decide_fleet_evictions() has it begin when its turn comes: here it shows only whether it
+      // can.
+      if (state.fold_version() < 7) evictions.events.push_back(std::move(event));
     } else if (verdict.due) {
       sooner(evictions.next, *verdict.due);
     }

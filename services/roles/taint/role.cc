@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/state/binding.h"
 #include "events/state/work.h"
 #include "services/roles/taint/decide.h"
 #include "services/runtime/follow.h"
@@ -14,6 +15,19 @@ bool has_no_execute(const Value& cluster) {
                              [](const Value& item) { return item["effect"].as_string() == "NoExecute"; });
 }
 
+/// One of the binding's clusters has a NoExecute taint.
+bool on_tainted_cluster(const State& state, const Value& binding) {
+  return std::ranges::any_of(binding["spec"]["clusters"].items(), [&](const Value& target) {
+    const Cluster* cluster = state.cluster(target["name"].as_string());
+    return cluster != nullptr &&
+           std::ranges::any_of(cluster->taints, [](const Taint& taint) { return taint.effect == "NoExecute"; });
+  });
+}
+
+bool same_annotation(const Value& before, const Value& after, std::string_view name) {
+  return annotation_of(before, name) == annotation_of(after, name);
+}
+
 class TaintRole final : public Role {
  public:
   std::string_view name() const override { return "taint"; }
@@ -21,14 +35,20 @@ class TaintRole final : public Role {
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     const Value& before = change.before;
     const Value& after = change.after;
-    if (change.removed()) return;
+    if (change.removed()) {
+      if (change.object.type == type::kCluster) wake.push_back(taint::evictions_key());  // a part of fewer clusters
+      return;
+    }
     // What was dormant acts now, or the time that evictions have is another.
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
       return on_start(state, wake);
     }
     if (is_binding(change.object.type)) {
       // Its targets, its tasks and its health decide; a binding without either needs no look.
-      if (before["spec"] != after["spec"] || evicting(after)) wake.push_back(change.object);
+      const bool replaced =
+          before["spec"] != after["spec"] || !same_annotation(before, after, kAppliedPlacementAnnotation);
+      if (replaced || evicting(after)) wake.push_back(change.object);
+      if (replaced && on_tainted_cluster(state, after)) wake.push_back(taint::evictions_key());
     } else if (change.object.type == type::kWork) {
       if (before["status"] != after["status"]) wake_evicting(state, after, wake);
     } else if (change.object.type == type::kCluster) {
@@ -36,8 +56,18 @@ class TaintRole final : public Role {
       if (change.created() || before["status"]["conditions"] != after["status"]["conditions"]) {
         wake.push_back(taint::policies_key(change.object.name));
       }
-      if (before["spec"]["taints"] != after["spec"]["taints"] && has_no_execute(after)) {
+      const bool tainted = has_no_execute(after);
+      if (before["spec"]["taints"] != after["spec"]["taints"] && tainted) {
         wake_placed(state, change.object.name, wake);
+      }
+      const bool other_conditions = before["status"]["conditions"] != after["status"]["conditions"];
+      if (tainted || has_no_execute(before) || other_conditions ||
+          !same_annotation(before, after, taint::kEvictionsReleasedAnnotation)) {
+        wake.push_back(taint::evictions_key());
+      }
+      // What is kept while it runs need not be kept any more.
+      if (condition_of(before, "Ready")["status"] != condition_of(after, "Ready")["status"]) {
+        wake_leaving(state, change.object.name, wake);
       }
     } else if (change.object.type == type::kClusterTaintPolicy && before["spec"] != after["spec"]) {
       for (const auto& [name, cluster] : state.clusters()) wake.push_back(taint::policies_key(name));
@@ -45,6 +75,7 @@ class TaintRole final : public Role {
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    wake.push_back(taint::evictions_key());
     for (const auto& [name, cluster] : state.clusters()) {
       wake.push_back({type::kCluster, "", name});
       wake.push_back(taint::policies_key(name));  // TN-5: once for each cluster at start
@@ -67,6 +98,13 @@ class TaintRole final : public Role {
       for (const ObjectKey& key : state.labelled(id_label, id)) {
         if (is_binding(key.type) && evicting(state.value_of(key))) wake.push_back(key);
       }
+    }
+  }
+
+  /// The bindings whose workload is being evicted from the cluster: their Works there still exist.
+  static void wake_leaving(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+    for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
+      wake_evicting(state, work.value, wake);
     }
   }
 

@@ -1,0 +1,74 @@
+// What the fold remembers of evictions: those that rate and budget count, and the steps of hand-overs.
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "events/base/random.h"
+#include "events/fold/fold.h"
+#include "events/state/eviction_record.h"
+#include "events/state/failover_record.h"
+
+namespace shiplog {
+namespace {
+
+struct EvictionHistory {
+  State state;
+  SeededRandom random{7};
+  UtcMillis now{1'767'355'200'000};  // 2026-01-02T12:00:00Z
+  const ObjectKey web{type::kResourceBinding, "default", "web"};
+
+  explicit EvictionHistory(uint32_t version) {
+    put({FoldVersionActivated{version}});
+    const Value ns = Value::object({{"metadata", Value::object({{"name", "default"}})}});
+    put({ObjectCreated{{type::kNamespace, "", "default"}, ns}});
+    put({BindingPut{web,
+                    parse_json(R"({"metadata":{"name":"web","namespace":"default"},
+                                   "spec":{"clusters":[{"name":"m1"},{"name":"m2"}]}})")
+                        .value(),
+                    {}}});
+  }
+  Folded put(std::vector<Event> events) {
+    Entry entry;
+    entry.id = new_entry_id(random);
+    entry.time = now = now + Millis{1000};
+    entry.events = std::move(events);
+    return fold(state, entry);
+  }
+  Folded evict(const std::string& cluster, const std::string& producer) {
+    EvictionStarted event;
+    event.binding = web;
+    event.cluster = cluster;
+    event.reason = "TaintUntolerated";
+    event.producer = producer;
+    return put({event});
+  }
+  const Value& record() const { return state.value_of(eviction_record_key()); }
+};
+
+TEST(EvictionRecord, CountsEvictionsForTaintsFromVersion7On) {
+  EvictionHistory old{6};
+  EXPECT_FALSE(old.evict("m1", kTaintManager).refusal);
+  EXPECT_TRUE(old.record().is_null());
+
+  EvictionHistory history{7};
+  EXPECT_FALSE(history.evict("m1", "resource-binding-application-failover-controller").refusal);
+  EXPECT_TRUE(history.record().is_null()) << "those of another producer have neither rate nor budget";
+  EXPECT_FALSE(history.evict("m2", kTaintManager).refusal);
+  EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1});
+  EXPECT_EQ(history.record()["clusters"]["m2"], Value{history.now.value});
+  EXPECT_TRUE(history.evict("m2", kTaintManager).refusal) << "it is not placed there any more";
+  EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1}) << "what is refused is not counted";
+}
+
+TEST(EvictionRecord, HandOverIsForgottenWithTheTaskUnlessTheOldCopyMayRun) {
+  for (const char* step : {"Stop", "Confirm", "Start"}) {
+    EvictionHistory history{7};
+    history.evict("m1", kTaintManager);
+    history.put({HandoverStepTaken{history.web, "m1", step, ""}});
+    EXPECT_FALSE(history.put({EvictionFinished{history.web, "m1", "grace period is over"}}).refusal);
+    const std::string left = handover_step(history.state, history.web, "m1");
+    EXPECT_EQ(left, std::string_view{step} == "Stop" ? "Stop" : "") << step;
+  }
+}
+
+}  // namespace
+}  // namespace shiplog
