@@ -4,6 +4,7 @@
 #include "events/state/binding.h"
 #include "events/state/eviction.h"
 #include "events/state/placement.h"
+#include "events/state/state_preservation.h"
 #include "events/state/work.h"
 #include "services/roles/taint/decisions.h"
 
@@ -113,6 +114,7 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   // TN-18: what counts is the placement that the scheduler used, not a later one of a policy.
   const auto applied_placement = annotation_of(binding, kAppliedPlacementAnnotation);
   std::optional<std::vector<Toleration>> tolerations;
+  std::optional<Error> unpreserved;
   for (const Value& target : binding["spec"]["clusters"].items()) {
     const Value& cluster = state.value_of({type::kCluster, "", target["name"].str()});
     const bool tainted = std::ranges::any_of(
@@ -131,11 +133,13 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
       event.message = "cluster " + event.cluster + " has taint {" + to_string(*verdict.evicted_by) + "}";
       event.producer = "TaintManager";
       if (state.fold_version() >= 7) event.purge_mode = state.options().purge_mode();
+      if (!preserve_state(state, binding, "cluster", event, unpreserved)) continue;  // 3.4.3
       evictions.events.push_back(std::move(event));
     } else if (verdict.due) {
       sooner(evictions.next, *verdict.due);
     }
   }
+  if (evictions.events.empty() && unpreserved) return *unpreserved;
   return evictions;
 }
 
