@@ -105,7 +105,7 @@ TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {
     return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "");
   };
   EXPECT_TRUE(error_of("--cluster-failure-threshold=5m").says("--cluster-failure-threshold: it is always 30s here"));
-  EXPECT_TRUE(error_of("--feature-gates=StatefulFailoverInjection=true").says("state is not preserved"));
+  EXPECT_TRUE(error_of("--feature-gates=MultiClusterService=true").says("MultiClusterServices are not implemented"));
 }
 
 }  // namespace

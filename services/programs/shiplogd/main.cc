@@ -17,6 +17,7 @@
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/retention_options.h"
+#include "services/programs/shiplogd/upstream_flags.h"
 #include "services/roles/registry.h"
 
 namespace shiplog {
@@ -157,8 +158,8 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kFleetOptions = {
       "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "
       "[Gracefully]"},
      {"controllers",
-      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "
-      "[*]"}}};
+      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again, or "
+      "applicationFailover [*]"}}};
 
 /// The same that are true or false.
 constexpr std::array<std::pair<const char*, const char*>, 5> kFleetSwitches = {
