@@ -159,7 +159,8 @@ Result<Value> failovers_of(const View& view, const std::optional<ObjectKey>& bin
     for (const PlacementVersion& version : versions) {
       if (!version.spec["resource"].is_null()) object = version.spec["resource"];
     }
-    for (Value failover : failovers_in(versions).items()) {
+    const Value found = failovers_in(versions);  // outlives the loop over its items
+    for (Value failover : found.items()) {
       failover.set("binding", to_value(key));
       Value moved = Value::object();
       for (const char* field : {"apiVersion", "kind", "namespace", "name"}) {
