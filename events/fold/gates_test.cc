@@ -166,6 +166,19 @@ TEST(FleetOptions, OptionalControllersAreOffUntilNamedAndTheFirstWordCounts_E_21
   EXPECT_FALSE(marks({"-hpaScaleTargetMarker", "*", "hpaScaleTargetMarker"}));
 }
 
+TEST(FleetOptions, ApplicationFailoverIsOnUnlessLeftOut_3_2_1) {
+  const auto on = [](std::vector<std::string> words) {
+    FleetOptions options;
+    options.controllers = std::move(words);
+    return options.controller_on("applicationFailover");
+  };
+  EXPECT_TRUE(FleetOptions{}.controller_on("applicationFailover"));
+  EXPECT_TRUE(on({"*", "hpaScaleTargetMarker"}));
+  EXPECT_FALSE(on({"*", "-applicationFailover"}));
+  EXPECT_FALSE(on({"-applicationFailover", "*"}));
+  EXPECT_FALSE(on({"hpaScaleTargetMarker"})) << "without *, as upstream";
+}
+
 TEST(FeatureGates, EachCanBeSetByName) {
   for (const std::string& name : feature_gate_names()) {
     FeatureGates gates;

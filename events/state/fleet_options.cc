@@ -38,6 +38,9 @@ constexpr std::array<Option, 18> kOptions = {
 
 bool is_true(const Words& words) { return words.size() == 1 && words.front() == "true"; }
 
+/// The controllers that are on by default and can be left out, sorted.
+constexpr std::array<std::string_view, 1> kOnByDefault = {"applicationFailover"};
+
 bool says_not(std::string_view word, std::string_view name) { return word.starts_with('-') && word.substr(1) == name; }
 
 }  // namespace
@@ -57,7 +60,8 @@ bool FleetOptions::controller_on(std::string_view name) const {
     if (word == name) return true;
     if (says_not(word, name)) return false;
   }
-  return false;
+  return std::ranges::find(kOnByDefault, name) != kOnByDefault.end() &&
+         std::ranges::find(controllers, "*") != controllers.end();
 }
 
 bool FleetOptions::propagates_empty_workloads() const { return is_true(empty_workloads); }
@@ -82,7 +86,12 @@ const Words& scheduler_plugin_names() {
 }
 
 const Words& optional_controller_names() {
-  static const Words kNames = {kDeploymentReplicasSyncer, kHpaScaleTargetMarker};
+  static const Words kNames = [] {
+    Words names{kDeploymentReplicasSyncer, kHpaScaleTargetMarker};
+    names.insert(names.end(), kOnByDefault.begin(), kOnByDefault.end());
+    std::ranges::sort(names);
+    return names;
+  }();
   return kNames;
 }
 

@@ -37,8 +37,8 @@ struct FleetOptions {
 
   /// A plugin of the scheduler is on: "*" or its name enables it, "-NAME" behind that disables it.
   bool plugin_on(std::string_view name) const;
-  /// One of the controllers that are off by default is on: its name enables it, "-NAME" disables it; of several such
-  /// words the first counts.
+  /// One of optional_controller_names() is on: its name enables it, "-NAME" disables it; of several such words the
+  /// first counts. Without one, "*" enables those that are on by default (applicationFailover).
   bool controller_on(std::string_view name) const;
   bool propagates_empty_workloads() const;
   ServiceRanges service_ranges() const { return service_ranges_from(service_networks, service_node_ports); }
@@ -59,7 +59,7 @@ ObjectKey fleet_options_key();
 
 /// The scheduler's plugins, sorted.
 const std::vector<std::string>& scheduler_plugin_names();
-/// The controllers that are off by default, sorted.
+/// The controllers that --controllers switches, sorted.
 const std::vector<std::string>& optional_controller_names();
 inline constexpr const char* kHpaScaleTargetMarker = "hpaScaleTargetMarker";
 inline constexpr const char* kDeploymentReplicasSyncer = "deploymentReplicasSyncer";

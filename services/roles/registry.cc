@@ -7,6 +7,8 @@
 #include "events/slots.h"
 #include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/apiservice_registration/role.h"
+#include "services/roles/application_failover/decide.h"
+#include "services/roles/application_failover/role.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/role.h"
 #include "services/roles/clusterrole_aggregation/decide.h"
@@ -78,6 +80,9 @@ const RoleEntry kRoles[] = {
      collector::decide, "", true},
     {"taint", "", "taints by condition and by ClusterTaintPolicy; evictions from clusters with NoExecute taints",
      [](const RoleContext&) { return make_taint_role(); }, taint::decide, ""},
+    {"application-failover", "",
+     "moves workloads off clusters where they stay unhealthy, if their policy has spec.failover.application",
+     [](const RoleContext&) { return make_application_failover_role(); }, application_failover::decide, ""},
     {"quota", "", "the status of FederatedResourceQuotas", [](const RoleContext&) { return make_quota_role(); },
      quota::decide, ""},
     {"rebalancer", "", "fresh placements for WorkloadRebalancers; deletes those that are finished",

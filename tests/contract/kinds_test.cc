@@ -165,11 +165,20 @@ TEST(Kinds, FieldsWithoutEffectReturnAWarning_E_1) {  // and B-22
     EXPECT_EQ(made.status, 201) << made;
     return std::string{made.headers.get("Warning")};
   };
-  const std::string failover =
-      warning("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
-              R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}],
-              "placement":{},"failover":{"cluster":{"purgeMode":"Directly"}}}})");
-  EXPECT_NE(failover.find("spec.failover"), std::string::npos) << failover;
+  const auto failover = [&](const std::string& rule) {
+    const std::string object =
+        R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}],"placement":{},
+        "propagateDeps":true,"failover":{"application":{"decisionConditions":{},"statePreservation":{"rules":[)" +
+        rule + R"(]}},"cluster":{"purgeMode":"Directly"}}}})";
+    return warning("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies", object.c_str());
+  };
+  EXPECT_EQ(failover(R"({"aliasLabelName":"id","jsonPath":"{.id}"})"), "");
+  for (const auto& [rule, words] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"aliasLabelName":"id","jsonPath":"{.id"})", "rules[0].jsonPath: JSONPath, character 5"},
+           {R"({"aliasLabelName":"id","jsonPath":".id"})", "rules[0].jsonPath: without braces"},
+           {R"({"aliasLabelName":"karmada.io/managed","jsonPath":"{.id}"})", "label belongs to the control plane"}}) {
+    EXPECT_NE(failover(rule).find(words), std::string::npos) << failover(rule);
+  }
   const std::string pull = warning("/apis/cluster.karmada.io/v1alpha1/clusters",
                                    R"({"metadata":{"name":"pulled"},"spec":{"syncMode":"Pull"}})");
   EXPECT_NE(pull.find("no agent is served"), std::string::npos) << pull;

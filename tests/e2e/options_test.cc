@@ -82,7 +82,8 @@ TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
        "--skipped-propagating-apis: \"a/b/C/d\" is none of GROUP, GROUP/VERSION"},
       {"--plugins=*,-Teleporter", "--plugins: there is no plugin \"-Teleporter\"; there are: *, APIEnablement, "},
       {"--controllers=*,-binding",
-       "--controllers: \"-binding\" cannot be switched on or off; there are: deploymentReplicasSyncer"},
+       "--controllers: \"-binding\" cannot be switched on or off; there are: applicationFailover, "
+       "deploymentReplicasSyncer"},
       {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"},
       {"--metrics-bind-address=everywhere", "--metrics-bind-address: "},
       {"--health-probe-bind-address=localhost:http", "--health-probe-bind-address: "}};

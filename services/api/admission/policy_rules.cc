@@ -220,10 +220,13 @@ void check_failover(const Value& spec, Causes& causes) {
     causes.invalid(field + ".decisionConditions.tolerationSeconds", toleration, "must be greater than or equal to 0");
   }
   const Value& grace = application["gracePeriodSeconds"];
-  if (grace.is_null()) return;
-  if (application["purgeMode"].as_string() != "Gracefully") {
-    causes.invalid(field + ".gracePeriodSeconds", grace, "only takes effect when purgeMode is Gracefully");
-  } else if (grace.as_int() <= 0) {
+  const bool gracefully = application["purgeMode"].as_string() == "Gracefully";
+  if (gracefully && grace.is_null()) {
+    causes.invalid(field + ".gracePeriodSeconds", grace, "should not be empty when purgeMode is gracefully");
+  } else if (!gracefully && !grace.is_null()) {
+    causes.invalid(field + ".gracePeriodSeconds", grace, "only takes effect when purgeMode is gracefully");
+  }
+  if (!grace.is_null() && grace.as_int() <= 0) {
     causes.invalid(field + ".gracePeriodSeconds", grace, "must be greater than 0");
   }
 }

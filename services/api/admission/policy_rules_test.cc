@@ -40,6 +40,55 @@ TEST(PolicyAdmission, ServiceImportsBringTheirDependencies) {  // D-33
   EXPECT_TRUE(made.value()["spec"]["propagateDeps"].as_bool());
 }
 
+std::string message_of_failover(const char* application) {
+  const auto made =
+      create(kPolicies,
+             policy((R"("propagateDeps":true,"failover":{"application":)" + std::string{application} + "}").c_str()));
+  return made ? "" : made.error().message;
+}
+
+TEST(PolicyAdmission, ApplicationFailoverIsDefaulted_3_1) {
+  const auto made =
+      create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{}},
+      "cluster":{}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["failover"],
+            json(R"({"application":{"decisionConditions":{"tolerationSeconds":300},"purgeMode":"Gracefully",
+                     "gracePeriodSeconds":600},"cluster":{"purgeMode":"Gracefully"}})"));
+  const auto directly = create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{
+      "decisionConditions":{"tolerationSeconds":0},"purgeMode":"Directly"}})"));
+  ASSERT_TRUE(directly.has_value()) << message_of(directly);
+  EXPECT_EQ(directly.value()["spec"]["failover"]["application"],
+            json(R"({"decisionConditions":{"tolerationSeconds":0},"purgeMode":"Directly"})"));
+}
+
+TEST(PolicyAdmission, ApplicationFailoverIsValidated_3_1_1) {
+  const auto says = [](const char* application, std::string_view words) {
+    const std::string message = message_of_failover(application);
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  says(
+      R"({"decisionConditions":{},"purgeMode":"Never","gracePeriodSeconds":5})",
+      "spec.failover.application.gracePeriodSeconds: Invalid value: 5: only takes effect when purgeMode is gracefully");
+  says(R"({"decisionConditions":{},"gracePeriodSeconds":0})",
+       "spec.failover.application.gracePeriodSeconds: Invalid value: 0: must be greater than 0");
+  says(R"({"decisionConditions":{"tolerationSeconds":-1}})",
+       "spec.failover.application.decisionConditions.tolerationSeconds: Invalid value: -1: must be greater than or "
+       "equal "
+       "to 0");
+  says(R"({"decisionConditions":{},"purgeMode":"Sometimes"})", "spec.failover.application.purgeMode");
+  says(R"({})", "decisionConditions");
+  says(R"({"decisionConditions":{},"statePreservation":{"rules":[{"aliasLabelName":"-a","jsonPath":"{.x}"}]}})",
+       "spec.failover.application.statePreservation.rules[0].aliasLabelName: Invalid value: \"-a\"");
+  const auto no_dependencies = create(kPolicies, policy(R"("failover":{"application":{"decisionConditions":{}}})"));
+  ASSERT_FALSE(no_dependencies.has_value());
+  EXPECT_NE(
+      no_dependencies.error().message.find("spec.propagateDeps: Invalid value: false: application failover is set, "
+                                           "propagateDeps must be true"),
+      std::string::npos)
+      << no_dependencies.error().message;
+}
+
 TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
   const auto made =
       create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{}}})"));

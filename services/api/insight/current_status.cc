@@ -6,6 +6,7 @@
 
 #include "events/base/time.h"
 #include "events/base/utf8.h"
+#include "events/state/state_preservation.h"
 #include "events/state/work.h"
 
 namespace shiplog::api {
@@ -189,6 +190,24 @@ Words member_now(const MemberNow& member) {
   about_generation(member, words);
   about_work(member, words);
   about_objects(member, words);
+  return words;
+}
+
+Words failovers_now(const Value& binding, const Value& record, bool preserves) {
+  Words words;
+  const Value& application = binding["spec"]["failover"]["application"];
+  for (const auto& timer : record["timers"].members()) {
+    const std::string cluster{timer.key()};
+    const UtcMillis since{timer.value.as_int()};
+    const int64_t seconds = application["decisionConditions"]["tolerationSeconds"].as_int(300);
+    std::string text = "in " + cluster + " the workload is Unhealthy since " + rfc3339(since) +
+                       "; it is moved away after " + rfc3339(since + Millis{std::max<int64_t>(seconds, 0) * 1000}) +
+                       ", unless it recovers (spec.failover.application, purgeMode " + application["purgeMode"].str() +
+                       ")";
+    const auto labels = preserved_labels(preserves, binding, cluster, application);
+    if (!labels) text += "; as it is now it could not be moved: " + labels.error().message;
+    words.push_back(std::move(text));
+  }
   return words;
 }
 

@@ -28,4 +28,8 @@ std::vector<std::string> member_now(const MemberNow& member);
 /// of the grace period; absent: none) and waitsFor.
 Value evictions_now(const Value& binding, const WorkOfCluster& work_of, Millis timeout);
 
+/// Sentences about application failovers that wait for their time, or cannot begin: `record` is the binding's failover
+/// record (null: none), `preserves`: the gate StatefulFailoverInjection is on.
+std::vector<std::string> failovers_now(const Value& binding, const Value& record, bool preserves);
+
 }  // namespace shiplog::api

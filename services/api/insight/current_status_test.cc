@@ -75,5 +75,22 @@ TEST(InsightPresent, ReportsMissingTerminatingAndUnreadyClusters) {
           applied);
 }
 
+TEST(InsightPresent, ShowsTimersOfApplicationFailovers_3_2_3) {
+  Value binding = json(R"({"spec": {"clusters": [{"name": "m1"}], "failover": {"application": {"purgeMode": "Directly",
+      "decisionConditions": {"tolerationSeconds": 60},
+      "statePreservation": {"rules": [{"aliasLabelName": "id", "jsonPath": "{.id}"}]}}}},
+      "status": {"aggregatedStatus": [{"clusterName": "m1", "health": "Unhealthy", "status": {"x": 1}}]}})");
+  const Value record = json(R"({"timers": {"m1": 1767355200000}})");
+  const std::string waits =
+      "in m1 the workload is Unhealthy since 2026-01-02T12:00:00Z; it is moved away after 2026-01-02T12:01:00Z, unless "
+      "it "
+      "recovers (spec.failover.application, purgeMode Directly)";
+  EXPECT_EQ(failovers_now(binding, record, false), std::vector<std::string>{waits});
+  EXPECT_EQ(failovers_now(binding, record, true),
+            std::vector<std::string>{waits + "; as it is now it could not be moved: statePreservation.rules[0] (label "
+                                             "id): id is not found"});
+  EXPECT_TRUE(failovers_now(binding, {}, true).empty());
+}
+
 }  // namespace
 }  // namespace shiplog::api

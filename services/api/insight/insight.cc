@@ -5,11 +5,13 @@
 #include <string_view>
 
 #include "events/base/json.h"
+#include "events/state/work.h"
 #include "projections/audit/audit_query.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
 #include "services/api/insight/chain.h"
+#include "services/api/insight/failovers.h"
 #include "services/api/insight/fleet_status.h"
 #include "services/api/insight/follow.h"
 #include "services/api/insight/history.h"
@@ -126,6 +128,20 @@ Result<Value> history(const InsightRequest& question) {
                           {"object", to_value(key)},
                           {"revision", view.revision().value},
                           {"items", std::move(versions)}});
+  });
+}
+
+Result<Value> failovers(const InsightRequest& question) {
+  std::optional<ObjectKey> binding;
+  if (!question.text("kind").empty() || !question.text("type").empty()) {
+    SHIPLOG_TRY(binding, question.object());
+    const Kind* kind = question.kinds.find_type(binding->type);
+    if (!is_binding(binding->type)) binding = binding_key(*binding, kind == nullptr ? binding->type : kind->kind);
+  }
+  SHIPLOG_TRY(const size_t limit, question.limit(50));
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(auto items, failovers_of(view, binding, question.text("namespace"), limit));
+    return Value::object({{"kind", "FailoverList"}, {"revision", view.revision().value}, {"items", std::move(items)}});
   });
 }
 
@@ -294,6 +310,7 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
   }
   const auto result = [&]() -> Result<Value> {
     if (what == "history") return history(question);
+    if (what == "failovers") return failovers(question);
     if (what == "chain") return chain(question);
     if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
@@ -303,7 +320,7 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "revision") return revision(question);
     return Error{ErrorCode::kNotFound,
                  "there is nothing at " + request.path +
-                     ": history, chain, why, decisions, audit, events, state, status and revision are here"};
+                     ": history, failovers, chain, why, decisions, audit, events, state, status and revision are here"};
   }();
   if (result) {
     answer(*writer, 200, result.value());

@@ -12,8 +12,9 @@ namespace shiplog::api {
 
 /// Answers GETs below /shiplog/v1/, in JSON: what the record knows beyond objects as they are now.
 ///   history    every version of one object: time, requester, cause, what changed
-///   chain      the entries that led to one object's current version, oldest first, across objects
-///   why        which policy and placement an object runs by, what each cluster's verdict was, what it would have
+///   failovers  what was evicted from a cluster and where it went: of one object, or without `kind` of all, by
+///   namespace chain      the entries that led to one object's current version, oldest first, across objects why which
+///   policy and placement an object runs by, what each cluster's verdict was, what it would have
 ///              needed, and what holds it up at present
 ///   decisions  what services decided about one object, with explanations
 ///   audit      entries, by requester, verb, object, time, refused or not

@@ -13,6 +13,8 @@
 #include "events/state/binding.h"
 #include "events/state/claim.h"
 #include "events/state/condition.h"
+#include "events/state/failover_record.h"
+#include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
 #include "events/state/propagation_skips.h"
@@ -290,6 +292,7 @@ class WhyBuilder {
         {"dispatcher", "nothing is written to members"},
         {"distributor", "dependencies do not follow the objects that need them"},
         {"collector", "nothing that happens in members is noticed"},
+        {"application-failover", "workloads that stay unhealthy are not moved"},
         {"taint", "clusters are not tainted, and evictions neither begin nor end"},
         {"lifecycle", "what depends on deleted objects is not deleted"}};
     for (const RoleLeadership& role : roles_()) {
@@ -368,6 +371,11 @@ class WhyBuilder {
         binding_, [&](const std::string& cluster) -> const Value& { return works[cluster]; },
         fleet_options_from(options).graceful_eviction_timeout());
     if (present.size() > 0) answer.set("evictions", std::move(present));
+    SHIPLOG_TRY(const Value record, object(failover_record_key(binding_key_), question_.at));
+    SHIPLOG_TRY(const Value gates, object(feature_gates_key(), question_.at));
+    for (std::string& text : failovers_now(binding_, record, feature_gates_from(gates).stateful_failover)) {
+      answer.edit("notes").push_back(std::move(text));
+    }
     size_t past = 0;
     for (const DecisionRow& row : rows) {
       if (row.kind != "EvictionFinished" || past++ == kMostPastEvictions) continue;

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "events/base/json_path.h"
+#include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/certificate_requests.h"
@@ -13,6 +15,30 @@
 
 namespace shiplog::api {
 namespace {
+
+constexpr size_t kMostRuleWarnings = 10;
+
+/// State that every failover will fail to preserve is accepted, as upstream does; the author is warned. Only a bad rule
+/// is certain to fail: what a path finds depends on the status.
+void warn_of_preserved_state(const Value& failover, std::vector<std::string>& warnings) {
+  for (const char* kind : {"application", "cluster"}) {
+    const auto rules = failover[kind]["statePreservation"]["rules"].items();
+    for (size_t i = 0; i < rules.size(); ++i) {
+      const std::string rule =
+          "spec.failover." + std::string{kind} + ".statePreservation.rules[" + std::to_string(i) + "]";
+      const std::string_view path = rules[i]["jsonPath"].as_string();
+      if (is_control_plane_label(rules[i]["aliasLabelName"].as_string())) {
+        warnings.push_back(rule +
+                           ".aliasLabelName: this label belongs to the control plane; workloads will not be moved");
+      } else if (const auto read = JsonPathTemplate::parse(path); !read) {
+        warnings.push_back(rule + ".jsonPath: " + read.error().message + "; workloads will not be moved");
+      } else if (path.find('{') == std::string_view::npos) {
+        warnings.push_back(rule + ".jsonPath: without braces this is text, not a path");
+      }
+      if (warnings.size() >= kMostRuleWarnings) return;
+    }
+  }
+}
 
 /// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
 std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& object) {
@@ -41,7 +67,7 @@ std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& objec
     if (set) warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
   };
   if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
-    warn(!spec["failover"].is_null(), "spec.failover", "applications are not moved because they are unhealthy");
+    warn_of_preserved_state(spec["failover"], warnings);
   }
   warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
        "the control plane calls the member, no agent is served");

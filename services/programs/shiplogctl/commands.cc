@@ -114,7 +114,35 @@ Result<ObjectArgument> parse_object_argument(const std::vector<std::string>& wor
   return Error{ErrorCode::kBadRequest, "name an object: KIND/NAME, for example deployment/nginx"};
 }
 
+namespace {
+
+Result<void> failovers(ServerConnection& plane, const HistoryOptions& options, const Output& to) {
+  HttpRequest::Query query;
+  if (!options.object.kind.empty()) {
+    query = {{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+  }
+  query.emplace_back("limit", std::to_string(options.limit == 0 ? 0 : options.limit + 1));
+  SHIPLOG_TRY(Value answer, plane.get("/shiplog/v1/failovers", query));
+  Value::Array& items = answer.edit("items").edit_items();
+  const bool more = options.limit > 0 && items.size() > static_cast<size_t>(options.limit);
+  if (more) items.resize(static_cast<size_t>(options.limit));
+  if (!print_document(answer, options.output, to.out)) {
+    if (items.empty()) {
+      to.err << "No failovers found" << std::endl;
+    } else {
+      to.out << failovers_table(answer, to.terminal) << std::flush;
+    }
+  }
+  if (more) {
+    to.err << "notice: only the newest " << options.limit << " failovers are shown; --limit=0 shows more" << std::endl;
+  }
+  return ok();
+}
+
+}  // namespace
+
 Result<void> history(ServerConnection& plane, const HistoryOptions& options, const Output& to) {
+  if (options.failovers) return failovers(plane, options, to);
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
   // Requests one more than is shown, to find out whether there are more.
   if (!options.chain) query.emplace_back("limit", std::to_string(options.limit == 0 ? 0 : options.limit + 1));

@@ -38,6 +38,7 @@ struct HistoryOptions {
   std::string output;  ///< "", "json", "yaml"
   std::string at;      ///< as of this revision or time; empty: now
   bool chain = false;
+  bool failovers = false;  ///< those of the object, or, without one, of all
   int64_t limit = 50;
 };
 Result<void> history(ServerConnection& plane, const HistoryOptions& options, const Output& to);

@@ -86,7 +86,12 @@ void Program::add_history() {
   auto* sub =
       add(*app_, "history", "Show every version of an object: when, who, why, what changed", [this]() -> Result<int> {
         usage_ = true;
-        SHIPLOG_TRY(history_.object, parse_object_argument(object_));
+        if (!history_.failovers || !object_.empty()) {
+          SHIPLOG_TRY(history_.object, parse_object_argument(object_));
+        }
+        if (history_.failovers && (history_.chain || !history_.at.empty())) {
+          return Error{ErrorCode::kBadRequest, "--failovers goes with neither --chain nor --at"};
+        }
         usage_ = false;
         SHIPLOG_TRY(history_.ns, access_.namespace_or_default());
         SHIPLOG_TRY(auto plane, access_.connect());
@@ -94,9 +99,11 @@ void Program::add_history() {
         return 0;
       });
   sub->add_option("KIND/NAME", object_,
-                  "The object, as for kubectl: deployment/nginx, deploy/nginx, rb nginx-deployment")
-      ->required()
-      ->expected(1, 2);
+                  "The object, as for kubectl: deployment/nginx, deploy/nginx, rb nginx-deployment; with --failovers "
+                  "none means all of the fleet")
+      ->expected(0, 2);
+  sub->add_flag("--failovers", history_.failovers,
+                "Show what was evicted from a cluster instead: the cause, where each replica went, how long it took");
   sub->add_flag("--chain", history_.chain, "Show the chain of events that led to the current state instead");
   sub->add_option("--limit", history_.limit, "At most this many versions, the newest; 0: all")
       ->check(CLI::NonNegativeNumber)

@@ -90,6 +90,45 @@ std::string history_table(const Value& history, const Terminal& terminal) {
   return table.text(true, terminal);
 }
 
+namespace {
+
+/// "1.5 s", "12 m 3 s".
+std::string duration_words(int64_t millis) {
+  const int64_t whole = millis / 1000;
+  if (whole >= 60) return std::to_string(whole / 60) + " m " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole) + "." + std::to_string(millis % 1000 / 100) + " s";
+}
+
+std::string replicas_words(const Value& item, const char* cluster) {
+  return item[cluster].str() + " (" + number(item["replicas"]) + ")";
+}
+
+}  // namespace
+
+std::string failovers_table(const Value& failovers, const Terminal& terminal) {
+  Table table{{"STARTED", "OBJECT", "FROM", "TO", "PURGE", "DURATION", "CAUSE", "RESULT"}};
+  for (const Value& failover : failovers["items"].items()) {
+    const Value& object = failover["object"];
+    std::string path;
+    for (const Value& target : failover["to"].items()) {
+      path += (path.empty() ? "" : "\n") + replicas_words(target, "cluster");
+    }
+    if (failover["unplaced"].as_int() > 0) {
+      path += (path.empty() ? "" : "\n") + ("no cluster (" + number(failover["unplaced"]) + ")");
+    }
+    const std::string message = failover["message"].str();
+    const bool ended = !failover["ended"].is_null();
+    table.add({seconds(failover["started"]),
+               object["kind"].str() + " " + (object["namespace"].is_empty() ? "" : object["namespace"].str() + "/") +
+                   object["name"].str(),
+               replicas_words(failover, "from"), path, failover["purgeMode"].str(),
+               ended ? duration_words(failover["durationMillis"].as_int()) : "",
+               failover["reason"].str() + (message.empty() ? "" : ": " + cut(message, kLongestChange)),
+               ended ? failover["endedBecause"].str() : "under way"});
+  }
+  return table.text(true, terminal);
+}
+
 std::string chain_table(const Value& chain, const Terminal& terminal) {
   Table table{{"OFFSET", "REVISION", "TIME", "WHO", "EVENT", "OBJECT", "SUMMARY"}};
   for (const Value& entry : chain["items"].items()) {

@@ -15,6 +15,8 @@ std::string who_words(const Value& entry);
 
 /// Every version: revision, time, requester, cause and what changed.
 std::string history_table(const Value& history, const Terminal& terminal = {});
+/// What was evicted from a cluster: when, why, where each replica went, and how long that took.
+std::string failovers_table(const Value& failovers, const Terminal& terminal = {});
 /// The entries that led to an object, one event a row.
 std::string chain_table(const Value& chain, const Terminal& terminal = {});
 /// Which policy, which clusters and why, what would have let the others in, what each member got.

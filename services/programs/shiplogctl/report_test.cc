@@ -30,6 +30,24 @@ TEST(CtlReport, HistoryShowsTimeRequesterCauseAndChange) {
       "                                              since ObjectCreated deployments/default/web by alice\n");
 }
 
+TEST(CtlReport, FailoversShowCausePathAndDuration) {
+  EXPECT_EQ(
+      failovers_table(json(R"({"items": [
+    {"started": "2024-05-01T12:00:00.123Z", "from": "m1", "replicas": 3, "purgeMode": "Directly", "reason": "Ill",
+     "message": "since", "object": {"kind": "Deployment", "namespace": "default", "name": "web"}, "unplaced": 0,
+     "to": [{"cluster": "m2", "replicas": 2}, {"cluster": "m3", "replicas": 1}], "ended": "T", "durationMillis": 61500,
+     "endedBecause": "healthy"},
+    {"started": "2024-05-01T11:00:00Z", "from": "m2", "replicas": 1, "reason": "Ill", "unplaced": 1, "to": [],
+     "object": {"kind": "ClusterRole", "name": "r"}}]})")),
+      "STARTED                OBJECT                   FROM     TO               PURGE      DURATION   CAUSE        "
+      "RESULT\n"
+      "2024-05-01T12:00:00Z   Deployment default/web   m1 (3)   m2 (2)           Directly   1 m 1 s    Ill: since   "
+      "healthy\n"
+      "                                                         m3 (1)\n"
+      "2024-05-01T11:00:00Z   ClusterRole r            m2 (1)   no cluster (1)                         Ill          "
+      "under way\n");
+}
+
 TEST(CtlReport, ManyChangesAreCutAndCounted) {
   Value changes = Value::array();
   for (int i = 0; i < 20; ++i) changes.push_back(json(R"({"path": "p", "change": "removed", "before": "1"})"));

@@ -163,8 +163,8 @@ constexpr std::array<std::pair<const char*, const char*>, 11> kFleetOptions = {
       "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "
       "[Gracefully]"},
      {"controllers",
-      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again "
-      "[*]"}}};
+      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again, or "
+      "applicationFailover [*]"}}};
 
 /// The same that are true or false.
 constexpr std::array<std::pair<const char*, const char*>, 5> kFleetSwitches = {

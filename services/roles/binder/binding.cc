@@ -64,9 +64,10 @@ Result<Value> schedule_priority_of(const State& state, const Policy& policy) {
   return Value::object({{"priority", found->value["value"].as_int()}});
 }
 
-/// Fields that this version accepts but does not act on are explained to the user.
-void explain_ignored_fields(const Policy& policy, Explanation& why) {
-  if (policy.spec["failover"]["application"].is_object()) why.steps.emplace_back(FailoverIgnored{});
+/// Fields that were accepted but not acted on are explained to the user: before fold version 7, and in replays of that.
+void explain_ignored_fields(const State& state, const Policy& policy, Explanation& why) {
+  if (state.fold_version() < 7 && policy.spec["failover"]["application"].is_object())
+    why.steps.emplace_back(FailoverIgnored{});
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ interpreter::Interpreted<Value> make_binding(const State& state, const ObjectKey
   }
 
   SHIPLOG_TRY(set_workload(state, object, now, spec, why));
-  explain_ignored_fields(policy, why);
+  explain_ignored_fields(state, policy, why);
   why.inputs_digest = to_string(siphash128(digest + "\n" + policy.permanent_id + "\n" + to_json(policy.spec)));
   return made;
 }

@@ -249,12 +249,23 @@ TEST(BinderDecide, ThirdPartySuspensionOfSchedulingSurvivesAPolicyEdit) {  // D-
             json(R"({"dispatching": true, "scheduling": true})"));
 }
 
-TEST(BinderDecide, NamesFieldsOfThePolicyThatAreIgnored) {
+TEST(BinderDecide, NamesFieldsOfThePolicyThatWereIgnoredBeforeVersion7) {
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
   const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   EXPECT_NE(step_of<FailoverIgnored>(std::get<BindingPut>(decision.events.at(1)).why), nullptr);
+}
+
+TEST(BinderDecide, TakesSpecFailoverOverAndActsOnIt_3_1) {
+  History history;
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
+  history.settle(decide, kPolicy);
+  const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
+  const BindingPut& put = std::get<BindingPut>(decision.events.at(1));
+  EXPECT_EQ(put.value["spec"]["failover"], json(R"({"application": {}})"));
+  EXPECT_EQ(step_of<FailoverIgnored>(put.why), nullptr);
 }
 
 TEST(BinderDecide, LabelsOfTheTemplateNameItsAffinityGroups_D_29) {

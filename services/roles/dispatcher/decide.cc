@@ -13,6 +13,7 @@
 #include "services/roles/dispatcher/authority.h"
 #include "services/roles/dispatcher/handover.h"
 #include "services/roles/dispatcher/overrides/overrides.h"
+#include "services/roles/dispatcher/preserved_state.h"
 #include "services/roles/dispatcher/render.h"
 #include "services/roles/dispatcher/render_outcome.h"
 
@@ -175,8 +176,10 @@ bool render_targets(const State& state, const Object& object, const Binding& bin
     Explained explained;
     const auto rendered = [&]() -> interpreter::Interpreted<Value> {
       SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
+      auto made = overridden(overrides, source_object, std::move(scaled), *cluster, source, explained);
+      if (!made) return made.error();
       return interpreter::interpreted(
-          overridden(overrides, source_object, std::move(scaled), *cluster, source, explained));
+          with_preserved_state(state, object.value["spec"], target.cluster, source_object, std::move(made).value()));
     };
     auto manifest = rendered();
     if (!manifest) {

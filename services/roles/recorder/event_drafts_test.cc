@@ -421,6 +421,15 @@ TEST_F(EventDrafts, EvictionsPausedAndResumed_TN_37) {
                    "from the cluster waits any more."}));
 }
 
+TEST_F(EventDrafts, EvictWorkloadFromClusterFailed_TN_24_3_4_3) {
+  const std::string error = "Evict from cluster m1 failed: spec.failover.application: id is not found";
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"application-failover", kBinding, error})),
+            both("Warning resource-binding-application-failover-controller EvictWorkloadFromClusterFailed: " + error));
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"taint", kBinding, error})),
+            both("Warning taint-manager EvictWorkloadFromClusterFailed: " + error));
+  EXPECT_TRUE(event_drafts_of_failure(history.state(), {"taint", kBinding, "placement cannot be parsed"}).empty());
+}
+
 TEST_F(EventDrafts, TaintClusterSucceed_TN_2_TN_13) {
   EXPECT_EQ(told({TaintAdded{kCluster, {"a", "", "NoSchedule"}, "condition Ready is False"},
                   TaintAdded{kCluster, {"b", "c", "NoExecute"}, "condition Ready is False"}}),

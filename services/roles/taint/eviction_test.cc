@@ -233,6 +233,35 @@ TEST_F(GracefulEviction, NothingIsEvictedUnlessTheGateAndTheOptionAreOn) {
   EXPECT_TRUE(evicts({"Failover"}, {on})) << "the dormant taint acts as soon as both are on";
 }
 
+TEST_F(GracefulEviction, PreservesStateOfTheOldStatus_3_4_1_3_4_4) {
+  const auto rules = [&](const char* path) {
+    Value changed = bound();
+    changed.edit("spec")
+        .edit("failover")
+        .set("cluster",
+             Value::object({{"statePreservation", parse_json(R"({"rules":[{"aliasLabelName":"was","jsonPath":")" +
+                                                             std::string{path} + "\"}]}")
+                                                      .value()}}));
+    stage.put(key, changed);
+  };
+  stage.write({FeatureGatesSet{{"Failover", "StatefulFailoverInjection"}}});
+  rules("{.absent}");
+  stage.write({TaintAdded{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(tasks(), 0U) << "3.4.3: it waits, and nothing is lost";
+  rules("r{.readyReplicas}");
+  stage.run(Millis{60'000});
+  ASSERT_EQ(stage.count<EvictionStarted>(), 1U);
+  for (const auto& one : stage.history()) {
+    for (const Event& event : one.entry.events) {
+      const auto* started = std::get_if<EvictionStarted>(&event);
+      if (started == nullptr) continue;
+      EXPECT_EQ(started->preserved_labels, Value::object({{"was", "r1"}}));
+      EXPECT_TRUE(started->clusters_before.empty()) << "of application failovers only";
+    }
+  }
+}
+
 TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {
   stage.write({FeatureGatesSet{{}}});
   stage.put({type::kClusterTaintPolicy, "", "p"},

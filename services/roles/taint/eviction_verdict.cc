@@ -3,6 +3,7 @@
 #include "events/base/json.h"
 #include "events/state/binding.h"
 #include "events/state/eviction_record.h"
+#include "events/state/state_preservation.h"
 #include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
@@ -66,6 +67,8 @@ Result<EvictionStarted> start_eviction(const State& state, const ObjectKey& key,
   event.message = "cluster " + cluster + " has taint {" + to_string(taint) + "}";
   event.producer = kTaintManager;
   if (state.fold_version() >= 7) event.purge_mode = purge_mode_of(state, binding);
+  std::optional<Error> unpreserved;
+  if (!preserve_state(state, binding, "cluster", event, unpreserved)) return *unpreserved;  // 3.4.3
   return event;
 }
 
