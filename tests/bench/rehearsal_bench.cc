@@ -28,9 +28,9 @@ using Objects = std::vector<std::pair<ObjectKey, Object>>;
 using Replacements = std::vector<std::pair<std::string, std::string>>;
 
 /// One workload on two clusters, as the roles have left it: the pattern of all others.
-class Pattern {
+class FleetPattern {
  public:
-  Pattern() {
+  FleetPattern() {
     stage_.write({FoldVersionActivated{kFoldVersion}});
     stage_.write({FeatureGatesSet{{"Failover"}}});
     stage_.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}}}});
@@ -102,7 +102,7 @@ std::string replaced(std::string text, const Replacements& replacements) {
   return text;
 }
 
-void add_copy(const Pattern& pattern, const ObjectKey& of, const Replacements& replacements, Objects& objects) {
+void add_copy(const FleetPattern& pattern, const ObjectKey& of, const Replacements& replacements, Objects& objects) {
   const Object* object = pattern.state().find(of);
   if (object == nullptr) {
     std::fprintf(stderr, "the pattern has no %s\n", to_string(of).c_str());
@@ -116,7 +116,7 @@ void add_copy(const Pattern& pattern, const ObjectKey& of, const Replacements& r
 std::string cluster_name(size_t number) { return "c" + std::to_string(number); }
 
 /// Cluster C is in region C modulo 20, and in group C divided by 20: a group has a cluster in every region.
-State fleet_of(const Pattern& pattern, size_t clusters, size_t bindings) {
+State fleet_of(const FleetPattern& pattern, size_t clusters, size_t bindings) {
   Objects objects;
   for (const char* type : {kFeatureGatesType, kFleetOptionsType, type::kClusterTaintPolicy}) {
     for (const auto& [name, object] : pattern.state().objects(type)) {
@@ -205,7 +205,7 @@ int run(int argc, char** argv) {
   const auto bindings =
       static_cast<size_t>(std::strtoull(option(argc, argv, "bindings", "50000").c_str(), nullptr, 10));
   Figures figures{option(argc, argv, "json")};
-  const Pattern pattern;
+  const FleetPattern pattern;
   const State fleet = fleet_of(pattern, clusters, bindings);
   const std::string of = std::to_string(clusters) + " clusters, " + std::to_string(bindings) + " bindings";
   Figures::heading("rehearsal of a region's failure: " + of);

@@ -50,14 +50,14 @@ double span_of(const Value& report) {
   return last * 1.05;
 }
 
-struct Scale {
+struct ChartScale {
   double span = 1, most = 1;
   int x(double at) const { return kLeft + static_cast<int>(at / span * (kWidth - kLeft - kRight)); }
   int y(double count) const { return kTop + kPlot - static_cast<int>(count / most * kPlot); }
 };
 
 /// Steps: a sample holds until the next one.
-std::string curve(const Value& report, const char* field, const Scale& scale, const char* colour) {
+std::string curve(const Value& report, const char* field, const ChartScale& scale, const char* colour) {
   std::string points;
   int last_y = scale.y(0);
   for (const Value& sample : report["health"].items()) {
@@ -76,7 +76,7 @@ std::string curve(const Value& report, const char* field, const Scale& scale, co
 std::string rehearsal_svg(const Value& report) {
   const auto rows = report["timeline"].items();
   const size_t shown = std::min(rows.size(), kMostRows);
-  Scale scale;
+  ChartScale scale;
   scale.span = span_of(report);
   for (const Value& sample : report["health"].items()) {
     scale.most = std::max({scale.most, number_of(sample["unhealthy"]), number_of(sample["evicting"])});

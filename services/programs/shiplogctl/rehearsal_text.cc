@@ -57,12 +57,12 @@ std::string more_in(const Shares& these, const Shares& those) {
 
 bool ends_with(const Value& workload, const char* outcome) { return workload["outcome"].as_string() == outcome; }
 
-struct Counts {
+struct OutcomeCounts {
   int64_t hit = 0, moved = 0, stay = 0, no_room = 0, pending = 0, other = 0, replicas = 0;
 };
 
-Counts counts_of(const Value& report) {
-  Counts counts;
+OutcomeCounts counts_of(const Value& report) {
+  OutcomeCounts counts;
   for (const Value& workload : report["workloads"].items()) {
     ++counts.hit;
     counts.replicas += workload["replicas"].as_int();
@@ -101,7 +101,7 @@ std::string what_fails(const Value& report) {
 }
 
 std::string summary(const Value& report) {
-  const Counts counts = counts_of(report);
+  const OutcomeCounts counts = counts_of(report);
   std::string text = "Rehearsal at revision " + std::to_string(report["revision"].as_int()) + ": " +
                      what_fails(report) + ", of " + counted(report["clusters"].as_int(), "cluster") +
                      ". The fleet itself is not affected.\n";
