@@ -228,6 +228,21 @@ TEST_F(RehearsedFleet, WhatFindsNoRoomIsReported) {
   EXPECT_FALSE(third.reason.empty());
 }
 
+// The scheduler puts a duplicated workload on a cluster whatever its room: there the member's own room decides.
+TEST_F(RehearsedFleet, ReplicasWaitForRoomInAMember) {
+  deploy("wide", 15, R"({"clusterAffinity":{"clusterNames":["m1","m2"]},"spreadConstraints":[{"spreadByField":"cluster",
+      "minGroups":1,"maxGroups":1}]})",
+         "64");
+  stage.run(Millis{60'000});
+  ASSERT_EQ(placements().at("wide-deployment"), (std::vector<Target>{{"m2", 15}}));
+  const RehearsalReport report = rehearsed({.fail_clusters = {"m2"}});
+  const RehearsedWorkload& wide = of(report, "wide");
+  EXPECT_EQ(wide.after, (std::vector<Target>{{"m1", 15}}));
+  EXPECT_EQ(wide.outcome, WorkloadOutcome::kDoesNotFit);
+  EXPECT_EQ(wide.reason, "5 of 15 replicas find no room in m1 (cpu)");
+  EXPECT_FALSE(report.all_healthy);
+}
+
 TEST_F(RehearsedFleet, TheSameRehearsalGivesTheSameReport) {
   deploy_many();
   const RehearsalOptions options{.fail_regions = {"north"}};
