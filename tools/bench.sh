@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench evacuation_bench http_bench fleet_bench broker_bench
+tools/build.sh journal_bench projection_bench core_bench edit_bench evacuation_bench rehearsal_bench http_bench fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 say "journal (embedded), beside fsync and plain SQLite"
@@ -23,6 +23,8 @@ say "one edit among 50,000 bindings"
 build/bin/edit_bench --json="$scratch/figures"
 say "5,000 bindings leave a dead cluster"
 build/bin/evacuation_bench --json="$scratch/figures"
+say "the rehearsal of a region's failure, beside the fold alone"
+build/bin/rehearsal_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"
 build/bin/http_bench --json="$scratch/figures"
 say "the product, as processes"

@@ -105,6 +105,18 @@ Result<std::vector<ObjectRow>> ObjectQuery::list(const ObjectList& which) const 
   return rows;
 }
 
+Result<std::vector<std::string>> ObjectQuery::types() const {
+  static const std::string kTypes =
+      "SELECT t.name FROM type t WHERE " + store::type_table().intact("t") + " ORDER BY t.name";
+  SHIPLOG_TRY(auto row, view_.connection().prepare(kTypes));
+  std::vector<std::string> names;
+  while (true) {
+    SHIPLOG_TRY(const bool more, row.next());
+    if (!more) return names;
+    names.emplace_back(row.text(0));
+  }
+}
+
 Result<uint64_t> ObjectQuery::count(const ObjectList& which) const {
   ObjectList all = which;
   all.limit = 0;

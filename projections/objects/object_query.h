@@ -56,6 +56,9 @@ class ObjectQuery {
   /// read. `limit` counts visits. `visit` may run other queries on the view.
   Result<void> visit(const ObjectList& which, const std::function<bool(const ObjectRowView&)>& visit) const;
 
+  /// Of all objects that there have ever been, sorted.
+  Result<std::vector<std::string>> types() const;
+
   /// The number of objects that `list` would return without its limit; with `after`, the remaining ones.
   Result<uint64_t> count(const ObjectList& which) const;
 

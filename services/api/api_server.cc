@@ -8,6 +8,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/utf8.h"
+#include "services/api/auth/authorization.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/discovery.h"
 #include "services/api/feeds/feeds.h"
@@ -58,6 +59,8 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
+  /// False: it was refused.
+  bool may_read_everything(const RequestContext& context);
   bool discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
@@ -195,6 +198,17 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
   pipeline->handle(std::move(request), std::move(writer));
 }
 
+bool ApiServer::Impl::may_read_everything(const RequestContext& context) {
+  if (in_group(context.user, kMastersGroup)) return true;
+  Attributes wanted;
+  wanted.verb = "list";
+  wanted.is_resource = true;
+  wanted.group = wanted.resource = "*";
+  const auto decision = decide(server->options.access, context.user, wanted);
+  if (!decision.allowed) fail(context, forbidden(context.user, wanted, decision.reason));
+  return decision.allowed;
+}
+
 bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
@@ -218,6 +232,8 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   if (requests && (path == "/shiplog/v1/requests" || path.starts_with("/shiplog/v1/requests/"))) {
     return requests(context);
   }
+  // It contains every object: who may not list each of them must not read them here.
+  if (path == "/shiplog/v1/export" && !may_read_everything(*context)) return true;
   when_current(server, context, [self = shared_from_this(), context] {
     const ServerOptions& options = self->server->options;
     if (serve_insight(*options.record, *options.clock, options.kinds->current(),

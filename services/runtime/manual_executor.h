@@ -2,15 +2,19 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "services/runtime/executor.h"
 
 namespace shiplog {
 
-/// For tests: time stands still until the test advances it.
+/// Time stands still until it is advanced: for rehearsals and tests.
 class ManualExecutor final : public Executor {
  public:
+  ManualExecutor() = default;
+  explicit ManualExecutor(UtcMillis start) : now_{start} {}
+
   UtcMillis now() const override { return now_; }
   void post(std::function<void()> run) override { post_after(Millis{0}, std::move(run)); }
   void post_after(Millis delay, std::function<void()> run) override {
@@ -20,12 +24,20 @@ class ManualExecutor final : public Executor {
   /// Runs everything that is due within the time.
   void run(Millis time = Millis{0}) {
     const UtcMillis until = now_ + time;
-    while (!due_.empty() && due_.begin()->first.first <= until) {
-      auto next = due_.extract(due_.begin());
-      if (next.key().first > now_) now_ = next.key().first;
-      next.mapped()();
+    while (run_next(until)) {
     }
     now_ = until;
+  }
+  /// Runs what is due first, at its time. False: nothing is due up to `until`.
+  bool run_next(UtcMillis until) {
+    if (due_.empty() || due_.begin()->first.first > until) return false;
+    auto next = due_.extract(due_.begin());
+    if (next.key().first > now_) now_ = next.key().first;
+    next.mapped()();
+    return true;
+  }
+  std::optional<UtcMillis> next_due() const {
+    return due_.empty() ? std::nullopt : std::optional{due_.begin()->first.first};
   }
   /// As a clock that was set wrong: what is posted already keeps its distance.
   void jump(Millis by) {

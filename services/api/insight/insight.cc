@@ -11,6 +11,7 @@
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
 #include "services/api/insight/chain.h"
+#include "services/api/insight/export.h"
 #include "services/api/insight/failovers.h"
 #include "services/api/insight/fleet_status.h"
 #include "services/api/insight/follow.h"
@@ -308,6 +309,18 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (const auto begun = events(question, writer); !begun) answer(*writer, begun.error());
     return true;
   }
+  if (what == "export") {
+    const auto page = store.read([&](const View& view) -> Result<std::string> {
+      SHIPLOG_TRY(const auto at, question.revision(view, "at"));
+      return export_page(view, at, question.text("continue"));
+    });
+    if (!page) {
+      answer(*writer, page.error());
+    } else {
+      writer->send({200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}}, page.value()});
+    }
+    return true;
+  }
   const auto result = [&]() -> Result<Value> {
     if (what == "history") return history(question);
     if (what == "failovers") return failovers(question);
@@ -320,7 +333,8 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "revision") return revision(question);
     return Error{ErrorCode::kNotFound,
                  "there is nothing at " + request.path +
-                     ": history, failovers, chain, why, decisions, audit, events, state, status and revision are here"};
+                     ": history, failovers, chain, why, decisions, audit, events, export, state, status and revision "
+                     "are here"};
   }();
   if (result) {
     answer(*writer, 200, result.value());

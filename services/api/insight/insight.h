@@ -19,6 +19,7 @@ namespace shiplog::api {
 ///   decisions  what services decided about one object, with explanations
 ///   audit      entries, by requester, verb, object, time, refused or not
 ///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones
+///   export     all objects as of a revision, page by page; the caller has checked that the user may list everything
 ///   state      revision, next offset and state hash
 ///   status     journal, projection, state and roles with figures
 ///   revision   the revision that `at` means

@@ -240,6 +240,31 @@ TEST_F(InsightTest, AtIsARevisionATimeOrADurationBeforeNow) {
   EXPECT_EQ(answer("/shiplog/v1/why?kind=cm&name=settings&at=2023-11-14T22:15:20Z")["revision"].as_int(), 2);
 }
 
+TEST_F(InsightTest, ExportHasEveryObjectOfARevisionInTheFormThatIsStored) {
+  const Value newest = answer("/shiplog/v1/export");
+  EXPECT_EQ(newest["kind"].str(), "StateExport");
+  EXPECT_TRUE(newest["continue"].is_null());
+  State state;
+  loop_.call([&] { state = replica_.state(); });
+  Hash128 sum;
+  for (const Value& item : newest["items"].items()) {
+    const ObjectKey key{item["type"].str(), item["namespace"].str(), item["name"].str()};
+    EXPECT_EQ(item["object"], state.value_of(key)) << to_string(key);
+    sum += must(object_from(key, to_json(item["object"]))).hash;
+  }
+  EXPECT_EQ(newest["items"].size(), state.object_count());
+  EXPECT_EQ(newest["objectsHash"].str(), to_string(sum));
+  const Value past = answer("/shiplog/v1/export?at=2");
+  EXPECT_EQ(past["revision"].as_int(), 2);
+  EXPECT_TRUE(past["objectsHash"].is_null()) << "known of the newest revision alone";
+  EXPECT_NE(to_json(past["items"]), to_json(newest["items"]));
+  const Value last = newest["items"][newest["items"].size() - 1];
+  const std::string position = last["type"].str() + "%0A" + last["namespace"].str() + "%0A" + last["name"].str();
+  EXPECT_EQ(answer("/shiplog/v1/export?continue=" + position)["items"].size(), 0U);
+  EXPECT_EQ(ask("/shiplog/v1/export?continue=anything")->status(), 400);
+  EXPECT_EQ(ask("/shiplog/v1/export?at=999")->status(), 400);
+}
+
 TEST_F(InsightTest, StateReportsTheHashOfTheFold) {
   const Value state = answer("/shiplog/v1/state");
   EXPECT_EQ(state["revision"].as_int(), 3);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "events/base/result.h"
+#include "events/state/state.h"
 #include "services/programs/shiplogctl/connection.h"
 #include "services/programs/shiplogctl/ctl.h"
 #include "services/programs/shiplogctl/terminal.h"
@@ -89,6 +90,8 @@ struct ReplayCommandOptions {
   std::string with;    ///< another build's shiplogctl, which verifies the same journal; empty: none
   std::string output;  ///< "", "json", "yaml"
 };
+/// What a journal folds to, up to `to`. Errors: those of a replay.
+Result<State> state_of_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& progress);
 /// Prints the result. Returns true if there are no differences.
 Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
                             std::ostream& progress);

@@ -80,7 +80,7 @@ class Completer {
       if (const auto contexts = access_.contexts()) {
         for (const std::string& context : contexts.value()) add(context);
       }
-    } else if (option.check_name("--cluster")) {
+    } else if (option.check_name("--cluster") || option.check_name("--fail-cluster")) {
       add_names("clusters");
     } else if (option.check_name("--kind")) {
       add_kinds("");

@@ -48,6 +48,7 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_audit();
   add_events();
   add_replay();
+  add_rehearse();
   add_journal();
   add_backup();
   add_restore();

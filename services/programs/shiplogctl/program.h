@@ -12,6 +12,7 @@
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
+#include "services/programs/shiplogctl/rehearse.h"
 #include "services/programs/shiplogctl/status.h"
 #include "services/programs/shiplogctl/workloads.h"
 
@@ -59,6 +60,9 @@ class Program {
   void add_events();
   void add_replay();
 
+  // rehearse_command.cc
+  void add_rehearse();
+
   // transfer_commands.cc
   void add_journal();
   void add_backup();
@@ -100,6 +104,7 @@ class Program {
   bool no_follow_ = false;
   ReplayCommandOptions replay_;
   int64_t to_revision_ = -1;
+  RehearseCommandOptions rehearse_;
   JournalCopyOptions copy_;
   BackupCommandOptions backup_;
   RestoreCommandOptions restore_;

@@ -138,6 +138,22 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
 
 }  // namespace
 
+Result<State> state_of_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& progress) {
+  SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));
+  SHIPLOG_TRY(Beginning beginning, beginning_of(*journal, options, progress));
+  if (options.to && beginning.state.revision() > Revision{*options.to}) {
+    return Error{ErrorCode::kGone, "the snapshot " + beginning.snapshot + " is of revision " +
+                                       std::to_string(beginning.state.revision().value) + ", which is behind " +
+                                       std::to_string(*options.to) + ": name an older one with --snapshot"};
+  }
+  ReplayOptions replaying;
+  if (options.to) replaying.to = Revision{*options.to};
+  const auto open = [&, from = beginning.next] { return read_all(*journal, from); };
+  SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, beginning.state));
+  if (replayed.stop) return Error{ErrorCode::kCorrupt, *replayed.stop};
+  return std::move(beginning.state);
+}
+
 Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& out,
                             std::ostream& progress) {
   SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));

@@ -9,6 +9,7 @@
 #include "events/state/condition.h"
 #include "events/state/placement.h"
 #include "services/roles/scheduler/decide.h"
+#include "services/roles/scheduler/placement_index.h"
 #include "services/runtime/follow.h"
 
 namespace shiplog {
@@ -31,12 +32,8 @@ bool usage_fell(const Change& change) {
          change.before["spec"]["replicaRequirements"] != change.after["spec"]["replicaRequirements"];
 }
 
-/// The affinity in force matches the cluster, or is unknown (S-4).
-bool may_concern(const Value& object, const Cluster& cluster) {
-  const auto parsed = placement_from(object["spec"]["placement"]);
-  if (!parsed) return false;
-  const Placement& placement = parsed.value();
-  if (placement.terms.empty()) return !placement.affinity || placement.affinity->matches(cluster);
+/// The affinity in force matches the cluster, or is unknown (S-4). Of a placement with several affinity terms.
+bool term_may_concern(const Placement& placement, const Value& object, const Cluster& cluster) {
   const Value& status = object["status"];
   if (status["schedulerObservedGeneration"].as_int() != object["metadata"]["generation"].as_int()) return true;
   const auto named = std::find_if(placement.terms.begin(), placement.terms.end(), [&](const AffinityTerm& term) {
@@ -46,6 +43,10 @@ bool may_concern(const Value& object, const Cluster& cluster) {
   // Overflow counts too, unlike upstream: a cluster that joins a lower tier is room all the same.
   return term.affinity.matches(cluster) || std::any_of(term.overflow.begin(), term.overflow.end(),
                                                        [&](const auto& tier) { return tier.matches(cluster); });
+}
+
+bool affinity_concerns(const Placement& placement, const Cluster& cluster) {
+  return !placement.affinity || placement.affinity->matches(cluster);
 }
 
 bool places_on(const Value& object, const std::string& cluster) {
@@ -82,10 +83,12 @@ class SchedulerRole final : public Role {
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     refused_.clear();
+    placements_.clear();
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
         ObjectKey key{type, name.ns, name.name};
         if (refused(object.value)) refused_.insert(key);
+        placements_.put(key, object.value["spec"]["placement"]);
         wake.push_back(std::move(key));
       }
     }
@@ -99,6 +102,9 @@ class SchedulerRole final : public Role {
       refused_.insert(change.object);
     } else {
       refused_.erase(change.object);
+    }
+    if (change.before["spec"]["placement"] != change.after["spec"]["placement"]) {
+      placements_.put(change.object, change.after["spec"]["placement"]);
     }
     // S-2: the status is written by the scheduler itself. Labels show whether the binding is claimed.
     const Value& before = change.before["metadata"];
@@ -173,15 +179,28 @@ class SchedulerRole final : public Role {
     }
     const Cluster was = change.created() ? Cluster{} : cluster_from(before);
     const Cluster is = change.removed() ? Cluster{} : cluster_from(after);
+    for (const auto& [content, group] : placements_.groups()) {
+      if (!group.placement) continue;
+      const Placement& placement = *group.placement;
+      if (placement.terms.empty()) {
+        const bool concerned = (!change.removed() && affinity_concerns(placement, is)) ||
+                               (!change.created() && affinity_concerns(placement, was));
+        if (concerned) wake.insert(wake.end(), group.bindings.begin(), group.bindings.end());
+        continue;
+      }
+      for (const ObjectKey& key : group.bindings) {
+        const Value& object = state.value_of(key);
+        if ((!change.removed() && term_may_concern(placement, object, is)) ||
+            (!change.created() && term_may_concern(placement, object, was))) {
+          wake.push_back(key);
+        }
+      }
+    }
     // What was divided stays on a cluster that its affinity has ceased to match (S-14), but not when that one leaves.
-    const bool leaves = change.removed() || deleting(after);
+    if (!change.removed() && !deleting(after)) return;
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
-        if ((!change.removed() && may_concern(object.value, is)) ||
-            (!change.created() && may_concern(object.value, was)) ||
-            (leaves && places_on(object.value, change.object.name))) {
-          wake.push_back({type, name.ns, name.name});
-        }
+        if (places_on(object.value, change.object.name)) wake.push_back({type, name.ns, name.name});
       }
     }
   }
@@ -194,6 +213,7 @@ class SchedulerRole final : public Role {
 
   QuestionResolver* const estimators_;
   Decide decide_ = scheduler::decide;
+  scheduler::PlacementIndex placements_;  // derived, as the next
   std::set<ObjectKey>
       refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
 };

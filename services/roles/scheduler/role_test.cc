@@ -196,10 +196,18 @@ TEST(SchedulerRole, ABindingsStatusTriggersNothing) {  // S-2
   EXPECT_EQ(woken(*service, history, {ObjectUpdated{kBinding, binding}}), Keys{kBinding});
 }
 
+/// The role with what it keeps of the bindings.
+std::unique_ptr<Role> started(const History& history) {
+  auto role = make_scheduler_role();
+  Keys all;
+  role->on_start(history.state(), all);
+  return role;
+}
+
 TEST(SchedulerRole, AClusterTriggersTheBindingsItMayServe) {  // S-3, S-4
   History history = fleet(R"({"clusterAffinity": {"clusterNames": ["m1"]}})");
   history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
-  const auto service = make_scheduler_role();
+  const auto service = started(history);
   EXPECT_EQ(woken(*service, history, {TaintAdded{kCluster, {"k", "", "NoSchedule"}, ""}}), Keys{kBinding});
   EXPECT_EQ(woken(*service, history, {ClusterConditionChanged{kCluster, "Ready", "False", "X", ""}}), Keys{});
   Value member = History::named({type::kCluster, "", "m2"}, json(kMember));
@@ -212,7 +220,7 @@ TEST(SchedulerRole, OfSeveralTermsTheOneInForceDecidesWhatIsTriggered_S_4) {
        "overflowAffinities": [{"affinityName": "more", "clusterNames": ["m4"]}]},
       {"affinityName": "two", "clusterNames": ["m2"]}]})");
   for (const char* name : {"m2", "m3", "m4"}) history.object({type::kCluster, "", name}, kMember);
-  const auto service = make_scheduler_role();
+  const auto service = started(history);
   const auto taint = [&](const char* name) {
     return woken(*service, history, {TaintAdded{{type::kCluster, "", name}, {"k", "", "PreferNoSchedule"}, ""}});
   };
@@ -238,7 +246,7 @@ TEST(SchedulerRole, ATerminatingClusterTriggersWhatIsPlacedOnItThoughItNoLongerM
     cluster.edit("metadata").set("finalizers", json(R"(["x"])"));
     return ObjectUpdated{kCluster, std::move(cluster)};
   };
-  const auto service = make_scheduler_role();
+  const auto service = started(history);
   EXPECT_EQ(woken(*service, history, {label("gold")}), Keys{kBinding});
   reconcile(*service, history);
   ASSERT_EQ(reason_of(history), "Success");
