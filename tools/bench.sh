@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench http_bench fleet_bench broker_bench
+tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench http_bench fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 say "journal (embedded), beside fsync and plain SQLite"
@@ -21,6 +21,7 @@ say "the core, without a network"
 build/bin/core_bench --directory="$scratch" --json="$scratch/figures"
 say "one edit among 50,000 bindings"
 build/bin/edit_bench --json="$scratch/figures"
+build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"
 build/bin/http_bench --json="$scratch/figures"
 say "the product, as processes"

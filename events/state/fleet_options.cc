@@ -82,7 +82,7 @@ const Words& scheduler_plugin_names() {
 }
 
 const Words& optional_controller_names() {
-  static const Words kNames = {kDeploymentReplicasSyncer, kHpaScaleTargetMarker};
+  static const Words kNames = {kDeploymentReplicasSyncer, "descheduler", kHpaScaleTargetMarker};
   return kNames;
 }
 
