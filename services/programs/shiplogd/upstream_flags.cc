@@ -100,7 +100,8 @@ void add(CLI::App& command, UpstreamFlags& flags, std::string_view name, bool is
   if (name.size() == 1) flag = "-" + std::string{name} + "," + flag;
   std::string& given = flags.given[std::string{name}];
   CLI::Option* option = is_switch ? command.add_flag(flag, given) : command.add_option(flag, given);
-  option->group("");  // not in --help
+  if (!is_switch) option->expected(0, 1);  // a script may have --master=""
+  option->group("");                       // not in --help
 }
 
 /// "1m0s" and "60s" are the same.

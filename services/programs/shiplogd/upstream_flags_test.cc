@@ -90,5 +90,12 @@ TEST(UpstreamFlags, ADurationMayBeWrittenInAnotherWay_8_4) {
   EXPECT_TRUE(parse({}).warnings.empty());
 }
 
+TEST(UpstreamFlags, AValueMayBeEmpty_8_4) {
+  const Parsed parsed = parse({"--master=", "--kubeconfig=", "--kube-api-qps", "5"});
+  EXPECT_TRUE(parsed.checked);
+  EXPECT_EQ(parsed.warnings.size(), 3U);
+  EXPECT_FALSE(parse({"--cluster-provider=", "--v=1"}).checked);
+}
+
 }  // namespace
 }  // namespace shiplog
