@@ -36,7 +36,7 @@ constexpr int64_t kReplicasAfter = 3;
   std::exit(1);
 }
 
-class MemoryJournal final : public Journal {
+class BenchJournal final : public Journal {
  public:
   std::vector<std::string> records;
   void append(std::string bytes, Appended done) override {
@@ -101,7 +101,7 @@ ObjectKey template_of(size_t number) {
 /// One process of a control plane on the journal.
 class BenchProcess {
  public:
-  BenchProcess(MemoryJournal& journal, uint64_t seed)
+  BenchProcess(BenchJournal& journal, uint64_t seed)
       : journal_{journal},
         random_{seed},
         replica_{{"journal", &journal, &executor_, &random_, nullptr}},
@@ -169,7 +169,7 @@ class BenchProcess {
     replica_.deliver(std::move(records), [](const Result<void>& done) { or_exit(done); });
   }
 
-  MemoryJournal& journal_;
+  BenchJournal& journal_;
   BenchExecutor executor_;
   SeededRandom random_;
   SoleElection election_;
@@ -187,7 +187,7 @@ Value policy() {
 }
 
 /// A fleet in which everything has been placed.
-void populate(MemoryJournal& journal, size_t bindings) {
+void populate(BenchJournal& journal, size_t bindings) {
   BenchProcess process{journal, 1};
   for (const char* name : {"m1", "m2"}) {
     Value value = testing::cluster_object(name);
@@ -223,7 +223,7 @@ bool is_placed_anew(const State& state, size_t number) {
 }
 
 void measure(Figures& figures, size_t bindings) {
-  MemoryJournal journal;
+  BenchJournal journal;
   populate(journal, bindings);
   BenchProcess process{journal, 2};
   process.start();
