@@ -87,7 +87,7 @@ const Words& scheduler_plugin_names() {
 
 const Words& optional_controller_names() {
   static const Words kNames = [] {
-    Words names{kDeploymentReplicasSyncer, kHpaScaleTargetMarker};
+    Words names{kDeploymentReplicasSyncer, "descheduler", kHpaScaleTargetMarker};
     names.insert(names.end(), kOnByDefault.begin(), kOnByDefault.end());
     std::ranges::sort(names);
     return names;

@@ -16,6 +16,8 @@
 #include "services/roles/collector/decide.h"
 #include "services/roles/collector/role.h"
 #include "services/roles/control/role.h"
+#include "services/roles/descheduler/decide.h"
+#include "services/roles/descheduler/role.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/roles/distributor/decide.h"
@@ -87,6 +89,10 @@ const RoleEntry kRoles[] = {
      quota::decide, ""},
     {"rebalancer", "", "fresh placements for WorkloadRebalancers; deletes those that are finished",
      [](const RoleContext&) { return make_rebalancer_role(); }, rebalancer::decide, ""},
+    {"descheduler", "",
+     "takes off a cluster the replicas that its estimator reports as unschedulable; off unless --controllers names it",
+     [](const RoleContext& context) { return make_descheduler_role(context.estimators, context.estimators_have); },
+     descheduler::decide, ""},
     {"scaler", "",
      "replicas that HorizontalPodAutoscalers of members set; both parts are off unless --controllers names them",
      [](const RoleContext&) { return make_scaler_role(); }, scaler::decide, ""},

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t kFirstBackoffMs = 20;
 constexpr int64_t kLongestBackoffMs = 30'000;
+/// Users cannot keep what was queued at a start from ever being looked at.
+constexpr int kMostChangesInARow = 7;
 
 }  // namespace
 
@@ -18,18 +20,22 @@ void ReconcileQueue::schedule(const ObjectKey& key, Item& item, UtcMillis due) {
 }
 
 void ReconcileQueue::unschedule(const ObjectKey& key, Item& item) {
-  if (item.due && !item.busy && waiting_.erase({*item.due, key}) == 0) ready_.erase({item.priority, *item.due, key});
+  if (item.due && !item.busy && waiting_.erase({*item.due, key}) == 0) {
+    ready_of(item.urgency).erase({item.priority, *item.due, key});
+  }
   item.due.reset();
 }
 
-bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority) {
+bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority, Urgency urgency) {
   Item& item = items_[key];
   const bool due = item.due && *item.due <= now;
-  if (due && item.priority == priority) return false;  // for an older cause
+  const bool raised = due && urgency > item.urgency;
+  if (due && item.priority == priority && !raised) return false;  // for an older cause
   const UtcMillis since = due ? *item.due : now;
   unschedule(key, item);
   item.priority = priority;
-  if (!due) item.cause = cause;
+  item.urgency = due ? std::max(item.urgency, urgency) : urgency;
+  if (!due || raised) item.cause = cause;
   schedule(key, item, since);
   return !due;
 }
@@ -37,30 +43,50 @@ bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& caus
 void ReconcileQueue::collect_due(UtcMillis now) {
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
     auto node = waiting_.extract(waiting_.begin());
-    const int64_t priority = items_.at(node.value().second).priority;
-    ready_.insert({priority, node.value().first, std::move(node.value().second)});
+    const Item& item = items_.at(node.value().second);
+    ready_of(item.urgency).insert({item.priority, node.value().first, std::move(node.value().second)});
   }
 }
 
-size_t ReconcileQueue::ready(UtcMillis now) {
+size_t ReconcileQueue::ready(UtcMillis now) { return ready(now, Urgency::kChange) + ready(now, Urgency::kRoutine); }
+
+size_t ReconcileQueue::ready(UtcMillis now, Urgency urgency) {
   collect_due(now);
-  return ready_.size();
+  return ready_of(urgency).size();
 }
 
-std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now) {
+std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now, bool routine) {
   collect_due(now);
-  if (ready_.empty()) return std::nullopt;
-  auto first = std::move(ready_.extract(ready_.begin()).value());
+  const bool changes_wait = !ready_of(Urgency::kChange).empty();
+  const bool routine_waits = routine && !ready_of(Urgency::kRoutine).empty();
+  if (!changes_wait && !routine_waits) return std::nullopt;
+  const bool change = changes_wait && (!routine_waits || changes_in_a_row_ < kMostChangesInARow);
+  changes_in_a_row_ = change && routine_waits ? changes_in_a_row_ + 1 : 0;
+  auto& keys = ready_of(change ? Urgency::kChange : Urgency::kRoutine);
+  auto first = std::move(keys.extract(keys.begin()).value());
   const ObjectKey key = std::move(first.key);
   Item& item = items_.at(key);
   item.due.reset();
   item.busy = true;
+  item.busy_with_routine = !change;
   ++busy_;
-  return Taken{key, item.cause, first.due};
+  if (item.busy_with_routine) ++busy_with_routine_;
+  return Taken{key, item.cause, first.due, item.urgency};
 }
 
-std::optional<UtcMillis> ReconcileQueue::next_due() const {
-  if (!ready_.empty()) return ready_.begin()->due;
+Urgency ReconcileQueue::end_step(Item& item) {
+  item.busy = false;
+  --busy_;
+  if (!item.busy_with_routine) return Urgency::kChange;
+  --busy_with_routine_;
+  return Urgency::kRoutine;
+}
+
+std::optional<UtcMillis> ReconcileQueue::next_due(bool routine) const {
+  for (const Urgency urgency : {Urgency::kChange, Urgency::kRoutine}) {
+    if (urgency == Urgency::kRoutine && !routine) continue;
+    if (const auto& keys = ready_of(urgency); !keys.empty()) return keys.begin()->due;
+  }
   if (waiting_.empty()) return std::nullopt;
   return waiting_.begin()->first;
 }
@@ -69,9 +95,9 @@ void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<Utc
   const auto found = items_.find(key);
   if (found == items_.end() || !found->second.busy) return;  // cleared meanwhile
   Item& item = found->second;
-  item.busy = false;
+  const Urgency urgency = end_step(item);
+  if (!item.due) item.urgency = urgency;
   item.failures = 0;
-  --busy_;
   if (item.due) {
     schedule(key, item, std::min(*item.due, look_again.value_or(*item.due)));
   } else if (look_again) {
@@ -85,8 +111,8 @@ void ReconcileQueue::retry(const ObjectKey& key, UtcMillis now, Random& random) 
   const auto found = items_.find(key);
   if (found == items_.end() || !found->second.busy) return;
   Item& item = found->second;
-  item.busy = false;
-  --busy_;
+  const Urgency urgency = end_step(item);
+  item.urgency = item.due ? std::max(item.urgency, urgency) : urgency;
   const int64_t backoff = std::min(kLongestBackoffMs, kFirstBackoffMs << std::min(item.failures, 12));
   ++item.failures;
   ++retries_;
@@ -101,7 +127,7 @@ int ReconcileQueue::failures(const ObjectKey& key) const {
 }
 
 ReconcileQueue::Backlog ReconcileQueue::backlog(UtcMillis now) const {
-  Backlog backlog{ready_.size(), Millis{0}};
+  Backlog backlog{ready_of(Urgency::kChange).size() + ready_of(Urgency::kRoutine).size(), Millis{0}};
   for (auto waiting = waiting_.begin(); waiting != waiting_.end() && waiting->first <= now; ++waiting) ++backlog.keys;
   if (const auto due = next_due(); due && *due <= now) backlog.waiting = now - *due;
   return backlog;
@@ -110,8 +136,10 @@ ReconcileQueue::Backlog ReconcileQueue::backlog(UtcMillis now) const {
 void ReconcileQueue::clear() {
   items_.clear();
   waiting_.clear();
-  ready_.clear();
+  for (auto& keys : ready_) keys.clear();
+  changes_in_a_row_ = 0;
   busy_ = 0;
+  busy_with_routine_ = 0;
   retries_ = 0;
 }
 

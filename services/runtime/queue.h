@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,24 +15,35 @@
 
 namespace shiplog {
 
-/// Keys to reconcile: of those that are due the highest priority first, then in the order of their due times. A key
-/// is handed out once at a time; triggered while it is busy, it is returned again afterwards. Failures wait 20 ms,
+/// Why a key waits; upstream's names for it are the priorities 0 and -100 (QUE-1).
+enum class Urgency {
+  kRoutine,  ///< it is evaluated again with many others: at a start, or for a policy that selects them
+  kChange,   ///< something of its own has changed
+};
+inline constexpr std::array<Urgency, 2> kUrgencies = {Urgency::kRoutine, Urgency::kChange};
+
+/// Keys to reconcile: of those that are due changes before routine, then the highest priority first, then in the order
+/// of their due times. While changes keep coming, every eighth key is one of the routine. A key is handed out once at a
+/// time; triggered while it is busy, it is returned again afterwards. Failures wait 20 ms,
 /// doubling to 30 s, with jitter; a trigger by a change does not wait. Pure: time and random values are parameters.
 /// Threads: one.
 class ReconcileQueue {
  public:
-  /// Something changed: the key is due now. The first cause since the last step is kept. False: it was due already.
-  bool wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority = 0);
+  /// The key is due now. The first cause since the last step is kept; but a change replaces the cause of routine, and
+  /// raises a key that waits for that. No key is lowered. False: it was due already.
+  bool wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority = 0,
+            Urgency urgency = Urgency::kChange);
 
   struct Taken {
     ObjectKey key;
     Cause cause;
     UtcMillis due = {};  ///< since when
+    Urgency urgency = Urgency::kChange;
   };
-  /// A due key, which is busy from now on; nullopt: none is due.
-  std::optional<Taken> take(UtcMillis now);
-  /// When the next key that is not busy is due.
-  std::optional<UtcMillis> next_due() const;
+  /// A due key, which is busy from now on; nullopt: none is due. `routine`: also one that waits for that.
+  std::optional<Taken> take(UtcMillis now, bool routine = true);
+  /// When the next key that is not busy is due. Not `routine`: of those that are due, the ones of changes.
+  std::optional<UtcMillis> next_due(bool routine = true) const;
 
   /// The key's step succeeded; again at `look_again`, if given.
   void done(const ObjectKey& key, UtcMillis now, std::optional<UtcMillis> look_again);
@@ -50,16 +62,21 @@ class ReconcileQueue {
 
   void clear();
   size_t busy() const { return busy_; }
+  /// Of these, the ones that were handed out as routine.
+  size_t busy_with_routine() const { return busy_with_routine_; }
   /// Keys that are due and not busy.
   size_t ready(UtcMillis now);
+  size_t ready(UtcMillis now, Urgency urgency);
   size_t size() const { return items_.size(); }
 
  private:
   struct Item {
     std::optional<UtcMillis> due;  // nullopt: busy and not triggered meanwhile
     bool busy = false;
+    bool busy_with_routine = false;
     int failures = 0;
     int64_t priority = 0;
+    Urgency urgency = Urgency::kRoutine;
     Cause cause;
   };
   struct ReadyKey {
@@ -71,14 +88,19 @@ class ReconcileQueue {
     }
   };
   void collect_due(UtcMillis now);
+  Urgency end_step(Item& item);
+  std::set<ReadyKey>& ready_of(Urgency urgency) { return ready_[static_cast<size_t>(urgency)]; }
+  const std::set<ReadyKey>& ready_of(Urgency urgency) const { return ready_[static_cast<size_t>(urgency)]; }
   void schedule(const ObjectKey& key, Item& item, UtcMillis due);
   void unschedule(const ObjectKey& key, Item& item);
 
   std::map<ObjectKey, Item> items_;
   // Keys that are not busy: at first all wait; once they are due they are ready.
   std::set<std::pair<UtcMillis, ObjectKey>> waiting_;
-  std::set<ReadyKey> ready_;
+  std::array<std::set<ReadyKey>, kUrgencies.size()> ready_;  // by urgency
+  int changes_in_a_row_ = 0;                                 // handed out while routine was ready
   size_t busy_ = 0;
+  size_t busy_with_routine_ = 0;
   uint64_t retries_ = 0;
 };
 

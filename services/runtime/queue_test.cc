@@ -184,6 +184,131 @@ TEST_F(QueueTest, AnEndAfterClearIsIgnored) {
   EXPECT_EQ(taken(kNow), "a");
 }
 
+ObjectKey numbered(int number) { return {"configmaps", "default", "n" + std::to_string(1000 + number)}; }
+
+class UrgencyTest : public QueueTest {
+ protected:
+  /// What was queued at a start.
+  void start(int keys) {
+    for (int number = 0; number < keys; ++number) queue.wake(numbered(number), kNow, cause(1), 0, Urgency::kRoutine);
+  }
+};
+
+TEST_F(UrgencyTest, ChangesComeBeforeWhatWasQueuedAtTheStart_8_3_1) {
+  start(100);
+  queue.wake(kB, kNow + Millis{5}, cause(2));
+  queue.wake(kA, kNow + Millis{9}, cause(3));
+  EXPECT_EQ(taken(kNow + Millis{9}), "b") << "within an urgency the first is first";
+  EXPECT_EQ(taken(kNow + Millis{9}), "a");
+  EXPECT_EQ(taken(kNow + Millis{9}), "n1000");
+  EXPECT_EQ(taken(kNow + Millis{9}), "n1001");
+}
+
+TEST_F(UrgencyTest, ComesBeforeThePriorityOfTheRole_8_3_1) {
+  queue.wake(kA, kNow, cause(1), 1000, Urgency::kRoutine);
+  queue.wake(kB, kNow, cause(2), -5);
+  EXPECT_EQ(taken(kNow), "b");
+  EXPECT_EQ(taken(kNow), "a");
+}
+
+TEST_F(UrgencyTest, AWaitingKeyIsRaisedAndNeverLowered_8_3_3) {
+  start(3);
+  EXPECT_FALSE(queue.wake(numbered(2), kNow + Millis{1}, cause(7))) << "it was due already";
+  EXPECT_FALSE(queue.wake(numbered(2), kNow + Millis{2}, cause(8), 0, Urgency::kRoutine));
+  EXPECT_EQ(queue.ready(kNow, Urgency::kChange), 1U);
+  EXPECT_EQ(queue.ready(kNow, Urgency::kRoutine), 2U);
+  const auto first = queue.take(kNow + Millis{2});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->key, numbered(2));
+  EXPECT_EQ(first->urgency, Urgency::kChange);
+  EXPECT_EQ(first->due, kNow) << "it has waited since the start";
+  EXPECT_EQ(first->cause.revision.value, 7U) << "its step belongs to the change, not to the start";
+  EXPECT_EQ(queue.take(kNow)->key, numbered(0));
+}
+
+TEST_F(UrgencyTest, AChangeWhileItWaitsForALaterTimeIsUrgent_8_3_3) {
+  start(2);
+  ASSERT_EQ(taken(kNow), "n1000");
+  queue.done(numbered(0), kNow, kNow + Millis{50});
+  queue.wake(numbered(0), kNow + Millis{1}, cause(2));
+  EXPECT_EQ(taken(kNow + Millis{1}), "n1000");
+}
+
+TEST_F(UrgencyTest, AStepAgainHasTheUrgencyOfTheFirst_8_3_1) {
+  start(1);
+  ASSERT_EQ(taken(kNow), "n1000");
+  queue.retry(numbered(0), kNow, random);
+  queue.wake(kA, kNow + Millis{1'000}, cause(2));
+  EXPECT_EQ(taken(kNow + Millis{1'000}), "a") << "what was routine and failed is routine";
+  queue.retry(kA, kNow + Millis{1'000}, random);
+  EXPECT_EQ(queue.ready(kNow + Millis{3'000}, Urgency::kChange), 1U);
+}
+
+TEST_F(UrgencyTest, AChangeWhileBusyMakesTheNextStepUrgent_8_3_3) {
+  start(2);
+  ASSERT_EQ(taken(kNow), "n1000");
+  queue.wake(numbered(0), kNow, cause(2));
+  queue.wake(numbered(0), kNow, cause(3), 0, Urgency::kRoutine);
+  queue.retry(numbered(0), kNow, random);
+  EXPECT_EQ(taken(kNow), "n1000");
+}
+
+TEST_F(UrgencyTest, ChangesWithoutEndDoNotStarveTheRest) {
+  start(50);
+  int routine = 0;
+  for (int turn = 0; turn < 400; ++turn) {
+    queue.wake(kA, kNow, cause(2));
+    const auto next = queue.take(kNow);
+    ASSERT_TRUE(next);
+    if (next->urgency == Urgency::kRoutine) ++routine;
+    queue.done(next->key, kNow, std::nullopt);
+  }
+  EXPECT_EQ(routine, 50) << "every eighth";
+}
+
+TEST_F(UrgencyTest, RoutineCanBeLeftWaiting) {
+  start(2);
+  EXPECT_EQ(queue.take(kNow, false), std::nullopt);
+  EXPECT_EQ(queue.next_due(false), std::nullopt) << "nothing that could be taken";
+  EXPECT_EQ(queue.next_due(), kNow);
+  ASSERT_EQ(taken(kNow), "n1000");
+  EXPECT_EQ(queue.busy_with_routine(), 1U);
+  queue.wake(kA, kNow, cause(2));
+  EXPECT_EQ(queue.next_due(false), kNow);
+  EXPECT_EQ(queue.take(kNow, false)->key, kA);
+  EXPECT_EQ(queue.busy_with_routine(), 1U);
+  queue.done(numbered(0), kNow, std::nullopt);
+  EXPECT_EQ(queue.busy_with_routine(), 0U);
+  EXPECT_EQ(queue.busy(), 1U);
+}
+
+TEST_F(UrgencyTest, TheOrderDependsOnTheCallsAlone) {
+  const auto order = [](uint64_t seed) {
+    ReconcileQueue one;
+    SeededRandom calls{seed};
+    SeededRandom jitter{7};
+    std::string taken;
+    UtcMillis now = kNow;
+    for (int step = 0; step < 2'000; ++step) {
+      const ObjectKey key = numbered(static_cast<int>(random_below(calls, 40)));
+      const auto urgency = random_below(calls, 2) == 0 ? Urgency::kRoutine : Urgency::kChange;
+      one.wake(key, now, cause(1), static_cast<int64_t>(random_below(calls, 3)), urgency);
+      now = now + Millis{static_cast<int64_t>(random_below(calls, 5))};
+      const auto next = one.take(now);
+      if (!next) continue;
+      taken += next->key.name + " ";
+      if (random_below(calls, 3) == 0) {
+        one.retry(next->key, now, jitter);
+      } else {
+        one.done(next->key, now, std::nullopt);
+      }
+    }
+    return taken;
+  };
+  EXPECT_EQ(order(1), order(1));
+  EXPECT_NE(order(1), order(2));
+}
+
 TEST_F(QueueTest, AClockThatFallsBackStillFindsTriggeredKeys) {
   queue.wake(kA, kNow, cause(1));
   const UtcMillis earlier{kNow.value - 60'000};

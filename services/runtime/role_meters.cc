@@ -24,7 +24,11 @@ const GaugeFamily& leading_family() {
   return family;
 }
 const GaugeFamily& depth_family() {
-  static const GaugeFamily family{"workqueue_depth", "Keys that are due and not being worked on.", {"name"}};
+  static const GaugeFamily family{
+      "workqueue_depth",
+      "Keys that are due and not being worked on; priority 0: for a change of their own, -100: at a start, "
+      "or for a policy or option that concerns many.",
+      {"name", "priority"}};
   return family;
 }
 const GaugeFamily& unfinished_family() {
@@ -82,7 +86,8 @@ const HistogramFamily& decide_family() {
 }  // namespace
 
 RoleMeters::RoleMeters(const std::string& role)
-    : depth_{depth_family().with({role})},
+    : depth_{depth_family().with({role, "0"})},
+      routine_depth_{depth_family().with({role, "-100"})},
       unfinished_{unfinished_family().with({role})},
       longest_{longest_family().with({role})},
       adds_{adds_family().with({role})},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "services/runtime/metrics.h"
+#include "services/runtime/queue.h"
 
 namespace shiplog {
 
@@ -22,9 +23,11 @@ class RoleMeters {
   RoleMeters(const RoleMeters&) = delete;
   RoleMeters& operator=(const RoleMeters&) = delete;
 
-  /// A key was added to the queue, of which so many are due now.
+  /// A key was added to the queue, of which so many are due now, by urgency (QUE-4).
   void added() const { adds_.add(); }
-  void set_depth(size_t depth) const { depth_.set(static_cast<double>(depth)); }
+  void set_depth(Urgency urgency, size_t depth) const {
+    (urgency == Urgency::kChange ? depth_ : routine_depth_).set(static_cast<double>(depth));
+  }
 
   /// A step begins, whose key was due for so long. The number identifies the step.
   uint64_t begin_step(double waited_seconds);
@@ -38,7 +41,7 @@ class RoleMeters {
  private:
   void publish();
 
-  metrics::Gauge depth_, unfinished_, longest_;
+  metrics::Gauge depth_, routine_depth_, unfinished_, longest_;
   metrics::Counter adds_, retries_, successes_, requeues_, errors_;
   metrics::Histogram waited_, worked_, reconciled_, decide_;
   uint64_t last_step_ = 0;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "events/base/check.h"
+#include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "services/runtime/log.h"
 #include "services/runtime/role_meters.h"
 #include "services/runtime/slot_owners.h"
@@ -17,6 +19,18 @@ constexpr Millis kLongestTimer{1'000};
 constexpr Millis kLookAtSlotsEvery{100};
 constexpr int kLooksBeforeLeaving = 3;
 constexpr int kLooksForSteps = 20;
+
+/// Of what one change triggers, its own key is urgent. What a policy or an option concerns is as much as at a start
+/// (QUE-2).
+Urgency urgency_of(const Change& change, const ObjectKey& key) {
+  const std::string& type = change.object.type;
+  const bool concerns_many = type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy ||
+                             type == kFleetOptionsType || type == kFeatureGatesType;
+  return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
+}
+
+/// How many of a role's steps may be routine: what waits for slow members leaves some for changes.
+size_t routine_steps(size_t all) { return std::max<size_t>(1, all - all / 4); }
 
 }  // namespace
 
@@ -72,10 +86,17 @@ struct Roles::RunningRole {
     for (const auto& part : parts) sum += part->queue.busy();
     return sum;
   }
+  bool may_begin_routine(size_t steps_under_way) const {
+    size_t sum = 0;
+    for (const auto& part : parts) sum += part->queue.busy_with_routine();
+    return sum < routine_steps(steps_under_way);
+  }
   void publish_depth(UtcMillis now) const {
-    size_t depth = 0;
-    for (const auto& part : parts) depth += part->queue.ready(now);
-    meters.set_depth(depth);
+    for (const Urgency urgency : kUrgencies) {
+      size_t depth = 0;
+      for (const auto& part : parts) depth += part->queue.ready(now, urgency);
+      meters.set_depth(urgency, depth);
+    }
   }
 };
 
@@ -423,7 +444,8 @@ void Roles::start_keys(RunningRole& role) {
   for (const ObjectKey& key : wake) {
     Part& part = role.part_of(key);
     if (!part.starting) continue;
-    if (part.queue.wake(key, now, cause, role.service->priority(options_.replica->state(), key))) role.meters.added();
+    const int64_t priority = role.service->priority(options_.replica->state(), key);
+    if (part.queue.wake(key, now, cause, priority, Urgency::kRoutine)) role.meters.added();
   }
   role.publish_depth(now);
   for (const auto& part : role.parts) {
@@ -466,14 +488,17 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
   const Cause cause{folded.revision, record.entry.id, record.entry.cause.trace_id};
   std::vector<ObjectKey> wake;
   for (const auto& role : roles_) {
-    wake.clear();
-    for (const Change& change : folded.changes) role->service->on_change(state, change, wake);
     bool woken = false;
-    for (const ObjectKey& key : wake) {
-      Part& part = role->part_of(key);
-      if (part.phase != Part::Phase::kActing) continue;
-      woken = true;
-      if (part.queue.wake(key, now, cause, role->service->priority(state, key))) role->meters.added();
+    for (const Change& change : folded.changes) {
+      wake.clear();
+      role->service->on_change(state, change, wake);
+      for (const ObjectKey& key : wake) {
+        Part& part = role->part_of(key);
+        if (part.phase != Part::Phase::kActing) continue;
+        woken = true;
+        const int64_t priority = role->service->priority(state, key);
+        if (part.queue.wake(key, now, cause, priority, urgency_of(change, key))) role->meters.added();
+      }
     }
     if (!woken) continue;
     role->publish_depth(now);
@@ -503,7 +528,10 @@ void Roles::arm_all(RunningRole& role) {
 
 void Roles::arm(Part& part) {
   if (part.phase != Part::Phase::kActing || part.pumping || part.leaving > 0) return;
-  const auto due = part.queue.next_due();
+  // Where routine has all the steps that it may have, the end of one is what its next key waits for.
+  const bool routine = part.role.may_begin_routine(options_.steps_under_way);
+  if (!routine) part.role.crowded = true;
+  const auto due = part.queue.next_due(routine);
   if (!due) return;
   const UtcMillis now = options_.executor->now();
   if (*due <= now) {
@@ -535,7 +563,7 @@ void Roles::pump(Part& part) {
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && goes_on(); ++steps) {
     if (role.busy() >= options_.steps_under_way) break;  // arm() notes that this part waits
-    auto taken = part.queue.take(options_.executor->now());
+    auto taken = part.queue.take(options_.executor->now(), role.may_begin_routine(options_.steps_under_way));
     if (!taken) break;
     const metrics::Stopwatch watch;
     const uint64_t number =

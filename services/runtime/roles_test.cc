@@ -5,6 +5,13 @@
 namespace shiplog {
 namespace {
 
+/// The value of a series; -1: it is not exported.
+double value_of(const std::string& series) {
+  const std::string text = "\n" + metrics::text();
+  const size_t found = text.find("\n" + series + " ");
+  return found == std::string::npos ? -1 : std::strtod(text.c_str() + found + series.size() + 2, nullptr);
+}
+
 TEST_F(RolesTest, FollowsWithoutActingUntilElected) {
   RolesProcess one{journal, executor, random, "one"};
   processes = {&one};
@@ -207,6 +214,103 @@ TEST_F(RolesTest, KeepsToTheNumberOfStepsUnderWay) {
   EXPECT_EQ(one.seen.tasks.size(), 3U);
 }
 
+TEST_F(RolesTest, AChangeAfterTheStartComesBeforeWhatWasQueuedThen_8_3_1) {
+  RolesProcess one{journal, executor, random, "one", 1};
+  processes = {&one};
+  for (const char* name : {"a", "b", "c", "d"}) create(name);
+  one.election.say(true);
+  settle();
+  ASSERT_EQ(one.seen.tasks.size(), 1U) << "one step at a time";
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher",priority="-100"})"), 3);
+  create("z", {{}, {}, "4bf92f3577b34da6a3ce929d0e0e4736-01"});
+  Entry touched;
+  touched.id = new_entry_id(random);
+  touched.time = executor.now();
+  touched.cause.trace_id = "00f067aa0ba902b74bf92f3577b34da6-01";
+  touched.events = {ObjectUpdated{{type::kNamespace, "", "d"}, named("d")}};
+  std::get<ObjectUpdated>(touched.events[0]).value.set("more", true);
+  journal.records.push_back(encode(touched));
+  settle();
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher",priority="0"})"), 2) << "d was raised";
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher",priority="-100"})"), 2);
+  std::string order;
+  for (size_t step = 0; step < one.seen.tasks.size() && step < 10; ++step) {
+    order += one.seen.tasks[step]->key().name;
+    if (order.back() == 'd') {
+      EXPECT_EQ(one.seen.tasks[step]->trace().id, "00f067aa0ba902b74bf92f3577b34da6") << "of the change";
+    }
+    one.seen.tasks[step]->done();
+    settle();
+  }
+  EXPECT_EQ(order, "adzbc");
+}
+
+TEST_F(RolesTest, StepsOfRoutineLeaveSomeForChanges_8_3_1) {
+  RolesProcess one{journal, executor, random, "one", 4};
+  processes = {&one};
+  for (const char* name : {"a", "b", "c", "d", "e"}) create(name);
+  one.election.say(true);
+  settle();
+  ASSERT_EQ(one.seen.tasks.size(), 3U) << "none of them ends, as with a member that does not answer";
+  create("z");
+  ASSERT_EQ(one.seen.tasks.size(), 4U);
+  EXPECT_EQ(one.seen.tasks[3]->key().name, "z");
+  one.seen.tasks[0]->done();
+  settle();
+  ASSERT_EQ(one.seen.tasks.size(), 5U) << "the next of the routine follows the end of one";
+  EXPECT_EQ(one.seen.tasks[4]->key().name, "d");
+  one.seen.tasks[3]->done();
+  settle();
+  EXPECT_EQ(one.seen.tasks.size(), 5U);
+}
+
+TEST_F(RolesTest, WhatAPolicyConcernsWaitsBehindChanges_8_3_2) {
+  /// Every policy concerns all namespaces.
+  class Selecting final : public Role {
+   public:
+    explicit Selecting(Seen& seen) : seen_{seen} {}
+    std::string_view name() const override { return "selecting"; }
+    void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+      if (change.object.type == type::kNamespace) wake.push_back(change.object);
+      if (change.object.type == type::kClusterPropagationPolicy) on_start(state, wake);
+    }
+    void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+      for (const auto& [name, object] : state.objects(type::kNamespace)) {
+        wake.push_back({type::kNamespace, "", name.name});
+      }
+    }
+    void reconcile(TaskPtr task) override { seen_.tasks.push_back(std::move(task)); }
+
+   private:
+    Seen& seen_;
+  };
+  RolesProcess one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  Seen seen;
+  Roles roles{{&one.replica, &executor, &random, &one.election, "test", 1}};
+  roles.add(std::make_unique<Selecting>(seen));
+  roles.start();
+  settle();
+  one.election.say("selecting", true);
+  settle();
+  for (const char* name : {"a", "b", "c"}) create(name);
+  Entry entry;
+  entry.id = new_entry_id(random);
+  entry.time = executor.now();
+  entry.events = {ObjectCreated{{type::kClusterPropagationPolicy, "", "p"}, named("p")}};
+  journal.records.push_back(encode(entry));
+  settle();
+  create("z");
+  std::string order;
+  for (size_t step = 0; step < seen.tasks.size() && step < 10; ++step) {
+    order += seen.tasks[step]->key().name;
+    seen.tasks[step]->done();
+    settle();
+  }
+  EXPECT_EQ(order, "abcza") << "a once more for the policy, which had been handed out before";
+}
+
 TEST_F(RolesTest, StopsCleanly) {
   RolesProcess one{journal, executor, random, "one"};
   lead(one);
@@ -232,13 +336,6 @@ TEST_F(RolesTest, StepsMayEndWhenTheRolesAreDestroyed) {
   held->retry(Error{ErrorCode::kUnavailable, "too late"});
 }
 
-/// The value of a series; -1: it is not exported.
-double value_of(const std::string& series) {
-  const std::string text = "\n" + metrics::text();
-  const size_t found = text.find("\n" + series + " ");
-  return found == std::string::npos ? -1 : std::strtod(text.c_str() + found + series.size() + 2, nullptr);
-}
-
 TEST_F(RolesTest, ExportsItsLeaseItsQueueAndItsSteps) {
   const double failed = value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="error"})");
   const double later = value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="requeue_after"})");
@@ -249,12 +346,12 @@ TEST_F(RolesTest, ExportsItsLeaseItsQueueAndItsSteps) {
   create("a");
   create("b");
   ASSERT_EQ(one.seen.tasks.size(), 1U);
-  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher"})"), 1) << "one step at a time";
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher",priority="0"})"), 1) << "one step at a time";
   EXPECT_GT(value_of(R"(workqueue_longest_running_processor_seconds{name="watcher"})"), 0);
   one.seen.tasks[0]->done(Millis{60'000});
   settle();
   ASSERT_EQ(one.seen.tasks.size(), 2U);
-  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher"})"), 0);
+  EXPECT_EQ(value_of(R"(workqueue_depth{name="watcher",priority="0"})"), 0);
   one.seen.tasks[1]->retry(Error{ErrorCode::kUnavailable, "not now"});
   EXPECT_EQ(value_of(R"(controller_runtime_reconcile_total{controller="watcher",result="error"})"),
             std::max(failed, 0.0) + 1);

@@ -174,6 +174,23 @@ struct EstimatorResolver::Impl {
           [](const pb::MaxAvailableReplicasResponse& response) { return response.maxreplicas(); });
       return;
     }
+    if (question.operation == estimators::kGetUnschedulableReplicas) {
+      pb::UnschedulableReplicasRequest request;
+      const Value& resource = question.request["resource"];
+      request.mutable_resource()->set_apiversion(resource["apiVersion"].str());
+      request.mutable_resource()->set_kind(resource["kind"].str());
+      request.mutable_resource()->set_namespace_(resource["namespace"].str());
+      request.mutable_resource()->set_name(resource["name"].str());
+      request.set_unschedulablethreshold(question.request["unschedulableThreshold"].as_int());
+      call<pb::UnschedulableReplicasRequest, pb::UnschedulableReplicasResponse>(
+          cluster, question, std::move(request), round,
+          [&estimator](auto* pending, auto done) {
+            estimator.async()->GetUnschedulableReplicas(&pending->context, &pending->request, &pending->response,
+                                                        std::move(done));
+          },
+          [](const pb::UnschedulableReplicasResponse& response) { return response.unschedulablereplicas(); });
+      return;
+    }
     pb::MaxAvailableComponentSetsRequest request;
     request.set_namespace_(question.request["namespace"].str());
     for (const Value& component : question.request["components"].items()) {

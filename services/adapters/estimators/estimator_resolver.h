@@ -20,8 +20,9 @@ inline constexpr const char* kEstimatorAddress = "estimator.shiplog.io/address";
 Result<std::string> estimator_address(const State& state, const std::string& cluster, const EstimatorOptions& options);
 
 /// Queries the estimators of members over gRPC (S-71, S-72). A question's request is {clusters: [name],
-/// replicaRequirements} or {clusters, components, namespace}. The answer is {NAME: {replicas} | {failure}} and never an
-/// error: the scheduler decides how to treat a cluster without an estimate. All clusters are queried concurrently.
+/// replicaRequirements}, {clusters, components, namespace} or {clusters, resource, unschedulableThreshold}. The answer
+/// is {NAME: {replicas} | {failure}} and never an error: the scheduler decides how to treat a cluster without an
+/// estimate. All clusters are queried concurrently.
 class EstimatorResolver final : public QuestionResolver {
  public:
   /// Errors: kIo, kBadRequest: a file with a certificate cannot be read.

@@ -12,6 +12,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+/// Estimators are asked that often about each workload with replicas that are not ready.
+constexpr Millis kShortestInterval{1000};
+
 std::string listed(const Words& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
@@ -53,12 +56,53 @@ Result<void> check_plugins(const std::string& option, const Words& words) {
   return ok();
 }
 
+/// Upstream's controllers that are always on here, within one role or another.
+const Words& permanent_controllers() {
+  static const Words kNames = {"agentcsrapproving",
+                               "binding",
+                               "bindingStatus",
+                               "cluster",
+                               "clusterStatus",
+                               "clustertaintpolicy",
+                               "execution",
+                               "federatedResourceQuotaEnforcement",
+                               "federatedResourceQuotaStatus",
+                               "federatedResourceQuotaSync",
+                               "gracefulEviction",
+                               "namespace",
+                               "unifiedAuth",
+                               "workStatus",
+                               "workloadRebalancer"};
+  return kNames;
+}
+
+/// Those that do not exist here.
+const Words& absent_controllers() {
+  static const Words kNames = {"cronFederatedHorizontalPodAutoscaler",
+                               "endpointSlice",
+                               "endpointsliceCollect",
+                               "endpointsliceDispatch",
+                               "federatedHorizontalPodAutoscaler",
+                               "multiclusterservice",
+                               "remedy",
+                               "serviceExport",
+                               "serviceImport"};
+  return kNames;
+}
+
+/// It asks for what is done anyway.
+bool is_met_anyway(const std::string& word) {
+  return std::ranges::find(permanent_controllers(), word) != permanent_controllers().end() ||
+         (word.starts_with('-') && known(absent_controllers(), word));
+}
+
 Result<void> check_controllers(const std::string& option, const Words& words) {
   if (std::ranges::find(words, "*") == words.end()) {
     return wrong(option, "without \"*\" nothing would be done; --roles selects the roles of a process");
   }
   for (const std::string& word : words) {
-    if (word == "*" || known(optional_controller_names(), word)) continue;
+    if (word == "*" || known(optional_controller_names(), word) || is_met_anyway(word)) continue;
+    if (known(absent_controllers(), word)) return wrong(option, "there is no controller \"" + word + "\" here");
     return wrong(option, "\"" + word + "\" cannot be switched on or off; there are: " +
                              listed(optional_controller_names()) + "; --roles selects the roles of a process");
   }
@@ -95,7 +139,13 @@ Result<void> check(const std::string& option, const Words& words) {
     if (auto budget = parse_eviction_budget(words); !budget) return wrong(option, budget.error().message);
     return ok();
   }
-  if (option == "graceful-eviction-timeout") return check_duration(option, words);
+  if (option == "graceful-eviction-timeout" || option == "unschedulable-threshold")
+    return check_duration(option, words);
+  if (option == "descheduling-interval") {
+    SHIPLOG_TRY(check_duration(option, words));
+    if (parse_duration(words.front()).value() >= kShortestInterval) return ok();
+    return wrong(option, "at least 1s is expected, not \"" + listed(words) + "\"");
+  }
   if (option == "no-execute-taint-eviction-purge-mode") {
     if (words == Words{"Gracefully"} || words == Words{"Directly"}) return ok();
     return wrong(option, "Gracefully or Directly is expected, not \"" + listed(words) + "\"");
@@ -120,6 +170,7 @@ Words split(const std::string& text, char at) {
 Result<OptionSetting> parse_fleet_option(const std::string& name, const std::string& text) {
   Words words = split(text, name.ends_with("-apis") ? ';' : ',');
   SHIPLOG_TRY(check(name, words));
+  if (name == "controllers") std::erase_if(words, is_met_anyway);
   return OptionSetting{name, std::move(words)};
 }
 

@@ -112,12 +112,36 @@ CLI::Validator quantity() {
                         "QUANTITY"};
 }
 
+/// "3s", or milliseconds as a number alone.
+Result<Millis> parse_timeout(const std::string& text) {
+  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  SHIPLOG_TRY(const Millis timeout, parse_duration(number ? text + "ms" : text));
+  if (timeout.value > 0) return timeout;
+  return Error{ErrorCode::kInvalid, "a duration above 0 is expected, not \"" + text + "\""};
+}
+
+/// Why a text is no timeout, for CLI11; "" if it is one.
+std::string error_of_timeout(const std::string& text) {
+  const auto timeout = parse_timeout(text);
+  return timeout ? "" : timeout.error().message;
+}
+
+/// Upstream's flag library takes the words of a name with _ between them as well: --log_dir.
+std::string with_dashes(std::string word) {
+  if (!word.starts_with("--")) return word;
+  const auto end = word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size()));
+  std::replace(word.begin(), end, '_', '-');
+  return word;
+}
+
 /// The scheduler's options for estimators, called as upstream's are.
-void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_ms) {
+void add_estimators(CLI::App& app, EstimatorOptions& options, std::string& timeout) {
   app.add_flag("--enable-scheduler-estimator", options.enabled,
                "Call the members' estimators for the replicas that fit");
-  app.add_option("--scheduler-estimator-timeout", timeout_ms, "Timeout of all estimators together, in milliseconds")
-      ->check(CLI::PositiveNumber)
+  app.add_option("--scheduler-estimator-timeout", timeout,
+                 "Timeout of all estimators together: a duration such as 3s, or a number of milliseconds")
+      ->check(error_of_timeout)
+      ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--scheduler-estimator-port", options.port, "Port of estimators, without an annotation")
       ->check(CLI::Range(1, 65535))
@@ -139,7 +163,7 @@ void add_estimators(CLI::App& app, EstimatorOptions& options, int64_t& timeout_m
 }
 
 /// Options that decisions read, named as upstream's are: what is not given stays as in the journal.
-constexpr std::array<std::pair<const char*, const char*>, 11> kFleetOptions = {
+constexpr std::array<std::pair<const char*, const char*>, 13> kFleetOptions = {
     {{"skipped-propagating-namespaces",
       "Regular expressions of namespaces whose objects are not propagated, nor are they; reserved ones never are "
       "[kube-.*]"},
@@ -162,9 +186,13 @@ constexpr std::array<std::pair<const char*, const char*>, 11> kFleetOptions = {
      {"no-execute-taint-eviction-purge-mode",
       "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "
       "[Gracefully]"},
+     {"descheduling-interval", "How often the descheduler asks estimators about replicas that are not ready [2m]"},
+     {"unschedulable-threshold",
+      "How long a pod has to be unschedulable before the descheduler takes its replica off the cluster [5m]"},
      {"controllers",
-      "* and what is off by default: hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it off again, or "
-      "applicationFailover [*]"}}};
+      "* and what is off by default: descheduler, hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it "
+      "off "
+      "again, or applicationFailover [*]"}}};
 
 /// The same that are true or false.
 constexpr std::array<std::pair<const char*, const char*>, 5> kFleetSwitches = {
@@ -285,7 +313,7 @@ class ServeCommand {
     if (const auto read = read_words(); !read) return usage_error(read.error().message);
     log::configure(options_.common.log_format, options_.common.log_level);
     for (const std::string& warning : warnings_) log::warn("option.ignored", {log::kv("reason", warning)});
-    options_.estimators.timeout = Millis{estimators_have_};
+    options_.estimators.timeout = parse_timeout(estimators_have_).value();
     return serve(options_);
   }
 
@@ -426,7 +454,7 @@ class ServeCommand {
   RetentionWords retention_;
   std::string scrub_rate_ = "1Mi";
   int64_t scrub_interval_ = options_.scrub_interval.value / 1000;
-  int64_t estimators_have_ = options_.estimators.timeout.value;
+  std::string estimators_have_ = "3s";
 };
 
 /// shiplogd member
@@ -493,6 +521,7 @@ int run(std::vector<std::string> words) {
   auto* estimator_command = add_estimator(app, estimating, config);
   MemberCommand member_command{app, config};
 
+  std::ranges::transform(words, words.begin(), with_dashes);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(words);

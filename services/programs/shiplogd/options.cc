@@ -59,8 +59,10 @@ constexpr std::array<FixedGate, 5> kFixedGates = {
      {"PropagateDeps", true, "dependencies follow wherever a policy has propagateDeps"}}};
 
 /// Those that concern how upstream's processes work inside.
-constexpr std::array<std::string_view, 6> kMeaninglessGates = {
-    "AllAlpha", "AllBeta", "ContextualLogging", "ControllerPriorityQueue", "LoggingAlphaOptions", "LoggingBetaOptions"};
+constexpr std::array<std::string_view, 5> kMeaninglessGates = {"AllAlpha", "AllBeta", "ContextualLogging",
+                                                               "LoggingAlphaOptions", "LoggingBetaOptions"};
+/// On, it is what is done; off, no decision would be another (decision 0067).
+constexpr std::string_view kPriorityQueueGate = "ControllerPriorityQueue";
 
 Error wrong_gate(const std::string& words) { return {ErrorCode::kInvalid, "--feature-gates: " + words}; }
 
@@ -74,7 +76,8 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     const std::string name = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const auto* const fixed = std::ranges::find(kFixedGates, name, &FixedGate::name);
-    const bool meaningless = std::ranges::find(kMeaninglessGates, name) != kMeaninglessGates.end();
+    const bool queue = name == kPriorityQueueGate;
+    const bool meaningless = queue || std::ranges::find(kMeaninglessGates, name) != kMeaninglessGates.end();
     if (!is_feature_gate(name) && fixed == kFixedGates.end() && !meaningless) {
       std::string known;
       for (const std::string& gate : feature_gate_names()) known += (known.empty() ? "" : ", ") + gate;
@@ -86,6 +89,8 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     const bool on = value == "true";
     if (is_feature_gate(name)) {
       gates.emplace_back(name, on);
+    } else if (queue) {
+      if (!on) warnings.push_back("--feature-gates: " + name + "=false has no effect: changes always precede routine");
     } else if (meaningless) {
       warnings.push_back("--feature-gates: " + name + " has no effect");
     } else if (on != fixed->only) {

@@ -18,8 +18,8 @@ struct Ignored {
   std::vector<std::string_view> values;
 };
 
-const std::array<Ignored, 8>& ignored_flags() {
-  static const std::array<Ignored, 8> kFlags = {{
+const std::array<Ignored, 9>& ignored_flags() {
+  static const std::array<Ignored, 9> kFlags = {{
       {"shiplogd is itself the API server that it would connect to",
        {},
        {"kubeconfig", "karmada-kubeconfig", "karmada-context", "master", "kube-api-qps", "kube-api-burst"}},
@@ -36,6 +36,7 @@ const std::array<Ignored, 8>& ignored_flags() {
         "rate-limiter-base-delay", "rate-limiter-max-delay", "rate-limiter-qps", "rate-limiter-bucket-size",
         "cluster-api-qps", "cluster-api-burst", "cluster-cache-sync-timeout", "resync-period",
         "federated-resource-quota-sync-period"}},
+      {"there is no host cluster whose API would be used", {}, {"cluster-api-kubeconfig", "cluster-api-context"}},
       {"profiles are taken with perf", {"enable-pprof"}, {"profiling-bind-address"}},
       {"--logging-format and --log-level choose what is logged",
        {"logtostderr", "alsologtostderr", "one-output", "skip-headers", "skip-log-headers", "add-dir-header",
@@ -74,16 +75,33 @@ constexpr std::array<Fixed, 10> kFixed = {{{"cluster-failure-threshold", "30s"},
                                            {"enable-cluster-resource-modeling", "true"},
                                            {"scheduler-name", "default-scheduler"}}};
 
+/// Flags of the agent, which joins and serves one cluster: with them a second control plane would start in its place.
+constexpr const char* kOfTheAgent =
+    "it is an option of karmada-agent, which connects a Pull cluster to this control plane; go on using that program";
+constexpr std::array<std::string_view, 11> kRefused = {"cert-rotation-checking-interval",
+                                                       "cert-rotation-remaining-time-threshold",
+                                                       "cluster-api-endpoint",
+                                                       "cluster-name",
+                                                       "cluster-namespace",
+                                                       "cluster-provider",
+                                                       "cluster-region",
+                                                       "cluster-zones",
+                                                       "karmada-kubeconfig-namespace",
+                                                       "proxy-server-address",
+                                                       "report-secrets"};
+
 bool is_defined(const CLI::App& command, const std::string& flag) {
   return command.get_option_no_throw(flag) != nullptr;
 }
 
 void add(CLI::App& command, UpstreamFlags& flags, std::string_view name, bool is_switch) {
-  const std::string flag = "--" + std::string{name};
+  std::string flag = "--" + std::string{name};
   if (is_defined(command, flag)) return;
+  if (name.size() == 1) flag = "-" + std::string{name} + "," + flag;
   std::string& given = flags.given[std::string{name}];
   CLI::Option* option = is_switch ? command.add_flag(flag, given) : command.add_option(flag, given);
-  option->group("");  // not in --help
+  if (!is_switch) option->expected(0, 1);  // a script may have --master=""
+  option->group("");                       // not in --help
 }
 
 /// "1m0s" and "60s" are the same.
@@ -102,6 +120,23 @@ void add_upstream_flags(CLI::App& command, UpstreamFlags& flags) {
     for (const std::string_view name : ignored.values) add(command, flags, name, false);
   }
   for (const Fixed& fixed : kFixed) add(command, flags, fixed.name, fixed.value == "true");
+  for (const std::string_view name : kRefused) add(command, flags, name, false);
+}
+
+std::vector<UpstreamFlag> upstream_flags() {
+  using Treatment = UpstreamFlag::Treatment;
+  std::vector<UpstreamFlag> all;
+  for (const Ignored& ignored : ignored_flags()) {
+    for (const auto* names : {&ignored.switches, &ignored.values}) {
+      for (const std::string_view name : *names)
+        all.push_back({std::string{name}, Treatment::kIgnored, std::string{ignored.why}});
+    }
+  }
+  for (const Fixed& fixed : kFixed)
+    all.push_back({std::string{fixed.name}, Treatment::kFixed, std::string{fixed.value}});
+  for (const std::string_view name : kRefused) all.push_back({std::string{name}, Treatment::kRefused, kOfTheAgent});
+  std::ranges::sort(all, {}, &UpstreamFlag::name);
+  return all;
 }
 
 Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& flags,
@@ -109,6 +144,9 @@ Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& 
   for (const auto& [name, value] : flags.given) {
     const std::string flag = "--" + name;
     if (command.count(flag) == 0) continue;
+    if (std::ranges::find(kRefused, name) != kRefused.end()) {
+      return Error{ErrorCode::kInvalid, flag + ": " + kOfTheAgent};
+    }
     const auto* const fixed = std::ranges::find(kFixed, name, &Fixed::name);
     if (fixed != kFixed.end()) {
       if (same_value(value, fixed->value)) continue;

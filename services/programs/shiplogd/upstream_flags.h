@@ -12,17 +12,31 @@ class App;
 
 namespace shiplog {
 
-/// Flags of Karmada's controller manager, scheduler, webhook and agent that shiplogd has no option for, so that a start
-/// script for these works with shiplogd, or ends with an explanation. Each either means nothing here (a warning), or
-/// has one value that is what shiplogd does (another one is an error).
+/// Flags of Karmada's controller manager, scheduler, descheduler, webhook and agent that shiplogd has no option for, so
+/// that a start script for these works with shiplogd, or ends with an explanation.
 struct UpstreamFlags {
   std::map<std::string, std::string> given;  ///< by name; boolean ones as "true" or "false"
 };
 
+/// What becomes of one of them.
+struct UpstreamFlag {
+  enum class Treatment {
+    kIgnored,  ///< it means nothing here: a warning
+    kFixed,    ///< it has one value, which is what shiplogd does; another one is an error
+    kRefused,  ///< an error
+  };
+  std::string name;
+  Treatment treatment = Treatment::kIgnored;
+  std::string why;  ///< or the value of a fixed one
+};
+/// All of them, sorted by name.
+std::vector<UpstreamFlag> upstream_flags();
+
 /// Adds those that `command` does not have, hidden from --help.
 void add_upstream_flags(CLI::App& command, UpstreamFlags& flags);
 
-/// Error: kInvalid, one has a value that is not to be had. `warnings` gets a sentence for each that means nothing.
+/// Error: kInvalid, one is refused or has a value that is not to be had. `warnings` gets a sentence for each that means
+/// nothing.
 Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& flags,
                                   std::vector<std::string>& warnings);
 

@@ -12,6 +12,7 @@
 #include "events/state/claim.h"
 #include "events/state/drift.h"
 #include "events/state/work.h"
+#include "services/adapters/estimators/operations.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/native/native.h"
 #include "services/roles/recorder/subjects.h"
@@ -19,6 +20,7 @@
 namespace shiplog::recorder {
 namespace {
 
+constexpr const char* kDescheduler = "karmada-descheduler";
 constexpr const char* kDetector = "resource-detector";
 constexpr const char* kDistributor = "dependencies-distributor";
 constexpr const char* kExecution = "execution-controller";
@@ -189,6 +191,25 @@ class EventDraftBuilder {
   }
   void on(const QuotaRefused& refused) {
     tell_both(state_.value_of(refused.binding), kScheduler, "ScheduleBindingFailed", refused.message, true);
+  }
+
+  // 5.4.4.
+  void on(const ReplicasDescheduled& taken) {
+    tell_both(state_.value_of(taken.binding), kDescheduler, "DescheduleBindingSucceed", taken.message);
+  }
+  void on(const QuestionAnswered& answered) {
+    if (answered.operation != estimators::kGetUnschedulableReplicas) return;
+    std::string failures;
+    for (const auto& entry : answered.answers.members()) {
+      for (const auto& cluster : entry.value["answer"].members()) {
+        const Value& failure = cluster.value["failure"];
+        if (failure.is_null()) continue;
+        failures += (failures.empty() ? "" : "; ") + std::string{"the estimator of cluster "} +
+                    std::string{cluster.key()} + " gave no answer: " + failure.str();
+      }
+    }
+    if (failures.empty()) return;
+    tell_both(state_.value_of(answered.object), kDescheduler, "DescheduleBindingFailed", failures, true);
   }
 
   void on(const DependenciesResolved& resolved) {  // B-29
@@ -497,6 +518,13 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return reports;
   }
   if (step.role == "taint" && is_binding(step.key.type)) return eviction_failure(state, object);
+  if (step.role == "descheduler") {
+    std::vector<EventDraft> reports{{object, kDescheduler, true, "DescheduleBindingFailed", step.error}};
+    if (const Value& source = template_of(state, object); !source.is_null()) {
+      reports.push_back({source, kDescheduler, true, "DescheduleBindingFailed", step.error});
+    }
+    return reports;
+  }
   if (step.role == "collector" && is_binding(step.key.type)) {
     return {{object,
              of_binding(object, "resource-binding-status-controller", "cluster-resource-binding-status-controller"),

@@ -461,6 +461,29 @@ TEST_F(EventDrafts, CollectOverallStatusSucceed_Q_17) {
                    "CollectOverallStatusSucceed: Collect status of FederatedResourceQuota(default/q) succeed."}));
 }
 
+TEST_F(EventDrafts, DescheduleBindingSucceed_5_4_4) {
+  EXPECT_EQ(told({ReplicasDescheduled{kBinding, {{"m1", 2}}, "Binding has been descheduled, 1 total"}}),
+            both("Normal karmada-descheduler DescheduleBindingSucceed: Binding has been descheduled, 1 total"));
+}
+
+TEST_F(EventDrafts, DescheduleBindingFailedNamesEstimatorsWithoutAnAnswer_5_4_4) {
+  const auto answered = [](const char* operation, const char* answer) {
+    return QuestionAnswered{kBinding, operation, "estimators", "basis",
+                            json(std::string{R"({"-":{"answer":)"} + answer + "}}")};
+  };
+  EXPECT_EQ(told({answered("GetUnschedulableReplicas",
+                           R"({"m1":{"failure":"timeout"},"m2":{"replicas":1},"m3":{"failure":"no route"}})")}),
+            both("Warning karmada-descheduler DescheduleBindingFailed: the estimator of cluster m1 gave no answer: "
+                 "timeout; the estimator of cluster m3 gave no answer: no route"));
+  EXPECT_EQ(told({answered("GetUnschedulableReplicas", R"({"m1":{"replicas":1}})")}), Lines{});
+  EXPECT_EQ(told({answered("MaxAvailableReplicas", R"({"m1":{"failure":"timeout"}})")}), Lines{});
+}
+
+TEST_F(EventDrafts, DescheduleBindingFailedStep_5_4_4) {
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"descheduler", kBinding, "the journal is full"})),
+            both("Warning karmada-descheduler DescheduleBindingFailed: the journal is full"));
+}
+
 TEST_F(EventDrafts, ARefusedEntryHasNoEvents) {
   Entry entry;
   entry.events = {WorkApplied{kWork, 1, "applied"}};
