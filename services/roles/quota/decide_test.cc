@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "events/state/static_quota.h"
+#include "services/roles/quota/role.h"
+#include "tests/support/fake_task.h"
 #include "tests/support/given.h"
 
 namespace shiplog::quota {
@@ -127,6 +129,29 @@ TEST(QuotaDecide, ADeletedOrTerminatingQuotaIsIgnored) {
   history.object(kQuota, R"({"metadata": {"finalizers": ["x"]}, "spec": {"overall": {"cpu": "2"}}})");
   history.remove(kQuota);
   EXPECT_FALSE(decision_of(decide(history.state(), kQuota, history.now())));
+}
+
+TEST(QuotaRole, IsTriggeredByWhateverChangesTheStatus) {
+  using given::woken;
+  using Keys = std::vector<ObjectKey>;
+  History history = at_version_7(false);
+  history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});
+  history.object(kQuota, R"({"spec": {"overall": {"cpu": "9"}}})");
+  history.object(binding("flink"), R"({"spec": {"clusters": [{"name": "m1"}], "components": [{"name": "jm",
+      "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}]}})");
+  const auto role = make_quota_role();
+  Value changed = history.state().value_of(binding("flink"));
+  changed.edit("spec").edit("components").edit_items()[0].set("replicas", 2);
+  EXPECT_EQ(woken(*role, history, {ObjectUpdated{binding("flink"), changed}}), Keys{kQuota})
+      << "4.3.6: spec.clusters is what it was";
+  changed = history.state().value_of(binding("flink"));
+  changed.edit("metadata").edit("labels").set("a", "b");
+  EXPECT_EQ(woken(*role, history, {ObjectUpdated{binding("flink"), changed}}), Keys{});
+  report(history, "m1", "{}");
+  Value work = history.state().value_of(work_of_quota(kQuota, "m1"));
+  work.edit("status").edit("manifestStatuses").edit_items()[0].edit("status").edit("used").set("cpu", "1");
+  EXPECT_EQ(woken(*role, history, {StatusUpdated{work_of_quota(kQuota, "m1"), work}}), Keys{kQuota});
+  EXPECT_EQ(woken(*role, history, {FeatureGatesSet{{"FederatedQuotaEnforcement"}}}), Keys{kQuota});
 }
 
 }  // namespace
