@@ -24,11 +24,15 @@ const Value* assignment_of(const Value& quota, const std::string& cluster) {
 }
 
 Value resource_quota(const ObjectKey& key, const Value& assignment) {
-  const Value& hard = assignment["hard"];
+  Value hard = Value::object();
+  for (const auto& limit : assignment["hard"].members()) {
+    // As the member's API server writes it, or the object would always differ from the manifest.
+    hard.set(limit.key(), limit.value.is_int() ? Value{std::to_string(limit.value.as_int())} : limit.value);
+  }
   return Value::object({{"apiVersion", "v1"},
                         {"kind", "ResourceQuota"},
                         {"metadata", Value::object({{"namespace", key.ns}, {"name", key.name}})},
-                        {"spec", Value::object({{"hard", hard.is_object() ? hard : Value::object()}})}});
+                        {"spec", Value::object({{"hard", std::move(hard)}})}});
 }
 
 Value render(const ObjectKey& key, const Value& quota, const ObjectKey& work, const Value& assignment,

@@ -36,7 +36,7 @@ class StaticQuota : public Dispatcher {
 };
 
 TEST_F(StaticQuota, EachAssignmentBecomesAResourceQuotaInItsCluster_4_2_1) {
-  assign(R"([{"clusterName":"m1","hard":{"cpu":"3"}},{"clusterName":"nowhere","hard":{"cpu":"1"}}])");
+  assign(R"([{"clusterName":"m1","hard":{"cpu":3}},{"clusterName":"nowhere","hard":{"cpu":"1"}}])");
   EXPECT_EQ(in("m1")["spec"], json(R"({"hard":{"cpu":"3"}})"));
   EXPECT_EQ(in("m1")["kind"], "ResourceQuota");
   EXPECT_TRUE(in("m2").is_null()) << "a cluster without an assignment gets none";
