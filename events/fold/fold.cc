@@ -28,7 +28,7 @@ class Folder {
     std::optional<Refusal> refusal = duplicate() ? Refusal{ErrorCode::kAlreadyExists, "duplicate entry"} : check();
     if (!refusal && settles_request()) refusal = check_request();
     if (!refusal) refusal = apply_all();
-    if (!refusal) refusal = staged_.check_quotas();
+    if (!refusal) refusal = staged_.settle_quotas();
     if (!refusal) refusal = staged_.check_services();
     return refusal;
   }

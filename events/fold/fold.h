@@ -28,15 +28,16 @@ namespace shiplog {
 ///   6  the lease of a slot ends the one of its whole role, which nobody can take any more (events/slots.h)
 ///   7  quotas and affinity groups refuse placements only where their feature gates are on; decisions read the gates
 ///   and
-///      options of evictions, taint policies and preemption
+///      options of evictions, taint policies and preemption; a quota refuses growth unless all that it limits fits, and
+///      its usage is written with its cause; static assignments of quotas take effect
 inline constexpr uint32_t kFoldVersion = 7;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {
   ErrorCode code = ErrorCode::kConflict;
   std::string reason;
-  /// The object that is missing, exists already, changed since or is being deleted, also the namespace of a new object;
-  /// nullopt: the reason is another one, as a quota. Not stored.
+  /// The object that is missing, exists already, changed since or is being deleted, also the namespace of a new object,
+  /// and the quota that is exceeded; nullopt: the reason is another one. Not stored.
   std::optional<ObjectKey> about = {};
   /// A cluster IP or node port that a Service requests belongs to another one. Not stored.
   bool address_taken = false;

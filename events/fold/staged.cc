@@ -1,7 +1,6 @@
 #include "events/fold/staged.h"
 
 #include <algorithm>
-#include <map>
 
 #include "events/base/check.h"
 #include "events/base/json.h"
@@ -137,38 +136,6 @@ bool Staged::counts(const Touched& staged) const {
   if (state_.fold_version() < 2 || !staged.updated) return false;
   if (staged.key.type == "deployments.apps") return annotations_differ(before, staged.value);
   return before["status"] != staged.value["status"] && has_no_status_subresource(state_, staged.key);
-}
-
-Applied Staged::check_quotas() const {
-  const FeatureGates gates = state_.gates();
-  if (!gates.quota_enforcement) return std::nullopt;
-  const bool components = gates.multiple_pod_templates;
-  std::map<std::string, ResourceList> deltas;  // by namespace
-  for (const Touched& staged : touched_) {
-    if (staged.key.type != type::kResourceBinding) continue;
-    ResourceList& delta = deltas[staged.key.ns];
-    for (const auto& [name, amount] : usage_of(staged.value, components)) delta[name] = delta[name] + amount;
-    for (const auto& [name, amount] : usage_of(state_.value_of(staged.key), components))
-      delta[name] = delta[name] - amount;
-  }
-  for (const auto& [ns, delta] : deltas) {
-    const ResourceList& used = state_.quota_usage(ns);
-    for (auto entry = state_.quotas().lower_bound({ns, ""}); entry != state_.quotas().end() && entry->first.ns == ns;
-         ++entry) {
-      for (const auto& [name, limit] : entry->second.overall) {
-        const auto more = delta.find(name);
-        if (more == delta.end() || more->second.is_zero() || more->second.negative()) continue;
-        const auto now = used.find(name);
-        const Quantity in_use = now == used.end() ? Quantity{} : now->second;
-        if (in_use + more->second <= limit) continue;
-        const auto text = [&](const Quantity& amount) { return to_value(ResourceList{{name, amount}})[name].str(); };
-        return Refusal{ErrorCode::kForbidden, "FederatedResourceQuota(" + ns + "/" + entry->first.name +
-                                                  ") exceeded for resource " + name + ": requested sum " +
-                                                  text(in_use + more->second) + ", limit " + text(limit) + "."};
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 std::vector<Change> Staged::commit(State& state) {

@@ -43,8 +43,9 @@ class Staged {
   /// Refuses with kNotFound.
   Applied remove(const ObjectKey& key);
 
-  /// Checks the FederatedResourceQuotas of the namespaces whose bindings were touched. Refuses with kForbidden.
-  Applied check_quotas() const;
+  /// Checks the FederatedResourceQuotas of the namespaces whose bindings were touched, and from fold version 7 on
+  /// writes the new usage into their status. Refuses with kForbidden; the refusal is about the quota.
+  Applied settle_quotas();
   /// Checks that addresses which Services request are free (fold version 4). Refuses with kConflict.
   Applied check_services() const;
 

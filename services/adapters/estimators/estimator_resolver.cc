@@ -165,6 +165,7 @@ struct EstimatorResolver::Impl {
     if (question.operation == estimators::kMaxAvailableReplicas) {
       pb::MaxAvailableReplicasRequest request;
       estimators::put(question.request["replicaRequirements"], *request.mutable_replicarequirements());
+      estimators::put_assumed(question.request["assumedWorkloads"][cluster], *request.mutable_assumedworkloads());
       call<pb::MaxAvailableReplicasRequest, pb::MaxAvailableReplicasResponse>(
           cluster, question, std::move(request), round,
           [&estimator](auto* pending, auto done) {
@@ -194,11 +195,9 @@ struct EstimatorResolver::Impl {
     pb::MaxAvailableComponentSetsRequest request;
     request.set_namespace_(question.request["namespace"].str());
     for (const Value& component : question.request["components"].items()) {
-      pb::Component* added = request.add_components();
-      added->set_name(component["name"].str());
-      added->set_replicas(static_cast<int32_t>(component["replicas"].as_int()));
-      estimators::put(component["replicaRequirements"], *added->mutable_replicarequirements());
+      estimators::put(component, *request.add_components());
     }
+    estimators::put_assumed(question.request["assumedWorkloads"][cluster], *request.mutable_assumedworkloads());
     call<pb::MaxAvailableComponentSetsRequest, pb::MaxAvailableComponentSetsResponse>(
         cluster, question, std::move(request), round,
         [&estimator](auto* pending, auto done) {

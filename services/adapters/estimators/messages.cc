@@ -141,6 +141,40 @@ void put(const Value& requirements, pb::ReplicaRequirements& into) {
 
 void put(const Value& requirements, pb::ComponentReplicaRequirements& into) { put_common(requirements, into); }
 
+void put(const Value& component, pb::Component& into) {
+  into.set_name(component["name"].str());
+  into.set_replicas(static_cast<int32_t>(component["replicas"].as_int()));
+  put(component["replicaRequirements"], *into.mutable_replicarequirements());
+}
+
+void put_assumed(const Value& workloads, google::protobuf::RepeatedPtrField<pb::AssumedWorkload>& into) {
+  for (const Value& workload : workloads.items()) {
+    pb::AssumedWorkload* added = into.Add();
+    added->set_namespace_(workload["namespace"].str());
+    for (const Value& component : workload["components"].items()) put(component, *added->add_components());
+  }
+}
+
+Result<Value> components_from(const google::protobuf::RepeatedPtrField<pb::Component>& components) {
+  Value list = Value::array();
+  for (const pb::Component& component : components) {
+    SHIPLOG_TRY(Value requirements, requirements_from(component.replicarequirements()));
+    list.push_back(Value::object({{"name", component.name()},
+                                  {"replicas", static_cast<int64_t>(component.replicas())},
+                                  {"replicaRequirements", std::move(requirements)}}));
+  }
+  return list;
+}
+
+Result<Value> assumed_from(const google::protobuf::RepeatedPtrField<pb::AssumedWorkload>& workloads) {
+  Value list = Value::array();
+  for (const pb::AssumedWorkload& workload : workloads) {
+    SHIPLOG_TRY(Value components, components_from(workload.components()));
+    list.push_back(Value::object({{"namespace", workload.namespace_()}, {"components", std::move(components)}}));
+  }
+  return list;
+}
+
 Result<Value> requirements_from(const pb::ReplicaRequirements& requirements) {
   SHIPLOG_TRY(Value value, common_from(requirements));
   if (!requirements.namespace_().empty()) value.set("namespace", requirements.namespace_());

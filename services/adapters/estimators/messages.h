@@ -17,7 +17,13 @@ Result<Value> claim_from(const pb::NodeClaim& claim);
 /// {nodeClaim, resourceRequest, namespace, priorityClassName}.
 void put(const Value& requirements, pb::ReplicaRequirements& into);
 void put(const Value& requirements, pb::ComponentReplicaRequirements& into);
+/// {name, replicas, replicaRequirements}.
+void put(const Value& component, pb::Component& into);
+/// [{namespace, components}], assumed to run in the member (M-9).
+void put_assumed(const Value& workloads, google::protobuf::RepeatedPtrField<pb::AssumedWorkload>& into);
 /// Error: kBadRequest, embedded bytes cannot be parsed.
+Result<Value> components_from(const google::protobuf::RepeatedPtrField<pb::Component>& components);
+Result<Value> assumed_from(const google::protobuf::RepeatedPtrField<pb::AssumedWorkload>& workloads);
 Result<Value> requirements_from(const pb::ReplicaRequirements& requirements);
 Result<Value> requirements_from(const pb::ComponentReplicaRequirements& requirements);
 

@@ -48,6 +48,17 @@ TEST(EstimatorMessages, ReplicaRequirements_S_71) {
   EXPECT_EQ(value.value(), requirements());
 }
 
+TEST(EstimatorMessages, AssumedWorkloads_S_71_M_9) {
+  const Value workloads = json(R"([{"namespace":"shop","components":[{"name":"web","replicas":2}]}])");
+  pb::MaxAvailableReplicasRequest written;
+  written.set_cluster("m");
+  put_assumed(workloads, *written.mutable_assumedworkloads());
+  EXPECT_EQ(written.SerializeAsString(), bytes("0a016d1a110a0473686f7012090a0377656212001802"));
+  EXPECT_EQ(assumed_from(written.assumedworkloads()).value(),
+            json(R"([{"namespace":"shop","components":[{"name":"web","replicas":2,
+                "replicaRequirements":{"resourceRequest":{}}}]}])"));
+}
+
 TEST(EstimatorMessages, ComponentSetsAndReplicasWithoutANodeClaim_S_71) {
   pb::MaxAvailableComponentSetsRequest sets;
   ASSERT_TRUE(

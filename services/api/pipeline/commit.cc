@@ -63,6 +63,20 @@ Result<Value> sealed(const Server& server, const WriteRequest& write, const Requ
   return vault->seal(key, std::move(object));
 }
 
+/// A quota that a binding does not fit: what upstream's webhook answers.
+Rejection over_quota(const std::string& message) {
+  constexpr int kForbiddenStatus = 403;
+  Rejection rejection{Error{ErrorCode::kForbidden, message}};
+  rejection.denial = Denial{kForbiddenStatus, Value::object({{"kind", "Status"},
+                                                             {"apiVersion", "v1"},
+                                                             {"metadata", Value::object()},
+                                                             {"status", "Failure"},
+                                                             {"message", message},
+                                                             {"reason", "QuotaExceeded"},
+                                                             {"code", kForbiddenStatus}})};
+  return rejection;
+}
+
 /// What the fold refused, in kubectl's words.
 Rejection refused_by_fold(const RequestContext& context, const WriteRequest& write, const Refusal& refusal,
                           const ObjectKey& key) {
@@ -75,6 +89,9 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
     rejection.superseded = true;
     return rejection;
   }
+  const bool of_quota = refusal.about && refusal.about->type == type::kFederatedResourceQuota &&
+                        key.type != type::kFederatedResourceQuota;
+  if (of_quota && refusal.code == ErrorCode::kForbidden) return over_quota(refusal.reason);
   if (!is_object(write)) {
     if (refusal.code == ErrorCode::kNotFound && write.form == WriteForm::kDeletion) return not_found(subject);
     if (refusal.code != ErrorCode::kConflict) return Error{refusal.code, refusal.reason};

@@ -11,6 +11,7 @@
 #include "events/state/placement.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
+#include "services/programs/estimator/quota_room.h"
 
 namespace shiplog::estimator {
 namespace {
@@ -162,6 +163,33 @@ Result<void> check_amounts(const Value& requirements) {
   return check(requirements["nodeClaim"]);
 }
 
+int64_t pods_of(const Value& component) { return std::max<int64_t>(0, component["replicas"].as_int()); }
+
+QuotaRoom::Part part_of(const Value& requirements, int64_t pods) {
+  return {requirements["priorityClassName"].str(), resource_list_from(requirements["resourceRequest"]), pods};
+}
+
+/// What nodes and quotas have left.
+struct Room {
+  std::vector<NodeCapacity> nodes;
+  QuotaRoom quota;  // of namespace `ns`
+};
+
+/// Takes what the workloads will use: as much of it as fits, for the rest will not run.
+Result<void> assume(const Value& workloads, const std::string& ns, Room& room) {
+  for (const Value& workload : workloads.items()) {
+    for (const Value& component : workload["components"].items()) {
+      const Value& requirements = component["replicaRequirements"];
+      SHIPLOG_TRY(check_amounts(requirements));
+      place(room.nodes, requirements, pods_of(component));
+      if (workload["namespace"].as_string() != ns) continue;
+      const QuotaRoom::Part part = part_of(requirements, pods_of(component));
+      room.quota.take(part.priority_class, part.request, part.pods);
+    }
+  }
+  return ok();
+}
+
 bool owned_by(const Value& object, const Value& owner) {
   return std::ranges::any_of(object["metadata"]["ownerReferences"].items(), [&](const Value& reference) {
     return reference["controller"].as_bool() && reference["uid"] == owner["metadata"]["uid"];
@@ -186,33 +214,40 @@ const Value* newest_of(const MemberObjects& member, const Value& deployment) {
 
 }  // namespace
 
-Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements) {
+Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements, const Value& assumed) {
   SHIPLOG_TRY(check_amounts(requirements));
+  const std::string ns = requirements["namespace"].str();
+  Room room{capacities_of(member), QuotaRoom{member.resource_quotas, ns}};
+  SHIPLOG_TRY(assume(assumed, ns, room));
   const ResourceList request = resource_list_from(requirements["resourceRequest"]);
   int64_t sum = 0;
-  for (const NodeCapacity& node : capacities_of(member)) {
+  for (const NodeCapacity& node : room.nodes) {
     if (admits(*node.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(node.free, request));
   }
+  if (const auto permitted = room.quota.sets({part_of(requirements, 1)})) sum = std::min(sum, *permitted);
   return static_cast<int32_t>(sum);
 }
 
-Result<int32_t> max_component_sets(const MemberObjects& member, const Value& components) {
+Result<int32_t> max_component_sets(const MemberObjects& member, const Value& components, const std::string& ns,
+                                   const Value& assumed) {
   int64_t replicas = 0;
+  std::vector<QuotaRoom::Part> parts;
   for (const Value& component : components.items()) {
     SHIPLOG_TRY(check_amounts(component["replicaRequirements"]));
-    replicas += std::max<int64_t>(0, component["replicas"].as_int());
+    replicas += pods_of(component);
+    parts.push_back(part_of(component["replicaRequirements"], pods_of(component)));
   }
   if (replicas == 0) return static_cast<int32_t>(kMost);
+  Room room{capacities_of(member), QuotaRoom{member.resource_quotas, ns}};
+  SHIPLOG_TRY(assume(assumed, ns, room));
+  const int64_t most = std::min(kMost, room.quota.sets(parts).value_or(kMost));
   // Each set needs at least one pod, so this ends when the nodes' pods are used up.
-  std::vector<NodeCapacity> nodes = capacities_of(member);
-  for (int64_t sets = 0; sets < kMost; ++sets) {
+  for (int64_t sets = 0; sets < most; ++sets) {
     for (const Value& component : components.items()) {
-      if (!place(nodes, component["replicaRequirements"], std::max<int64_t>(0, component["replicas"].as_int()))) {
-        return static_cast<int32_t>(sets);
-      }
+      if (!place(room.nodes, component["replicaRequirements"], pods_of(component))) return static_cast<int32_t>(sets);
     }
   }
-  return static_cast<int32_t>(kMost);
+  return static_cast<int32_t>(most);
 }
 
 Result<int32_t> unschedulable_replicas(const MemberObjects& member, const Value& reference, Millis threshold,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "events/base/result.h"
@@ -13,17 +14,21 @@ namespace shiplog::estimator {
 /// The member's objects as its API lists them.
 struct MemberObjects {
   std::vector<Value> nodes, pods, deployments, replica_sets;
+  std::vector<Value> resource_quotas;  ///< empty without gate ResourceQuotaEstimate
 };
 
-/// How many more replicas with these requirements ({resourceRequest, nodeClaim}) the nodes can run: the sum, over the
-/// nodes that selector, required affinity and tolerations admit, of how often the request fits into the remaining
-/// resources, limited by the remaining number of pods. 0 without nodes. Error: kBadRequest, the requirements cannot be
-/// parsed.
-Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements);
+/// How many more replicas with these requirements ({resourceRequest, nodeClaim, namespace, priorityClassName}) the
+/// nodes can run: the sum, over the nodes that selector, required affinity and tolerations admit, of how often the
+/// request fits into the remaining resources, limited by the remaining number of pods. 0 without nodes. The
+/// ResourceQuotas of the namespace may permit fewer. `assumed`: workloads [{namespace, components}] that are on their
+/// way to the member, and use room first (M-9). Error: kBadRequest, the requirements cannot be parsed.
+Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements, const Value& assumed = {});
 
 /// How many complete sets of components ({name, replicas, replicaRequirements}) fit, placed one after the other, first
-/// fit. A set without replicas fits any number of times: 2147483647.
-Result<int32_t> max_component_sets(const MemberObjects& member, const Value& components);
+/// fit, and are permitted by the ResourceQuotas of the namespace. A set without replicas fits any number of times:
+/// 2147483647.
+Result<int32_t> max_component_sets(const MemberObjects& member, const Value& components, const std::string& ns = "",
+                                   const Value& assumed = {});
 
 /// The number of pods of a Deployment's newest ReplicaSet that have been unschedulable for longer than the threshold.
 /// Errors: kBadRequest, another kind; kNotFound, no such Deployment.

@@ -95,6 +95,95 @@ TEST(Capacity, WholeSetsOfComponents_S_73) {
   EXPECT_EQ(sets("[]"), 2147483647);
 }
 
+Value quota(const std::string& ns, const std::string& hard, const std::string& used, const std::string& spec = "{}") {
+  return yaml("{metadata: {namespace: " + ns + "}, spec: " + spec + ", status: {hard: {" + hard + "}, used: {" + used +
+              "}}}");
+}
+
+TEST(Capacity, TheResourceQuotasOfTheNamespaceLimitIt_S_73_5_5_5) {
+  MemberObjects member;
+  member.nodes = {node("a"), node("b")};
+  const auto cores = [&](const std::string& more) { return most(member, "{resourceRequest: {cpu: '1'}" + more + "}"); };
+  member.resource_quotas = {quota("shop", "requests.cpu: '5', memory: 1Gi", "requests.cpu: '2', memory: 1Gi")};
+  EXPECT_EQ(cores(", namespace: shop"), 3) << "memory is used up, but none is requested";
+  EXPECT_EQ(cores(", namespace: other"), 8);
+  EXPECT_EQ(cores(""), 8);
+  EXPECT_EQ(most(member, "{namespace: shop, resourceRequest: {memory: 1Mi}}"), 0);
+  EXPECT_EQ(most(member, "{namespace: shop, resourceRequest: {example.com/gpu: '1'}}"), 4) << "not limited";
+  member.resource_quotas = {quota("shop", "cpu: '9', limits.cpu: '1', pods: '1', requests.example.com/gpu: '3'",
+                                  "cpu: '0', limits.cpu: '1', pods: '1', requests.example.com/gpu: '2'"),
+                            quota("shop", "cpu: '2'", "cpu: '0'")};
+  EXPECT_EQ(cores(", namespace: shop"), 2) << "the smallest counts; limits and numbers of objects do not";
+  EXPECT_EQ(most(member, "{namespace: shop, resourceRequest: {example.com/gpu: '1'}}"), 1);
+  member.resource_quotas = {quota("shop", "cpu: '2'", "cpu: '7'"), quota("shop", "cpu: '1'", "")};
+  EXPECT_EQ(cores(", namespace: shop"), 0) << "it is exceeded; one without a status yet does not count";
+}
+
+TEST(Capacity, AScopedQuotaIsForItsPriorityClassesAlone_S_73_5_5_5) {
+  MemberObjects member;
+  member.nodes = {node("a")};
+  const auto cores = [&](const std::string& spec, const std::string& priority) {
+    member.resource_quotas = {quota("shop", "cpu: '1'", "cpu: '0'", spec)};
+    return most(member, "{namespace: shop, resourceRequest: {cpu: '1'}" +
+                            (priority.empty() ? "" : ", priorityClassName: " + priority) + "}");
+  };
+  const auto selector = [](const std::string& expression) {
+    return "{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, " + expression + "}]}}";
+  };
+  EXPECT_EQ(cores(selector("operator: In, values: [high]"), "high"), 1);
+  EXPECT_EQ(cores(selector("operator: In, values: [high]"), "low"), 4);
+  EXPECT_EQ(cores(selector("operator: In, values: [high]"), ""), 4);
+  EXPECT_EQ(cores(selector("operator: NotIn, values: [high]"), "low"), 1);
+  EXPECT_EQ(cores(selector("operator: NotIn, values: [high]"), "high"), 4);
+  EXPECT_EQ(cores(selector("operator: Exists"), "low"), 1);
+  EXPECT_EQ(cores(selector("operator: Exists"), ""), 4);
+  EXPECT_EQ(cores(selector("operator: DoesNotExist"), ""), 1);
+  EXPECT_EQ(cores("{scopes: [PriorityClass]}", "low"), 1);
+  EXPECT_EQ(cores("{scopes: [BestEffort]}", "low"), 4) << "nothing is known of limits";
+}
+
+TEST(Capacity, SetsOfComponentsShareTheQuota_S_73) {
+  MemberObjects member;
+  member.nodes = {node("a"), node("b")};
+  const Value set = yaml(
+      "[{replicas: 1, replicaRequirements: {resourceRequest: {cpu: '1'}}}, "
+      "{replicas: 2, replicaRequirements: {priorityClassName: high, resourceRequest: {cpu: 500m}}}]");
+  EXPECT_EQ(max_component_sets(member, set, "shop").value(), 4);
+  member.resource_quotas = {quota("shop", "cpu: '5'", "cpu: '0'")};
+  EXPECT_EQ(max_component_sets(member, set, "shop").value(), 2) << "2 cores each, of 5";
+  EXPECT_EQ(max_component_sets(member, set, "other").value(), 4);
+  member.resource_quotas = {quota("shop", "cpu: '3'", "cpu: '0'", "{scopes: [PriorityClass]}")};
+  EXPECT_EQ(max_component_sets(member, set, "shop").value(), 3) << "one core each is of the class";
+}
+
+TEST(Capacity, AssumedWorkloadsUseRoomFirst_M_9) {
+  MemberObjects member;
+  member.nodes = {node("a"), node("b")};
+  const Value assumed = yaml(
+      "[{namespace: shop, components: [{replicas: 3, replicaRequirements: {resourceRequest: "
+      "{cpu: '1'}}}]}]");
+  const auto cores = [&](const std::string& ns) {
+    return max_replicas(member, yaml("{namespace: " + ns + ", resourceRequest: {cpu: '1'}}"), assumed).value();
+  };
+  EXPECT_EQ(cores("shop"), 5);
+  const Value set = yaml("[{replicas: 2, replicaRequirements: {resourceRequest: {cpu: '2'}}}]");
+  EXPECT_EQ(max_component_sets(member, set, "shop").value(), 2);
+  EXPECT_EQ(max_component_sets(member, set, "shop", assumed).value(), 1);
+  member.resource_quotas = {quota("shop", "cpu: '4'", "cpu: '0'"), quota("other", "cpu: '4'", "cpu: '0'")};
+  EXPECT_EQ(cores("shop"), 1) << "its quota has 3 of 4 taken";
+  EXPECT_EQ(cores("other"), 4);
+  const Value too_much = yaml(
+      "[{namespace: shop, components: [{replicas: 900, replicaRequirements: {resourceRequest: "
+      "{cpu: '1'}}}]}]");
+  EXPECT_EQ(max_replicas(member, yaml("{resourceRequest: {cpu: '1'}}"), too_much).value(), 0);
+  EXPECT_EQ(max_replicas(member, yaml("{}"),
+                         yaml("[{components: [{replicas: 1, replicaRequirements: {resourceRequest: "
+                              "{cpu: much}}}]}]"))
+                .error()
+                .code,
+            ErrorCode::kBadRequest);
+}
+
 TEST(Capacity, UnschedulablePodsOfADeployment_S_74) {
   MemberObjects member;
   member.deployments = {yaml("{metadata: {namespace: n, name: web, uid: d}}")};

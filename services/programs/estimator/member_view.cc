@@ -16,10 +16,12 @@ struct ListRequest {
   const char* path;
   std::vector<Value> MemberObjects::*into;
 };
-constexpr std::array<ListRequest, 4> kLists = {{{"/api/v1/nodes", &MemberObjects::nodes},
+// The last one is for gate ResourceQuotaEstimate: without it the estimator may lack the permission.
+constexpr std::array<ListRequest, 5> kLists = {{{"/api/v1/nodes", &MemberObjects::nodes},
                                                 {"/api/v1/pods", &MemberObjects::pods},
                                                 {"/apis/apps/v1/deployments", &MemberObjects::deployments},
-                                                {"/apis/apps/v1/replicasets", &MemberObjects::replica_sets}}};
+                                                {"/apis/apps/v1/replicasets", &MemberObjects::replica_sets},
+                                                {"/api/v1/resourcequotas", &MemberObjects::resource_quotas}}};
 
 /// A continue token in a URL.
 std::string escaped(const std::string& text) {
@@ -43,11 +45,14 @@ std::string escaped(const std::string& text) {
 struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   using Then = std::function<void(Result<MemberObjectsPtr>)>;
 
-  Impl(std::shared_ptr<HttpClient> a_client, const Clock& a_clock, Millis for_so_long)
-      : client{std::move(a_client)}, clock{a_clock}, fresh_for{for_so_long} {}
+  Impl(std::shared_ptr<HttpClient> a_client, const Clock& a_clock, Millis for_so_long, bool with_quotas)
+      : client{std::move(a_client)},
+        clock{a_clock},
+        fresh_for{for_so_long},
+        lists{with_quotas ? kLists.size() : kLists.size() - 1} {}
 
   void list(std::shared_ptr<MemberObjects> into, size_t at, const std::string& token) {
-    if (at == kLists.size()) return finish(MemberObjectsPtr{std::move(into)});
+    if (at == lists) return finish(MemberObjectsPtr{std::move(into)});
     HttpRequest request;
     request.target =
         std::string{kLists.at(at).path} + "?limit=2000" + (token.empty() ? "" : "&continue=" + escaped(token));
@@ -87,14 +92,15 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   const std::shared_ptr<HttpClient> client;
   const Clock& clock;
   const Millis fresh_for;
+  const size_t lists;
   std::mutex mutex;
   MemberObjectsPtr seen;
   UtcMillis seen_at;
   std::vector<Then> waiting;
 };
 
-MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for)
-    : impl_{std::make_shared<Impl>(std::move(client), clock, fresh_for)} {}
+MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for, bool with_quotas)
+    : impl_{std::make_shared<Impl>(std::move(client), clock, fresh_for, with_quotas)} {}
 
 MemberView::~MemberView() = default;
 

@@ -51,9 +51,9 @@ class Service final : public pb::Estimator::CallbackService {
     return answer(
         context, "MaxAvailableReplicas", request->cluster(), [request, response](const MemberObjects& member) {
           return [&]() -> Result<void> {
-            SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
             SHIPLOG_TRY(const Value requirements, estimators::requirements_from(request->replicarequirements()));
-            SHIPLOG_TRY(const int32_t most, max_replicas(member, requirements));
+            SHIPLOG_TRY(const Value assumed, estimators::assumed_from(request->assumedworkloads()));
+            SHIPLOG_TRY(const int32_t most, max_replicas(member, requirements, assumed));
             response->set_maxreplicas(most);
             return ok();
           }();
@@ -63,22 +63,16 @@ class Service final : public pb::Estimator::CallbackService {
   grpc::ServerUnaryReactor* MaxAvailableComponentSets(grpc::CallbackServerContext* context,
                                                       const pb::MaxAvailableComponentSetsRequest* request,
                                                       pb::MaxAvailableComponentSetsResponse* response) override {
-    return answer(context, "MaxAvailableComponentSets", request->cluster(),
-                  [request, response](const MemberObjects& member) {
-                    return [&]() -> Result<void> {
-                      SHIPLOG_TRY(nothing_assumed(request->assumedworkloads_size()));
-                      Value components = Value::array();
-                      for (const pb::Component& component : request->components()) {
-                        SHIPLOG_TRY(Value requirements, estimators::requirements_from(component.replicarequirements()));
-                        components.push_back(Value::object({{"name", component.name()},
-                                                            {"replicas", static_cast<int64_t>(component.replicas())},
-                                                            {"replicaRequirements", std::move(requirements)}}));
-                      }
-                      SHIPLOG_TRY(const int32_t most, max_component_sets(member, components));
-                      response->set_maxsets(most);
-                      return ok();
-                    }();
-                  });
+    return answer(
+        context, "MaxAvailableComponentSets", request->cluster(), [request, response](const MemberObjects& member) {
+          return [&]() -> Result<void> {
+            SHIPLOG_TRY(const Value components, estimators::components_from(request->components()));
+            SHIPLOG_TRY(const Value assumed, estimators::assumed_from(request->assumedworkloads()));
+            SHIPLOG_TRY(const int32_t most, max_component_sets(member, components, request->namespace_(), assumed));
+            response->set_maxsets(most);
+            return ok();
+          }();
+        });
   }
 
   grpc::ServerUnaryReactor* GetUnschedulableReplicas(grpc::CallbackServerContext* context,
@@ -102,12 +96,6 @@ class Service final : public pb::Estimator::CallbackService {
   }
 
  private:
-  /// Assumed workloads cannot be reserved yet: an answer without them would be too high.
-  static Result<void> nothing_assumed(int assumed) {
-    if (assumed == 0) return ok();
-    return Error{ErrorCode::kBadRequest, "assumedWorkloads are not taken into account by this estimator"};
-  }
-
   /// The id of the caller's trace; "" if it sent none.
   static std::string trace_of(const grpc::CallbackServerContext& context) {
     const auto& metadata = context.client_metadata();

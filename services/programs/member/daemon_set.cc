@@ -11,6 +11,7 @@
 #include "services/programs/member/node_fit.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
+#include "services/programs/member/resource_quota.h"
 
 namespace shiplog::member {
 namespace {
@@ -68,6 +69,7 @@ void even_out(const State& state, const ObjectKey& key, const Value& set, const 
     }
   }
   size_t index = 0;
+  PodQuotas quotas{state, key.ns};
   for (const std::string& node : pods.wanted) {
     if (pods.by_node.contains(node) || changes.size() >= kMostAtOnce) continue;
     const std::string name = generated_name(key.name, name_suffix(uid_of(set), state.revision(), index++));
@@ -76,8 +78,10 @@ void even_out(const State& state, const ObjectKey& key, const Value& set, const 
     pod_template.set("spec", bound_to(spec, node));
     Value pod = new_pod(set, name, pod_template);
     pod.edit("metadata").set("generateName", key.name + "-");
+    if (!quotas.admit(pod).empty()) break;
     changes.create({kPods, key.ns, name}, std::move(pod));
   }
+  quotas.charge(changes);
 }
 
 /// Deletes pods of an older template, at most maxUnavailable at a time; pods that are not available go first.

@@ -11,6 +11,7 @@
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
+#include "services/programs/member/resource_quota.h"
 
 namespace shiplog::member {
 namespace {
@@ -57,7 +58,7 @@ UtcMillis finish_time(const Value& job) {
 class JobSync {
  public:
   JobSync(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
-      : state_{state}, key_{key}, object_{object}, job_{object.value}, now_{now} {
+      : state_{state}, key_{key}, object_{object}, job_{object.value}, now_{now}, quotas_{state, key.ns} {
     indexed_ = job_["spec"]["completionMode"].as_string() == "Indexed";
     for (const Owned& pod : controlled_by(state, job_, kPods)) {
       const Value& value = pod.object->value;
@@ -100,6 +101,7 @@ class JobSync {
     if (suspended) wanted = 0;
     if (!deleting(job_)) adjust(static_cast<size_t>(std::max<int64_t>(0, wanted)));
     if (!changes_.empty()) {
+      quotas_.charge(changes_);
       changes_.expect(key_, object_);
       return changes_.take();
     }
@@ -160,7 +162,7 @@ class JobSync {
       metadata.edit("annotations").set(kIndex, std::to_string(index));
       pod.edit("spec").set("hostname", key_.name + "-" + std::to_string(index));
     }
-    changes_.create({kPods, key_.ns, name}, std::move(pod));
+    if (quotas_.admit(pod).empty()) changes_.create({kPods, key_.ns, name}, std::move(pod));
   }
 
   Decided finish(const ConditionFields& fields, std::string_view type) {
@@ -209,6 +211,7 @@ class JobSync {
   int64_t succeeded_ = 0;
   int64_t failed_ = 0;
   int64_t ready_ = 0;
+  PodQuotas quotas_;
   Changes changes_;
 };
 

@@ -5,6 +5,7 @@
 #include "services/programs/member/fault_switches.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/kubelet.h"
+#include "services/programs/member/resource_quota.h"
 #include "services/programs/member/scheduling.h"
 
 namespace shiplog {
@@ -54,6 +55,25 @@ Controller make_daemon_set() {
   return daemons;
 }
 
+Controller make_resource_quota() {
+  return {.name = "resourcequota",
+          .types = {member::kResourceQuotas},
+          .owner_kind = "",
+          .decide = member::decide_resource_quota,
+          .look_again = {},
+          .also_wake = member::wake_quotas};
+}
+
+/// A controller that creates pods, which quotas may refuse until there is room again.
+Controller limited(Controller controller) {
+  controller.also_wake = [type = controller.types.front(), also = controller.also_wake](
+                             const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (also) also(state, change, wake);
+    member::wake_limited(state, change, type.c_str(), wake);
+  };
+  return controller;
+}
+
 Controller make_service_account() {
   Controller accounts{.name = "service-account",
                       .types = {type::kNamespace},
@@ -79,15 +99,17 @@ std::vector<std::unique_ptr<Role>> make_member_services(const MemberOptions& opt
        member::decide_deployment,
        member::look_again_deployment,
        {}});
-  add({"replicaset", {member::kReplicaSets}, "ReplicaSet", member::decide_replica_set, member::look_again_pods, {}});
-  add({"statefulset",
-       {member::kStatefulSets},
-       "StatefulSet",
-       member::decide_stateful_set,
-       member::look_again_pods,
-       {}});
-  add(make_daemon_set());
-  add({"job", {member::kJobs}, "Job", member::decide_job, member::look_again_job, {}});
+  add(limited(
+      {"replicaset", {member::kReplicaSets}, "ReplicaSet", member::decide_replica_set, member::look_again_pods, {}}));
+  add(limited({"statefulset",
+               {member::kStatefulSets},
+               "StatefulSet",
+               member::decide_stateful_set,
+               member::look_again_pods,
+               {}}));
+  add(limited(make_daemon_set()));
+  add(limited({"job", {member::kJobs}, "Job", member::decide_job, member::look_again_job, {}}));
+  add(make_resource_quota());
   add({"cronjob", {member::kCronJobs}, "CronJob", member::decide_cron_job, member::look_again_cron_job, {}});
   add({"address", {member::kServices, member::kIngresses}, "", member::decide_address, {}, {}});
   add(make_service_account());

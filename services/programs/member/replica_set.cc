@@ -9,6 +9,7 @@
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
+#include "services/programs/member/resource_quota.h"
 
 namespace shiplog::member {
 namespace {
@@ -44,6 +45,8 @@ Result<Decided> decide_replica_set(const State& state, const ObjectKey& key, Utc
   std::erase_if(pods, [](const Owned& pod) { return !is_active(pod.object->value); });
 
   Changes changes;
+  PodQuotas quotas{state, key.ns};
+  std::string refused;
   const auto wanted = static_cast<size_t>(std::max<int64_t>(0, set["spec"]["replicas"].as_int(1)));
   if (!deleting(set) && pods.size() < wanted) {
     const size_t missing = std::min(wanted - pods.size(), kMostAtOnce);
@@ -52,8 +55,12 @@ Result<Decided> decide_replica_set(const State& state, const ObjectKey& key, Utc
       Value pod = new_pod(set, generated_name(key.name, suffix), set["spec"]["template"]);
       pod.edit("metadata").set("generateName", key.name + "-");
       ObjectKey pod_at = pod_key(pod);
-      if (state.find(pod_at) == nullptr) changes.create(pod_at, std::move(pod));
+      if (state.find(pod_at) != nullptr) continue;
+      refused = quotas.admit(pod);
+      if (!refused.empty()) break;
+      changes.create(pod_at, std::move(pod));
     }
+    quotas.charge(changes);
   } else if (!deleting(set) && pods.size() > wanted) {
     sort_for_deletion(pods);
     const size_t surplus = std::min(pods.size() - wanted, kMostAtOnce);
@@ -80,6 +87,11 @@ Result<Decided> decide_replica_set(const State& state, const ObjectKey& key, Utc
   set_count(status, "readyReplicas", ready);
   set_count(status, "availableReplicas", available);
   status.set("observedGeneration", set["metadata"]["generation"].as_int());
+  if (refused.empty()) {
+    remove_condition(status, "ReplicaFailure");
+  } else if (condition_of(seen, "ReplicaFailure").is_null()) {  // the names in the message differ each time
+    set_condition(status, "ReplicaFailure", {"True", "FailedCreate", refused}, now);
+  }
   changes.update_status(key, *object, std::move(seen));
   return changes.take();
 }

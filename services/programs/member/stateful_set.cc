@@ -10,6 +10,7 @@
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/ownership.h"
 #include "services/programs/member/pod.h"
+#include "services/programs/member/resource_quota.h"
 
 namespace shiplog::member {
 namespace {
@@ -33,7 +34,7 @@ std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod
 class StatefulSetSync {
  public:
   StatefulSetSync(const State& state, const ObjectKey& key, const Object& object, UtcMillis now)
-      : key_{key}, object_{object}, set_{object.value}, now_{now} {
+      : key_{key}, object_{object}, set_{object.value}, now_{now}, quotas_{state, key.ns} {
     const Value& spec = set_["spec"];
     first_ = spec["ordinals"]["start"].as_int();
     end_ = first_ + std::max<int64_t>(0, spec["replicas"].as_int(1));
@@ -52,6 +53,7 @@ class StatefulSetSync {
     }
     if (!changes_.empty()) {
       changes_.expect(key_, object_);
+      quotas_.charge(changes_);
       return changes_.take();
     }
     report();
@@ -92,7 +94,7 @@ class StatefulSetSync {
     pod.edit("metadata").set("generateName", key_.name + "-");
     pod.edit("spec").set("hostname", name);
     if (!set_["spec"]["serviceName"].is_empty()) pod.edit("spec").set("subdomain", set_["spec"]["serviceName"]);
-    changes_.create({kPods, key_.ns, name}, std::move(pod));
+    if (quotas_.admit(pod).empty()) changes_.create({kPods, key_.ns, name}, std::move(pod));
   }
 
   void shrink() {
@@ -162,6 +164,7 @@ class StatefulSetSync {
   bool in_order_ = true;
   std::string revision_;
   std::map<int64_t, Owned> pods_;
+  PodQuotas quotas_;
   Changes changes_;
 };
 

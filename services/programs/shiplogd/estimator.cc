@@ -1,6 +1,8 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "events/base/system.h"
 #include "services/http/client.h"
@@ -28,6 +30,16 @@ Result<std::string> contents(const std::string& path) {
   return text.str();
 }
 
+/// Gate ResourceQuotaEstimate. The other gates are the control plane's.
+Result<bool> resource_quotas_count(const std::vector<std::string>& words, std::vector<std::string>& warnings) {
+  SHIPLOG_TRY(const auto gates, parse_feature_gates(words, warnings));
+  bool counts = false;
+  for (const auto& [name, on] : gates) {
+    if (name == "ResourceQuotaEstimate") counts = on;
+  }
+  return counts;
+}
+
 Result<void> run(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
   SHIPLOG_TRY(const Kubeconfig kubeconfig, read_kubeconfig({options.kubeconfig}));
@@ -37,7 +49,10 @@ Result<void> run(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
               HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
   const SystemClock clock;
-  estimator::MemberView member{client, clock, Millis{options.fresh_ms}};
+  std::vector<std::string> warnings;
+  SHIPLOG_TRY(const bool quotas, resource_quotas_count(options.feature_gates, warnings));
+  for (const std::string& warning : warnings) log::warn("option.ignored", {log::kv("reason", warning)});
+  estimator::MemberView member{client, clock, Millis{options.fresh_ms}, quotas};
   estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +

@@ -254,6 +254,12 @@ CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::str
       ->add_option("--grpc-client-ca-file", options.client_ca_file,
                    "Authority of client certificates; without it every client is served")
       ->type_name("FILE");
+  command
+      ->add_option("--feature-gates", options.feature_gates,
+                   "ResourceQuotaEstimate=true: the member's ResourceQuotas limit the estimates, too")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=BOOL,...");
   add_probes(*command, options.probes, kAnyLocalPort);
   command->add_option("--fresh-ms", options.fresh_ms, "Time for which the state of the member is cached")
       ->check(CLI::NonNegativeNumber)

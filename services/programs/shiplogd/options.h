@@ -86,6 +86,7 @@ struct EstimatorServerOptions {
   std::string listen = "0.0.0.0:10352";
   std::string address_out;  ///< a file to write HOST:PORT to, once it listens
   std::string certificate_file, key_file, client_ca_file;
+  std::vector<std::string> feature_gates;  ///< words like "ResourceQuotaEstimate=true"
   int64_t fresh_ms = 1000;
   ProbeOptions probes = {kAnyLocalPort, ""};
   log::Format log_format = log::Format::kText;

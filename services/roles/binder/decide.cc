@@ -7,6 +7,7 @@
 
 #include "events/base/check.h"
 #include "events/explain/text.h"
+#include "events/state/quota_check.h"
 #include "events/state/work.h"
 #include "services/roles/binder/binding.h"
 #include "services/roles/binder/claim.h"
@@ -146,6 +147,17 @@ Value claimed_by_policy(Value object, const Policy& policy) {
   return object;
 }
 
+/// What the present targets would use after this does not fit a quota: the fold would refuse it, and the binding stays
+/// as it is.
+Result<void> check_quotas(const State& state, const ObjectKey& binding, const Value& existing, const Value& made) {
+  if (binding.ns.empty() || !state.gates().quota_enforcement || state.fold_version() < 7) return ok();
+  const bool components = state.gates().multiple_pod_templates;
+  const auto excess =
+      quota_excess(state, binding.ns, usage_difference(usage_of(existing, components), usage_of(made, components)));
+  if (excess) return Error{ErrorCode::kForbidden, excess->message};
+  return ok();
+}
+
 /// `let_go`: the claim that the template carries is void.
 Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object& object, const PolicyCandidate& chosen,
                           std::vector<Fact> how_chosen, bool let_go, UtcMillis now) {
@@ -178,6 +190,7 @@ Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object
   SHIPLOG_CHECK(binds(made, claimed), "a binding refers to the template that it is made for");
   update(decision, state, key, std::move(claimed));
   if (made != existing) {
+    SHIPLOG_TRY(check_quotas(state, binding, existing, made));
     const bool alone = decision.empty();
     decision.add(BindingPut{binding, without_what_others_write(std::move(made)), std::move(why)},
                  {binding, state.revision_of(binding)});

@@ -320,5 +320,66 @@ TEST(BinderDecide, ComponentsTakeThePlaceOfReplicasWhereTheGateIsOn_D_28_L_8) {
   EXPECT_TRUE(settle()["components"].is_null());
 }
 
+TEST(BinderDecide, EstimatorsGetNamespaceAndPriorityClassWhereTheGateIsOn_D_27_L_6) {
+  History history = bound();
+  history.edit(kWeb,
+               [](Value& web) { web.edit("spec").edit("template").edit("spec").set("priorityClassName", "high"); });
+  const auto requirements = [&]() -> const Value& {
+    history.settle(decide, kWeb);
+    return history.state().value_of(kBinding)["spec"]["replicaRequirements"];
+  };
+  EXPECT_EQ(requirements(), json(R"({"resourceRequest": {"cpu": "100m"}})"));
+  history.accept({FeatureGatesSet{{"ResourceQuotaEstimate"}}});
+  EXPECT_EQ(requirements(),
+            json(R"({"resourceRequest": {"cpu": "100m"}, "namespace": "default", "priorityClassName": "high"})"));
+}
+
+TEST(BinderDecide, ANegativeRequestDoesNotLowerUsage) {
+  const ObjectKey flink{"flinkdeployments.flink.apache.org", "default", "job"};
+  for (const bool sets : {false, true}) {
+    History history;
+    history.accept({FoldVersionActivated{7}});
+    if (sets) history.accept({FeatureGatesSet{{"MultiplePodTemplatesScheduling"}}});
+    history.object(flink, R"({"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "spec": {
+        "jobManager": {"replicas": 1, "resource": {"cpu": -100, "memory": "1Gi"}},
+        "taskManager": {"replicas": 2, "resource": {"cpu": -100, "memory": "2Gi"}}}})");
+    history.object(kPolicy, policy_text()).edit(kPolicy, [](Value& policy) {
+      policy.edit("spec").set("resourceSelectors",
+                              json(R"([{"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment"}])"));
+    });
+    history.settle(decide, kPolicy);
+    const auto decided = decide(history.state(), flink, history.now());
+    ASSERT_FALSE(decided);
+    EXPECT_EQ(decided.error().message, "resourceRequest.cpu is negative");
+  }
+}
+
+TEST(BinderDecide, WhatAQuotaRefusesIsNotAppendedAndTheBindingStays_4_5_4_Q_21) {
+  History history = bound();
+  history.accept({FoldVersionActivated{7}});
+  history.accept({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});
+  const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
+  history.object(quota, R"({"spec": {"overall": {"cpu": "400m"}}})");
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("spec").set("clusters", json(R"([{"name": "m1", "replicas": 3}])"));
+  });
+  const auto request = [&](const char* cpu) {
+    history.edit(kWeb, [&](Value& web) {
+      Value& pod = web.edit("spec").edit("template").edit("spec");
+      pod.edit("containers").edit_items()[0].edit("resources").edit("requests").set("cpu", cpu);
+    });
+  };
+  request("200m");
+  const auto refused = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kForbidden);
+  EXPECT_EQ(refused.error().message,
+            "admission webhook \"resourcebinding.karmada.io\" denied the request: FederatedResourceQuota(default/q) "
+            "exceeded for resource cpu: requested sum 600m, limit 400m.");
+  request("50m");
+  history.settle(decide, kWeb);
+  EXPECT_EQ(history.state().value_of(quota)["status"]["overallUsed"]["cpu"].as_string(), "150m");
+}
+
 }  // namespace
 }  // namespace shiplog::binder

@@ -120,7 +120,7 @@ class BinderRole final : public Role {
     const bool ours = change.removed() || before["metadata"]["labels"] != after["metadata"]["labels"] ||
                       before["metadata"]["ownerReferences"] != after["metadata"]["ownerReferences"] ||
                       differs("resource") || differs("placement") || differs("replicas") ||
-                      differs("replicaRequirements") || differs("suspension");
+                      differs("replicaRequirements") || differs("components") || differs("suspension");
     if (!ours || change.created()) return;
     if (const auto key = binder::template_key(state, change.latest())) wake.push_back(*key);
   }

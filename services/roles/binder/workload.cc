@@ -1,8 +1,10 @@
 #include "services/roles/binder/workload.h"
 
 #include <string>
+#include <utility>
 
 #include "events/base/json.h"
+#include "events/state/quota.h"
 #include "services/interpreter/interpreter.h"
 
 namespace shiplog::binder {
@@ -32,6 +34,30 @@ void set_components(const std::vector<interpreter::WorkloadComponent>& component
   if (components.empty()) why.steps.emplace_back(NoComponents{});
 }
 
+/// What estimators need to find the ResourceQuotas of members that apply (S-73). A script or webhook may have set its
+/// own.
+Value with_quota_scope(Value requirements, const Value& object) {
+  if (requirements.is_null()) return requirements;
+  const Value& spec = object["spec"];
+  const Value& pod = object["kind"].as_string() == "Pod" ? spec : spec["template"]["spec"];
+  const auto add = [&](const char* field, const Value& value) {
+    if (requirements[field].is_empty() && !value.is_empty()) requirements.set(field, value);
+  };
+  add("namespace", object["metadata"]["namespace"]);
+  add("priorityClassName", pod["priorityClassName"]);
+  return requirements;
+}
+
+/// Scripts compute requests from fields that tenants write. A negative one would lower what the namespace uses of its
+/// quotas.
+Result<void> check_amounts(const State& state, const Value& requirements) {
+  if (state.fold_version() < 7) return ok();
+  for (const auto& [name, amount] : resource_list_from(requirements["resourceRequest"])) {
+    if (amount.negative()) return Error{ErrorCode::kInvalid, "resourceRequest." + name + " is negative"};
+  }
+  return ok();
+}
+
 }  // namespace
 
 interpreter::Interpreted<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec,
@@ -39,6 +65,9 @@ interpreter::Interpreted<void> set_workload(const State& state, const Value& obj
   if (state.gates().multiple_pod_templates) {
     SHIPLOG_TRY(const auto components, interpreter::components(state, object, now));
     if (components) {
+      for (const auto& component : *components) {
+        SHIPLOG_TRY(check_amounts(state, component.requirements));
+      }
       for (const char* field : {"replicas", "replicaRequirements"}) spec.erase(field);
       set_components(*components, spec, why);
       return ok();
@@ -46,8 +75,13 @@ interpreter::Interpreted<void> set_workload(const State& state, const Value& obj
   }
   spec.erase("components");
   SHIPLOG_TRY(const auto replicas, interpreter::replicas(state, object, now));
+  if (replicas) {
+    SHIPLOG_TRY(check_amounts(state, replicas->requirements));
+  }
   set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
-  set_or_erase(spec, "replicaRequirements", replicas ? replicas->requirements : Value{});
+  Value requirements = replicas ? replicas->requirements : Value{};
+  if (state.gates().resource_quota_estimate) requirements = with_quota_scope(std::move(requirements), object);
+  set_or_erase(spec, "replicaRequirements", requirements);
   if (!replicas) {
     why.steps.emplace_back(ReplicasUnknown{object["kind"].str()});
     return ok();

@@ -9,47 +9,19 @@
 #include "events/state/bound_template.h"
 #include "events/state/propagation_skips.h"
 #include "events/state/served_kind.h"
+#include "events/state/static_quota.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/authority.h"
 #include "services/roles/dispatcher/handover.h"
 #include "services/roles/dispatcher/overrides/overrides.h"
 #include "services/roles/dispatcher/preserved_state.h"
+#include "services/roles/dispatcher/put_work.h"
 #include "services/roles/dispatcher/render.h"
 #include "services/roles/dispatcher/render_outcome.h"
+#include "services/roles/dispatcher/static_quota.h"
 
 namespace shiplog::dispatcher {
 namespace {
-
-/// New Works can be put there: the cluster stays, and its execution space exists and stays too.
-bool open_for_works(const State& state, const std::string& cluster) {
-  const Cluster* known = state.cluster(cluster);
-  if (known == nullptr || known->deleting) return false;
-  const Object* space = state.find({type::kNamespace, "", execution_space(cluster)});
-  return space != nullptr && !deleting(space->value);
-}
-
-/// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25). False:
-/// the decision is full.
-template <class Render>
-bool put_work(const State& state, const ObjectKey& work, ManifestRendered summary, std::vector<Fact> steps,
-              Render render, UtcMillis now, DecisionBuilder& decision) {
-  const Object* present = state.find(work);
-  const Value& before = present == nullptr ? state.value_of(work) : present->value;
-  if (deleting(before)) return true;
-  Value rendered = render(before);
-  if (rendered == before) return true;
-  if (present == nullptr) {
-    // E-3: true from the beginning, so it is part of the new Work. Later it is written when it flips (apply_work.cc).
-    const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
-    rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
-  }
-  Explanation why;
-  why.summary = std::move(summary);
-  why.steps = std::move(steps);
-  why.inputs_digest = to_string(siphash128(to_json(rendered["spec"])));
-  return decision.try_add(WorkRendered{work, std::move(rendered), std::move(why)},
-                          {work, present == nullptr ? Revision{} : present->revision});
-}
 
 std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
   std::vector<ObjectKey> works;
@@ -59,13 +31,6 @@ std::vector<ObjectKey> works_of(const State& state, const Binding& binding) {
     if (labelled.type == type::kWork && rendered_for(state.value_of(labelled), binding.key)) works.push_back(labelled);
   }
   return works;
-}
-
-/// False: the decision is full.
-bool delete_work(const State& state, const ObjectKey& work, DecisionBuilder& decision) {
-  const Object* object = state.find(work);
-  if (object == nullptr || deleting(object->value)) return true;
-  return decision.try_add(DeletionRequested{.object = work}, {work, object->revision});
 }
 
 /// B-5: spec.clusters, then clusters that appear only in requiredBy.
@@ -137,6 +102,7 @@ ObjectKey work_of(const Value& manifest, const std::string& cluster) {
 /// the binding that it names is free.
 bool belongs_to_another(const State& state, const Value& work, const Binding& binding) {
   if (work.is_null() || rendered_for(work, binding.key)) return false;
+  if (quota_of_work(work)) return true;  // else a tenant's own ResourceQuota of that name would replace its limits
   for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
     const auto id = label_of(work, label);
     if (id.empty()) continue;
@@ -365,6 +331,7 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
 bool synced_namespace(const FleetOptions& options, const Value& ns) { return not_synced_because(options, ns).empty(); }
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
+  if (key.type == type::kFederatedResourceQuota) return decide_static_quota(state, key, now);
   const Object* object = state.find(key);
   if (object == nullptr) return Nothing{};
   if (is_binding(key.type)) {

@@ -6,10 +6,12 @@
 #include "events/state/drift.h"
 #include "events/state/failover_record.h"
 #include "events/state/policy_author.h"
+#include "events/state/static_quota.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/static_quota.h"
 #include "services/roles/dispatcher/triggers.h"
 #include "services/runtime/follow.h"
 
@@ -42,7 +44,14 @@ class DispatcherRole final : public Role {
     } else if (key.type == type::kNamespace) {
       if (!change.removed() && !deleting(change.after)) wake.push_back(key);
       // A member is ready to get Works.
-      if (change.created() && !cluster_of_space(key.name).empty()) wake_rendered(state, wake);
+      if (change.created() && !cluster_of_space(key.name).empty()) {
+        wake_rendered(state, wake);
+        dispatcher::wake_assigned(state, cluster_of_space(key.name), wake);
+      }
+    } else if (key.type == type::kFederatedResourceQuota) {
+      if (change.removed() || deleting(change.after) || change.before["spec"] != change.after["spec"]) {
+        wake.push_back(key);
+      }
     } else if (key.type == kFleetOptionsType) {  // other namespaces are left out, or other overrides
       wake_rendered(state, wake);
     } else if (rbac::is_rbac(key.type)) {  // authors of overrides may read other objects now
@@ -66,7 +75,10 @@ class DispatcherRole final : public Role {
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     wake_rendered(state, wake);
+    wake_all(state, type::kFederatedResourceQuota, wake);
     for (const auto& [name, work] : state.objects(type::kWork)) {
+      // The quota may have been deleted meanwhile.
+      if (const auto quota = quota_of_work(work.value); quota && state.find(*quota) == nullptr) wake.push_back(*quota);
       if (wants_dispatch(work.value) || reverts_limited(work.value)) wake.push_back({type::kWork, name.ns, name.name});
     }
   }
@@ -121,6 +133,7 @@ class DispatcherRole final : public Role {
     const Value& after = change.after;
     if (change.removed() || before["spec"] != after["spec"]) {
       // Its binding may want it back, or wait for its removal (B-25), or it has been edited.
+      if (const auto quota = quota_of_work(change.latest()); quota && !change.created()) wake.push_back(*quota);
       for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
         const auto id = label_of(change.latest(), label);
         if (id.empty() || change.created()) continue;

@@ -1,5 +1,7 @@
 #include "services/roles/quota/role.h"
 
+#include "events/state/quota.h"
+#include "events/state/static_quota.h"
 #include "services/roles/quota/decide.h"
 #include "services/runtime/follow.h"
 
@@ -11,19 +13,17 @@ class QuotaRole final : public Role {
   std::string_view name() const override { return "quota"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
-    if (change.object.type == type::kFederatedResourceQuota && !change.removed()) {
-      if (change.before["spec"] != change.after["spec"]) wake.push_back(change.object);
-      return;
-    }
-    if (change.object.type != type::kResourceBinding) return;
-    const Value& before = change.before["spec"];
-    const Value& after = change.after["spec"];
-    if (before["clusters"] == after["clusters"] && before["replicaRequirements"] == after["replicaRequirements"])
-      return;
-    const auto& quotas = state.quotas();
-    for (auto entry = quotas.lower_bound({change.object.ns, ""});
-         entry != quotas.end() && entry->first.ns == change.object.ns; ++entry) {
-      wake.push_back({type::kFederatedResourceQuota, entry->first.ns, entry->first.name});
+    const ObjectKey& key = change.object;
+    if (key.type == type::kFederatedResourceQuota) {
+      if (!change.removed() && change.before["spec"] != change.after["spec"]) wake.push_back(key);
+    } else if (key.type == type::kWork) {
+      const auto quota = quota_of_work(change.latest());
+      if (quota && change.before["status"] != change.after["status"]) wake.push_back(*quota);
+    } else if (key.type == kFeatureGatesType) {  // another usage counts
+      on_start(state, wake);
+    } else if (key.type == type::kResourceBinding) {
+      const bool components = state.gates().multiple_pod_templates;
+      if (usage_of(change.before, components) != usage_of(change.after, components)) wake_all_in(state, key.ns, wake);
     }
   }
 
@@ -34,6 +34,14 @@ class QuotaRole final : public Role {
   }
 
   void reconcile(TaskPtr task) override { follow(quota::decide, task); }
+
+ private:
+  static void wake_all_in(const State& state, const std::string& ns, std::vector<ObjectKey>& wake) {
+    const auto& quotas = state.quotas();
+    for (auto entry = quotas.lower_bound({ns, ""}); entry != quotas.end() && entry->first.ns == ns; ++entry) {
+      wake.push_back({type::kFederatedResourceQuota, entry->first.ns, entry->first.name});
+    }
+  }
 };
 
 }  // namespace

@@ -374,6 +374,10 @@ class EventDraftBuilder {
   }
   void on(const QuotaUsageChanged& usage) {
     const Value& quota = state_.value_of(usage.quota);
+    if (!usage.aggregated.is_null() || !state_.gates().quota_enforcement) {
+      return add(quota, "federated-resource-quota-status-controller", "AggregateStatusSucceed",
+                 "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");
+    }
     add(quota, "federated-resource-quota-enforcement-controller", "CollectOverallStatusSucceed",
         "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");
   }

@@ -459,6 +459,13 @@ TEST_F(EventDrafts, CollectOverallStatusSucceed_Q_17) {
   EXPECT_EQ(told({QuotaUsageChanged{quota, json(R"({"cpu": "1"})"), json(R"({"cpu": "0"})")}}),
             (Lines{"FederatedResourceQuota/q Normal federated-resource-quota-enforcement-controller "
                    "CollectOverallStatusSucceed: Collect status of FederatedResourceQuota(default/q) succeed."}));
+  const Lines aggregated{
+      "FederatedResourceQuota/q Normal federated-resource-quota-status-controller "
+      "AggregateStatusSucceed: Collect status of FederatedResourceQuota(default/q) succeed."};
+  EXPECT_EQ(told({QuotaUsageChanged{quota, json(R"({"cpu": "1"})"), json(R"({"cpu": "0"})"), json("[]")}}), aggregated);
+  history.accept({FoldVersionActivated{7}});
+  EXPECT_EQ(told({QuotaUsageChanged{quota, json(R"({"cpu": "1"})"), json(R"({"cpu": "0"})")}}), aggregated)
+      << "without enforcement";
 }
 
 TEST_F(EventDrafts, DescheduleBindingSucceed_5_4_4) {

@@ -123,5 +123,40 @@ TEST(Estimators, WholeSetsAreEstimatedWhereTheyArePlaced_M_1_S_71) {
   EXPECT_EQ(answer(history), "b:0");
 }
 
+/// Another binding that was placed on the cluster `a` and does not run yet.
+void place_another(History& history, const std::string& name) {
+  const ObjectKey key{type::kResourceBinding, "default", name};
+  history.object(key, R"({"spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default",
+      "name": "other"}, "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "1"},
+      "nodeClaim": {"nodeSelector": {"disk": "ssd"}}}}})");
+  history.accept({PlacementDecided{key, {{"a", 2}}, 1, "{}", "", {}, {}}});
+}
+
+TEST(Estimators, AreToldWhatIsPromised_M_9) {
+  History history = history_of(kDivided);
+  history.accept({FoldVersionActivated{7}});
+  place_another(history, "other");
+  EXPECT_FALSE(question_for(history)->request.contains("assumedWorkloads")) << "without the gate";
+  history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+  EXPECT_EQ(question_for(history)->request["assumedWorkloads"],
+            json(R"({"a": [{"namespace": "default", "components": [{"name": "other", "replicas": 2,
+                "replicaRequirements": {"resourceRequest": {"cpu": "1"},
+                  "nodeClaim": {"nodeSelector": {"disk": "ssd"}}}}]}]})"));
+  EXPECT_TRUE(question_for(history, Millis{6 * 60 * 1000})->request["assumedWorkloads"].is_null()) << "M-8: expired";
+}
+
+TEST(Estimators, AnAnswerFromBeforeAnotherPlacementIsNotUsed_M_8_M_9) {
+  for (const bool on : {false, true}) {
+    History history = history_of(kDivided);
+    history.accept({FoldVersionActivated{7}});
+    if (on) history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+    place_another(history, "first");
+    say(history, R"({"a":{"replicas":9},"b":{"replicas":9}})");
+    EXPECT_FALSE(asks(history));
+    place_another(history, "second");
+    EXPECT_EQ(asks(history), on);
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::scheduler

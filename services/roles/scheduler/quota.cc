@@ -1,6 +1,6 @@
 #include "services/roles/scheduler/quota.h"
 
-#include "events/explain/text.h"
+#include "events/state/quota_check.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -22,10 +22,6 @@ ResourceList taken_by_one(const Binding& binding, bool sets) {
   return sum;
 }
 
-std::string amount_text(const std::string& resource, const Quantity& amount) {
-  return to_value(ResourceList{{resource, amount}})[resource].str();
-}
-
 }  // namespace
 
 std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& binding,
@@ -36,28 +32,16 @@ std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& bin
   const int64_t more = sets ? static_cast<int64_t>(targets.size()) - static_cast<int64_t>(binding.targets.size())
                             : sum_of(targets) - sum_of(binding.targets);
   if (binding.key.ns.empty() || more <= 0) return std::nullopt;  // cluster-scoped bindings are never checked
-  const ResourceList requested = taken_by_one(binding, sets);
-  const ResourceList& used = state.quota_usage(binding.key.ns);
-  const auto& quotas = state.quotas();
-  for (auto entry = quotas.lower_bound({binding.key.ns, ""});
-       entry != quotas.end() && entry->first.ns == binding.key.ns; ++entry) {
-    for (const auto& [resource, limit] : entry->second.overall) {
-      const auto request = requested.find(resource);
-      if (request == requested.end()) continue;
-      const auto in_use = used.find(resource);
-      const Quantity sum = (in_use == used.end() ? Quantity{} : in_use->second) + request->second * more;
-      if (sum <= limit) continue;
-      QuotaRefused refused{.binding = binding.key,
-                           .quota = {type::kFederatedResourceQuota, entry->first.ns, entry->first.name},
-                           .message = {},
-                           .observed_generation = binding.generation};
-      refused.why.summary = QuotaExceeded{entry->first.ns, entry->first.name, resource, amount_text(resource, sum),
-                                          amount_text(resource, limit)};
-      refused.message = text_of(refused.why.summary);
-      return refused;
-    }
-  }
-  return std::nullopt;
+  ResourceList usage;
+  for (const auto& [name, request] : taken_by_one(binding, sets)) usage[name] = request * more;
+  auto excess = quota_excess(state, binding.key.ns, usage);
+  if (!excess) return std::nullopt;
+  QuotaRefused refused{.binding = binding.key,
+                       .quota = std::move(excess->quota),
+                       .message = std::move(excess->message),
+                       .observed_generation = binding.generation};
+  refused.why.summary = std::move(excess->why);
+  return refused;
 }
 
 }  // namespace shiplog::scheduler

@@ -8,8 +8,10 @@
 #include "events/state/cluster.h"
 #include "events/state/condition.h"
 #include "events/state/placement.h"
+#include "events/state/quota_check.h"
 #include "services/roles/scheduler/decide.h"
 #include "services/roles/scheduler/placement_index.h"
+#include "services/roles/scheduler/turns.h"
 #include "services/runtime/follow.h"
 
 namespace shiplog {
@@ -21,15 +23,12 @@ bool over_quota(const Value& binding) {
   return refused(binding) && condition_of(binding, "Scheduled")["reason"].as_string() == "QuotaExceeded";
 }
 
-int64_t replicas_placed(const Value& binding) {
-  int64_t sum = 0;
-  for (const Value& target : binding["spec"]["clusters"].items()) sum += target["replicas"].as_int();
-  return sum;
-}
-
-bool usage_fell(const Change& change) {
-  return replicas_placed(change.after) < replicas_placed(change.before) ||
-         change.before["spec"]["replicaRequirements"] != change.after["spec"]["replicaRequirements"];
+/// Of some resource less is used than before.
+bool usage_fell(const State& state, const Change& change) {
+  if (change.object.type != type::kResourceBinding) return false;
+  const bool components = state.gates().multiple_pod_templates;
+  const ResourceList more = usage_difference(usage_of(change.before, components), usage_of(change.after, components));
+  return std::ranges::any_of(more, [](const auto& item) { return item.second.negative(); });
 }
 
 /// The affinity in force matches the cluster, or is unknown (S-4). Of a placement with several affinity terms.
@@ -94,9 +93,24 @@ class SchedulerRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { follow(decide_, task, {.resolver = estimators_}); }
+  void on_stop() override {
+    turns_->stop();
+    turns_ = make_turns();
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (!task->state().gates().overcommit_protection) return step(task);
+    const int64_t first = priority(task->state(), task->key());
+    turns_->take(std::move(task), first);
+  }
 
  private:
+  void step(const TaskPtr& task) { follow(decide_, task, {.resolver = estimators_}); }
+
+  std::shared_ptr<scheduler::Turns> make_turns() {
+    return std::make_shared<scheduler::Turns>([this](const TaskPtr& task) { step(task); });
+  }
+
   void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
     if (!change.removed() && refused(change.after)) {
       refused_.insert(change.object);
@@ -116,7 +130,7 @@ class SchedulerRole final : public Role {
     wake_peers(state, change, wake);
     wake_defined(state, change, wake);
     // Room in a quota may have become free.
-    if (usage_fell(change)) wake_over_quota(state, change.object.ns, wake);
+    if (usage_fell(state, change)) wake_over_quota(state, change.object.ns, wake);
   }
 
   /// Refused ones are triggered when another of their group is placed, moves, is created or deleted (M-10 to M-12):
@@ -213,7 +227,8 @@ class SchedulerRole final : public Role {
 
   QuestionResolver* const estimators_;
   Decide decide_ = scheduler::decide;
-  scheduler::PlacementIndex placements_;  // derived, as the next
+  scheduler::PlacementIndex placements_;                    // derived, as the next
+  std::shared_ptr<scheduler::Turns> turns_ = make_turns();  // gate SchedulingOvercommitProtection
   std::set<ObjectKey>
       refused_;  // condition Scheduled is False: a derived index, rebuilt when this replica begins to act
 };

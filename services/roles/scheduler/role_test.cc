@@ -1,5 +1,7 @@
 #include "services/roles/scheduler/role.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/state/binding.h"
@@ -99,6 +101,85 @@ TEST(SchedulerRole, ARefusedBindingIsDecidedAgainOnceReservationsEnd_M_8_S_7) {
   EXPECT_FALSE(looks_again()) << "whatever lets it in will wake it";
   history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
   EXPECT_TRUE(looks_again());
+}
+
+/// Room for three replicas of the two that are wanted of each binding.
+History crowded() {
+  const std::string aggregated =
+      R"({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}})";
+  History history = fleet(aggregated);
+  history.object(kOther, binding_text(aggregated));
+  history.edit(kCluster, [](Value& cluster) {
+    cluster.edit("status").set("resourceSummary", json(R"({"allocatable": {"pods": "9", "cpu": "3"}})"));
+  });
+  return history;
+}
+
+TEST(SchedulerRole, TwoPlacementsAtATimeDoNotTakeTheSameRoom_M_8_M_9) {
+  for (const bool on : {false, true}) {
+    History history = crowded();
+    if (on) history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+    const auto service = make_scheduler_role();
+    const auto task = std::make_shared<FakeTask>(history, kBinding);
+    const auto other = std::make_shared<FakeTask>(history, kOther);
+    task->before_append = [&] { service->reconcile(other); };
+    service->reconcile(task);
+    EXPECT_EQ(task->finished, 1);
+    EXPECT_EQ(other->finished, 1) << "its turn comes when the first one is folded";
+    EXPECT_EQ(reason_of(history, kOther), on ? "Unschedulable" : "Success");
+    EXPECT_EQ(reason_of(history), "Success");
+  }
+}
+
+TEST(SchedulerRole, OfThoseThatWaitForTheirTurnThoseOfHigherPriorityGoFirst_M_8_S_6) {
+  History history = crowded();
+  history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+  const ObjectKey urgent{type::kResourceBinding, "default", "urgent-deployment"};
+  history.put(urgent, History::named(urgent, history.state().value_of(kOther)));
+  history.edit(urgent, [](Value& binding) { binding.edit("spec").edit("schedulePriority").set("priority", 7); });
+  history.edit(kBinding, [](Value& binding) { binding.edit("spec").set("replicas", 1); });
+  const auto service = make_scheduler_role();
+  const auto task = std::make_shared<FakeTask>(history, kBinding);
+  task->before_append = [&] {
+    for (const ObjectKey& key : {kOther, urgent}) service->reconcile(std::make_shared<FakeTask>(history, key));
+  };
+  service->reconcile(task);
+  EXPECT_EQ(reason_of(history), "Success");
+  EXPECT_EQ(reason_of(history, urgent), "Success");
+  EXPECT_EQ(reason_of(history, kOther), "Unschedulable");
+}
+
+TEST(SchedulerRole, WhatALostLeaseLeftBehindHoldsUpNothing_M_8) {
+  History history = crowded();
+  history.accept({FeatureGatesSet{{"SchedulingOvercommitProtection"}}});
+  const auto service = make_scheduler_role();
+  auto task = std::make_shared<FakeTask>(history, kBinding);
+  const auto waiting = std::make_shared<FakeTask>(history, kOther);
+  task->before_append = [&] {
+    service->reconcile(waiting);
+    service->on_stop();
+  };
+  service->reconcile(task);
+  EXPECT_EQ(waiting->finished, 0) << "void: another process decides";
+  reconcile(*service, history, kOther);
+}
+
+TEST(SchedulerRole, LessOfAComponentFreesRoomInAQuota_Q_8_4_6_1) {
+  History history = fleet();
+  history.accept({FoldVersionActivated{7}});
+  history.accept({FeatureGatesSet{{"FederatedQuotaEnforcement", "MultiplePodTemplatesScheduling"}}});
+  history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})");
+  history.object(kOther, R"({"spec": {"clusters": [{"name": "m1"}], "components": [{"name": "main", "replicas": 2,
+      "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}]}})");
+  const auto service = make_scheduler_role();
+  reconcile(*service, history);
+  ASSERT_EQ(reason_of(history), "QuotaExceeded");
+  Keys keys;
+  service->on_start(history.state(), keys);
+  Value smaller = history.state().value_of(kOther);
+  smaller.edit("spec").edit("components").edit_items()[0].set("replicas", 0);
+  const Keys triggered = woken(*service, history, {ObjectUpdated{kOther, smaller}});
+  EXPECT_NE(std::ranges::find(triggered, kBinding), triggered.end());
 }
 
 TEST(SchedulerRole, OtherOptionsTriggerEveryBinding_S_23) {

@@ -5,8 +5,6 @@
 namespace shiplog::scheduler {
 namespace {
 
-constexpr Millis kLife{5 * 60 * 1000};
-
 void take(std::map<std::string, Cluster::Room>& room, const std::string& resource, int64_t units, int64_t milli,
           int64_t counted) {
   const auto found = room.find(resource);
@@ -27,7 +25,7 @@ void take(std::map<std::string, Cluster::Room>& room, const std::string& resourc
 UnsettledPlacements unsettled_placements(const UnsettledIndex& unsettled, std::string_view cluster, UtcMillis now) {
   UnsettledPlacements promised;
   const UnsettledIndex::Placed& placed = unsettled.on(cluster);
-  for (auto entry = placed.lower_bound(now + Millis{-kLife.value}); entry != placed.end(); ++entry) {
+  for (auto entry = placed.lower_bound(now + Millis{-kPromiseGoodFor.value}); entry != placed.end(); ++entry) {
     for (const auto& [binding, footprint] : entry->second) promised.push_back(footprint);
   }
   return promised;

@@ -12,6 +12,9 @@
 
 namespace shiplog::scheduler {
 
+/// For so long a placement counts as promised (M-8).
+inline constexpr Millis kPromiseGoodFor{5 * 60 * 1000};
+
 /// What has been placed on a cluster in the last five minutes and is not healthy there (M-8): it uses capacity, though
 /// what the cluster reports as free does not account for it yet.
 using UnsettledPlacements = std::vector<UnsettledIndex::Footprint>;
