@@ -222,7 +222,7 @@ void check_failover(const Value& spec, Causes& causes) {
   const Value& grace = application["gracePeriodSeconds"];
   if (grace.is_null()) return;
   if (application["purgeMode"].as_string() != "Gracefully") {
-    causes.invalid(field + ".gracePeriodSeconds", grace, "only takes effect when purgeMode is Gracefully");
+    causes.invalid(field + ".gracePeriodSeconds", grace, "only takes effect when purgeMode is gracefully");
   } else if (grace.as_int() <= 0) {
     causes.invalid(field + ".gracePeriodSeconds", grace, "must be greater than 0");
   }
@@ -267,7 +267,7 @@ void check_policy(const Value& object, const Write& write, Causes& causes) {
   const Value& suspension = spec["suspension"];
   if (suspension["dispatching"].as_bool() && suspension["dispatchingOnClusters"]["clusterNames"].size() > 0) {
     causes.invalid("spec.suspension", suspension,
-                   "suspension dispatching is mutually exclusive with dispatchingOnClusters.clusterNames");
+                   "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames");
   }
   if (write.old != nullptr) check_policy_update(object, write, causes);
 }
