@@ -26,9 +26,9 @@ namespace shiplog {
 ///   5  an entry that settles a produced request is refused when its record is settled already, or the request was
 ///      carried out (Entry::source, State::settled)
 ///   6  the lease of a slot ends the one of its whole role, which nobody can take any more (events/slots.h)
-///   7  quotas and affinity groups refuse placements only where their feature gates are on; decisions read the gates
-///   and
-///      options of evictions, taint policies and preemption
+///   7  quotas and affinity groups refuse placements only where their gates are on; decisions read the gates,
+///      and options of evictions, taint policies, preemption; a request for a fresh placement that the scheduler would
+///      overlook is marked (state/reschedule_request.h); terminating namespaces are emptied after 5 seconds
 inline constexpr uint32_t kFoldVersion = 7;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
