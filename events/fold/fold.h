@@ -27,9 +27,10 @@ namespace shiplog {
 ///      carried out (Entry::source, State::settled)
 ///   6  the lease of a slot ends the one of its whole role, which nobody can take any more (events/slots.h)
 ///   7  quotas and affinity groups refuse placements only where their feature gates are on; decisions read the gates
-///   and
-///      options of evictions, taint policies and preemption; a quota refuses growth unless all that it limits fits, and
-///      its usage is written with its cause; static assignments of quotas take effect
+///      and options of evictions, taint policies and preemption; a quota refuses growth unless all that it limits fits,
+///      and its usage is written with its cause; static assignments of quotas take effect; a request for a fresh
+///      placement that the scheduler would overlook is marked (state/reschedule_request.h); terminating namespaces are
+///      emptied after 5 seconds; a cluster has one eviction task of a binding at most, and evictions are paced
 inline constexpr uint32_t kFoldVersion = 7;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.

@@ -5,6 +5,7 @@
 #include "events/base/json.h"
 #include "events/fold/apply.h"
 #include "events/state/binding.h"
+#include "events/state/reschedule_request.h"
 
 namespace shiplog {
 namespace {
@@ -94,7 +95,9 @@ Applied apply(Staged& staged, const PlacementDecided& event) {
     const bool moved =
         binding["spec"]["clusters"] != clusters && !(clusters.size() == 0 && binding["spec"]["clusters"].is_null());
     if (moved) binding.edit("spec").set("clusters", std::move(clusters));
-    binding.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, event.applied_placement);
+    Value& annotations = binding.edit("metadata").edit("annotations");
+    annotations.set(kAppliedPlacementAnnotation, event.applied_placement);
+    if (staged.state().fold_version() >= 7) annotations.erase(kReschedulePendingAnnotation);
     Value& status = binding.edit("status");
     status.set("schedulerObservedGeneration", event.observed_generation + (moved ? 1 : 0));
     status.set("lastScheduledTime", rfc3339(staged.time()));
@@ -119,8 +122,13 @@ Applied apply(Staged& staged, const PlacementRefused& event) {
 
 Applied apply(Staged& staged, const ReschedulingTriggered& event) {
   const UtcMillis at = event.at == UtcMillis{} ? staged.time() : event.at;
-  return edit(staged, event.binding,
-              [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(at)); });
+  return edit(staged, event.binding, [&](Value& binding) {
+    binding.edit("spec").set("rescheduleTriggeredAt", rfc3339(at));
+    if (staged.state().fold_version() < 7) return;
+    const auto placed = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
+    if (!placed || at > placed.value()) return;
+    binding.edit("metadata").edit("annotations").set(kReschedulePendingAnnotation, "true");
+  });
 }
 
 Applied apply(Staged& staged, const ReplicasDescheduled& event) {

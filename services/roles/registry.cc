@@ -73,7 +73,15 @@ const RoleEntry kRoles[] = {
      },
      dispatcher::decide, "", true},
     {"distributor", "", "bindings of what templates with `propagateDeps` refer to: ConfigMaps, Secrets and the like",
-     [](const RoleContext& context) { return make_distributor_role(context.interpreters); }, distributor::decide, ""},
+     [](const RoleContext& context) {
+       if (context.recorder == nullptr) return make_distributor_role(context.interpreters);
+       const auto report = [recorder = context.recorder](const State& state, const ObjectKey& attached,
+                                                         const DependencyPolicyConflict& conflict, UtcMillis now) {
+         recorder->record_events(recorder::event_drafts_of_conflict(state, attached, conflict), now);
+       };
+       return make_distributor_role(context.interpreters, report);
+     },
+     distributor::decide, ""},
     {"collector", "", "probes members, watches their objects, aggregates Works into bindings and templates",
      [](const RoleContext& context) {
        return make_collector_role(present(context.members, "the collector has members"), context.interpreters,

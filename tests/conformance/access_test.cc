@@ -1,6 +1,7 @@
 // Namespaces, authorization, leases and events (NSP-1 to NSP-7, AUTHZ-1 to AUTHZ-10 and LEASE-1 to EVENT-3).
 // Authentication and most of authorization are in tests/contract/authorization_test.cc.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "tests/conformance/conformance.h"
@@ -74,8 +75,12 @@ TEST(Namespaces, NSP_05_content_is_deleted_first) {
   ASSERT_EQ(api().post(in(ns, "secrets"), json(R"({"metadata":{"name":"s"}})")).status, 201);
   const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");  // in the journal of ephemera
   ASSERT_EQ(api().post(leases, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})")).status, 201);
+  const auto begun = std::chrono::steady_clock::now();
   ASSERT_EQ(api().remove("/api/v1/namespaces/" + ns).status, 200);
+  // Clients read and update what is in it for five seconds.
+  EXPECT_EQ(api().patch(in(ns, "secrets") + "/s", "merge", json(R"({"metadata":{"labels":{"a":"b"}}})")).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(in(ns, "secrets") + "/s").status == 404; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds{5});
   const auto has_condition = [&](const char* type, const char* status) {
     const Answer now = api().get("/api/v1/namespaces/" + ns);
     for (const Value& each : now.json["status"]["conditions"].items()) {

@@ -1,4 +1,6 @@
-// Deletion, finalizers, garbage collection (DEL-1 to DEL-16).
+// Deletion, finalizers, garbage collection (DEL-1 to DEL-17).
+#include <thread>
+
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -269,6 +271,36 @@ TEST(Deletes, DEL_14_orphans_lose_the_reference_and_stay) {
   const Answer child = api().get(maps + "/child");
   EXPECT_EQ(child.status, 200);
   EXPECT_EQ(child.json["metadata"]["ownerReferences"].size(), 0u) << child;
+}
+
+TEST(Deletes, DEL_17_not_found_is_only_the_object_of_the_request) {
+  const std::string ns = own_namespace();
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const std::string lamps = in(ns, "lamps", "del17.example.com/v1");
+  constexpr int kLamps = 40;
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(
+        api()
+            .post(definitions, yaml("{metadata: {name: lamps.del17.example.com}, spec: {group: del17.example.com, "
+                                    "scope: Namespaced, names: {plural: lamps, kind: Lamp}, versions: [{name: "
+                                    "v1, served: true, storage: true, schema: {openAPIV3Schema: {type: "
+                                    "object}}}]}}"))
+            .status,
+        201);
+    ASSERT_TRUE(eventually([&] { return api().get(lamps).status == 200; }));
+    for (int i = 0; i < kLamps; ++i) {
+      ASSERT_EQ(api().post(lamps, json(R"({"metadata":{"name":"l)" + std::to_string(i) + "\"}}")).status, 201);
+    }
+    // The objects of the definition vanish while it is deleted.
+    std::thread others{[&] {
+      for (int i = 0; i < kLamps; ++i) api().remove(lamps + "/l" + std::to_string(i));
+    }};
+    const Answer deleted = api().remove(definitions + "/lamps.del17.example.com");
+    others.join();
+    EXPECT_EQ(deleted.status, 200) << deleted;
+    EXPECT_TRUE(is_deleted(definitions + "/lamps.del17.example.com"));
+    expect_failure(api().remove(definitions + "/lamps.del17.example.com"), 404, "NotFound");
+  }
 }
 
 TEST(Deletes, DEL_16_the_event_has_the_version_of_the_deletion) {

@@ -1,4 +1,4 @@
-// Status, scale and the other subresources (SUB-1 to SUB-5).
+// Status, scale and the other subresources (SUB-1 to SUB-6).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -171,6 +171,37 @@ TEST(Subresources, SUB_05_subresources_of_kubelets_are_not_served) {
     EXPECT_TRUE(named(core.json["resources"], std::string{"pods/"} + sub).is_null()) << sub;
     expect_failure(api().get(pods + "/p/" + sub), 404, "NotFound", "ask the member cluster that runs the pod");
   }
+}
+
+TEST(Subresources, SUB_06_the_status_of_an_aggregated_kind_is_decoded_and_not_validated) {
+  const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+  const std::string name = own_namespace();
+  const Answer made = api().post(clusters, yaml("{metadata: {name: " + name + "}, spec: {syncMode: Pull}}"));
+  ASSERT_EQ(made.status, 201) << made;
+  const std::string one = clusters + "/" + name;
+  Value object = api().get(one).json;
+  object.edit("metadata").erase("resourceVersion");
+  object.set("status", json(R"({"conditions":[{"type":"Mine","status":"True","reason":"","message":"",
+      "lastTransitionTime":"2026-01-02T12:00:00Z"},{"type":"Odd","status":"Perhaps","reason":"two words",
+      "message":"m","lastTransitionTime":null}]})"));
+  const Answer put = api().put(one + "/status", object);
+  ASSERT_EQ(put.status, 200) << put;
+  EXPECT_EQ(put.json["status"]["conditions"][0]["reason"].str(), "");
+  EXPECT_EQ(put.json["status"]["conditions"][1]["status"].str(), "Perhaps");
+  // The stored status is no obstacle to other writes.
+  const Answer labelled = api().patch(one, "merge", json(R"({"metadata":{"labels":{"a":"b"}}})"));
+  EXPECT_EQ(labelled.status, 200) << labelled;
+  Value again = api().get(one).json;
+  again.edit("spec").set("region", "r");
+  EXPECT_EQ(api().put(one, again).status, 200);
+  // The collector may have added its own by now.
+  const Value conditions = api().get(one).json["status"]["conditions"];
+  EXPECT_EQ(named(conditions, "Mine", "type")["status"].str(), "True") << to_json(conditions);
+  EXPECT_EQ(named(conditions, "Odd", "type")["status"].str(), "Perhaps") << to_json(conditions);
+  // What a Go type cannot hold is a bad request.
+  object.edit("status").set("conditions", "none");
+  expect_failure(api().put(one + "/status", object), 400, "BadRequest");
+  EXPECT_EQ(api().remove(one).status, 200);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "events/state/policy.h"
 #include "events/state/protection.h"
 #include "services/api/admission/addresses.h"
+#include "services/api/admission/deletion.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 #include "services/api/status.h"
@@ -32,6 +33,13 @@ StatusDetails subject_of(const Kind& kind, const Value& object) {
 /// How kube-apiserver begins the errors of its decoder.
 std::string cannot_be_handled(const Kind& kind) {
   return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
+}
+
+/// Served by an aggregated server upstream, as a Go type: what cannot be decoded is a bad request, and the status is
+/// not validated (CL-28).
+bool aggregated(const Kind& kind) {
+  const std::string type = kind.type();
+  return type == type::kCluster || type == "resourceregistries.search.karmada.io";
 }
 
 /// The body against the path: META-10, META-11. Fills in what is missing.
@@ -160,7 +168,7 @@ Result<Causes> check_schema(const Kind& kind, const Value& object) {
   std::string wrong;
   if (kind.builtin && kind.schema != nullptr) check_quantities(*kind.schema, object, FieldPath{}, wrong);
   if (readable && wrong.empty()) return causes;
-  if (!kind.builtin) return invalid(subject_of(kind, object), causes.take());
+  if (!kind.builtin && !aggregated(kind)) return invalid(subject_of(kind, object), causes.take());
   // Kubernetes' decoder stops at the first field that it cannot read.
   for (const FieldCause& cause : causes.list()) {
     if (wrong.empty() && cause.reason == "FieldValueTypeInvalid") wrong = cause.field + ": " + cause.message;
@@ -297,7 +305,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
 bool needs_version(const Kind& kind) {
   const std::string type = kind.type();
   if (kind.builtin) return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io";
-  return type != type::kCluster && type != "resourceregistries.search.karmada.io";  // served by aggregation upstream
+  return !aggregated(kind);
 }
 
 /// META-9 and CRU-2 for both kinds of update.
@@ -448,7 +456,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   SHIPLOG_TRY(auto schema_causes, check_schema(kind, written));
   Causes causes;
   for (const FieldCause& cause : schema_causes.list()) {
-    if (cause.field.starts_with("status")) causes.add(cause);
+    if (cause.field.starts_with("status") && !aggregated(kind)) causes.add(cause);
   }
   check_scale(kind, merged, true, causes);
   if (rules != nullptr && rules->fill_status != nullptr) rules->fill_status(merged, write);
@@ -459,15 +467,19 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   return merged;
 }
 
-Result<void> admit_delete(const Kind& kind, const Value& old) {
-  const std::string type = kind.type();
+Result<void> admit_unprotected_delete(const Kind& kind, const Value& old) {
   const StatusDetails subject = subject_of(kind, old);
-  if (type == type::kNamespace &&
+  if (kind.type() == type::kNamespace &&
       (subject.name == "default" || subject.name == "kube-system" || subject.name == "kube-public")) {  // NSP-2
     return forbidden(subject, "this namespace may not be deleted");
   }
-  const bool aggregated = type == type::kCluster || type == "resourceregistries.search.karmada.io";
-  if (!aggregated && deletion_protected(old)) return Error{ErrorCode::kForbidden, kDeletionProtectedWords};  // D-41
+  return ok();
+}
+
+Result<void> admit_delete(const Kind& kind, const Value& old) {
+  SHIPLOG_TRY(admit_unprotected_delete(kind, old));
+  if (!aggregated(kind) && deletion_protected(old))
+    return Error{ErrorCode::kForbidden, kDeletionProtectedWords};  // D-41
   return ok();
 }
 

@@ -97,9 +97,9 @@ void check_binding(const Value& object, const Write& write, Causes& causes) {
   for (size_t i = 0; i < components.size(); ++i) {
     const Value& name = components[i]["name"];
     if (name.is_empty()) {
-      causes.required(at("spec.components", i) + ".name");
+      causes.invalid(at("spec.components", i) + ".name", Value{""}, "component names must be non-empty");
     } else if (!names.insert(name.str()).second) {
-      causes.duplicate(at("spec.components", i) + ".name", name);
+      causes.invalid(at("spec.components", i) + ".name", name, "component names must be unique");
     }
   }
 }

@@ -270,7 +270,7 @@ void check_policy(const Value& object, const Write& write, Causes& causes) {
   const Value& suspension = spec["suspension"];
   if (suspension["dispatching"].as_bool() && suspension["dispatchingOnClusters"]["clusterNames"].size() > 0) {
     causes.invalid("spec.suspension", suspension,
-                   "suspension dispatching is mutually exclusive with dispatchingOnClusters.clusterNames");
+                   "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames");
   }
   if (write.old != nullptr) check_policy_update(object, write, causes);
 }

@@ -1,4 +1,5 @@
 #include "events/base/quantity.h"
+#include "services/api/admission/deletion.h"
 #include "tests/support/admit.h"
 
 namespace shiplog::api {
@@ -108,6 +109,13 @@ TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20
   EXPECT_TRUE(refused.error().message.starts_with(
       "admission webhook \"propagationpolicy.karmada.io\" denied the request: spec.suspension: Invalid value: "))
       << refused.error().message;
+  EXPECT_TRUE(refused.error().message.ends_with(
+      ": suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"))  // 5.1.1
+      << refused.error().message;
+  const auto grace =
+      create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{},
+      "purgeMode":"Never","gracePeriodSeconds":5}})"));
+  EXPECT_TRUE(message_of(grace).ends_with("only takes effect when purgeMode is gracefully")) << message_of(grace);
 }
 
 TEST(PolicyAdmission, RulesOfPlacement) {  // D-34
@@ -361,6 +369,39 @@ TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8
   EXPECT_EQ(refused(R"({"syncMode":"Push","resourceModels":[{"grade":1,"ranges":[{"name":"cpu","min":"2","max":"9"}]},
       {"grade":0,"ranges":[{"name":"cpu","min":"1","max":"2"}]}]})"),
             "no error");
+}
+
+TEST(ClusterAdmission, AStatusIsDecodedAndNotValidated_CL_28) {
+  const Value made = stored(kClusters, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push"}})"));
+  const auto with_status = [&](std::string_view status) {
+    Value object = made;
+    object.set("status", json(status));
+    Admission admission = admission_for(kClusters, "m1");
+    return admit_status_update(admission, made, object);
+  };
+  const auto odd = with_status(R"({"conditions":[{"type":"Mine","status":"Perhaps","reason":"","message":"",
+      "lastTransitionTime":"2026-01-02T12:00:00Z"},{"type":""}],"remedyActions":["TrafficControl"]})");
+  ASSERT_TRUE(odd.has_value()) << message_of(odd);
+  EXPECT_EQ(odd.value()["status"]["conditions"][0]["reason"], Value{""});
+  // What is stored so is no obstacle to a write of the spec.
+  Value edited = odd.value();
+  edited.edit("spec").set("region", "r");
+  const auto updated = update(kClusters, odd.value(), edited);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  EXPECT_EQ(updated.value()["status"], odd.value()["status"]);
+  const auto wrong = with_status(R"({"conditions":"none"})");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code, ErrorCode::kBadRequest) << "no Go type could hold it";
+}
+
+TEST(MemberAdmission, DoesNotReadTheLabelThatProtectsFromDeletion_D_41) {
+  const Kind& maps = *Kinds::compiled().find_type("configmaps");
+  const Value marked =
+      json(R"({"metadata":{"name":"c","labels":{"resourcetemplate.karmada.io/deletion-protected":"Always"}}})");
+  EXPECT_FALSE(admit_delete(maps, marked).has_value());
+  EXPECT_TRUE(admit_unprotected_delete(maps, marked).has_value());
+  const Kind& namespaces = *Kinds::compiled().find_type("namespaces");
+  EXPECT_FALSE(admit_unprotected_delete(namespaces, json(R"({"metadata":{"name":"default"}})")).has_value());
 }
 
 TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {

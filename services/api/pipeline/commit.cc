@@ -77,6 +77,19 @@ Rejection over_quota(const std::string& message) {
   return rejection;
 }
 
+/// What the fold refused of a deletion. One object may take others along (CRD-13): what has become of these, or of the
+/// object since it was read, is no answer to the client. The deletion is computed again; a version or uid that the
+/// client named is compared then (DEL-3).
+Rejection deletion_refused(const StatusDetails& subject, const Refusal& refusal, const ObjectKey& key) {
+  if (refusal.code == ErrorCode::kNotFound && refusal.about == key) return not_found(subject);
+  if (refusal.code != ErrorCode::kNotFound && refusal.code != ErrorCode::kConflict) {
+    return Error{refusal.code, refusal.reason};
+  }
+  Rejection rejection{conflict(subject)};
+  rejection.superseded = true;
+  return rejection;
+}
+
 /// What the fold refused, in kubectl's words.
 Rejection refused_by_fold(const RequestContext& context, const WriteRequest& write, const Refusal& refusal,
                           const ObjectKey& key) {
@@ -93,7 +106,7 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
                         key.type != type::kFederatedResourceQuota;
   if (of_quota && refusal.code == ErrorCode::kForbidden) return over_quota(refusal.reason);
   if (!is_object(write)) {
-    if (refusal.code == ErrorCode::kNotFound && write.form == WriteForm::kDeletion) return not_found(subject);
+    if (write.form == WriteForm::kDeletion) return deletion_refused(subject, refusal, key);
     if (refusal.code != ErrorCode::kConflict) return Error{refusal.code, refusal.reason};
     Rejection rejection{conflict(subject)};
     rejection.superseded = write.retries_conflicts;

@@ -144,6 +144,51 @@ TEST_F(PipelineTest, ACollectionIsDeletedAtOnce) {
   EXPECT_NE(server_.state().find({"configmaps", "default", "b"}), nullptr);
 }
 
+constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kSofas = R"({"metadata":{"name":"sofas.example.com"},"spec":{"group":"example.com",
+    "scope":"Namespaced","names":{"plural":"sofas","kind":"Sofa"},"versions":[{"name":"v1","served":true,
+    "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})";
+
+TEST_F(PipelineTest, ADefinitionIsDeletedThoughOneOfItsObjectsVanishesMeanwhile_CRD_13) {
+  const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
+  const std::string sofas = "/apis/example.com/v1/namespaces/default/sofas";
+  const std::string one = std::string{kDefinitions} + "/sofas.example.com";
+  for (const std::string& target :
+       {one, std::string{kDefinitions} + "?fieldSelector=metadata.name%3Dsofas.example.com"}) {
+    ASSERT_EQ(answer("POST", kDefinitions, kSofas).status, 201);
+    ASSERT_EQ(answer("POST", sofas, R"({"metadata":{"name":"red"}})").status, 201);
+    ASSERT_EQ(answer("POST", sofas, R"({"metadata":{"name":"blue"}})").status, 201);
+    // Both have read what there is before the first of them is folded.
+    const auto first = start(ManualServer::request("DELETE", sofas + "/red"));
+    const auto second = start(ManualServer::request("DELETE", target));
+    server_.run();
+    EXPECT_EQ(first->response->status, 200);
+    EXPECT_EQ(second->response->status, 200) << second->response->body;
+    EXPECT_EQ(server_.state().find(definition), nullptr) << "it is deleted, not said to be absent: " << target;
+    EXPECT_EQ(server_.state().find({"sofas.example.com", "default", "blue"}), nullptr);
+    EXPECT_EQ(answer("DELETE", one).status, 404);
+  }
+}
+
+TEST_F(PipelineTest, ADefinitionIsDeletedThoughItIsChangedMeanwhile_CRD_13) {
+  const std::string one = std::string{kDefinitions} + "/sofas.example.com";
+  ASSERT_EQ(answer("POST", kDefinitions, kSofas).status, 201);
+  // An object that finalizers hold: the definition is written anew, which is bound to what was read.
+  ASSERT_EQ(answer("POST", "/apis/example.com/v1/namespaces/default/sofas",
+                   R"({"metadata":{"name":"red","finalizers":["example.com/keep"]}})")
+                .status,
+            201);
+  const auto first = start(ManualServer::request("PATCH", one, "application/merge-patch+json"),
+                           R"({"metadata":{"labels":{"a":"b"}}})");
+  const auto second = start(ManualServer::request("DELETE", one));
+  server_.run();
+  EXPECT_EQ(first->response->status, 200);
+  EXPECT_EQ(second->response->status, 200) << second->response->body;
+  const Value& left = server_.state().value_of({type::kCustomResourceDefinition, "", "sofas.example.com"});
+  EXPECT_TRUE(deleting(left));
+  EXPECT_EQ(left["metadata"]["labels"]["a"].str(), "b") << "neither write is lost";
+}
+
 TEST_F(PipelineTest, RequestsEndAtTheStageThatRejectsThem) {
   HttpRequest stranger = ManualServer::request("POST", kMaps);
   stranger.peer = {};

@@ -6,6 +6,7 @@
 #include "events/base/json_path.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
+#include "services/api/admission/deletion.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/customizations.h"
@@ -141,7 +142,9 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
 
 StageResult<Proposal> admit_deletion(const Server& server, const RequestContext& context, const WriteRequest& write,
                                      Proposal proposal) {
-  if (auto allowed = admit_delete(*context.kind, proposal.old); !allowed) {
+  // A cluster with controllers of its own is a member: the webhook that protects objects is the control plane's.
+  const auto admit = server.options.revision_views ? admit_delete : admit_unprotected_delete;
+  if (auto allowed = admit(*context.kind, proposal.old); !allowed) {
     return refused_by_admission(context, proposal, std::move(allowed).error());
   }
   if (auto error = refuse_deletion(server.options.access, context.user, write.key, proposal.old)) {

@@ -14,7 +14,7 @@ namespace shiplog::member {
 namespace {
 
 //  placed ──ready delay──▶ running ──completion delay, a Job's pod──▶ completed
-//     │                       └── an image under fail/ stays waiting
+//     │                       └── an image under fail/ or fake/ stays waiting
 enum class PodStage { kCreating, kRunning, kCompleted };
 
 PodStage stage_of(const Value& pod, UtcMillis now, const PodTimes& times) {
@@ -26,7 +26,11 @@ PodStage stage_of(const Value& pod, UtcMillis now, const PodTimes& times) {
   return ends && now >= ready + times.completion ? PodStage::kCompleted : PodStage::kRunning;
 }
 
-bool fails(const Value& container) { return container["image"].as_string().starts_with("fail/"); }
+/// Under fake/ are images that Karmada's own end-to-end tests expect to be missing.
+bool fails(const Value& container) {
+  const std::string_view image = container["image"].as_string();
+  return image.starts_with("fail/") || image.starts_with("fake/");
+}
 
 std::string hex(std::string_view text) {
   return to_string(siphash128(text)) + to_string(siphash128(std::string{text} + "/2"));

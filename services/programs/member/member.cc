@@ -1,5 +1,6 @@
 #include "services/programs/member/member.h"
 
+#include "services/programs/member/bounds.h"
 #include "services/programs/member/controller.h"
 #include "services/programs/member/decide.h"
 #include "services/programs/member/fault_switches.h"
@@ -112,6 +113,13 @@ std::vector<std::unique_ptr<Role>> make_member_services(const MemberOptions& opt
   add(make_resource_quota());
   add({"cronjob", {member::kCronJobs}, "CronJob", member::decide_cron_job, member::look_again_cron_job, {}});
   add({"address", {member::kServices, member::kIngresses}, "", member::decide_address, {}, {}});
+  add({"autoscaler", {member::kAutoscalers}, "", member::decide_autoscaler, {}, member::wake_autoscalers});
+  add({"disruption",
+       {member::kDisruptionBudgets},
+       "",
+       member::decide_disruption_budget,
+       member::look_again_disruption_budget,
+       member::wake_disruption_budgets});
   add(make_service_account());
   services.push_back(member::make_pod_scheduler());
   add(make_kubelet(options));

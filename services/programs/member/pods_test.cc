@@ -137,6 +137,16 @@ TEST(MemberKubelet, AnImageUnderFailNeverStarts) {
   member.expect_settled();
 }
 
+TEST(MemberKubelet, AnImageUnderFakeNeverStartsEither) {
+  SimulatedMember member;
+  member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fake/nginx:1"));
+  member.put(kReplicaSets, workload("ReplicaSet", "real", 1, "fakeries/nginx:1"));
+  member.stage.run(Millis{60'000});
+  EXPECT_FALSE(member.find(kReplicaSets, "web")["status"].contains("readyReplicas"));
+  EXPECT_EQ(member.find(kReplicaSets, "real")["status"]["readyReplicas"].as_int(), 1);
+  member.expect_settled();
+}
+
 TEST(MemberKubelet, ACorrectedImageStartsThePod) {
   SimulatedMember member;
   member.put(kReplicaSets, workload("ReplicaSet", "web", 1, "fail/nginx:1"));

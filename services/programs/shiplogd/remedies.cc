@@ -67,7 +67,7 @@ Result<std::map<std::string, api::ClusterRemedy>> placement_remedies(const api::
     clusters.emplace(std::move(name), std::move(cluster));
   }
   const Beside beside{scene};
-  const bool fresh = scheduler::reschedule_requested(wanted, scene.now);
+  const bool fresh = scheduler::reschedule_requested(scene.binding, scene.now);
   std::map<std::string, api::ClusterRemedy> remedies;
   for (const std::string& cluster : names) {
     auto found = scheduler::remedy_for(wanted, placement, clusters, cluster, fresh, beside.context(wanted, scene.now));

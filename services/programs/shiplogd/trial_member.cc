@@ -17,6 +17,7 @@
 #include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process_metrics.h"
 #include "services/programs/shiplogd/start_up.h"
+#include "services/roles/lifecycle/role.h"
 #include "services/roles/registry.h"
 #include "services/runtime/append_without_lease.h"
 #include "services/runtime/election.h"
@@ -154,7 +155,9 @@ class TrialMember {
     MemberOptions member = options_.member;
     member.switches = switches_;
     for (auto& role : make_member_services(member)) roles_->add(std::move(role));
-    for (const char* name : {"lifecycle", "clusterrole-aggregation", "serviceaccount-token"}) {
+    // The label of protected objects comes along with them; the webhook that reads it is the control plane's.
+    roles_->add(make_lifecycle_role(false));
+    for (const char* name : {"clusterrole-aggregation", "serviceaccount-token"}) {
       roles_->add(find_role(name)->make({}));
     }
     return ok();

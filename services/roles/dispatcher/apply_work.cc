@@ -54,6 +54,15 @@ std::optional<Served> served_by(const Value& cluster, const Value& manifest) {
   return std::nullopt;
 }
 
+/// The member answers that it has no such object (E-19). A 404 about another object, or that of a proxy in between,
+/// does not state that; only of a kind that the member does not serve, the answer has no name.
+bool states_absence(const MemberResponse& response, const Value& cluster, const Value& manifest) {
+  if (response.status != 404) return false;
+  const Value& name = response.body["details"]["name"];
+  if (!name.is_empty()) return name == manifest["metadata"]["name"];
+  return response.body["kind"].as_string() == "Status" || !served_by(cluster, manifest);
+}
+
 /// A write to a member has ended (OBS-6). Kinds are served here, so there are not many.
 void count_write(const std::string& method, const Value& manifest, const std::string& cluster, bool succeeded,
                  bool recreated) {
@@ -263,15 +272,27 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   void delete_next() {
     if (index_ == manifests_.size()) return release();
     manifest_ = manifests_[index_++];
+    conflicts_ = 0;
     served_ = served_kind(task_->state(), manifest_["apiVersion"].as_string(), manifest_["kind"].as_string());
     // A definition can be deleted here and still exist in the member, with the objects that were dispatched.
     if (!served_) served_ = served_by(task_->state().value_of({type::kCluster, "", cluster_}), manifest_);
     if (!served_) return delete_next();
+    look_before_deleting();
+  }
+
+  void look_before_deleting() {
+    if (++conflicts_ > kConflictTries) {
+      return give_up({ErrorCode::kConflict, "the member answers that the object does not exist, and still returns it"});
+    }
     send("GET", path(), {}, [this](const MemberResponse& response) {
-      if (response.status == 404) return delete_next();
+      if (absent(response)) return delete_next();
       if (!good(response)) return give_up(refused(response, manifest_));
       take_away(response.body);
     });
+  }
+
+  bool absent(const MemberResponse& response) const {
+    return states_absence(response, task_->state().value_of({type::kCluster, "", cluster_}), manifest_);
   }
 
   void take_away(const Value& observed) {
@@ -280,7 +301,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
     if (work_["spec"]["preserveResourcesOnDeletion"].as_bool()) {
       return send("PUT", path(), preserved(observed), [this](const MemberResponse& response) {
         // Gone meanwhile: nothing is left to preserve. (Upstream never finishes then.)
-        if (good(response) || response.status == 404) return delete_next();
+        if (good(response) || absent(response)) return delete_next();
         give_up(refused(response, manifest_));
       });
     }
@@ -289,7 +310,9 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
                                    {"propagationPolicy", "Background"},
                                    {"preconditions", Value::object({{"uid", observed["metadata"]["uid"]}})}});
     send("DELETE", path(), std::move(options), [this](const MemberResponse& response) {
-      if (good(response) || response.status == 404) return delete_next();
+      if (good(response)) return delete_next();
+      // Servers exist that return this when something else vanished, and keep the object.
+      if (response.status == 404) return look_before_deleting();
       give_up(refused(response, manifest_));
     });
   }

@@ -3,6 +3,7 @@
 #include "events/state/work.h"
 #include "services/roles/dispatcher/member_object.h"
 #include "tests/support/dispatcher_fixture.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 // What a member loses when a Work is deleted, and what it keeps.
@@ -19,6 +20,95 @@ TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
   EXPECT_TRUE(on_member("m2", map_key).is_null());
   EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
   EXPECT_EQ(stage.state().find({type::kResourceBinding, "default", "settings-configmap"}), nullptr);
+}
+
+MemberResponse not_found_of(const std::string& name) {
+  return {404, Value::object({{"kind", "Status"},
+                              {"reason", "NotFound"},
+                              {"message", name + " not found"},
+                              {"details", Value::object({{"name", name}})}})};
+}
+
+/// Members of which some answers are others' than their own.
+class AnsweredByOthers final : public Members {
+ public:
+  using Answer = std::optional<MemberResponse>;
+  explicit AnsweredByOthers(FakeMembers& members) : members_{members} {}
+
+  std::function<Answer(const MemberRequest&)> intercept;
+
+  void request(const std::string& cluster, MemberRequest request,
+               std::function<void(Result<MemberResponse>)> done) override {
+    if (auto answer = intercept ? intercept(request) : Answer{}) {
+      request.method = "GET";  // nothing happens in the member; the answer takes its time all the same
+      done = [done = std::move(done), answer](const Result<MemberResponse>&) { done(*answer); };
+    }
+    members_.request(cluster, std::move(request), std::move(done));
+  }
+  std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
+                                     std::function<void(const Value&)> on_event,
+                                     std::function<void(Result<void>)> on_end) override {
+    return members_.watch(cluster, std::move(path), std::move(on_event), std::move(on_end));
+  }
+
+ private:
+  FakeMembers& members_;
+};
+
+class DispatcherAnsweredByOthers : public ::testing::Test {
+ protected:
+  DispatcherAnsweredByOthers() {
+    stage.put(cluster_key("m1"), cluster_object("m1"));
+    stage.put({type::kNamespace, "", execution_space("m1")}, namespace_object(execution_space("m1")));
+    stage.members().member("m1");
+    stage.write({ClusterConditionChanged{cluster_key("m1"), "Ready", "True", "ClusterReady", ""}});
+    stage.add(make_dispatcher_role(members));
+    stage.put(map_key, map);
+    const Value made = binding(map, {{"m1", 0}});
+    stage.put(testing::binding_key(made), made);
+    stage.run(Millis{5000});
+    EXPECT_FALSE(on_member().is_null());
+  }
+  const Value& on_member() { return stage.members().member("m1").find(map_key); }
+  bool work_is_left() { return stage.state().find(work_key("m1", map)) != nullptr; }
+
+  Stage stage;
+  AnsweredByOthers members{stage.members()};
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+};
+
+TEST_F(DispatcherAnsweredByOthers, A404ToADeletionDoesNotMeanThatTheObjectIsGone_E_18) {
+  int refused = 0;
+  members.intercept = [&](const MemberRequest& request) -> std::optional<MemberResponse> {
+    if (request.method != "DELETE" || refused == 2) return std::nullopt;
+    ++refused;
+    return not_found_of(refused == 1 ? "settings" : "of-another-kind");
+  };
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(refused, 2);
+  EXPECT_TRUE(on_member().is_null()) << "it is deleted again until it is gone";
+  EXPECT_FALSE(work_is_left());
+}
+
+TEST_F(DispatcherAnsweredByOthers, A404ThatIsNotAboutTheObjectIsRetried_E_18) {
+  stage.write({ClusterObserved{
+      cluster_key("m1"),
+      test::json(
+          R"({"apiEnablements": [{"groupVersion": "v1", "resources": [{"name": "configmaps", "kind": "ConfigMap"}]}]})")}});
+  MemberResponse foreign = not_found_of("another");
+  members.intercept = [&](const MemberRequest&) { return std::optional{foreign}; };
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_TRUE(work_is_left()) << "it is about something else";
+  foreign = {404, "no route to host"};
+  stage.run(Millis{60'000});
+  EXPECT_TRUE(work_is_left()) << "it is of a proxy";
+  EXPECT_FALSE(on_member().is_null());
+  foreign = not_found_of("settings");
+  stage.run(Millis{60'000});
+  EXPECT_FALSE(work_is_left());
 }
 
 TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {

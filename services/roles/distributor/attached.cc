@@ -120,6 +120,28 @@ void set_labels(Value& made, const std::vector<Referrer>& referrers) {
   made.edit("metadata").set("labels", std::move(labels));
 }
 
+/// Of how many referrers: those that overwrite, those that preserve.
+struct ReferrerPolicies {
+  size_t all = 0, overwrite = 0, preserve = 0;
+};
+
+ReferrerPolicies policies_of(const std::vector<Referrer>& referrers) {
+  ReferrerPolicies found{referrers.size()};
+  for (const Referrer& referrer : referrers) {
+    const Value& theirs = (*referrer.object)["spec"];
+    found.overwrite += theirs["conflictResolution"].as_string() == "Overwrite" ? 1 : 0;
+    found.preserve += theirs["preserveResourcesOnDeletion"].as_bool() ? 1 : 0;
+  }
+  return found;
+}
+
+std::optional<DependencyPolicyConflict> conflict_of(const ReferrerPolicies& policies) {
+  const auto mixed = [&](size_t count) { return count > 0 && count < policies.all; };
+  const DependencyPolicyConflict conflict{mixed(policies.overwrite), mixed(policies.preserve)};
+  if (!conflict.conflict_resolution && !conflict.preserve_resources_on_deletion) return std::nullopt;
+  return conflict;
+}
+
 /// B-34, B-35: a placement means that these fields derive from a policy.
 void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanation& why) {
   if (!made["spec"]["placement"].is_null()) return;
@@ -129,18 +151,10 @@ void set_policies(Value& made, const std::vector<Referrer>& referrers, Explanati
     spec.erase("preserveResourcesOnDeletion");
     return;
   }
-  size_t overwrite = 0;
-  size_t preserve = 0;
-  for (const Referrer& referrer : referrers) {
-    const Value& theirs = (*referrer.object)["spec"];
-    overwrite += theirs["conflictResolution"].as_string() == "Overwrite" ? 1 : 0;
-    preserve += theirs["preserveResourcesOnDeletion"].as_bool() ? 1 : 0;
-  }
-  spec.set("conflictResolution", overwrite > 0 ? "Overwrite" : "Abort");
-  spec.set("preserveResourcesOnDeletion", preserve > 0);
-  const auto mixed = [&](size_t count) { return count > 0 && count < referrers.size(); };
-  const DependencyPolicyConflict conflict{mixed(overwrite), mixed(preserve)};
-  if (conflict.conflict_resolution || conflict.preserve_resources_on_deletion) why.steps.emplace_back(conflict);
+  const ReferrerPolicies policies = policies_of(referrers);
+  spec.set("conflictResolution", policies.overwrite > 0 ? "Overwrite" : "Abort");
+  spec.set("preserveResourcesOnDeletion", policies.preserve > 0);
+  if (const auto conflict = conflict_of(policies)) why.steps.emplace_back(*conflict);
 }
 
 bool claimed(const Value& binding) {
@@ -239,6 +253,12 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
   put.value = std::move(made);
   decision.events.push_back(std::move(put));
   decision.expects.push_back({attached, present == nullptr ? Revision{} : present->revision});
+}
+
+std::optional<DependencyPolicyConflict> policy_conflict(const State& state, const ObjectKey& attached) {
+  const Value& existing = state.value_of(attached);
+  if (existing.is_null() || deleting(existing) || !existing["spec"]["placement"].is_null()) return std::nullopt;
+  return conflict_of(policies_of(referrers_of(state, attached)));
 }
 
 std::vector<ObjectKey> attachable(const State& state, const ObjectKey& referrer, const Value& binding) {

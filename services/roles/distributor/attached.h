@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "events/decision.h"
+#include "events/explain/fact.h"
 
 namespace shiplog::distributor {
 
@@ -23,6 +25,9 @@ std::vector<Referrer> referrers_of(const State& state, const ObjectKey& attached
 
 /// Has `attached` follow its referrers, all at once (B-32 to B-35).
 void follow(const State& state, const ObjectKey& attached, Decision& decision);
+
+/// How the referrers of `attached`, which exists, disagree (B-34); nullopt: they do not, or a policy decides.
+std::optional<DependencyPolicyConflict> policy_conflict(const State& state, const ObjectKey& attached);
 
 /// The bindings that may follow `referrer` for what it has recorded: those it names, and those of what it selects.
 std::vector<ObjectKey> attachable(const State& state, const ObjectKey& referrer, const Value& binding);

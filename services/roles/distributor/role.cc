@@ -1,6 +1,9 @@
 #include "services/roles/distributor/role.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
 
 #include "events/state/binding.h"
 #include "services/interpreter/customizations.h"
@@ -19,7 +22,8 @@ bool attached(const Value& binding) { return binding["spec"]["requiredBy"].size(
 
 class DistributorRole final : public Role {
  public:
-  explicit DistributorRole(QuestionResolver* resolver) : resolver_{resolver} {}
+  DistributorRole(QuestionResolver* resolver, ReportConflict report)
+      : resolver_{resolver}, report_{std::move(report)} {}
 
   std::string_view name() const override { return "distributor"; }
 
@@ -29,11 +33,13 @@ class DistributorRole final : public Role {
     if (interpreter::interprets(change.object.type)) return wake_referrers(state, wake);
     const ObjectKey binding = attached_binding(change.object, change.latest()["kind"].as_string(), change.object.name);
     if (!state.dependencies().referrers(binding).empty() || !state.dependencies().selecting(binding.ns).empty()) {
-      wake.push_back(binding);
+      begin_cycle(binding, wake);
     }
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    acting_ = true;
+    begun_.clear();
     for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
       const ObjectKey key{type::kResourceBinding, name.ns, name.name};
       if (refers(object.value)) {
@@ -46,10 +52,32 @@ class DistributorRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { follow(distributor::decide, task, {.resolver = resolver_}); }
+  void on_stop() override {
+    acting_ = false;
+    begun_.clear();
+  }
+
+  void reconcile(TaskPtr task) override {
+    const auto decided = [this](const State& state, const ObjectKey& key, UtcMillis now) {
+      auto answer = distributor::decide(state, key, now);
+      // A decision about the binding has the conflict in its explanation, from which it is reported.
+      const bool unchanged = answer && std::holds_alternative<Nothing>(answer.value());
+      if (begun_.erase(key) == 0 || !unchanged || !report_) return answer;
+      if (const auto conflict = distributor::policy_conflict(state, key)) report_(state, key, *conflict, now);
+      return answer;
+    };
+    follow(decided, task, {.resolver = resolver_});
+  }
 
  private:
-  static void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+  /// Triggers a binding because of a referrer or of the object: upstream reports a conflict each time (B-34).
+  void begin_cycle(const ObjectKey& attached, std::vector<ObjectKey>& wake) {
+    if (acting_ && report_) begun_.insert(attached);
+    wake.push_back(attached);
+  }
+
+  void on_binding(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.removed()) begun_.erase(change.object);
     const Value& before = change.before;
     const Value& after = change.after;
     const auto differs = [&](const char* field) { return before["metadata"][field] != after["metadata"][field]; };
@@ -74,12 +102,12 @@ class DistributorRole final : public Role {
     }
   }
 
-  static void wake_attached(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    const auto& followers = state.dependencies().attached_to(change.object);
-    wake.insert(wake.end(), followers.begin(), followers.end());
+  void wake_attached(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    for (const ObjectKey& follower : state.dependencies().attached_to(change.object)) begin_cycle(follower, wake);
     for (const Value* version : {&change.before, &change.after}) {
-      for (ObjectKey& attachable_key : distributor::attachable(state, change.object, *version))
-        wake.push_back(std::move(attachable_key));
+      for (const ObjectKey& attachable_key : distributor::attachable(state, change.object, *version)) {
+        begin_cycle(attachable_key, wake);
+      }
     }
   }
 
@@ -90,12 +118,15 @@ class DistributorRole final : public Role {
   }
 
   QuestionResolver* const resolver_;
+  const ReportConflict report_;
+  bool acting_ = false;
+  std::set<ObjectKey> begun_;  ///< attached bindings that a referrer or the object has triggered
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_distributor_role(QuestionResolver* resolver) {
-  return std::make_unique<DistributorRole>(resolver);
+std::unique_ptr<Role> make_distributor_role(QuestionResolver* resolver, ReportConflict report) {
+  return std::make_unique<DistributorRole>(resolver, std::move(report));
 }
 
 }  // namespace shiplog

@@ -236,6 +236,54 @@ TEST_F(Distributor, ReportsReferrersThatDisagree_B_34) {
   EXPECT_EQ(attached("settings")["spec"]["preserveResourcesOnDeletion"], Value{false});
 }
 
+TEST(DistributorConflicts, AreReportedWithEachCycleThoughNothingIsChanged_B_34) {
+  std::vector<std::string> reported;
+  Stage stage;
+  stage.add(make_distributor_role(
+      nullptr, [&](const State&, const ObjectKey& attached, const DependencyPolicyConflict& conflict, UtcMillis) {
+        reported.push_back(attached.name + (conflict.conflict_resolution ? " resolution" : ""));
+      }));
+  const ObjectKey map{"configmaps", "default", "settings"};
+  stage.put({type::kNamespace, "", "default"}, namespace_object("default"));
+  stage.put(map, config_map("default", "settings", "x"));
+  const auto place = [&](const char* name, const char* resolution) {
+    Value object = deployment("default", name, 2);
+    object.edit("spec")
+        .edit("template")
+        .edit("spec")
+        .edit("volumes")
+        .push_back(Value::object({{"name", "v"}, {"configMap", Value::object({{"name", "settings"}})}}));
+    stage.put({"deployments.apps", "default", name}, object);
+    Value made = binding(object, {{"m1", 2}});
+    made.edit("spec").set("propagateDeps", true);
+    made.edit("spec").set("conflictResolution", resolution);
+    stage.put(testing::binding_key(made), made);
+    stage.run(Millis{5000});
+    return testing::binding_key(made);
+  };
+  const ObjectKey web = place("web", "Overwrite");
+  const ObjectKey other = place("other", "Abort");
+  EXPECT_EQ(reported, std::vector<std::string>{}) << "the entry that attaches the second one reports it";
+  const size_t entries = stage.history().size();
+
+  const auto touch = [&] {
+    Value changed = stage.state().value_of(web);
+    changed.edit("metadata").edit("annotations").set("touched", std::to_string(stage.history().size()));
+    stage.write({ObjectUpdated{web, std::move(changed)}});
+    stage.run(Millis{5000});
+  };
+  touch();
+  EXPECT_EQ(reported, std::vector<std::string>{"settings-configmap resolution"});
+  EXPECT_EQ(stage.history().size(), entries + 1) << "only the change itself";
+  touch();
+  EXPECT_EQ(reported.size(), 2U);
+
+  stage.write({DeletionRequested{.object = other}});
+  stage.run(Millis{5000});
+  touch();
+  EXPECT_EQ(reported.size(), 2U) << "they agree";
+}
+
 TEST_F(Distributor, SharesTheBindingWithAPolicy_B_33_B_34) {
   config("settings");
   const Value object = value({"configmaps", "default", "settings"});

@@ -8,12 +8,13 @@ namespace {
 
 bool decides(const Decided& decided) { return !std::holds_alternative<Nothing>(decided); }
 
-Decided decide_object(const State& state, const ObjectKey& key, const Object& object, UtcMillis now) {
+Decided decide_object(const State& state, const ObjectKey& key, const Object& object, UtcMillis now,
+                      DeletionProtection protection) {
   if (key.type == type::kCluster) {
     if (auto decided = decide_cluster(state, key, object); decides(decided)) return decided;
   }
   if (key.type == type::kNamespace) {
-    if (auto decided = decide_namespace(state, key, object, now); decides(decided)) return decided;
+    if (auto decided = decide_namespace(state, key, object, now, protection); decides(decided)) return decided;
   }
   if (key.type == type::kCustomResourceDefinition) {
     if (auto decided = decide_definition(state, key, object); decides(decided)) return decided;
@@ -25,7 +26,16 @@ Decided decide_object(const State& state, const ObjectKey& key, const Object& ob
     return decide_one(ObjectRemoved{key}, {key, object.revision});
   }
   if (auto decided = decide_pod(state, key, object); decides(decided)) return decided;
-  return decide_garbage(state, key, object);
+  return decide_garbage(state, key, object, protection);
+}
+
+Decided decide_step(const State& state, const ObjectKey& key, UtcMillis now, DeletionProtection protection) {
+  const Object* object = state.find(key);
+  if (object == nullptr) return Nothing{};
+  Decided decided = decide_object(state, key, *object, now, protection);
+  // What is decided may be the first of several steps.
+  if (auto* decision = std::get_if<Decision>(&decided)) decision->look_again = now;
+  return decided;
 }
 
 }  // namespace
@@ -38,12 +48,11 @@ DeletionRequested deletion_because_of(const State& state, ObjectKey object, Obje
 }
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
-  const Object* object = state.find(key);
-  if (object == nullptr) return Nothing{};
-  Decided decided = decide_object(state, key, *object, now);
-  // What is decided may be the first of several steps.
-  if (auto* decision = std::get_if<Decision>(&decided)) decision->look_again = now;
-  return decided;
+  return decide_step(state, key, now, DeletionProtection::kOn);
+}
+
+Result<Decided> decide_unprotected(const State& state, const ObjectKey& key, UtcMillis now) {
+  return decide_step(state, key, now, DeletionProtection::kOff);
 }
 
 }  // namespace shiplog::lifecycle

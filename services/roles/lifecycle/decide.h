@@ -7,8 +7,8 @@ namespace shiplog::lifecycle {
 
 /// The next step in the life of one object. Pure.
 /// A Cluster: its execution space and finalizer, and when it is terminating, the steps of CL-12 to CL-14.
-/// A terminating Namespace: its content is deleted, then its finalizer; while some stays, conditions report what
-/// (NSP-5).
+/// A terminating Namespace: after kNamespaceDelay its content is deleted, then its finalizer; while some stays,
+/// conditions report what (NSP-5).
 /// A terminating CustomResourceDefinition: its objects are deleted first (CRD-13).
 /// A Pod that waits for a node to end it, where there is no such node: none will (DEL-9).
 /// A ResourceInterpreterCustomization with a new spec: functions that were in quarantine are run again.
@@ -24,13 +24,23 @@ namespace shiplog::lifecycle {
 ///            ──► no binding names it ──► removed
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
+/// The same in a cluster where no webhook protects objects from deletion: its label (D-41) is one like any other.
+Result<Decided> decide_unprotected(const State& state, const ObjectKey& key, UtcMillis now);
+
+enum class DeletionProtection { kOn, kOff };
+
+/// Clients read and update a terminating namespace: for so long its content stays, as with kube-controller-manager. The
+/// execution space of a leaving cluster is not waited for: there is only what the control plane itself wrote.
+inline constexpr Millis kNamespaceDelay{5'000};
+
 // The parts of it, each for an object that exists. Nothing: the next part decides.
 Decided decide_cluster(const State& state, const ObjectKey& key, const Object& cluster);
-Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now);
+Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now,
+                         DeletionProtection protection);
 Decided decide_definition(const State& state, const ObjectKey& key, const Object& definition);
 Decided decide_customization(const ObjectKey& key, const Object& customization, UtcMillis now);
 Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod);
-Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object);
+Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object, DeletionProtection protection);
 
 /// The deletion of `object` that follows from that of `because`: its namespace, owner, definition or cluster.
 DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,

@@ -6,6 +6,7 @@
 #include "events/codec/codec.h"
 #include "events/journal/journal.h"
 #include "events/state/condition.h"
+#include "events/state/protection.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/quarantine.h"
@@ -108,6 +109,7 @@ TEST_F(Lifecycle, NamespaceThatGoesDoesNotWaitForAPodsGrace) {  // DEL-9
   stage.run(Millis{1000});
   EXPECT_TRUE(exists(pod));
   remove(ns);
+  stage.run(Millis{6000});
   EXPECT_FALSE(exists(pod));
   EXPECT_FALSE(exists(ns));
 }
@@ -172,6 +174,74 @@ TEST_F(Lifecycle, TerminatingNamespaceIsEmptiedThenFinalized_NSP_5) {
   EXPECT_FALSE(exists(ns));
 }
 
+TEST_F(Lifecycle, ATerminatingNamespaceKeepsItsContentFor5Seconds_NSP_5) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  const ObjectKey map{"configmaps", "shop", "a"};
+  stage.put(ns, namespace_object("shop"));
+  stage.put(map, config_map("shop", "a", "x"));
+  stage.write({DeletionRequested{.object = ns}});
+  stage.run(Millis{4990});
+  EXPECT_FALSE(deleting(stage.state().value_of(map)));
+  Value changed = stage.state().value_of(map);
+  changed.edit("data").set("text", "y");
+  EXPECT_FALSE(stage.write({ObjectUpdated{map, changed}}).refusal) << "clients still update it";
+  EXPECT_EQ(stage.state().value_of(ns)["status"]["phase"].str(), "Terminating");
+  stage.run(Millis{1100});  // the timestamp of the deletion has whole seconds
+  EXPECT_FALSE(exists(map));
+  EXPECT_FALSE(exists(ns));
+}
+
+TEST_F(Lifecycle, AnEmptyNamespaceStaysAsLong_NSP_5) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  stage.put(ns, namespace_object("shop"));
+  stage.write({DeletionRequested{.object = ns}});
+  stage.run(Millis{4990});
+  EXPECT_TRUE(exists(ns));
+  stage.run(Millis{1100});
+  EXPECT_FALSE(exists(ns));
+}
+
+TEST_F(Lifecycle, TheExecutionSpaceOfALeavingClusterIsNotWaitedFor_CL_13) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  stage.put(cluster_key("m1"), cluster_object("m1"));
+  stage.run(Millis{100});
+  remove(cluster_key("m1"));
+  EXPECT_FALSE(exists(space("m1")));
+  EXPECT_FALSE(exists(cluster_key("m1")));
+}
+
+TEST(UnprotectedLifecycle, TheLabelHoldsNothingWhereNoWebhookReadsIt_D_41) {
+  Stage stage;
+  stage.add(make_lifecycle_role(false));
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  const ObjectKey map{"configmaps", "shop", "a"};
+  const ObjectKey dependent{"configmaps", "default", "b"};
+  const ObjectKey owner{"configmaps", "default", "owner"};
+  const auto held = [](Value object) {
+    object.edit("metadata").edit("labels").set(label::kDeletionProtected, "Always");
+    return object;
+  };
+  stage.put(ns, namespace_object("shop"));
+  stage.put(map, held(config_map("shop", "a", "x")));
+  stage.put(owner, config_map("default", "owner", "x"));
+  Value owned = held(config_map("default", "b", "x"));
+  owned.edit("metadata")
+      .edit("ownerReferences")
+      .push_back(Value::object({{"apiVersion", "v1"},
+                                {"kind", "ConfigMap"},
+                                {"name", "owner"},
+                                {"uid", uid_of(stage.state().value_of(owner))}}));
+  stage.put(dependent, owned);
+  stage.write({DeletionRequested{.object = ns}});
+  stage.write({DeletionRequested{.object = owner}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(map), nullptr);
+  EXPECT_EQ(stage.state().find(ns), nullptr);
+  EXPECT_EQ(stage.state().find(dependent), nullptr);
+}
+
 TEST_F(Lifecycle, WhatIsProtectedStaysInANamespaceThatGoesAndItsBindingToo_D_41) {
   const ObjectKey ns{type::kNamespace, "", "shop"};
   const ObjectKey web{"deployments.apps", "shop", "web"};
@@ -225,6 +295,7 @@ TEST_F(Lifecycle, ADeletionThatFollowsFromAnotherNamesIt) {
   stage.put(first, owned(config_map("default", "first", "x"), owner, "ConfigMap", true));
   remove(ns);
   remove(owner);
+  stage.run(Millis{6000});
   std::map<ObjectKey, ObjectKey> because;
   for (const auto& folding : stage.history()) {
     for (const Event& event : folding.entry.events) {

@@ -101,7 +101,7 @@ Decided orphan(const State& state, const ObjectKey& key, const Object& owner) {
 }
 
 /// A dependent, by what has become of its owners (DEL-12, DEL-13).
-Decided dependent(const State& state, const ObjectKey& key, const Object& object) {
+Decided dependent(const State& state, const ObjectKey& key, const Object& object, DeletionProtection protection) {
   size_t solid = 0;
   size_t waiting = 0;
   const auto references = object.value["metadata"]["ownerReferences"].items();
@@ -118,7 +118,7 @@ Decided dependent(const State& state, const ObjectKey& key, const Object& object
                     return owner_of(state, key, reference).owner != Owner::kSolid;
                   }));
   }
-  if (deletion_protected(object.value)) return Nothing{};  // D-41
+  if (protection == DeletionProtection::kOn && deletion_protected(object.value)) return Nothing{};  // D-41
   const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
   return decide_one(deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background"),
                     {key, object.revision});
@@ -126,8 +126,8 @@ Decided dependent(const State& state, const ObjectKey& key, const Object& object
 
 }  // namespace
 
-Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object) {
-  if (!deleting(object.value)) return dependent(state, key, object);
+Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object, DeletionProtection protection) {
+  if (!deleting(object.value)) return dependent(state, key, object, protection);
   if (has_finalizer(object.value, finalizer::kOrphan)) return orphan(state, key, object);
   if (has_finalizer(object.value, finalizer::kForeground) && !has_blocking_dependents(state, uid_of(object.value))) {
     return update(key, object, without_finalizer(object.value, finalizer::kForeground));

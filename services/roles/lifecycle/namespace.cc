@@ -1,8 +1,10 @@
 #include <map>
+#include <optional>
 
 #include "events/state/condition.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
+#include "events/state/work.h"
 #include "services/roles/lifecycle/decide.h"
 
 namespace shiplog::lifecycle {
@@ -24,14 +26,16 @@ bool spared(const State& state, const ObjectKey& key, const Value& object) {
                        state.value_of(served->key(resource["namespace"].as_string(), resource["name"].as_string())));
 }
 
-Remaining remaining_in(const State& state, const std::string& ns) {
+Remaining remaining_in(const State& state, const std::string& ns, DeletionProtection protection) {
   Remaining remaining;
   for (const std::string& type : state.types()) {
     for (const auto& [name, object] : state.objects(type, ns)) {
       ++remaining.types[type];
       for (const Value& finalizer : object.value["metadata"]["finalizers"].items())
         ++remaining.finalizers[finalizer.str()];
-      if (deletion_protected(object.value)) remaining.protected_object = type + " " + name.name;
+      if (protection == DeletionProtection::kOn && deletion_protected(object.value)) {
+        remaining.protected_object = type + " " + name.name;
+      }
     }
   }
   return remaining;
@@ -83,10 +87,22 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
   return updated;
 }
 
+/// When a terminating namespace is emptied; nullopt: at once. The timestamp has whole seconds: the delay begins at the
+/// end of the one in which the deletion was requested.
+std::optional<UtcMillis> emptied_from(const State& state, const ObjectKey& key, const Value& ns) {
+  constexpr Millis kSecond{1'000};
+  if (state.fold_version() < 7 || !cluster_of_space(key.name).empty()) return std::nullopt;
+  const auto requested = parse_rfc3339(ns["metadata"]["deletionTimestamp"].as_string());
+  if (!requested) return std::nullopt;
+  return requested.value() + kSecond + kNamespaceDelay;
+}
+
 }  // namespace
 
-Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now) {
+Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now,
+                         DeletionProtection protection) {
   if (!deleting(ns.value) || ns.value["spec"]["finalizers"].size() == 0) return Nothing{};
+  if (const auto from = emptied_from(state, key, ns.value); from && *from > now) return LookAgain{*from};
   DecisionBuilder decision{kMostAtOnce};
   bool content = false;
   for (const std::string& type : state.types()) {
@@ -95,13 +111,13 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
       const ObjectKey item{type, name.ns, name.name};
       // Its finalizers hold it: their owners remove them.
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
-      if (spared(state, item, object.value)) continue;
+      if (protection == DeletionProtection::kOn && spared(state, item, object.value)) continue;
       if (!decision.try_add(deletion_because_of(state, item, key))) return std::move(decision).build();
     }
   }
   if (!decision.empty()) return std::move(decision).build();
   if (content) {
-    Value updated = with_conditions(ns.value, remaining_in(state, key.name), now);
+    Value updated = with_conditions(ns.value, remaining_in(state, key.name, protection), now);
     if (updated == ns.value) return Nothing{};
     return decide_one(StatusUpdated{key, std::move(updated)}, {key, ns.revision});
   }

@@ -1,5 +1,7 @@
 #include "services/roles/lifecycle/role.h"
 
+#include <utility>
+
 #include "events/state/answers.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
@@ -20,6 +22,8 @@ void wake_all(const std::set<ObjectKey>& keys, std::vector<ObjectKey>& wake) {
 
 class LifecycleRole final : public Role {
  public:
+  explicit LifecycleRole(Decide decide) : decide_{std::move(decide)} {}
+
   std::string_view name() const override { return "lifecycle"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
@@ -54,7 +58,7 @@ class LifecycleRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { follow(lifecycle::decide, task); }
+  void reconcile(TaskPtr task) override { follow(decide_, task); }
 
  private:
   // An owner that waits for its dependents is reconciled again when one of them is deleted or orphaned.
@@ -109,10 +113,14 @@ class LifecycleRole final : public Role {
       }
     }
   }
+
+  const Decide decide_;
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_lifecycle_role() { return std::make_unique<LifecycleRole>(); }
+std::unique_ptr<Role> make_lifecycle_role(bool deletion_protection) {
+  return std::make_unique<LifecycleRole>(deletion_protection ? lifecycle::decide : lifecycle::decide_unprotected);
+}
 
 }  // namespace shiplog

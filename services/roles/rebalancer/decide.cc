@@ -45,10 +45,10 @@ struct RescheduleRequest {
   UtcMillis at;
 };
 
-/// The scheduler follows a request that is later than its last placement, in whole seconds.
-RescheduleRequest request_for(const Value& binding, UtcMillis created, UtcMillis now) {
+RescheduleRequest request_for(const State& state, const Value& binding, UtcMillis created, UtcMillis now) {
   const auto requested = parse_rfc3339(binding["spec"]["rescheduleTriggeredAt"].as_string());
   if (requested && requested.value() >= created) return {now, {}};
+  if (state.fold_version() >= 7) return {now, created};  // the fold marks one that the scheduler would overlook
   const auto placed = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
   if (!placed || placed.value() < created) return {now, created};
   // That placement does not include the request, and would hide it: request as of the first second after it.
@@ -107,7 +107,7 @@ std::optional<UtcMillis> next_request(const State& state, const Value& object, U
   for (const Value& each : object["spec"]["workloads"].items()) {
     const Value& binding = state.value_of(binding_of(workload_from(each)));
     if (binding.is_null()) continue;
-    const UtcMillis due = request_for(binding, created_at(object), now).due;
+    const UtcMillis due = request_for(state, binding, created_at(object), now).due;
     if (!next || due < *next) next = due;
   }
   return next;
@@ -150,7 +150,7 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
       result = kFailed;
       continue;
     }
-    const RescheduleRequest request = request_for(found, created, now);
+    const RescheduleRequest request = request_for(state, found, created, now);
     if (request.due > now || decision.size() == kMostAtOnce) {
       settled = false;
       continue;

@@ -8,8 +8,8 @@ inline constexpr const char* kWorkloadRebalancer = "workloadrebalancers.apps.kar
 
 /// What one WorkloadRebalancer requests (REB-1 to REB-7): a fresh placement of each workload that it has not requested
 /// yet, with its own creationTimestamp; its status; its removal when it is done and its time to live is over. Pure.
-/// Where that timestamp would have no effect, because the workload was placed within the same second, a later one is
-/// used: upstream's scheduler would overlook the request.
+/// Where the workload was placed within the same second, upstream's scheduler overlooks the request. Here the fold
+/// marks it (events/state/reschedule_request.h); before fold version 7 the timestamp of the next second was used.
 ///
 /// - Owns: requests for fresh placements, the status of WorkloadRebalancers, and their end.
 /// - Trigger: a rebalancer changes, and time (the second of the last placement, ttlSecondsAfterFinished).

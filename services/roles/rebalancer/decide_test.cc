@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/state/reschedule_request.h"
 #include "tests/support/given.h"
 
 namespace shiplog::rebalancer {
@@ -84,7 +85,23 @@ TEST(Rebalancer, ANewerRequestStands) {
   EXPECT_EQ(triggered(history, kWeb), "2027-01-01T00:00:00Z");
 }
 
-TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementIsNotLost) {
+TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementHasTheSameTimeAndIsNotLost_5_2_2) {
+  History history = placed();
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.object(kKey, kBoth);
+  const std::string created = rebalancer(history)["metadata"]["creationTimestamp"].str();
+  history.edit(kWeb, [&](Value& web) { web.edit("status").set("lastScheduledTime", created); });
+  EXPECT_EQ(history.settle(decide, kKey), 1);
+  EXPECT_EQ(triggered(history, kWeb), created);
+  EXPECT_EQ(triggered(history, kRole), created);
+  EXPECT_TRUE(reschedule_pending(history.state().value_of(kWeb))) << "the times alone would hide it";
+  EXPECT_FALSE(reschedule_pending(history.state().value_of(kRole)));
+  EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].is_null());
+  history.accept({PlacementDecided{kWeb, {}, 2, "{}", "", {}, {}}});
+  EXPECT_FALSE(reschedule_pending(history.state().value_of(kWeb))) << "this placement includes the request";
+}
+
+TEST(Rebalancer, BeforeFoldVersion7TheNextSecondWasRequested) {
   History history = placed();
   history.object(kKey, kBoth);
   const std::string created = rebalancer(history)["metadata"]["creationTimestamp"].str();
@@ -102,6 +119,62 @@ TEST(Rebalancer, ARequestWithinTheSecondOfAPlacementIsNotLost) {
   history.accept(*decision_of(second));
   EXPECT_EQ(triggered(history, kWeb), rfc3339(parse_rfc3339(created).value() + Millis{1000}));
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].is_null());
+}
+
+TEST(Rebalancer, AWorkloadOfAnUnknownKindFailsAndIsNotTriedAgain_5_2_4) {
+  History history = placed();
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.object(kKey, R"({"spec": {"workloads": [
+    {"apiVersion": "example.com/v1", "kind": "Sofa", "namespace": "default", "name": "red"},
+    {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "absent", "name": "web"}]}})");
+  EXPECT_EQ(history.settle(decide, kKey), 1);
+  const Value& status = rebalancer(history)["status"];
+  ASSERT_EQ(status["observedWorkloads"].size(), 2U);
+  for (const Value& each : status["observedWorkloads"].items()) {
+    EXPECT_EQ(each["result"].str(), "Failed");
+    EXPECT_EQ(each["reason"].str(), "ReferencedBindingNotFound");
+  }
+  EXPECT_EQ(status["observedWorkloads"][0]["workload"]["kind"].str(), "Deployment") << "by apiVersion first";
+  EXPECT_FALSE(status["finishTime"].is_null()) << "there is nothing to wait for";
+  // Its binding appears: the result is final.
+  history.object({type::kResourceBinding, "default", "red-sofa"},
+                 R"({"status": {"lastScheduledTime": "2026-01-01T00:00:00Z"}})");
+  EXPECT_EQ(history.settle(decide, kKey), 0);
+}
+
+TEST(Rebalancer, ALongListIsRequestedInSeveralDecisions_5_2_5) {
+  History history;
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  Value workloads = Value::array();
+  for (int i = 0; i < 450; ++i) {
+    const std::string name = "web-" + std::to_string(i);
+    history.object({type::kResourceBinding, "default", name + "-deployment"},
+                   R"({"status": {"lastScheduledTime": "2026-01-01T00:00:00Z"}})");
+    workloads.push_back(
+        Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"namespace", "default"}, {"name", name}}));
+  }
+  history.object(kKey, R"({"spec": {}})").edit(kKey, [&](Value& it) { it.edit("spec").set("workloads", workloads); });
+  EXPECT_EQ(history.settle(decide, kKey), 3);
+  const Value& status = rebalancer(history)["status"];
+  EXPECT_EQ(status["observedWorkloads"].size(), 450U);
+  EXPECT_EQ(status["observedGeneration"], rebalancer(history)["metadata"]["generation"]);
+  EXPECT_FALSE(status["finishTime"].is_null());
+  for (const Value& each : status["observedWorkloads"].items()) EXPECT_EQ(each["result"].str(), "Successful");
+}
+
+TEST(Rebalancer, WithATimeToLiveOf0ItGoesAtOnceUnlessItHasChanged_5_2_6) {
+  History history = placed();
+  history.object(kKey, kBoth).edit(kKey, [](Value& it) { it.edit("spec").set("ttlSecondsAfterFinished", 0); });
+  const auto requests = decide(history.state(), kKey, history.now());
+  ASSERT_TRUE(decision_of(requests));
+  history.accept(*decision_of(requests));
+  const auto end = decide(history.state(), kKey, history.now());
+  ASSERT_TRUE(decision_of(end));
+  history.edit(kKey, [](Value& it) { it.edit("metadata").edit("labels").set("kept", "true"); });
+  const Folded refused = history.fold(decision_of(end)->events, decision_of(end)->expects);
+  EXPECT_TRUE(refused.refusal) << "another resourceVersion than the one that was finished";
+  EXPECT_EQ(history.settle(decide, kKey), 1);
+  EXPECT_EQ(history.state().find(kKey), nullptr);
 }
 
 TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // REB-6

@@ -545,4 +545,11 @@ std::vector<EventDraft> event_drafts_of_unread(const State& state, const ObjectK
   return {{object, kWorkStatus, true, health ? "InterpretHealthFailed" : "ReflectStatusFailed", error + "."}};
 }
 
+std::vector<EventDraft> event_drafts_of_conflict(const State& state, const ObjectKey& attached,
+                                                 const DependencyPolicyConflict& conflict) {
+  const Value& object = state.value_of(attached);
+  if (object.is_null()) return {};
+  return {{object, kDistributor, true, "DependencyPolicyConflict", text_of(conflict)}};
+}
+
 }  // namespace shiplog::recorder

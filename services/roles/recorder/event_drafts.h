@@ -47,4 +47,8 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
 std::vector<EventDraft> event_drafts_of_unread(const State& state, const ObjectKey& work,
                                                interpreter::InterpreterOperation operation, const std::string& error);
 
+/// The referrers of an attached binding, which stays as it is, disagree. Source: B-34.
+std::vector<EventDraft> event_drafts_of_conflict(const State& state, const ObjectKey& attached,
+                                                 const DependencyPolicyConflict& conflict);
+
 }  // namespace shiplog::recorder

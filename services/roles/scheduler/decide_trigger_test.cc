@@ -42,6 +42,23 @@ TEST(SchedulerTrigger, ARequestThatLiesInTheFutureWaits) {  // S-10.3
   EXPECT_EQ(answer(history), "stands");
 }
 
+TEST(SchedulerTrigger, ARequestOfTheSameSecondAsThePlacementCountsOnce_S_10_3_5_2_7) {
+  History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});
+  history.accept({FoldVersionActivated{kFoldVersion}});
+  history.settle(decide, kBinding);
+  const std::string placed = history.state().value_of(kBinding)["status"]["lastScheduledTime"].str();
+  history.edit(kBinding, [&](Value& binding) { binding.edit("spec").set("rescheduleTriggeredAt", placed); });
+  EXPECT_EQ(answer(history), "stands") << "as upstream: the placement may include the request";
+  history.settle(decide, kBinding);
+  history.accept({ReschedulingTriggered{kBinding, "test", parse_rfc3339(placed).value()}});
+  EXPECT_EQ(history.state().value_of(kBinding)["spec"]["rescheduleTriggeredAt"].str(), placed);
+  EXPECT_EQ(answer(history), "a:3 b:3") << "this request came after the placement";
+  history.settle(decide, kBinding);
+  EXPECT_EQ(answer(history), "nothing new");
+  history.edit(kBinding, [](Value& binding) { binding.edit("spec").edit("resource").set("resourceVersion", "9"); });
+  EXPECT_EQ(answer(history), "stands") << "it is not placed afresh by what comes later";
+}
+
 TEST(SchedulerTrigger, AChangedPlacementIsDetectedByItsParts_S_11) {
   const auto after = [](const std::function<void(Value & binding)>& change) {
     History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});

@@ -18,7 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string remedy(const History& history, const std::string& cluster) {
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
   const auto found = remedy_for(binding, placement_from(binding.placement).value(), history.state().clusters(), cluster,
-                                reschedule_requested(binding, history.now()));
+                                reschedule_requested(history.state().value_of(kBinding), history.now()));
   if (!found) return "nothing to do";
   return joined(found->changes) + (found->chosen ? "" : "; still not");
 }

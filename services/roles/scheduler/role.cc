@@ -9,6 +9,7 @@
 #include "events/state/condition.h"
 #include "events/state/placement.h"
 #include "events/state/quota_check.h"
+#include "services/roles/scheduler/cycles.h"
 #include "services/roles/scheduler/decide.h"
 #include "services/roles/scheduler/placement_index.h"
 #include "services/roles/scheduler/turns.h"
@@ -54,6 +55,13 @@ bool places_on(const Value& object, const std::string& cluster) {
                      [&](const Value& target) { return target["name"].as_string() == cluster; });
 }
 
+/// S-3: what is upstream's beginning of a cycle for the bindings concerned.
+bool begins_cycles(const Change& change) {
+  if (change.created() || change.removed()) return false;
+  return change.before["spec"] != change.after["spec"] ||
+         change.before["metadata"]["labels"] != change.after["metadata"]["labels"];
+}
+
 class SchedulerRole final : public Role {
  public:
   SchedulerRole(QuestionResolver* estimators, Millis estimators_have) : estimators_{estimators} {
@@ -67,8 +75,13 @@ class SchedulerRole final : public Role {
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
     if (is_binding(change.object.type)) return on_binding(state, change, wake);
-    if (change.object.type == type::kCluster) return on_cluster(state, change, wake);
-    if (change.object.type == kFleetOptionsType) return on_start(state, wake);  // other plugins let others in
+    if (change.object.type == type::kCluster) {
+      const size_t first = wake.size();
+      on_cluster(state, change, wake);
+      if (begins_cycles(change)) cycles_.add(wake, first);
+      return;
+    }
+    if (change.object.type == kFleetOptionsType) return trigger_all(state, wake);  // other plugins let others in
     if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
     if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
       wake_over_quota(state, change.object.ns, wake);
@@ -81,6 +94,25 @@ class SchedulerRole final : public Role {
   }
 
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+    cycles_.begin();
+    trigger_all(state, wake);
+  }
+
+  void on_stop() override {
+    cycles_.end();
+    turns_->stop();
+    turns_ = make_turns();
+  }
+
+  void reconcile(TaskPtr task) override {
+    if (scheduler::ClusterCycles::is_key(task->key())) return cycles_.record(task, decide_);
+    if (!task->state().gates().overcommit_protection) return step(task);
+    const int64_t first = priority(task->state(), task->key());
+    turns_->take(std::move(task), first);
+  }
+
+ private:
+  void trigger_all(const State& state, std::vector<ObjectKey>& wake) {
     refused_.clear();
     placements_.clear();
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
@@ -93,18 +125,6 @@ class SchedulerRole final : public Role {
     }
   }
 
-  void on_stop() override {
-    turns_->stop();
-    turns_ = make_turns();
-  }
-
-  void reconcile(TaskPtr task) override {
-    if (!task->state().gates().overcommit_protection) return step(task);
-    const int64_t first = priority(task->state(), task->key());
-    turns_->take(std::move(task), first);
-  }
-
- private:
   void step(const TaskPtr& task) { follow(decide_, task, {.resolver = estimators_}); }
 
   std::shared_ptr<scheduler::Turns> make_turns() {
@@ -227,6 +247,7 @@ class SchedulerRole final : public Role {
 
   QuestionResolver* const estimators_;
   Decide decide_ = scheduler::decide;
+  scheduler::ClusterCycles cycles_;
   scheduler::PlacementIndex placements_;                    // derived, as the next
   std::shared_ptr<scheduler::Turns> turns_ = make_turns();  // gate SchedulingOvercommitProtection
   std::set<ObjectKey>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/json.h"
+#include "events/state/reschedule_request.h"
 
 namespace shiplog::scheduler {
 namespace {
@@ -48,10 +49,11 @@ bool replicas_changed(const State& state, const Binding& binding, const Placemen
 
 }  // namespace
 
-bool reschedule_requested(const Binding& binding, UtcMillis now) {
-  const auto requested = parse_rfc3339(binding.reschedule_triggered_at);
-  const auto last = parse_rfc3339(binding.last_scheduled_time);
-  return requested && last && requested.value() > last.value() && requested.value() <= now;
+bool reschedule_requested(const Value& binding, UtcMillis now) {
+  const auto requested = parse_rfc3339(binding["spec"]["rescheduleTriggeredAt"].as_string());
+  const auto last = parse_rfc3339(binding["status"]["lastScheduledTime"].as_string());
+  if (!requested || !last || requested.value() > now) return false;
+  return requested.value() > last.value() || reschedule_pending(binding);
 }
 
 bool is_schedulable(const Binding& binding) {
@@ -62,7 +64,7 @@ bool is_schedulable(const Binding& binding) {
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
                                   UtcMillis now) {
   // A request for a fresh placement also holds when another reason is first.
-  const bool fresh = reschedule_requested(binding, now);
+  const bool fresh = reschedule_requested(state.value_of(binding.key), now);
   if (placement_changed(binding)) return Trigger{{PlacementTrigger::kPlacementChanged}, fresh};
   if (replicas_changed(state, binding, placement)) return Trigger{{PlacementTrigger::kReplicasChanged}, fresh};
   if (fresh) return Trigger{{PlacementTrigger::kReschedulingRequested}, true};

@@ -19,8 +19,9 @@ struct Trigger {
 /// This scheduler's binding, neither unclaimed nor suspended (S-1).
 bool is_schedulable(const Binding& binding);
 
-/// A fresh placement has been requested since the last one (S-10.3). A time in the future does not count yet.
-bool reschedule_requested(const Binding& binding, UtcMillis now);
+/// Of a binding, as an object: a fresh placement has been requested since the last one (S-10.3). A time in the future
+/// does not count yet.
+bool reschedule_requested(const Value& binding, UtcMillis now);
 
 /// The first reason to schedule (S-10 to S-13); nullopt: the placement stands.
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,

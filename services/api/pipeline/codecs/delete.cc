@@ -206,6 +206,10 @@ WriteRequest delete_request(const Server& server, const RequestContext& context,
   };
   write.for_object = [&server, &context, options](const ObjectKey& object, Value read) {
     WriteRequest single = delete_request(server, context, options, object);
+    // As it was listed, unless the deletion depends on how the object is when it is appended.
+    if (object.type == type::kCustomResourceDefinition || deleting(read) || !options->resource_version.empty()) {
+      return single;
+    }
     single.reads = WriteReads::kNothing;
     single.propose = [propose = std::move(single.propose), read = std::move(read)](const Result<Value>&) {
       return propose(read);
