@@ -40,7 +40,7 @@ TEST(PolicyAdmission, ServiceImportsBringTheirDependencies) {  // D-33
   EXPECT_TRUE(made.value()["spec"]["propagateDeps"].as_bool());
 }
 
-TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
+TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34, 3.1.1
   const auto made =
       create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{}}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
@@ -51,7 +51,7 @@ TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
             "spec.failover.application.gracePeriodSeconds");
 }
 
-TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20
+TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20, 5.1.1
   const auto refused =
       create(kPolicies, policy(R"("suspension":{"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m1"]}})"));
   ASSERT_FALSE(refused.has_value());
@@ -135,7 +135,7 @@ TEST(PolicyAdmission, SelectorsStayInTheNamespace) {  // D-34
             "spec.resourceSelectors[0].name");
 }
 
-TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34
+TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34, D-15
   Value old = stored(kPolicies, policy());
   old.edit("metadata").edit("labels").set("propagationpolicy.karmada.io/permanent-id", "id-1");
   Value object = old;
@@ -158,7 +158,7 @@ TEST(PolicyAdmission, SchemasComeBeforeTheWebhook) {
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
 }
 
-TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KIND-7
+TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KIND-7, D-33
   EXPECT_EQ(fields_of(create(kOverrides, json(R"({"metadata":{"name":"o"},"spec":{"targetCluster":{},"overriders":
       {"plaintext":[{"path":"/a","operator":"remove"}]},"overrideRules":[{"overriders":{}}]}})"))),
             "spec.targetCluster,spec.overriders");
@@ -287,7 +287,7 @@ TEST(ClusterAdmission, StampsTaintsAndMovesTheZone) {  // CL-5, CL-7
   EXPECT_FALSE(made.value()["spec"].contains("zone"));
 }
 
-TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8
+TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8, S-68, 1.1.1
   const auto refused = [](std::string_view spec, const char* name = "m1") {
     Value object = Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
     return fields_of(create(kClusters, object));
@@ -314,7 +314,7 @@ TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8
             "no error");
 }
 
-TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {
+TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {  // CL-8, CL-9
   const auto range = [](const char* name, const char* least, const char* most) {
     return std::string{R"({"name":")"} + name + R"(","min":")" + least + R"(","max":")" + most + R"("})";
   };
@@ -365,7 +365,7 @@ TEST(TaintPolicyAdmission, NoDuplicatesButEvictionsArePermitted) {  // TN-14, wi
       << message_of(refused);
 }
 
-TEST(PolicyAdmission, NoExecuteTaintsOfPoliciesNeedAnOption_TN_15) {
+TEST(PolicyAdmission, NoExecuteTaintsOfPoliciesNeedAnOption_TN_14) {
   Admission admission = admission_for("clustertaintpolicies.policy.karmada.io");
   const Value policy = json(R"({"metadata":{"name":"t"},"spec":{"taints":[
       {"key":"a","effect":"NoSchedule"},{"key":"b","effect":"NoExecute"}]}})");

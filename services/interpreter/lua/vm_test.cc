@@ -226,7 +226,7 @@ TEST(InterpreterLua, AListOfManyItemsIsNoLongString) {
       "49995000");
 }
 
-TEST(InterpreterLua, StopsAScriptThatUsesTooMuchMemory) {
+TEST(InterpreterLua, StopsAScriptThatUsesTooMuchMemory) {  // L-13
   EXPECT_EQ(result_of("function F() local s = ('x'):rep(1000000) while true do s = s .. s end end"),
             "the script holds more than 64 MiB");
   EXPECT_NE(result_of("function F() return ('x'):rep(1000001) end").find("more than 1000000 bytes"), std::string::npos);

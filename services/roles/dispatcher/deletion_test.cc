@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
+TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {  // D-40
   place("configmaps", map, {{"m1", 0}, {"m2", 0}});
   stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
   stage.run(Millis{1000});
@@ -29,7 +29,7 @@ TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
 }
 
-TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
+TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {  // E-20, CL-14
   stage.put(map_key, map);
   Value made = binding(map, {{"m1", 0}});
   made.edit("spec").set("preserveResourcesOnDeletion", true);
@@ -87,7 +87,7 @@ TEST_F(Dispatcher, WhatPreservationTakesOffDependsOnTheScope_E_19) {
             "propagationpolicy.karmada.io/namespace work.karmada.io/conflict-resolution ");
 }
 
-TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {
+TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {  // TRAP-15, CL-14
   place("configmaps", map, {{"m1", 0}});
   Value held = stage.state().value_of(cluster_key("m1"));
   held.edit("metadata").set("finalizers", Value::array({finalizer::kCluster}));

@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
+TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {  // E-9, E-14
   place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
   EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{1});
   EXPECT_EQ(on_member("m2", web_key)["spec"]["replicas"], Value{2});
@@ -29,7 +29,7 @@ TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
   EXPECT_EQ(stage.members().log.size(), 2U) << "one request each, and none afterwards";
 }
 
-TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
+TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {  // E-1, E-9, TRAP-12
   place("deployments.apps", web, {{"m1", 1}});
   Value there = on_member("m1", web_key);
   there.edit("metadata").edit("labels").set("members-own", "kept");
@@ -42,7 +42,7 @@ TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
   EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
 }
 
-TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {
+TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {  // TRAP-12
   Value labelled = map;
   labelled.edit("metadata").edit("labels").set("colour", "blue");
   place("configmaps", labelled, {{"m1", 0}});
@@ -55,7 +55,7 @@ TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {
   EXPECT_FALSE(on_member("m1", map_key)["metadata"]["labels"].contains("colour"));
 }
 
-TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {
+TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {  // E-5
   stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "theirs");
@@ -131,7 +131,7 @@ TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
   EXPECT_FALSE(on_member("m1", map_key).is_null());
 }
 
-TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {
+TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {  // E-7
   stage.members().set_down("m1", true);
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(applied_condition("m1", map)["status"], "False");
@@ -140,7 +140,7 @@ TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
 }
 
-TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {
+TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {  // E-2
   stage.put(map_key, map);
   Value made = binding(map, {{"m1", 0}});
   made.edit("spec").edit("suspension").set("dispatching", true);
@@ -273,7 +273,7 @@ TEST_F(Dispatcher, AKindThatTheMemberDoesNotServeCannotBeApplied_E_8) {
   EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
 }
 
-TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {
+TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {  // E-16
   place("configmaps", map, {{"m1", 0}});
   stage.stop("dispatcher");
   stage.members().log.clear();
@@ -282,7 +282,7 @@ TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {
   EXPECT_TRUE(stage.members().log.empty());
 }
 
-TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
+TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {  // E-14
   stage.append_latency = Millis{50};
   stage.put(map_key, map);
   const Value made = binding(map, {{"m1", 0}});

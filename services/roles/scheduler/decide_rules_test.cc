@@ -115,7 +115,7 @@ TEST(SchedulerRules, OfTermsThatAllFailTheFirstTriedDecides_S_27) {
   EXPECT_EQ(other.state().value_of(kBinding)["status"]["schedulerObservingAffinityName"], Value{"first"});
 }
 
-TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {
+TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {  // TRAP-9
   const std::string one = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})";
   const auto with = [&](const std::string& scheduling) {
     return answer({4, scheduling, {{"a", 9}, {"b", 9}}, {}, "", false, one});
@@ -128,7 +128,7 @@ TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {
   EXPECT_EQ(with(kDuplicated), "a:4");
 }
 
-TEST(SchedulerRules, ZonesAndProvidersAloneCannotSpread_S_31) {
+TEST(SchedulerRules, ZonesAndProvidersAloneCannotSpread_S_31) {  // TRAP-9
   const auto by = [](const char* field) {
     const Case from{4,
                     kDynamic,
@@ -186,7 +186,7 @@ TEST(SchedulerRules, EachChosenRegionGivesAClusterWhateverTheMost_S_40) {
       << "m6 is the first of its region, and m2 the first of the rest";
 }
 
-TEST(SchedulerRules, WithoutMaxGroupsNothingIsSelected_S_42) {
+TEST(SchedulerRules, WithoutMaxGroupsNothingIsSelected_S_42) {  // TRAP-9
   const std::string unbounded = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1}]})";
   EXPECT_EQ(answer({5, kDuplicated, {{"m1", 9}}, {}, "", false, unbounded}),
             "SchedulerError: failed to assign replicas: no clusters available to schedule");
@@ -228,7 +228,7 @@ TEST(SchedulerRules, OverflowIsForReplicas_S_61) {
   EXPECT_EQ(answer({3, kDynamic, {{"a", 1}, {"b", 9}}, {}, "", false, tiers}), "a:1 b:2");
 }
 
-TEST(SchedulerRules, AnErrorKeepsTargetsAndTheAppliedPlacement_S_75_S_76) {
+TEST(SchedulerRules, AnErrorKeepsTargetsAndTheAppliedPlacement_S_75_S_76) {  // TRAP-3
   History history = history_of({5, kDuplicated, {{"a", 9}, {"b", 9}}});
   history.settle(decide, kBinding);
   const std::string applied{annotation_of(history.state().value_of(kBinding), kAppliedPlacementAnnotation)};
