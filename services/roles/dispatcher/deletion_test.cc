@@ -24,9 +24,31 @@ TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {  // D-40
 TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
   place("configmaps", map, {{"m1", 0}});
   stage.members().member("m1").put(map_key, config_map("default", "settings", "released"));
-  stage.write({DeletionRequested{.object = work_key("m1", map)}});
-  stage.run(Millis{20});
+  stage.members().log.clear();
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{60'000});
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
+  EXPECT_EQ(stage.members().count("DELETE"), 0U);
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr) << "what is not managed counts as deleted";
+}
+
+TEST_F(Dispatcher, AMissingObjectCountsAsDeleted_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().member("m1").erase(map_key);
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, TheWorkDoesNotWaitForAnObjectThatIsBeingDeleted_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  Value held = on_member("m1", map_key);
+  held.edit("metadata").set("finalizers", Value::array({"example.com/of-the-member"}));
+  stage.members().member("m1").put(map_key, held);
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key)["metadata"]["deletionTimestamp"].is_null()) << "its deletion has begun";
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
 }
 
 TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {  // E-20, CL-14

@@ -135,9 +135,19 @@ TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {  // E-
   stage.members().set_down("m1", true);
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  EXPECT_EQ(applied_condition("m1", map)["reason"], "AppliedFailed");
+  const std::string message = applied_condition("m1", map)["message"].str();
+  EXPECT_TRUE(message.starts_with("Failed to apply all manifests (0/1): ")) << message;
+  EXPECT_NE(message.find("m1"), std::string::npos) << "the cluster is named: " << message;
+  stage.run(Millis{120'000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False") << "as long as it lasts";
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  stage.members().log.clear();
   stage.members().set_down("m1", false);
   stage.run(Millis{60'000});
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x") << "the condition is of what the member has";
+  EXPECT_EQ(stage.members().count("POST"), 1U) << "it is retried until it is there, and no longer";
 }
 
 TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {  // E-2
@@ -295,6 +305,37 @@ TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {  // E-14
   stage.run(Millis{5000});
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
   EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
+}
+
+/// Each time that the Work is applied, the member's object is looked at, and written only if something of it differs.
+TEST_F(Dispatcher, WhatTheMemberHasAlreadyIsNotSent_E_14) {
+  place("configmaps", map, {{"m1", 0}});
+  const ObjectKey key = testing::binding_key(binding(map, {}));
+  const auto apply_again = [&](bool preserving) {  // a new generation of the Work, with the same manifest
+    const int64_t before = stage.state().value_of(work_key("m1", map))["metadata"]["generation"].as_int();
+    Value made = stage.state().value_of(key);
+    made.edit("spec").set("preserveResourcesOnDeletion", preserving);
+    stage.members().log.clear();
+    stage.put(key, made);
+    stage.run(Millis{5000});
+    EXPECT_EQ(stage.state().value_of(work_key("m1", map))["metadata"]["generation"].as_int(), before + 1);
+    EXPECT_EQ(applied_condition("m1", map)["observedGeneration"], Value{before + 1});
+    EXPECT_EQ(stage.members().count("GET"), 1U) << "it is looked at";
+  };
+  apply_again(true);
+  EXPECT_EQ(stage.members().log.size(), 1U) << "and nothing is sent";
+  // A field that the member fills in is no difference; another value of one that is set here is.
+  Value there = on_member("m1", map_key);
+  there.edit("data").set("filled-in", "by the member");
+  stage.members().member("m1").put(map_key, there);
+  apply_again(false);
+  EXPECT_EQ(stage.members().log.size(), 1U) << "nothing is sent";
+  EXPECT_EQ(on_member("m1", map_key)["data"]["filled-in"], "by the member");
+  there.edit("data").set("text", "edited");
+  stage.members().member("m1").put(map_key, there);
+  apply_again(true);
+  EXPECT_EQ(stage.members().count("PUT"), 1U);
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
 }
 
 TEST_F(Dispatcher, ReportsThatArriveDuringAnAppendAreAppendedTogether) {
