@@ -235,10 +235,14 @@ Event sample(Of<FailoverTimerStopped>, int) {
 Event sample(Of<HandoverStepTaken>, int) {
   return HandoverStepTaken{.binding = kBinding, .cluster = "m1", .step = "Confirm", .message = "the Work is gone"};
 }
-Event sample(Of<QuotaUsageChanged>, int) {
-  return QuotaUsageChanged{.quota = kQuota,
-                           .overall = json(R"({"cpu":"10","memory":"2Gi"})"),
-                           .used = json(R"({"cpu":"3","memory":"1Gi"})")};
+Event sample(Of<QuotaUsageChanged>, int generation) {
+  QuotaUsageChanged event{.quota = kQuota,
+                          .overall = json(R"({"cpu":"10","memory":"2Gi"})"),
+                          .used = json(R"({"cpu":"3","memory":"1Gi"})")};
+  if (generation >= 8) {
+    event.aggregated = json(R"([{"clusterName":"m1","hard":{"cpu":"5"},"used":{"cpu":"3"}}])");
+  }
+  return event;
 }
 Event sample(Of<QuotaRefused>, int generation) {
   QuotaRefused event{.binding = kBinding, .quota = kQuota, .message = "cpu: 12 of 10", .observed_generation = 4};

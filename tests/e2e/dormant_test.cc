@@ -102,10 +102,10 @@ TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {  // CL
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   EXPECT_EQ(api_->get("/readyz", "text/plain").status, 200);
   const auto error_of = [&](const std::string& option) {
-    return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "");
+    return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
   };
   EXPECT_TRUE(error_of("--cluster-failure-threshold=5m").says("--cluster-failure-threshold: it is always 30s here"));
-  EXPECT_TRUE(error_of("--feature-gates=StatefulFailoverInjection=true").says("state is not preserved"));
+  EXPECT_TRUE(error_of("--feature-gates=MultiClusterService=true").says("MultiClusterServices are not"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/retention_options.h"
+#include "services/programs/shiplogd/upstream_flags.h"
 #include "services/roles/registry.h"
 
 namespace shiplog {
