@@ -123,6 +123,38 @@ TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
             "spec.placement.clusterTolerations[0].operator");
 }
 
+/// Of both kinds of policies, when they are created and when they are changed.
+TEST(PolicyAdmission, TheSameIsRefusedOfBothKindsAndOfUpdates_D_34) {
+  const std::string divided = R"({"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted",
+      "weightPreference":{"staticWeightList":[{"targetCluster":{"clusterNames":["m1"]},"weight":1}]}})";
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {R"("placement":{"clusterAffinity":{},"clusterAffinities":[{"affinityName":"a"}]})",
+       "spec.placement.clusterAffinities"},
+      {R"("placement":{"spreadConstraints":[{"spreadByField":"region"}]})", "spec.placement.spreadConstraints"},
+      {R"("placement":{"clusterTolerations":[{"key":"a","operator":"Lt","value":"1"}]})",
+       "spec.placement.clusterTolerations[0].operator"},
+      {R"("placement":{"workloadAffinity":{"affinity":{"groupByLabelKey":"a"},"antiAffinity":{"groupByLabelKey":"a"}}})",
+       "spec.placement.workloadAffinity"},
+      {R"("placement":{"clusterAffinities":[{"affinityName":"a","clusterNames":["m1"],"overflowAffinities":[
+          {"affinityName":"b","clusterNames":["m2"]}]}],"replicaScheduling":)" +
+           divided + "}",
+       "spec.placement.clusterAffinities[0].overflowAffinities"},
+      {R"("suspension":{"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m1"]}})", "spec.suspension"},
+      {R"("failover":{"application":{"decisionConditions":{}}})", "spec.propagateDeps"}};
+  for (const char* kind : {kPolicies, kClusterPolicies}) {
+    const Value old = stored(kind, policy());
+    for (const auto& [spec, field] : refused) {
+      EXPECT_EQ(fields_of(create(kind, policy(spec))), field) << kind;
+      Value changed = old;
+      const Value wanted = policy(spec);
+      for (const auto& member : wanted["spec"].members()) {
+        if (member.key() != "resourceSelectors") changed.edit("spec").set(std::string{member.key()}, member.value);
+      }
+      EXPECT_EQ(fields_of(update(kind, old, changed)), field) << kind << " is changed";
+    }
+  }
+}
+
 TEST(PolicyAdmission, SelectorsStayInTheNamespace) {  // D-34
   EXPECT_EQ(fields_of(create(kPolicies, json(R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[
       {"apiVersion":"v1","kind":"ConfigMap","namespace":"other"}]}})"))),
@@ -143,6 +175,10 @@ TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34, D-15
   object.edit("metadata").erase("labels");
   EXPECT_EQ(fields_of(update(kPolicies, old, object)),
             "spec.schedulerName,metadata.labels.propagationpolicy.karmada.io/permanent-id");
+  object = old;
+  object.edit("metadata").edit("labels").set("propagationpolicy.karmada.io/permanent-id", "id-2");
+  EXPECT_EQ(fields_of(update(kPolicies, old, object)), "metadata.labels.propagationpolicy.karmada.io/permanent-id")
+      << "another one";
   EXPECT_TRUE(update(kPolicies, old, old).has_value());
 }
 
