@@ -1,6 +1,8 @@
 // Rules of docs/reference that the other tests of decide() pass by: corners of filtering, selection and assignment.
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -301,6 +303,7 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
   };
   int placed_at_all = 0;
   int refused_at_all = 0;
+  int without_room = 0;
   for (int round = 0; round < 600; ++round) {
     const bool by_region = round % 2 == 0;
     const bool duplicated = round % 3 == 0;
@@ -341,6 +344,16 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
         EXPECT_TRUE(by_region);
       } else {
         EXPECT_FALSE(duplicated) << "only divided ones ask for room: " << message;
+        if (by_region) continue;
+        std::vector<int64_t> rooms;
+        for (const auto& [name, room] : room_of) rooms.push_back(room);
+        std::ranges::sort(rooms, std::greater<>{});
+        rooms.resize(static_cast<size_t>(std::min(fleet, cluster_max)));
+        EXPECT_TRUE(
+            message.ends_with("no enough resource when selecting " + std::to_string(rooms.size()) + " clusters"))
+            << message;
+        EXPECT_LT(std::accumulate(rooms.begin(), rooms.end(), int64_t{0}), from.replicas) << "others have the room";
+        ++without_room;
       }
       continue;
     }
@@ -368,6 +381,7 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
   }
   EXPECT_GT(placed_at_all, 100);
   EXPECT_GT(refused_at_all, 100);
+  EXPECT_GT(without_room, 20);
 }
 
 /// Whatever fleet: growing takes nothing away, the same stays as it is, shrinking gives nothing new; and there and back
