@@ -150,7 +150,8 @@ void check_nothing_to_decide(World& world) {
       if (name == "dispatcher" && claimed_lazily(state, state.value_of(key))) continue;
       // So the template's status is of an older generation then, which nothing that happens to the Works changes.
       const Value& binding = state.value_of(key);
-      if (name == "collector" && state.fold_version() >= 4 && is_binding(key.type) && claimed_lazily(state, binding)) {
+      if (name == "collector" && state.fold_version() >= 4 && is_binding(key.type) &&
+          (unclaimed(binding) || claimed_lazily(state, binding))) {
         continue;
       }
       const auto decided = entry.decide(state, key, world.timeline.now());
