@@ -188,7 +188,7 @@ TEST(Fold, DeletionWaitsForFinalizers) {
   EXPECT_EQ(history.state.find(kConfig), nullptr);
 }
 
-TEST(Fold, PlacementIsItsOwnGeneration) {
+TEST(Fold, PlacementIsItsOwnGeneration) {  // S-77
   FoldHistory history = FoldHistory::with_namespace();
   history.create_binding();
   history.place({{"m1", 2}, {"m2", 1}});
@@ -201,7 +201,7 @@ TEST(Fold, PlacementIsItsOwnGeneration) {
   EXPECT_EQ(binding_from(kBindingKey, history.state.value_of(kBindingKey)).generation, 2) << "same targets";
 }
 
-TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18
+TEST(Fold, PlacementAboveTheQuotaIsRefused) {  // Q-10, Q-18, Q-6, Q-9, Q-15
   FoldHistory history = FoldHistory::with_namespace();
   history.create_binding("500m");
   history.put({ObjectCreated{kQuotaKey, json(R"({"metadata":{"name":"limits"},"spec":{"overall":{"cpu":"2"}}})")}});

@@ -58,7 +58,7 @@ struct GateHistory {
   }
 };
 
-TEST(FeatureGates, AreOffUntilAnEntrySetsThemAndMoveTheRevision) {
+TEST(FeatureGates, AreOffUntilAnEntrySetsThemAndMoveTheRevision) {  // KIND-21
   GateHistory history;
   history.put({FoldVersionActivated{kFoldVersion}});
   EXPECT_EQ(history.state.gates(), FeatureGates{});
@@ -83,7 +83,7 @@ TEST(FeatureGates, WhatTheySwitchWasAlwaysOnInJournalsOfEarlierBuilds) {
   EXPECT_EQ(history.state.gates(), FeatureGates{});
 }
 
-TEST(FeatureGates, WithoutEnforcementNoQuotaRefusesAPlacement) {
+TEST(FeatureGates, WithoutEnforcementNoQuotaRefusesAPlacement) {
   GateHistory history;
   history.put({FoldVersionActivated{kFoldVersion}});
   history.put(
@@ -179,7 +179,7 @@ TEST(FleetOptions, ApplicationFailoverIsOnUnlessLeftOut_3_2_1) {
   EXPECT_FALSE(on({"hpaScaleTargetMarker"})) << "without *, as upstream";
 }
 
-TEST(FeatureGates, EachCanBeSetByName) {
+TEST(FeatureGates, EachCanBeSetByName) {  // KIND-21
   for (const std::string& name : feature_gate_names()) {
     FeatureGates gates;
     set_feature_gate(gates, name, true);

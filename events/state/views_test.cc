@@ -29,7 +29,7 @@ TEST(LabelSelectorView, EveryRequirementMustHold) {
   EXPECT_TRUE(selector(R"({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]})").matches(nullptr));
 }
 
-TEST(LabelSelectorView, MatchesNothingWhenAnOperatorIsNotAllowed) {
+TEST(LabelSelectorView, MatchesNothingWhenAnOperatorIsNotAllowed) {  // D-9
   for (const auto* text : {R"({"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]})",
                            R"({"matchExpressions": [{"key": "app", "operator": "In"}]})",
                            R"({"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["web"]}]})"}) {
@@ -62,7 +62,7 @@ TEST(PolicyView, RanksNameAboveLabelsAboveAll) {  // D-8 to D-10
   EXPECT_EQ(policy_match("default", R"([{"apiVersion": "apps/v1beta1", "kind": "Deployment"}])"), SelectorMatch::kNone);
 }
 
-TEST(PolicyView, ReachesOnlyItsOwnNamespaceUnlessClusterScoped) {
+TEST(PolicyView, ReachesOnlyItsOwnNamespaceUnlessClusterScoped) {  // D-8
   const std::string all = R"([{"apiVersion": "apps/v1", "kind": "Deployment"}])";
   EXPECT_EQ(policy_match("other", all), SelectorMatch::kNone);
   EXPECT_EQ(policy_match("", all), SelectorMatch::kAll);
@@ -70,7 +70,7 @@ TEST(PolicyView, ReachesOnlyItsOwnNamespaceUnlessClusterScoped) {
             SelectorMatch::kNone);
 }
 
-TEST(ClusterView, ReadsWhatServicesDecideOn) {
+TEST(ClusterView, ReadsWhatServicesDecideOn) {  // S-64
   const Cluster cluster = cluster_from(json(R"({
     "metadata": {"name": "m1", "uid": "u", "labels": {"env": "prod"}},
     "spec": {"syncMode": "Push", "zone": "z1", "region": "r1", "taints": [{"key": "k", "effect": "NoSchedule"}]},
@@ -147,7 +147,7 @@ TEST(PlacementView, ReadsTheStrategy) {  // S-44
   EXPECT_FALSE(placement_from(json(R"({"replicaScheduling": {"replicaSchedulingType": "Tripled"}})")).has_value());
 }
 
-TEST(TolerationView, MatchesAsKubernetesDoes) {
+TEST(TolerationView, MatchesAsKubernetesDoes) {  // 2.3.3
   const auto tolerates = [](std::string_view text, const Taint& taint) {
     return tolerations_from(json(text)).at(0).tolerates(taint);
   };
@@ -168,12 +168,12 @@ TEST(QuotaView, UsageIsRequestTimesAssignedReplicas) {  // Q-7
   EXPECT_TRUE(usage_of(json(R"({"spec": {"clusters": [{"name": "a"}]}})"), false).empty());
 }
 
-TEST(QuotaView, LeavesOutWhatDoesNotParse) {
+TEST(QuotaView, LeavesOutWhatDoesNotParse) {  // Q-14
   EXPECT_EQ(resource_list_from(json(R"({"cpu": "oops", "pods": 3, "memory": "1.5Gi"})")),
             (ResourceList{{"memory", parse_quantity("1536Mi").value()}, {"pods", Quantity::from_units(3)}}));
 }
 
-TEST(BindingView, ReadsSpecStatusAndClaim) {
+TEST(BindingView, ReadsSpecStatusAndClaim) {  // S-13
   const ObjectKey key{type::kResourceBinding, "default", "web-deployment"};
   const Binding binding = binding_from(key, json(R"({
     "metadata": {"generation": 4, "labels": {"propagationpolicy.karmada.io/permanent-id": "id"},

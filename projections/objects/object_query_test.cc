@@ -1,5 +1,7 @@
 #include "projections/objects/object_query.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -93,6 +95,8 @@ TEST(ObjectQuery, VisitMayStopAndMayRunOtherQueries) {
 TEST(ObjectQuery, ReadsAsOfEveryRevision) {
   TestFleet fleet;
   std::map<uint64_t, std::map<std::string, std::string>> expected;  // revision, "ns/name", JSON
+  std::map<std::string, ObjectKey> ever;
+  size_t absent = 0;
   for (int i = 0; i < 250; ++i) {
     const ObjectKey key = config_map(i % 3 == 0 ? "other" : "default", "c" + std::to_string(i * 7 % 11));
     if (i % 5 == 4) {
@@ -106,6 +110,7 @@ TEST(ObjectQuery, ReadsAsOfEveryRevision) {
     now.clear();
     for (const auto& [name, object] : fleet.state().objects("configmaps")) {
       now[name.ns + "/" + name.name] = to_json(object.value);
+      ever.emplace(name.ns + "/" + name.name, ObjectKey{"configmaps", name.ns, name.name});
     }
   }
   Reader reader = fleet.reader();
@@ -123,10 +128,31 @@ TEST(ObjectQuery, ReadsAsOfEveryRevision) {
     EXPECT_TRUE(
         std::is_sorted(rows.begin(), rows.end(), [](const ObjectRow& a, const ObjectRow& b) { return a.key < b.key; }));
     EXPECT_EQ(must(objects.count({.type = "configmaps", .at = at})), then.size());
-    const auto page = must(objects.list({.type = "configmaps", .ns = "other", .limit = 2, .at = at}));
-    EXPECT_LE(page.size(), 2U);
-    for (const ObjectRow& row : page) EXPECT_EQ(row.key.ns, "other");
+    // What was not there then is not found, though it is stored from other revisions.
+    for (const auto& [name, known] : ever) {
+      const bool there = then.contains(name);
+      EXPECT_EQ(must(objects.get(known, at)).has_value(), there) << name << " at revision " << revision;
+      absent += there ? 0 : 1;
+    }
+    // Page by page it is the same list.
+    std::map<std::string, std::string> paged;
+    std::optional<ObjectList::Position> after;
+    while (true) {
+      const auto page = must(objects.list({.type = "configmaps", .ns = "other", .after = after, .limit = 2, .at = at}));
+      ASSERT_LE(page.size(), 2U);
+      for (const ObjectRow& row : page) {
+        paged[row.key.ns + "/" + row.key.name] = row.json;
+        after = ObjectList::Position{row.key.ns, row.key.name};
+      }
+      if (page.size() < 2) break;
+    }
+    std::map<std::string, std::string> others;
+    std::ranges::copy_if(then, std::inserter(others, others.end()),
+                         [](const auto& one) { return one.first.starts_with("other/"); });
+    EXPECT_EQ(paged, others) << "revision " << revision;
   }
+  EXPECT_GT(absent, 500U) << "objects were deleted and made again";
+  EXPECT_GT(expected.size(), 200U);
 }
 
 TEST(ObjectQuery, RevisionsNotReachedOrNoLongerStoredAreErrors) {

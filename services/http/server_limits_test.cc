@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,8 +69,15 @@ TEST(HttpServer, ClosesAnIdleConnectionWithoutAnAnswer) {
   HttpServer::Options options;
   options.header_timeout = Millis{80};
   const auto server = serve(answer_with_path, options);
+  const auto begin = std::chrono::steady_clock::now();
   RawClient client{server->bound_port()};
   EXPECT_THAT(client.read_to_end(), IsEmpty());
+  // Reading ends after 20 s in any case, and at once when a connection is refused: neither is what is to happen.
+  const auto lasted = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(lasted, std::chrono::milliseconds{80});
+  EXPECT_LT(lasted, std::chrono::seconds{10});
+  EXPECT_TRUE(ends_although([&] { return client.send("GET / HTTP/1.1\r\n"); })) << "it is closed";
+  EXPECT_TRUE(eventually([&] { return server->stats().connections == 0; }));
 }
 
 TEST(HttpServer, ClosesAnIdleConnectionAfterItsRequest) {

@@ -32,7 +32,7 @@ class Interpreter : public ::testing::Test {
       yaml("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: ns}, spec: {size: 3, e: {}}}");
 };
 
-TEST_F(Interpreter, EveryOperationUsesTheCustomization_L_12) {
+TEST_F(Interpreter, EveryOperationUsesTheCustomization_L_12) {  // L-1, L-16
   add(customization(
       "all",
       {{"replicaResource", "function GetReplicas(o) return o.spec.size + 0.9, {resourceRequest = {cpu = '1500m'}} end"},
@@ -76,7 +76,7 @@ TEST_F(Interpreter, AScriptCannotMakeAnotherObjectOfIt) {
             "metadata.namespace");
 }
 
-TEST_F(Interpreter, OperationsAreIndependent_L_2) {
+TEST_F(Interpreter, OperationsAreIndependent_L_2) {  // L-3
   add(customization("health", {{"healthInterpretation", "function InterpretHealth() return false end"}}, "apps/v1",
                     "Deployment"));
   const Value web = yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2}}");
@@ -106,7 +106,7 @@ TEST_F(Interpreter, AnErrorIsFinal_L_2) {
             "nil value)");
 }
 
-TEST_F(Interpreter, ResultsOfTheWrongKindAreErrors_L_12) {
+TEST_F(Interpreter, ResultsOfTheWrongKindAreErrors_L_12) {  // L-7
   add(customization(
       "wrong", {{"replicaResource", "function GetReplicas() return 'x' end"},
                 {"healthInterpretation", "function InterpretHealth() end"},
@@ -176,7 +176,7 @@ TEST_F(Interpreter, AChangeConcernsTheKindsBeforeAndAfterIt) {
   EXPECT_TRUE(of("configmaps", {}, after).empty());
 }
 
-TEST_F(Interpreter, UnknownKinds_L_3) {
+TEST_F(Interpreter, UnknownKinds_L_3) {  // T-4
   EXPECT_FALSE(replicas(state(), thing_, kNoon).value());
   EXPECT_FALSE(health(state(), thing_, kNoon).value());
   EXPECT_FALSE(retain(state(), thing_, thing_, kNoon).value());

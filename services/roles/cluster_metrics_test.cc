@@ -50,7 +50,7 @@ TEST(ClusterMetrics, AClusterThatIsNotReadyKeepsItsLastValues) {  // OBS-4
   EXPECT_TRUE(has(R"(cluster_node_number{member_cluster="m2"} 3)"));
 }
 
-TEST(ClusterMetrics, SeriesOfADeletedClusterVanish) {
+TEST(ClusterMetrics, SeriesOfADeletedClusterVanish) {  // 1.14.12
   ClusterMetrics observer{true};
   const metrics::CounterFamily calls{"test_calls_total", "Calls.", {"member_cluster"}};
   const metrics::CounterFamily hosts{"test_hosts_total", "Calls.", {"host"}};

@@ -22,7 +22,7 @@ class QueueTest : public ::testing::Test {
   }
 };
 
-TEST_F(QueueTest, HandsOutTriggeredKeysOnceEach) {
+TEST_F(QueueTest, HandsOutTriggeredKeysOnceEach) {  // S-6
   queue.wake(kA, kNow, cause(1));
   queue.wake(kA, kNow, cause(2));
   queue.wake(kB, kNow, cause(3));
@@ -81,7 +81,7 @@ TEST_F(QueueTest, KeepsTheFirstCauseSinceTheLastStep) {
   EXPECT_EQ(queue.take(kNow)->cause.revision.value, 1U);
 }
 
-TEST_F(QueueTest, HandsABusyKeyOutAgainOnlyAfterItIsDone) {
+TEST_F(QueueTest, HandsABusyKeyOutAgainOnlyAfterItIsDone) {  // S-6
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.wake(kA, kNow, cause(2));
@@ -128,7 +128,7 @@ TEST_F(QueueTest, ATriggerWhileBusyPrecedesTheTimeGivenToDone) {
   EXPECT_EQ(taken(kNow), "a");
 }
 
-TEST_F(QueueTest, FailuresWaitLongerEachTimeUpToHalfAMinute) {
+TEST_F(QueueTest, FailuresWaitLongerEachTimeUpToHalfAMinute) {  // E-7, S-7
   queue.wake(kA, kNow, cause(1));
   UtcMillis now = kNow;
   int64_t longest = 0;
@@ -146,7 +146,7 @@ TEST_F(QueueTest, FailuresWaitLongerEachTimeUpToHalfAMinute) {
   EXPECT_GT(longest, 15'000);
 }
 
-TEST_F(QueueTest, ATriggerDoesNotWaitForTheBackoff) {
+TEST_F(QueueTest, ATriggerDoesNotWaitForTheBackoff) {  // S-7
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.retry(kA, kNow, random);
@@ -163,7 +163,7 @@ TEST_F(QueueTest, AFailureTriggeredWhileBusyIsHandedOutAtOnce) {
   EXPECT_EQ(taken(kNow), "a");
 }
 
-TEST_F(QueueTest, SuccessForgetsFailures) {
+TEST_F(QueueTest, SuccessForgetsFailures) {  // S-7
   queue.wake(kA, kNow, cause(1));
   ASSERT_EQ(taken(kNow), "a");
   queue.retry(kA, kNow, random);

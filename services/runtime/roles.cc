@@ -435,6 +435,20 @@ void Roles::begin(Part& part) {
   });
 }
 
+/// What is decided depends on the fold version: the role goes through all of its keys, as when it starts.
+void Roles::look_anew(RunningRole& role) {
+  bool acts = false;
+  for (const auto& part : role.parts) {
+    if (part->phase != Part::Phase::kActing) continue;
+    part->starting = true;
+    acts = true;
+  }
+  if (!acts || std::exchange(role.start_posted, true)) return;
+  options_.executor->post([this, alive = alive_, &role] {
+    if (*alive) start_keys(role);
+  });
+}
+
 void Roles::start_keys(RunningRole& role) {
   role.start_posted = false;
   std::vector<ObjectKey> wake;
@@ -478,9 +492,13 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
   if (folded.refusal) return;
   for (const Event& event : record.entry.events) {
     if (const auto* taken = std::get_if<LeaseTaken>(&event)) on_lease_taken(*taken);
-    if (!std::holds_alternative<FoldVersionActivated>(event) || state.fold_version() < kSlotsFoldVersion) continue;
+    if (!std::holds_alternative<FoldVersionActivated>(event)) continue;
     for (const auto& role : roles_) {
-      if (role->divisible && !role->divided()) divide(*role);
+      if (role->divisible && !role->divided() && state.fold_version() >= kSlotsFoldVersion) {
+        divide(*role);
+      } else {
+        look_anew(*role);
+      }
     }
   }
   if (folded.changes.empty()) return;

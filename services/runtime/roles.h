@@ -73,6 +73,7 @@ class Roles final : public Observer {
   void take_lease(Part& part);
   void begin(Part& part);
   void start_keys(RunningRole& role);
+  void look_anew(RunningRole& role);
   void end(Part& part);
   void pump(Part& part);
   void arm(Part& part);

@@ -36,6 +36,26 @@ TEST_F(RolesTest, HandsOutAKeyThatAChangeTriggers) {
   EXPECT_EQ(one.roles.due_or_busy(), 0U);
 }
 
+/// What an older version refused, the newer one may place: nothing else would trigger it.
+TEST_F(RolesTest, GoesThroughAllKeysWhenAFoldVersionIsActivated) {
+  RolesProcess one{journal, executor, random, "one"};
+  RolesProcess two{journal, executor, random, "two"};
+  lead(one, two);
+  create("a");
+  create("b");
+  ASSERT_EQ(one.seen.tasks.size(), 2U);
+  for (const TaskPtr& task : std::vector<TaskPtr>{one.seen.tasks}) task->done();
+  Entry entry;
+  entry.id = new_entry_id(random);
+  entry.events = {FoldVersionActivated{2}};
+  journal.records.push_back(encode(entry));
+  settle();
+  ASSERT_EQ(one.seen.tasks.size(), 4U);
+  EXPECT_EQ(one.seen.tasks[2]->key().name, "a");
+  EXPECT_EQ(one.seen.tasks[3]->key().name, "b");
+  EXPECT_TRUE(two.seen.tasks.empty()) << "it does not lead";
+}
+
 TEST_F(RolesTest, ReconcilesAgainAfterTheTimeGivenToDone) {
   RolesProcess one{journal, executor, random, "one"};
   lead(one);

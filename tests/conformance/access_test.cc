@@ -91,7 +91,21 @@ TEST(Namespaces, NSP_05_content_is_deleted_first) {
   EXPECT_TRUE(eventually([&] { return has_condition("NamespaceFinalizersRemaining", "True"); }));
   EXPECT_TRUE(has_condition("NamespaceContentRemaining", "True"));
   EXPECT_TRUE(has_condition("NamespaceDeletionDiscoveryFailure", "False"));
+  EXPECT_TRUE(has_condition("NamespaceDeletionGroupVersionParsingFailure", "False"));
   EXPECT_TRUE(has_condition("NamespaceDeletionContentFailure", "False"));
+  // They name what remains and why, and the namespace keeps its finalizer until nothing does.
+  const Answer waiting = api().get("/api/v1/namespaces/" + ns);
+  const auto message_of = [&](const char* type) {
+    return named(waiting.json["status"]["conditions"], type, "type")["message"].str();
+  };
+  const std::string content = message_of("NamespaceContentRemaining");
+  EXPECT_TRUE(content.starts_with("Some resources are remaining: configmaps")) << content;
+  EXPECT_TRUE(content.ends_with(" has 1 resource instances")) << content;
+  EXPECT_EQ(message_of("NamespaceFinalizersRemaining"),
+            "Some content in the namespace has finalizers remaining: example.com/keep in 1 resource instances");
+  EXPECT_EQ(waiting.json["status"]["phase"].str(), "Terminating");
+  EXPECT_TRUE(has_text(waiting.json["spec"]["finalizers"], "kubernetes")) << waiting;
+  EXPECT_TRUE(api().get(in(ns, "configmaps") + "/held").json["metadata"].contains("deletionTimestamp"));
   ASSERT_EQ(api().patch(in(ns, "configmaps") + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status,
             200);
   EXPECT_TRUE(eventually([&] { return api().get("/api/v1/namespaces/" + ns).status == 404; }));

@@ -1,4 +1,5 @@
 // Deletion, finalizers, garbage collection (DEL-1 to DEL-17).
+#include <chrono>
 #include <thread>
 
 #include "tests/conformance/conformance.h"
@@ -257,8 +258,40 @@ TEST(Deletes, DEL_13_foreground_waits_for_those_that_block) {
   EXPECT_TRUE(has_text(begun.json["metadata"]["finalizers"], "foregroundDeletion")) << begun;
   EXPECT_TRUE(is_deleted(maps + "/does-not"));
   EXPECT_TRUE(eventually([&] { return api().get(maps + "/blocks").json["metadata"].contains("deletionTimestamp"); }));
-  EXPECT_EQ(api().get(maps + "/owner").status, 200);
+  // All else is done: only the dependent that blocks keeps the owner, for as long as it is there.
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  const Answer waiting = api().get(maps + "/owner");
+  EXPECT_TRUE(has_text(waiting.json["metadata"]["finalizers"], "foregroundDeletion")) << waiting;
   release(maps + "/blocks");
+  EXPECT_TRUE(is_deleted(maps + "/blocks"));
+  EXPECT_TRUE(is_deleted(maps + "/owner"));
+}
+
+TEST(Deletes, DEL_13_dependents_that_are_blocked_themselves_go_in_the_foreground) {
+  const std::string maps = in(own_namespace(), "configmaps");
+  const Answer owner = api().post(maps, config_map("owner"));
+  const Answer middle = api().post(maps, owned(config_map("middle"), owner, true));
+  ASSERT_EQ(middle.status, 201) << middle;
+  ASSERT_EQ(api().post(maps, held(owned(config_map("leaf"), middle, true))).status, 201);
+  const Answer plain = api().post(maps, held(owned(config_map("plain"), owner, true)));
+  ASSERT_EQ(plain.status, 201) << plain;
+  ASSERT_EQ(api().post(maps, owned(config_map("of-plain"), plain)).status, 201);
+  ASSERT_EQ(api().remove(maps + "/owner?propagationPolicy=Foreground").status, 200);
+  const auto begun = [&](const char* name) {
+    return eventually([&] { return api().get(maps + "/" + name).json["metadata"].contains("deletionTimestamp"); });
+  };
+  ASSERT_TRUE(begun("middle"));
+  ASSERT_TRUE(begun("leaf")) << "before the one that it blocks is gone";
+  ASSERT_TRUE(begun("plain"));
+  EXPECT_TRUE(has_text(api().get(maps + "/middle").json["metadata"]["finalizers"], "foregroundDeletion"));
+  EXPECT_FALSE(has_text(api().get(maps + "/plain").json["metadata"]["finalizers"], "foregroundDeletion"))
+      << "nothing blocks it: deleted in the background";
+  EXPECT_EQ(api().get(maps + "/of-plain").status, 200) << "in the background dependents go after their owner";
+  release(maps + "/plain");
+  EXPECT_TRUE(is_deleted(maps + "/of-plain"));
+  EXPECT_EQ(api().get(maps + "/owner").status, 200);
+  release(maps + "/leaf");
+  EXPECT_TRUE(is_deleted(maps + "/middle"));
   EXPECT_TRUE(is_deleted(maps + "/owner"));
 }
 

@@ -37,6 +37,53 @@ TEST(Protobuf, PB_01_typed_clients_create_in_it) {
   EXPECT_EQ(made.json["kind"].str(), "ConfigMap");
 }
 
+/// What typed clients send of each group, as commands of kubectl do. The same in JSON gives the same object.
+TEST(Protobuf, PB_01_commands_of_typed_clients) {
+  const std::string ns = own_namespace();
+  const std::string rbac = "rbac.authorization.k8s.io/v1";
+  const std::vector<std::pair<std::string, std::string>> objects = {
+      {"/api/v1/namespaces", "{apiVersion: v1, kind: Namespace, metadata: {name: " + ns + "-NAME}}"},
+      {in(ns, "serviceaccounts"), "{apiVersion: v1, kind: ServiceAccount, metadata: {name: NAME}}"},
+      {in(ns, "secrets"), "{apiVersion: v1, kind: Secret, metadata: {name: NAME}, data: {k: dg==}, type: Opaque}"},
+      {in(ns, "services"),
+       "{apiVersion: v1, kind: Service, metadata: {name: NAME}, spec: {type: ExternalName, externalName: "
+       "a.example.com}}"},
+      {in(ns, "resourcequotas"),
+       "{apiVersion: v1, kind: ResourceQuota, metadata: {name: NAME}, spec: {hard: {cpu: '1'}}}"},
+      {in(ns, "deployments", "apps/v1"),
+       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: NAME}, spec: {selector: {matchLabels: {a: b}}, "
+       "template: "
+       "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}"},
+      {in(ns, "jobs", "batch/v1"),
+       "{apiVersion: batch/v1, kind: Job, metadata: {name: NAME}, spec: {template: {spec: "
+       "{restartPolicy: Never, containers: [{name: c, image: i}]}}}}"},
+      {in(ns, "roles", rbac), "{apiVersion: " + rbac +
+                                  ", kind: Role, metadata: {name: NAME}, rules: [{verbs: [get], apiGroups: "
+                                  "[''], resources: [pods]}]}"},
+      {in(ns, "poddisruptionbudgets", "policy/v1"),
+       "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: NAME}, spec: {minAvailable: 50%, selector: "
+       "{matchLabels: {a: b}}}}"}};
+  for (const auto& [path, text] : objects) {
+    const auto object = [&](const std::string& name) {
+      std::string with_name = text;
+      with_name.replace(with_name.find("NAME"), 4, name);
+      return yaml(with_name);
+    };
+    const Answer typed = send_protobuf("POST", path, object("typed"));
+    ASSERT_EQ(typed.status, 201) << path << typed;
+    const Answer plain = api().post(path, object("plain"));
+    ASSERT_EQ(plain.status, 201) << path << plain;
+    const Answer stored = api().get(path + "/" + typed.json["metadata"]["name"].str());
+    ASSERT_EQ(stored.status, 200) << path;
+    for (const char* part : {"kind", "apiVersion", "type", "data", "rules"}) {
+      EXPECT_EQ(stored.json[part], plain.json[part]) << path << " " << part;
+    }
+    if (!path.ends_with("/jobs")) {  // its selector is made of its uid
+      EXPECT_EQ(to_json(stored.json["spec"]), to_json(plain.json["spec"])) << path;
+    }
+  }
+}
+
 TEST(Protobuf, PB_02_leases_and_events_are_accepted) {
   const std::string ns = own_namespace();
   const std::string leases = in(ns, "leases", "coordination.k8s.io/v1");

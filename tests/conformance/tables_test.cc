@@ -237,6 +237,61 @@ TEST(Tables, TBL_07_cells) {
   EXPECT_EQ(cell(table_of(in(ns, "rolebindings", "rbac.authorization.k8s.io/v1")), "Role").str(), "ClusterRole/view");
 }
 
+TEST(Tables, TBL_07_cells_of_other_kinds) {
+  const std::string ns = own_namespace();
+  const auto created = [&](const std::string& path, const std::string& object) {
+    const Answer made = api().post(path, yaml(object));
+    EXPECT_EQ(made.status, 201) << made;
+    return made;
+  };
+  const std::string services = in(ns, "services");
+  created(services,
+          "{metadata: {name: open}, spec: {type: NodePort, externalIPs: [192.0.2.1, 192.0.2.2], selector: {b: c, a: "
+          "b}, ports: [{port: 80}]}}");
+  const Answer open = table_of(services);
+  const int64_t port = api().get(services + "/open").json["spec"]["ports"][0]["nodePort"].as_int();
+  EXPECT_EQ(cell(open, "Port(s)").str(), "80:" + std::to_string(port) + "/TCP");
+  EXPECT_EQ(cell(open, "External-IP").str(), "192.0.2.1,192.0.2.2");
+  EXPECT_EQ(cell(open, "Selector").str(), "a=b,b=c");
+  const std::string sets = in(ns, "statefulsets", "apps/v1");
+  created(
+      sets,
+      "{metadata: {name: s}, spec: {replicas: 3, serviceName: s, selector: {matchLabels: {a: s}}, template: {metadata: "
+      "{labels: {a: s}}, spec: {containers: [{name: c, image: i}]}}}}");
+  EXPECT_EQ(cell(table_of(sets), "Ready").str(), "0/3");
+  created("/api/v1/nodes",
+          "{metadata: {name: tbl-7-ready, labels: {kubernetes.io/role: x, node-role.kubernetes.io/a: ''}}}");
+  const auto node_status = [&](const char* ready) {
+    EXPECT_EQ(
+        api()
+            .patch("/api/v1/nodes/tbl-7-ready/status", "merge",
+                   json(R"({"status":{"conditions":[{"type":"Ready","status":")" + std::string{ready} + R"("}]}})"))
+            .status,
+        200);
+    return cell(table_of("/api/v1/nodes?fieldSelector=metadata.name%3Dtbl-7-ready"), "Status").str();
+  };
+  EXPECT_EQ(node_status("True"), "Ready");
+  EXPECT_EQ(node_status("False"), "NotReady");
+  EXPECT_EQ(cell(table_of("/api/v1/nodes?fieldSelector=metadata.name%3Dtbl-7-ready"), "Roles").str(), "a,x");
+  EXPECT_EQ(api().remove("/api/v1/nodes/tbl-7-ready").status, 200);
+  const std::string jobs = in(ns, "jobs", "batch/v1");
+  const auto job = [&](const std::string& name, const std::string& spec, const std::string& status) {
+    created(jobs, "{metadata: {name: " + name + "}, spec: {" + spec +
+                      "template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}");
+    if (!status.empty()) {
+      const Answer set = api().patch(jobs + "/" + name + "/status", "merge", json(R"({"status":)" + status + "}"));
+      EXPECT_EQ(set.status, 200) << set;
+    }
+    const Answer table = table_of(jobs + "?fieldSelector=metadata.name%3D" + name);
+    return cell(table, "Completions").str() + " " + cell(table, "Status").str();
+  };
+  EXPECT_EQ(job("one", "", ""), "0/1 Running");
+  EXPECT_EQ(job("several", "parallelism: 4, ", ""), "0/1 of 4 Running");
+  EXPECT_EQ(job("suspended", "suspend: true, ", R"({"conditions":[{"type":"Suspended","status":"True"}]})"),
+            "0/1 Suspended");
+  EXPECT_EQ(job("failing", "", R"({"conditions":[{"type":"FailureTarget","status":"True"}]})"), "0/1 FailureTarget");
+}
+
 TEST(Tables, TBL_08_the_status_of_a_pod) {
   const std::string pods = in(own_namespace(), "pods");
   Value pod = yaml("{metadata: {name: p, finalizers: [example.com/keep]}, spec: {containers: [{name: c, image: i}]}}");

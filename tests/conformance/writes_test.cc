@@ -27,7 +27,9 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   const std::string deployments = in(ns, "deployments", "apps/v1");
   Value web = deployment("web");
   web.edit("metadata").set("labels", json(R"({"a":"b"})"));
-  ASSERT_EQ(api().post(deployments, web).status, 201);
+  web.edit("spec").set("revisionHistoryLimit", 3);
+  const Answer made = api().post(deployments, web);
+  ASSERT_EQ(made.status, 201);
   ASSERT_EQ(api().patch(deployments + "/web/status", "merge", json(R"({"status":{"replicas":3}})")).status, 200);
   Value other = deployment("web", 2);
   other.set("status", json(R"({"replicas":9})"));
@@ -35,6 +37,14 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   ASSERT_EQ(put.status, 200) << "without a version: " << put;
   EXPECT_EQ(put.json["status"]["replicas"].as_int(), 3);
   EXPECT_FALSE(put.json["metadata"].contains("labels")) << put;
+  EXPECT_EQ(put.json["spec"]["revisionHistoryLimit"].as_int(), 10) << "what is left out has its default again";
+  EXPECT_EQ(uid_of(put), uid_of(made)) << "not named in the body, and kept";
+  EXPECT_EQ(put.json["metadata"]["creationTimestamp"], made.json["metadata"]["creationTimestamp"]);
+  EXPECT_EQ(put.json["metadata"]["generation"].as_int(), made.json["metadata"]["generation"].as_int() + 1);
+  EXPECT_EQ(api().get(deployments + "/web").json, put.json);
+  Value another = other;
+  another.edit("metadata").set("uid", "11111111-1111-4111-8111-111111111111");
+  expect_failure(api().put(deployments + "/web", another), 409, "Conflict");
   other.edit("metadata").set("resourceVersion", version_of(put));
   other.edit("spec").set("replicas", 4);
   ASSERT_EQ(api().put(deployments + "/web", other).status, 200);
@@ -47,6 +57,16 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   const Value lease = json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"me"}})");
   ASSERT_EQ(api().post(leases, lease).status, 201);
   expect_failure(api().put(leases + "/l", lease), 422, "Invalid", "metadata.resourceVersion");
+  const std::string definition =
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.conformance.example.com";
+  Value unconditional = api().get(definition).json;
+  unconditional.edit("metadata").erase("resourceVersion");
+  expect_failure(api().put(definition, unconditional), 422, "Invalid", "metadata.resourceVersion");
+  const std::string hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const Value hook = json(R"({"metadata":{"name":"cru-2"},"webhooks":[]})");
+  ASSERT_EQ(api().post(hooks, hook).status, 201);
+  expect_failure(api().put(hooks + "/cru-2", hook), 422, "Invalid", "metadata.resourceVersion");
+  EXPECT_EQ(api().remove(hooks + "/cru-2").status, 200);
 }
 
 TEST(Writes, CRU_03_some_kinds_are_created_by_an_update) {

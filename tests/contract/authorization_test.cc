@@ -175,7 +175,7 @@ TEST(Authentication, TokenReviewsReturnTheUser) {  // AUTHZ-8
   EXPECT_FALSE(bad.json["status"]["error"].str().empty());
 }
 
-TEST(Authentication, BootstrapTokensAreReadFromKubeSystem) {  // AUTHN-6
+TEST(Authentication, BootstrapTokensAreReadFromKubeSystem) {  // AUTHN-6, 1.6.2
   ASSERT_EQ(api()
                 .post("/api/v1/namespaces/kube-system/secrets", json(R"({"metadata":{"name":"bootstrap-token-abcdef"},
       "type":"bootstrap.kubernetes.io/token","stringData":{"token-id":"abcdef","token-secret":"0123456789abcdef",

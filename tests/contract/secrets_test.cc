@@ -68,7 +68,7 @@ Value condition(const Value& object, const std::string& type) {
   return {};
 }
 
-TEST(Secrets, AMemberWithAnotherCertificateIsNotReadyWithAReason) {
+TEST(Secrets, AMemberWithAnotherCertificateIsNotReadyWithAReason) {  // 1.14.13
   plane().join("good");
   plane().member("impostor");
   plane().shiplogctl_ok({"join", "impostor", "--cluster-kubeconfig", plane().kubeconfig("impostor")});

@@ -26,7 +26,7 @@ class Dispatch : public ThreeMembers {
   }
 };
 
-TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {
+TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {  // E-12
   fleet_.kubectl_ok({"create", "configmap", "mine", "--from-literal=text=local"}, {}, "member1");
   apply(config_map("mine", "fleet") + config_policy("mine", "member1, member2"));
   expect_holders(kConfigMaps + "mine", "member1 member2");
@@ -42,7 +42,7 @@ TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {
   EXPECT_TRUE(eventually([&] { return text("member1", "mine") == "fleet"; })) << text("member1", "mine");
 }
 
-TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {
+TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {  // E-15
   apply(config_map("shared", "right") + config_policy("shared", "member1, member2, member3"));
   expect_holders(kConfigMaps + "shared", "member1 member2 member3");
   fleet_.kubectl_ok({"annotate", "configmap", "shared", "local/note=kept"}, {}, "member1");
@@ -56,7 +56,7 @@ TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {
             "kept");
 }
 
-TEST_F(Dispatch, ADeletedTemplateIsDeletedInMembersUnlessItIsPreserved_E_15_B_24) {
+TEST_F(Dispatch, ADeletedTemplateIsDeletedInMembersUnlessItIsPreserved_E_15_B_24) {  // D-40, E-20
   apply(config_map("goes", "x") + config_policy("goes", "member1, member2") + config_map("stays", "x") +
         config_policy("stays", "member1, member2", "  preserveResourcesOnDeletion: true\n"));
   expect_holders(kConfigMaps + "goes", "member1 member2");
@@ -114,7 +114,7 @@ spec:
       << job("member1") << ", " << job("member2");
 }
 
-TEST_F(Dispatch, AStoppedMemberReceivesMissedChangesWhenItReturns_E_1) {
+TEST_F(Dispatch, AStoppedMemberReceivesMissedChangesWhenItReturns_E_1) {  // E-2
   apply(deployment("web") + policy("web", "web", "member1, member2"));
   expect_holders(kDeployment + "web", "member1 member2");
   fleet_.kill("member2");

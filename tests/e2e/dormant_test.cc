@@ -46,7 +46,7 @@ spec: {overall: {cpu: 1m}}
 ---
 )";
 
-TEST_F(DormantFeatures, MoveAndRefuseNothing) {
+TEST_F(DormantFeatures, MoveAndRefuseNothing) {  // Q-3, TN-4, 3.3.1
   apply(deployment("web", "resources: {requests: {cpu: 100m}}") + policy("web", "web", "member1"));
   expect_holders(kDeployment + "web", "member1");
 
@@ -79,7 +79,7 @@ spec:
   EXPECT_TRUE(refused.says("Configuring taint with NoExecute effect is not allowed")) << refused;
 }
 
-TEST_F(DormantFeatures, ActOnceTheyAreSwitchedOn) {
+TEST_F(DormantFeatures, ActOnceTheyAreSwitchedOn) {  // TN-16, 3.3.1
   apply(deployment("web") + policy("web", "web", "member1, member2"));
   expect_holders(kDeployment + "web", "member1 member2");
   patch("cluster", "member1", R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})");
@@ -91,7 +91,7 @@ TEST_F(DormantFeatures, ActOnceTheyAreSwitchedOn) {
   expect_holders(kDeployment + "web", "member2");
 }
 
-TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {
+TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {  // CL-26
   fleet_.kill("plane");
   fleet_.serve("plane", {"--kubeconfig=/etc/karmada.config", "--leader-elect",
                          "--leader-elect-resource-namespace=karmada-system", "--cluster-status-update-frequency=10s",

@@ -97,7 +97,7 @@ TEST_F(Estimators, AreCalledInTheTraceOfTheRequest) {
       << fleet_.log_tail("estimator-member1");
 }
 
-TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {
+TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {  // S-74, TRAP-11
   fleet_.kill("estimator-member1");
   make("pinned", 4, "1", "member2-node-1");
   expect_explained("pinned", "estimators are left aside: that of member1 gave no answer");

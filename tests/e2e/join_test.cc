@@ -53,7 +53,7 @@ class Join : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Join, StoresAnAccountOfTheMemberAndNoCredentialsOfTheUser) {
+TEST_F(Join, StoresAnAccountOfTheMemberAndNoCredentialsOfTheUser) {  // CL-11, 1.4.3
   const Ran joined = join("m1", "m1");
   ASSERT_TRUE(joined.ok()) << joined;
   const Value secret = fleet_.api().get(kSecrets + "/m1").json;
@@ -100,7 +100,7 @@ TEST_F(Join, RefusesTheControlPlaneItself) {
   EXPECT_EQ(fleet_.api().get(kSecrets).json["items"].size(), 0U);
 }
 
-TEST_F(Join, RotationRevokesTheOldTokensWithoutAnInterruption) {
+TEST_F(Join, RotationRevokesTheOldTokensWithoutAnInterruption) {  // 1.14.13
   ASSERT_TRUE(join("m1", "m1").ok());
   expect_propagates("before");
   const std::string old = token();
@@ -119,7 +119,7 @@ TEST_F(Join, RotationRevokesTheOldTokensWithoutAnInterruption) {
   EXPECT_EQ(seen.out.find("ClusterNotReachable"), std::string::npos) << seen;
 }
 
-TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {
+TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {  // 1.4.4
   ASSERT_TRUE(join("m1", "m1").ok());
   // The user's certificate, as an earlier shiplogctl stored it.
   const auto of_user = [&](const std::string& field) {
@@ -139,7 +139,7 @@ TEST_F(Join, RotationReplacesTheUsersOwnCredentials) {
   EXPECT_EQ(now["metadata"]["ownerReferences"][0]["kind"], Value{"Cluster"});
 }
 
-TEST_F(Join, UnjoinRemovesEverything) {
+TEST_F(Join, UnjoinRemovesEverything) {  // CL-13, 1.5.5
   ASSERT_TRUE(join("m1", "m1").ok());
   const std::string own = token();
   const Ran unjoined = fleet_.shiplogctl({"unjoin", "m1"});
@@ -159,7 +159,7 @@ TEST_F(Join, UnjoinRemovesEverything) {
   EXPECT_TRUE(join("m1", "m1").ok()) << "and it can join again";
 }
 
-TEST_F(Join, UnjoinLeavesWhatAnotherControlPlaneUses) {
+TEST_F(Join, UnjoinLeavesWhatAnotherControlPlaneUses) {  // 1.5.5
   ASSERT_TRUE(join("m1", "m1").ok());
   fleet_.kubectl_ok({"create", "serviceaccount", "karmada-elsewhere", "-n", "karmada-cluster"}, {}, "m1");
   ASSERT_TRUE(fleet_.shiplogctl({"unjoin", "m1"}).ok());

@@ -97,7 +97,7 @@ spec:
       fleet_.kubectl({"wait", "resourcebinding/web-deployment", "--for=condition=WorksSynced", "--timeout=50s"}).ok());
 }
 
-TEST_F(Propagation, AnUpgradeGoesFromClusterToClusterAsTheSuspendedListShrinks_B_24_E_3_E_4) {
+TEST_F(Propagation, AnUpgradeGoesFromClusterToClusterAsTheSuspendedListShrinks_B_24_E_3_E_4) {  // 5.1.6
   apply(deployment("web") + policy("web", "web", "member1, member2, member3"));
   expect_images({{"member1", "nginx:1.27"}, {"member2", "nginx:1.27"}, {"member3", "nginx:1.27"}});
   const auto suspend = [&](const std::string& clusters) {
@@ -245,7 +245,7 @@ TEST_F(Propagation, ALazyPolicyWaitsForTheUsersNextChangeOfTheTemplate_D_47_D_48
   EXPECT_EQ(holders(path), "member2");
 }
 
-TEST_F(Propagation, EventsReportEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {
+TEST_F(Propagation, EventsReportEachStep_D_32_D_46_S_78_B_6_B_21_B_29_E_6_T_3_T_10) {  // B-36
   apply(deployment("web", "      volumes: [{name: v, configMap: {name: settings}}]\n") +
         policy("web", "web", "member1, member2", "  propagateDeps: true\n  dependentOverrides: [tag]\n"));
   expect_event("Deployment/web", "ApplyPolicyFailed",

@@ -95,7 +95,7 @@ TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthIsCollec
   }
 }
 
-TEST_F(Quickstart, ChangesOfTheTemplateReachTheMembers) {
+TEST_F(Quickstart, ChangesOfTheTemplateReachTheMembers) {  // B-8
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
   fleet_.kubectl_ok({"scale", "deployment", "nginx", "--replicas=12"});
@@ -129,7 +129,7 @@ TEST_F(Quickstart, AMemberThatThePolicyNoLongerNamesGivesItsReplicasToTheOthers)
   EXPECT_TRUE(eventually([&] { return fleet_.api("member3").get(kDeployment).status == 404; }));
 }
 
-TEST_F(Quickstart, ADeletedDeploymentIsDeletedInAllMembers) {
+TEST_F(Quickstart, ADeletedDeploymentIsDeletedInAllMembers) {  // D-40
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
   fleet_.kubectl_ok({"delete", "-f", SHIPLOG_EXAMPLES "/nginx", "--timeout=50s"});

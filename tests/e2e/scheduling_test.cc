@@ -130,7 +130,7 @@ TEST_F(Scheduling, SpreadConstraintsByRegionAndClusterOrARefusalThatNamesThem_S_
   expect_holders(kDeployment + "three", "member1 member2 member3");
 }
 
-TEST_F(Scheduling, TaintsExcludeWorkloadsThatDoNotTolerateThem_S_18) {
+TEST_F(Scheduling, TaintsExcludeWorkloadsThatDoNotTolerateThem_S_18) {  // S-19
   patch("cluster", "member1", R"({"spec":{"taints":[{"key":"team","value":"blue","effect":"NoSchedule"}]}})");
   apply(deployment("plain") + deployment("tolerant") + placed("plain", "plain", "{clusterAffinity: {}}") +
         placed("tolerant", "tolerant",
@@ -155,7 +155,7 @@ TEST_F(Scheduling, SuspendedSchedulingKeepsThePlacementUntilItIsResumed_S_1_S_2_
   expect_holders(kDeployment + "web", "member2");
 }
 
-TEST_F(Scheduling, ARebalancerAssignsAStablePlacementAnew_S_11) {
+TEST_F(Scheduling, ARebalancerAssignsAStablePlacementAnew_S_11) {  // S-15, REB-7
   patch("cluster", "member3", R"({"spec":{"taints":[{"key":"closed","effect":"NoSchedule"}]}})");
   apply(deployment("web") + placed("web", "web", R"({replicaScheduling: {replicaSchedulingType: Divided,
     replicaDivisionPreference: Weighted, weightPreference: {dynamicWeight: AvailableReplicas}}})"));

@@ -16,6 +16,9 @@ void check_convergence(World& world);
 /// where their bindings aim at, both computed from the users' objects.
 void check_overrides(World& world);
 
+/// From now on: the queues of each process and its timers stay within what the number of objects explains.
+void watch_bounds(World& world);
+
 /// No policy claims the binding.
 bool unclaimed(const Value& binding);
 

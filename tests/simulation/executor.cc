@@ -1,6 +1,9 @@
 #include "tests/simulation/executor.h"
 
+#include <chrono>
 #include <utility>
+
+#include "events/base/paced_time.h"
 
 namespace shiplog::simulation {
 
@@ -11,19 +14,29 @@ struct SimExecutor::Core {
   Millis clock_error;
   UtcMillis stalled_until;
   bool alive = true;
+  PacedTime paced = {};
+
+  UtcMillis now() {
+    const auto nanos = [](UtcMillis at) {
+      return std::chrono::duration_cast<PacedTime::Nanos>(std::chrono::milliseconds{at.value});
+    };
+    const auto time = paced.at(nanos(timeline.now() + clock_error), nanos(timeline.now()));
+    return UtcMillis{std::chrono::duration_cast<std::chrono::milliseconds>(time).count()};
+  }
 };
 
-SimExecutor::SimExecutor(Timeline& timeline, Chance& chance)
-    : core_{std::make_shared<Core>(Core{timeline, chance, {}, {}, {}, true})} {}
+SimExecutor::SimExecutor(Timeline& timeline, Chance& chance, Millis clock_error)
+    : core_{std::make_shared<Core>(Core{timeline, chance, {}, clock_error, {}, true})} {
+  core_->now();
+}
 
 SimExecutor::~SimExecutor() {
   core_->alive = false;
   core_->ready.clear();
 }
 
-UtcMillis SimExecutor::now() const { return core_->timeline.now() + core_->clock_error; }
+UtcMillis SimExecutor::now() const { return core_->now(); }
 void SimExecutor::set_clock_error(Millis error) { core_->clock_error = error; }
-Millis SimExecutor::clock_error() const { return core_->clock_error; }
 void SimExecutor::stall(UtcMillis until) { core_->stalled_until = until; }
 
 /// There is one turn for each function that is ready; a turn runs the oldest of them, so their order stays.

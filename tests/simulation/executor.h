@@ -14,15 +14,16 @@ namespace shiplog::simulation {
 /// death of the process: nothing posted runs any more.
 class SimExecutor final : public Executor {
  public:
-  SimExecutor(Timeline& timeline, Chance& chance);
+  /// `clock_error`: of the machine that the process starts on.
+  SimExecutor(Timeline& timeline, Chance& chance, Millis clock_error);
   ~SimExecutor() override;
 
   UtcMillis now() const override;
   void post(std::function<void()> run) override;
   void post_after(Millis delay, std::function<void()> run) override;
 
+  /// Sets the machine's clock; the process keeps its time (decision 0055).
   void set_clock_error(Millis error);
-  Millis clock_error() const;
   /// Nothing runs before `until`; what arrives meanwhile waits.
   void stall(UtcMillis until);
 

@@ -1,11 +1,14 @@
 #include "tests/simulation/faults.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "events/codec/codec.h"
+#include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "events/state/new_namespace.h"
 #include "events/state/work.h"
 
@@ -61,7 +64,20 @@ void Faults::run(const ScriptStep& step) {
 void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   const std::string& what = step.what;
   world_.count(what);
-  if (what == "activate") return activate(process);
+  if (what == "activate") return process.supports(kFoldVersion) ? activate(process) : void();
+  if (what == "upgrade") return process.upgrade(Millis{step.number(1)});
+  if (what == "switch") return switch_gates(process, step.seed(1));
+  if (what == "apart") {
+    world_.trace.line(process.identity(), "does not reach " + step.args[1] + " for " + step.args[2] + " ms");
+    world_.network.apart[{process.name(), step.args[1]}] = world_.timeline.now() + Millis{step.number(2)};
+    return world_.members.break_watches(step.args[1]);
+  }
+  if (what == "mute") {
+    const UtcMillis until = world_.timeline.now() + Millis{step.number(1)};
+    world_.trace.line(process.identity(), "does not reach the journal for " + step.args[1] + " ms");
+    world_.log.faults.muted[process.name()] = until;
+    return process.lag(until);
+  }
   if (what == "crash") return crash(process, Millis{step.number(1)}, step.seed(2));
   if (what == "snapshot") return snapshot(process, step.number(1) != 0);
   if (what == "depose") return world_.elections.depose(process.identity(), Millis{step.number(1)});
@@ -73,7 +89,7 @@ void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   const int64_t number = step.number(1);
   if (what == "clock") {
     world_.trace.line(process.identity(), "has its clock off by " + std::to_string(number) + " ms");
-    return process.executor().set_clock_error(Millis{number});
+    return process.set_clock_error(Millis{number});
   }
   const UtcMillis until = world_.timeline.now() + Millis{number};
   world_.trace.line(process.identity(),
@@ -81,8 +97,42 @@ void Faults::on_process(const ScriptStep& step, SimulatedProcess& process) {
   what == "deaf" ? process.lag(until) : process.executor().stall(until);
 }
 
+void Faults::switch_gates(SimulatedProcess& process, uint64_t seed) {
+  Chance chance{seed};
+  world_.read(process, [this, &process, chance](const State& state) mutable {
+    FeatureGates gates = state.recorded_gates();
+    for (const char* name :
+         {"Failover", "FederatedQuotaEnforcement", "PropagationPolicyPreemption", "WorkloadAffinity"}) {
+      if (chance.permille(500)) set_feature_gate(gates, name, chance.permille(600));
+    }
+    FleetOptions options = state.options();
+    set_fleet_option(options, {"enable-no-execute-taint-eviction", {chance.permille(600) ? "true" : "false"}});
+    set_fleet_option(options,
+                     {"no-execute-taint-eviction-purge-mode", {chance.permille(500) ? "Directly" : "Gracefully"}});
+    world_.write(process, "switch", {FeatureGatesSet{names_of(gates)}, OptionsSet{settings_of(options)}},
+                 {{feature_gates_key(), state.revision_of(feature_gates_key())},
+                  {fleet_options_key(), state.revision_of(fleet_options_key())}});
+  });
+}
+
+/// Goes away and comes back again and again.
+void Faults::flap(const std::string& cluster, Millis period, int64_t times) {
+  if (calm_ || times == 0) return world_.members.set_down(cluster, false);
+  world_.trace.line(cluster, times % 2 == 0 ? "goes away" : "comes back");
+  world_.members.set_down(cluster, times % 2 == 0);
+  world_.timeline.after(period, [this, cluster, period, times] { flap(cluster, period, times - 1); });
+}
+
 /// Together with a change, as replays tell states before it from those after it by their revision.
 void Faults::activate(SimulatedProcess& process) {
+  const bool older = std::ranges::any_of(world_.processes,
+                                         [](const auto& one) { return one->alive() && !one->supports(kFoldVersion); });
+  if (older) {  // as a process waits that sees their heartbeats
+    world_.count("activation that waits for an older build");
+    return world_.timeline.after(Millis{500}, [this, &process, life = process.life()] {
+      if (!calm_ && process.alive() && process.life() == life) activate(process);
+    });
+  }
   const ObjectKey key{type::kNamespace, "", "kube-versions"};
   world_.write(process, "activate", {FoldVersionActivated{kFoldVersion}, ObjectCreated{key, new_namespace(key.name)}},
                {});
@@ -98,6 +148,7 @@ void Faults::on_member(const ScriptStep& step) {
     world_.trace.line(name, "breaks all watches");
     return world_.members.break_watches(name);
   }
+  if (what == "flap") return flap(name, Millis{step.number(1)}, 2 * step.number(2));
   auto& member = world_.members.member(name);
   const auto later = [&](size_t time, std::function<void(World&)> repair) {
     world_.timeline.after(Millis{step.number(time)}, [this, repair = std::move(repair)] {
@@ -201,10 +252,23 @@ void Faults::end() {
     member.readyz = 200;
   }
   for (const auto& process : world_.processes) {
+    if (!process->supports(kFoldVersion)) process->upgrade({});
     if (!process->alive()) process->start(world_.restore(world_.stream("repair " + process->name())));
     if (world_.broken()) return;
-    process->executor().set_clock_error(Millis{0});
+    // A process whose time is far off is restarted, as the alert on it demands.
+    process->set_clock_error(Millis{0});
+    const int64_t off = (process->executor().now() - world_.timeline.now()).value;
+    if (std::abs(off) < 10'000) continue;
+    world_.count("restart of a process whose time is off");
+    process->crash();
+    process->start(world_.restore(world_.stream("clock " + process->name())));
+    if (world_.broken()) return;
   }
+  // Every fleet comes to the newest fold version.
+  SimulatedProcess* first = world_.processes.front().get();
+  world_.timeline.after(Millis{2000}, [this, first] {
+    if (first->alive() && world_.reference.state().fold_version() < kFoldVersion) activate(*first);
+  });
   world_.elections.settle();
 }
 

@@ -22,6 +22,9 @@ class Faults {
   void on_process(const ScriptStep& step, SimulatedProcess& process);
   void on_member(const ScriptStep& step);
   void activate(SimulatedProcess& process);
+  /// An operator sets feature gates and options, as a process does that starts with other ones.
+  void switch_gates(SimulatedProcess& process, uint64_t seed);
+  void flap(const std::string& cluster, Millis period, int64_t times);
   void crash(SimulatedProcess& process, Millis away, uint64_t seed);
   /// For so long, a rate of the journal's or the network's is this.
   void window(uint64_t& rate, uint64_t permille, Millis time);

@@ -8,6 +8,11 @@
 
 namespace shiplog::simulation {
 
+bool SimLog::muted(const std::string& author) const {
+  const auto found = faults.muted.find(author.substr(0, author.find('.')));
+  return found != faults.muted.end() && timeline_.now() < found->second;
+}
+
 void SimLog::write(std::string bytes, const std::string& author, Written done) {
   if (down()) return done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
   disk_.write(bytes);
@@ -90,6 +95,10 @@ struct SimJournal::Connection {
 
   Fate draw() {
     const JournalFaults& faults = log.faults;
+    if (log.muted(author)) {
+      ++log.happened["append of a process apart"];
+      return chance.permille(500) ? Fate::kRefused : Fate::kLost;
+    }
     uint64_t drawn = chance.below(1000);
     for (const auto& [often, fate, name] : {std::tuple{faults.lost_ack, Fate::kAckLost, "lost-ack"},
                                             std::tuple{faults.lost_append, Fate::kLost, "lost-append"},
@@ -194,7 +203,7 @@ Result<std::unique_ptr<Journal::Tail>> SimJournal::tail(Offset from) {
 }
 
 Result<Offset> SimJournal::head() {
-  if (log_.down()) return Error{ErrorCode::kUnavailable, "the journal is away"};
+  if (log_.down() || log_.muted(connection_->author)) return Error{ErrorCode::kUnavailable, "the journal is away"};
   return log_.head();
 }
 

@@ -19,13 +19,14 @@ namespace shiplog::simulation {
 
 /// How often, of a thousand appends, the journal does what a journal may do.
 struct JournalFaults {
-  uint64_t lost_ack = 0;      ///< stored, and answered "unknown"
-  uint64_t lost_append = 0;   ///< not stored, and answered "unknown"
-  uint64_t late_append = 0;   ///< answered "unknown", and stored some time later
-  uint64_t refused = 0;       ///< certainly not stored
-  uint64_t stored_twice = 0;  ///< a producer's retry that the broker did not recognise
-  int64_t latency_ms = 2;     ///< at most
-  uint64_t gaps = 0;          ///< offsets left out
+  uint64_t lost_ack = 0;                   ///< stored, and answered "unknown"
+  uint64_t lost_append = 0;                ///< not stored, and answered "unknown"
+  uint64_t late_append = 0;                ///< answered "unknown", and stored some time later
+  uint64_t refused = 0;                    ///< certainly not stored
+  uint64_t stored_twice = 0;               ///< a producer's retry that the broker did not recognise
+  int64_t latency_ms = 2;                  ///< at most
+  uint64_t gaps = 0;                       ///< offsets left out
+  std::map<std::string, UtcMillis> muted;  ///< processes that do not reach it, by name, and until when
 };
 
 /// What all processes share: the records, and nothing else. A record is written to the disk, then synced together with
@@ -53,6 +54,8 @@ class SimLog {
   /// Comes back at once.
   void repair();
   bool down() const { return timeline_.now() < down_until_; }
+  /// For the process with this identity, "p2.1".
+  bool muted(const std::string& author) const;
 
   /// Nothing before is read by any process.
   void trim(Offset before) { oldest_ = std::max(oldest_, before); }

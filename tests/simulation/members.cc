@@ -11,6 +11,11 @@ SimMembers::SimMembers(World& world, Chance& chance, Executor& executor, std::st
 
 SimMembers::~SimMembers() { *alive_ = false; }
 
+bool SimMembers::apart_from(const std::string& cluster) const {
+  const auto found = world_.network.apart.find({who_.substr(0, who_.find('.')), cluster});
+  return found != world_.network.apart.end() && world_.timeline.now() < found->second;
+}
+
 void SimMembers::request(const std::string& cluster, MemberRequest request,
                          std::function<void(Result<MemberResponse>)> done) {
   const auto answer = [alive = alive_, executor = &executor_, done = std::move(done)](Result<MemberResponse> response) {
@@ -24,6 +29,11 @@ void SimMembers::request(const std::string& cluster, MemberRequest request,
       answer(Error{ErrorCode::kTimeout, "cluster " + cluster + ": no answer in time"});
     });
   };
+  if (apart_from(cluster)) {
+    world_.count("request of a process apart");
+    if (chance_.permille(500)) return time_out();
+    return answer(Error{ErrorCode::kUnavailable, "cluster " + cluster + ": no route to host"});
+  }
   if (chance_.permille(world_.network.lost_request)) {
     world_.count("network lost-request");
     return time_out();
@@ -71,6 +81,12 @@ std::unique_ptr<MemberWatch> SimMembers::watch(const std::string& cluster, std::
       if (*alive && *open) run();
     });
   };
+  if (apart_from(cluster)) {
+    world_.timeline.after(Millis{chance_.between(1, 1000)}, [post, cluster, on_end = std::move(on_end)] {
+      post([cluster, on_end] { on_end(Error{ErrorCode::kUnavailable, "cluster " + cluster + ": no route to host"}); });
+    });
+    return handle;
+  }
   world_.trace.line(who_, cluster + " WATCH " + path.substr(0, path.find('?')));
   handle->inner = world_.members.watch(
       cluster, std::move(path),

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "services/adapters/members/members.h"
 #include "services/runtime/executor.h"
@@ -17,6 +20,8 @@ struct NetworkFaults {
   uint64_t lost_request = 0;
   uint64_t lost_answer = 0;  ///< the member has acted
   uint64_t held_up = 0;      ///< arrives seconds later
+  /// Processes that do not reach a member which others reach, and until when.
+  std::map<std::pair<std::string, std::string>, UtcMillis> apart;
 };
 
 /// The members as one life of one process reaches them: through a network that loses things. What it sent before it
@@ -33,6 +38,8 @@ class SimMembers final : public Members {
                                      std::function<void(Result<void>)> on_end) override;
 
  private:
+  bool apart_from(const std::string& cluster) const;
+
   World& world_;
   Chance& chance_;
   Executor& executor_;

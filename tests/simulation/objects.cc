@@ -96,8 +96,9 @@ Value random_placement(Chance& chance, const std::vector<std::string>& clusters)
   }
   if (chance.permille(500)) {
     Value tolerations = Value::array();
+    const char* key = chance.permille(700) ? "sim/away" : "sim/user";
     for (const char* effect : {"NoSchedule", "NoExecute"}) {
-      Value one = Value::object({{"key", "sim/away"}, {"operator", "Exists"}, {"effect", effect}});
+      Value one = Value::object({{"key", key}, {"operator", "Exists"}, {"effect", effect}});
       if (std::string_view{effect} == "NoExecute") one.set("tolerationSeconds", chance.between(1, 40));
       if (chance.permille(700)) tolerations.push_back(std::move(one));
     }

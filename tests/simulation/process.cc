@@ -60,10 +60,10 @@ class SlowProjection {
 
 /// All that ends with the process, in reverse order of destruction.
 struct SimulatedProcess::Life final : Observer {
-  Life(World& world, const std::string& identity)
+  Life(World& world, const std::string& identity, Millis clock_error)
       : reference{world.reference},
         chance{world.stream(identity)},
-        executor{world.timeline, chance},
+        executor{world.timeline, chance, clock_error},
         random{chance.random().next()},
         journal{world.timeline, chance, world.log, identity},
         members{world, chance, executor, identity},
@@ -136,8 +136,8 @@ struct SimulatedProcess::Life final : Observer {
   bool skipped = false;
 };
 
-SimulatedProcess::SimulatedProcess(World& world, std::string name, std::vector<std::string> services)
-    : world_{world}, name_{std::move(name)}, services_{std::move(services)} {}
+SimulatedProcess::SimulatedProcess(World& world, std::string name, std::vector<std::string> services, uint32_t build)
+    : world_{world}, name_{std::move(name)}, services_{std::move(services)}, build_{build} {}
 SimulatedProcess::~SimulatedProcess() = default;
 
 Replica& SimulatedProcess::replica() { return life_->replica; }
@@ -146,18 +146,23 @@ SimExecutor& SimulatedProcess::executor() { return life_->executor; }
 const std::string& SimulatedProcess::identity() const { return life_->election.identity(); }
 
 void SimulatedProcess::start(Restored from) {
-  if (world_.log.down()) {
+  if (world_.log.down() || world_.log.muted(name_)) {
     return world_.timeline.after(Millis{50}, [this] {
       if (!alive()) start(world_.restore(world_.stream("again")));
     });
   }
   const std::string identity = name_ + "." + std::to_string(++lives_);
-  life_ = std::make_unique<Life>(world_, identity);
+  life_ = std::make_unique<Life>(world_, identity, clock_error_);
   const Revision revision = from.meta.revision;
   world_.trace.line(identity, "starts from revision " + std::to_string(revision.value));
   life_->journal.tamper = [this](std::string& bytes) {
-    if (world_.sabotage == Sabotage::kIgnoreFence || world_.sabotage == Sabotage::kChangeDecision) {
+    if (world_.sabotage == Sabotage::kIgnoreFence || world_.sabotage == Sabotage::kChangeDecision ||
+        world_.sabotage == Sabotage::kChangeContent) {
       Entry entry = decode(bytes).value();
+      auto* updated = entry.events.empty() ? nullptr : std::get_if<ObjectUpdated>(&entry.events.front());
+      if (world_.sabotage == Sabotage::kChangeContent && updated != nullptr && entry.fence.service.empty()) {
+        updated->value.edit("metadata").edit("labels").set("changed", "on-its-way");
+      }
       auto* placed = entry.events.empty() ? nullptr : std::get_if<PlacementDecided>(&entry.events.front());
       if (world_.sabotage == Sabotage::kIgnoreFence && !entry.fence.service.empty()) {
         entry.fence.epoch = world_.reference.state().lease(entry.fence.service).epoch;
@@ -206,6 +211,31 @@ void SimulatedProcess::crash() {
   life_.reset();
 }
 
+void SimulatedProcess::set_clock_error(Millis error) {
+  clock_error_ = error;
+  if (alive()) life_->executor.set_clock_error(error);
+}
+
+void SimulatedProcess::upgrade(Millis after) {
+  if (build_ == kFoldVersion) return;
+  build_ = kFoldVersion;
+  world_.trace.line(name_, "is replaced by one of a newer build");
+  life_.reset();
+  world_.timeline.after(after, [this] {
+    if (!alive()) start(world_.restore(world_.stream("upgrade " + name_)));
+  });
+}
+
+/// What a build does that does not know the fold version of an entry: it stops, and an operator installs a newer one.
+bool SimulatedProcess::needs_newer_build(const std::vector<DecodedRecord>& records) const {
+  return std::ranges::any_of(records, [&](const DecodedRecord& record) {
+    return record.entry.fold_version > build_ || std::ranges::any_of(record.entry.events, [&](const Event& event) {
+             const auto* activated = std::get_if<FoldVersionActivated>(&event);
+             return activated != nullptr && activated->version > build_;
+           });
+  });
+}
+
 void SimulatedProcess::when_current(std::function<void()> then, const std::function<void()>& away) {
   const auto head = life_->journal.head();
   if (head) return life_->replica.when_folded(head.value(), std::move(then));
@@ -236,6 +266,10 @@ void SimulatedProcess::pull() {
     }
     auto own = life_->replica.take_own(record.bytes);
     decoded.push_back({record.offset, own ? *std::move(own) : *world_.log.records().at(record.offset).entry});
+  }
+  if (needs_newer_build(decoded)) {
+    world_.count("stop of an older build");
+    return upgrade(Millis{1000});
   }
   life_->replica.deliver(std::move(decoded), [this](const Result<void>& delivered) {
     if (!delivered) world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);

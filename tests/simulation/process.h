@@ -26,8 +26,8 @@ const std::vector<std::string>& all_services();
 /// times.
 class SimulatedProcess {
  public:
-  /// Without services it only serves its users, as an API server does.
-  SimulatedProcess(World& world, std::string name, std::vector<std::string> services);
+  /// Without services it only serves its users, as an API server does. `build`: the newest fold version it knows.
+  SimulatedProcess(World& world, std::string name, std::vector<std::string> services, uint32_t build);
   ~SimulatedProcess();
 
   const std::string& name() const { return name_; }
@@ -36,6 +36,11 @@ class SimulatedProcess {
   /// From the journal's beginning, or from a snapshot; when the journal is unavailable, once it is back.
   void start(Restored from);
   void crash();
+  /// How far the clock of its machine is off. A running process keeps its time; one that starts believes the clock.
+  void set_clock_error(Millis error);
+  bool supports(uint32_t fold_version) const { return build_ >= fold_version; }
+  /// It is replaced by one of the newest build, which is started after that time.
+  void upgrade(Millis after);
 
   /// The journal has grown; that of the ephemera has.
   void on_stored();
@@ -60,12 +65,15 @@ class SimulatedProcess {
  private:
   struct Life;
   void pull();
+  bool needs_newer_build(const std::vector<DecodedRecord>& records) const;
   bool start_ephemera();
   void pull_ephemera();
 
   World& world_;
   std::string name_;
   std::vector<std::string> services_;
+  uint32_t build_;
+  Millis clock_error_{0};
   int lives_ = 0;
   UtcMillis lags_until_;
   std::unique_ptr<Life> life_;

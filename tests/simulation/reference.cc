@@ -80,7 +80,60 @@ void Reference::on_stored(const SimLog::Stored& stored) {
   if (!expected) trace_.broken("expects", "an entry was accepted whose expectations do not hold");
   check_fence(stored, entry, lease);
   check_quota(folded);
+  check_content(entry, folded);
+  check_gates(entry);
   check_reports(entry, folded);
+}
+
+namespace {
+
+/// Without what the server fills in.
+Value as_requested(Value object) {
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields",
+                            "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    object.edit("metadata").erase(field);
+  }
+  object.erase("status");
+  return object;
+}
+
+}  // namespace
+
+/// What is stored of a user's write is what the user sent, in the journal and in the object.
+void Reference::check_content(const Entry& entry, const Folded& folded) {
+  if (!entry.fence.service.empty()) return;
+  const auto requested = requested_.find(entry.cause.trace_id);
+  if (requested == requested_.end()) return;
+  if (entry.events != requested->second) {
+    return trace_.broken("content", entry.cause.trace_id + " is stored with another content than it was sent with");
+  }
+  for (const Event& event : entry.events) {
+    const auto* created = std::get_if<ObjectCreated>(&event);
+    const auto* updated = std::get_if<ObjectUpdated>(&event);
+    if (created == nullptr && updated == nullptr) continue;
+    const ObjectKey& key = created != nullptr ? created->object : updated->object;
+    const Value sent = as_requested(created != nullptr ? created->value : updated->value);
+    for (const Change& change : folded.changes) {
+      if (change.object != key || change.after.is_null()) continue;
+      const Value stored = as_requested(change.after);
+      if (stored == sent) continue;
+      trace_.broken("content", entry.cause.trace_id + " made " + to_json(stored) + " of " + to_json(sent));
+    }
+  }
+}
+
+/// A fleet in which evictions were never switched on evicts nothing.
+void Reference::check_gates(const Entry& entry) {
+  // From what is recorded, not as the roles ask for it.
+  const bool on =
+      state_.fold_version() < 7 ||
+      (state_.recorded_gates().failover && state_.options().no_execute_eviction == std::vector<std::string>{"true"});
+  evictions_were_on_ = evictions_were_on_ || on;
+  for (const Event& event : entry.events) {
+    const auto* started = std::get_if<EvictionStarted>(&event);
+    if (started == nullptr || started->producer != "TaintManager" || evictions_were_on_) continue;
+    trace_.broken("gate", to_string(started->binding) + " is evicted, and evictions are off");
+  }
 }
 
 /// The Kubernetes Events of it: about an object, with a message, and the same when computed again.
@@ -166,6 +219,7 @@ void Reference::check_quota(const Folded& folded) {
     for (auto at = state_.quotas().lower_bound({ns, ""}); at != state_.quotas().end() && at->first.ns == ns; ++at) {
       limited = true;
       for (const auto& [resource, limit] : at->second.overall) {
+        if (!state_.gates().quota_enforcement) continue;
         if (in(now, resource) * limit_share_ <= limit || in(now, resource) <= in(before, resource)) continue;
         trace_.broken("quota", ns + "/" + at->first.name + ": " + resource + " is exceeded");
       }

@@ -32,6 +32,8 @@ class Reference {
   void on_stored(const SimLog::Stored& stored);
   /// A process is going to append these bytes.
   void on_sent(const std::string& bytes);
+  /// A user's write has this content.
+  void on_requested(const std::string& write, std::vector<Event> events) { requested_[write] = std::move(events); }
   /// A replica has folded a record.
   void on_folded(const std::string& who, const State& state, const DecodedRecord& record, const Folded& folded);
 
@@ -57,6 +59,8 @@ class Reference {
   void check_fence(const SimLog::Stored& stored, const Entry& entry, const Lease& lease);
   void check_slot(const Entry& entry);
   void check_quota(const Folded& folded);
+  void check_content(const Entry& entry, const Folded& folded);
+  void check_gates(const Entry& entry);
   void check_reports(const Entry& entry, const Folded& folded);
 
   Trace& trace_;
@@ -66,6 +70,8 @@ class Reference {
   std::set<Hash128> sent_;
   std::set<EntryId> applied_;
   std::map<std::string, int> accepted_writes_;
+  std::map<std::string, std::vector<Event>> requested_;
+  bool evictions_were_on_ = false;            // evictions have been switched on at some time
   std::map<std::string, uint64_t> epochs_;    // newest accepted, by service
   std::map<std::string, ResourceList> used_;  // by namespace, as summed up here
   std::map<std::string, uint64_t> refusals_;

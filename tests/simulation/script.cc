@@ -13,24 +13,32 @@ namespace shiplog::simulation {
 namespace {
 
 /// How many words follow each kind.
-constexpr std::array<std::pair<const char*, size_t>, 24> kKinds = {{
+constexpr std::array<std::pair<const char*, size_t>, 29> kKinds = {{
     {"write", 2},       {"crash", 3},  {"stall", 2},       {"deaf", 2},         {"clock", 2},   {"elect", 3},
     {"depose", 2},      {"down", 2},   {"slow", 3},        {"refuse", 3},       {"unready", 2}, {"cut", 1},
     {"lose", 2},        {"meddle", 2}, {"snapshot", 2},    {"hash", 1},         {"tear", 2},    {"lost-ack", 2},
     {"lost-append", 2}, {"late", 2},   {"unavailable", 2}, {"stored-twice", 2}, {"network", 3}, {"activate", 1},
+    {"upgrade", 2},     {"flap", 3},   {"apart", 3},       {"mute", 2},         {"switch", 2},
 }};
 
 class Plan {
  public:
-  explicit Plan(uint64_t seed) : chance_{seed ^ 0x706c616eULL}, shape_{shape_of(seed)} { script_.seed = seed; }
+  /// Some worlds last as long as a cluster takes to be considered as failed.
+  explicit Plan(uint64_t seed)
+      : chance_{seed ^ 0x706c616eULL},
+        shape_{shape_of(seed)},
+        slow_{Chance{seed ^ 0x736c6f77ULL}.permille(120) ? 12 : 1} {
+    script_.seed = seed;
+  }
 
   Script draw() {
     const Millis first{chance_.between(100, 4000)};
-    script_.until = later(first, chance_.between(2000, 15'000));
-    activate();
+    script_.until = later(first, slow_ * chance_.between(2000, 15'000));
+    versions();
     weather();
     users(first);
-    const int64_t pause = chance_.between(200, 2500);
+    failures();
+    const int64_t pause = slow_ * chance_.between(200, 2500);
     for (Millis at = first; at < script_.until; at = later(at, chance_.between(1, 2 * pause))) fault(at);
     std::ranges::stable_sort(script_.steps, {}, [](const ScriptStep& step) { return step.at; });
     return std::move(script_);
@@ -50,13 +58,57 @@ class Plan {
   std::string process() { return "p" + std::to_string(chance_.below(shape_.processes.size())); }
   const std::string& cluster() { return chance_.one_of(shape_.clusters); }
 
-  /// Most fleets are new ones, or come to the newest fold version while they run; with it divided roles have slots.
-  void activate() {
+  /// An older fleet comes to the newest fold version once all its processes support it; an operator changes gates.
+  void versions() {
     Chance chance{script_.seed ^ 0x736c6f7473ULL};  // of its own: what else happens stays as it was
-    if (chance.permille(250)) return;
-    const Millis at{chance.permille(500) ? 0 : chance.between(0, script_.until.value)};
-    add(at, "activate", "p" + std::to_string(chance.below(shape_.processes.size())));
+    for (size_t process = 0; process < shape_.builds.size(); ++process) {
+      if (shape_.builds[process] == kFoldVersion) continue;
+      add(Millis{chance.between(0, script_.until.value)}, "upgrade", "p" + std::to_string(process),
+          chance.between(1, 2000));
+    }
+    const Millis at{chance.between(0, script_.until.value)};
+    if (shape_.first_version < kFoldVersion) add(at, "activate", "p" + std::to_string(chance.below(processes())));
+    if (!chance.permille(120)) return;
+    for (int64_t count = chance.between(1, 3); count > 0; --count) {
+      add(Millis{chance.between(0, script_.until.value)}, "switch", "p" + std::to_string(chance.below(processes())),
+          chance.between(1, 999'999'999));
+    }
   }
+
+  /// Clusters that fail for long or again and again, partitions of a part, clocks that jump over every timeout.
+  void failures() {
+    Chance chance{script_.seed ^ 0x6661696cULL};
+    const auto some = [&](uint64_t permille, int64_t most) {
+      return chance.permille(permille) ? chance.between(1, most) : 0;
+    };
+    const auto when = [&] { return Millis{chance.between(0, script_.until.value)}; };
+    const auto process = [&] { return "p" + std::to_string(chance.below(processes())); };
+    for (int64_t count = some(300, 2); count > 0; --count) {
+      add(when(), "flap", chance.one_of(shape_.clusters), chance.between(20, slow_ * 2000), chance.between(2, 12));
+    }
+    for (int64_t count = some(300, 3); count > 0; --count) {
+      add(when(), "apart", process(), chance.one_of(shape_.clusters), chance.between(100, slow_ * 8000));
+    }
+    for (int64_t count = some(200, 2); count > 0; --count) {
+      add(when(), "mute", process(), chance.between(100, slow_ * 3000));
+    }
+    for (int64_t count = some(slow_ > 1 ? 700 : 0, 3); count > 0; --count) {
+      add(when(), "down", chance.one_of(shape_.clusters), chance.between(30'000, 120'000));
+    }
+    for (int64_t count = some(100, 2); count > 0; --count) {
+      constexpr int64_t kMinute = 60'000;  // the longest timeout: a day
+      const int64_t jump = chance.between(11 * kMinute, chance.permille(500) ? 60 * kMinute : 26 * 60 * kMinute);
+      const Millis at = when();
+      const std::string who = process();
+      add(at, "clock", who, chance.permille(500) ? jump : -jump);
+      // What is started believes the clock.
+      if (chance.permille(700))
+        add(later(at, chance.between(1, 2000)), "crash", who, chance.between(1, 800), any_of(chance));
+    }
+    for (int64_t count = some(400, 4); count > 0; --count) add(when(), "write", "rush", chance.between(1, 999'999'999));
+  }
+  static int64_t any_of(Chance& chance) { return chance.between(1, 999'999'999); }
+  size_t processes() const { return shape_.processes.size(); }
 
   /// Some worlds are calm in some respect, so that what one fault hides another world shows.
   void weather() {
@@ -90,7 +142,7 @@ class Plan {
       add(at, "write", group, any());
     }
   }
-  int64_t pause_of_users() { return chance_.between(1, chance_.permille(50) ? 3000 : 250); }
+  int64_t pause_of_users() { return slow_ * chance_.between(1, chance_.permille(50) ? 3000 : 250); }
 
   void fault(Millis at) {
     const uint64_t what = chance_.below(100);
@@ -134,6 +186,7 @@ class Plan {
 
   Chance chance_;
   FleetShape shape_;
+  const int64_t slow_;
   Script script_;
   std::vector<std::string> services_ = all_services();
 };
@@ -163,6 +216,16 @@ FleetShape shape_of(uint64_t seed) {
   const int64_t members = chance.between(2, 4);
   for (int64_t number = 1; number <= members; ++number) shape.clusters.push_back("m" + std::to_string(number));
   shape.preserving = chance.permille(200);
+  // Most fleets are new ones; some are older and come to the newest version, some of these process by process.
+  Chance versions{seed ^ 0x76657273ULL};
+  shape.switched_on = versions.permille(850);
+  shape.builds.resize(shape.processes.size(), kFoldVersion);
+  if (versions.permille(700)) return shape;
+  shape.first_version = static_cast<uint32_t>(versions.between(1, kFoldVersion - 1));
+  if (versions.permille(600)) return shape;
+  for (uint32_t& build : shape.builds) {
+    if (versions.permille(600)) build = static_cast<uint32_t>(versions.between(shape.first_version, kFoldVersion - 1));
+  }
   return shape;
 }
 

@@ -7,6 +7,7 @@
 
 #include "events/base/result.h"
 #include "events/base/time.h"
+#include "events/fold/fold.h"
 
 namespace shiplog::simulation {
 
@@ -33,6 +34,9 @@ struct FleetShape {
   std::vector<std::vector<std::string>> processes;  ///< the services of each: "p0", "p1", ... ; none: an API server
   std::vector<std::string> clusters;                ///< of all members there are, in the fleet or not
   bool preserving = false;                          ///< some policies leave their objects on the members
+  uint32_t first_version = kFoldVersion;            ///< fold version that the fleet begins with
+  std::vector<uint32_t> builds;                     ///< the fold version that each process supports when it begins
+  bool switched_on = true;                          ///< what is off by default: evictions, quotas, preemption
 };
 FleetShape shape_of(uint64_t seed);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -46,6 +47,7 @@ class Totals {
     watched_ += static_cast<double>(report.watched);
     hours_ += static_cast<double>(report.virtual_seconds) / 3600;
     for (const auto& [what, count] : report.happened) happened_[what] += count;
+    for (const auto& [what, count] : report.most) most_[what] = std::max(most_[what], count);
   }
   uint64_t failed() const { return failed_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
@@ -63,6 +65,7 @@ class Totals {
       std::cout << "  " << std::string(12 - std::min<size_t>(12, grouped(static_cast<double>(count)).size()), ' ')
                 << grouped(static_cast<double>(count)) << "  " << what << "\n";
     }
+    for (const auto& [what, count] : most_) std::cout << "at most " << count << " " << what << "\n";
     std::string never;
     for (const std::string& kind : step_kinds()) {
       const auto at = happened_.lower_bound(kind);
@@ -78,7 +81,7 @@ class Totals {
   Clock::time_point begin_ = Clock::now();
   uint64_t seeds_ = 0, failed_ = 0;
   double events_ = 0, entries_ = 0, told_ = 0, watched_ = 0, hours_ = 0;
-  std::map<std::string, uint64_t> happened_;
+  std::map<std::string, uint64_t> happened_, most_;
 };
 
 void print_shrunk(const Script& script, const SimulationReport& report, const Options& options) {
@@ -124,6 +127,7 @@ int run_one(const Script& script, const Options& options, bool trace) {
             << " accepted, " << report.told << " answers to users\n";
   for (const auto& [what, count] : report.refusals) std::cout << "  refused " << count << "  " << what << "\n";
   for (const auto& [what, count] : report.happened) std::cout << "  " << count << "  " << what << "\n";
+  for (const auto& [what, count] : report.most) std::cout << "  at most " << count << "  " << what << "\n";
   if (report.failure) print_shrunk(script, report, options);
   return report.failure ? 1 : 0;
 }

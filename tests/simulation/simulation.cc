@@ -26,8 +26,9 @@ void on_fatal(int signal) {
 
 void make_processes(World& world) {
   for (const auto& services : world.shape.processes) {
-    const std::string name = "p" + std::to_string(world.processes.size());
-    world.processes.push_back(std::make_unique<SimulatedProcess>(world, name, services));
+    const size_t number = world.processes.size();
+    world.processes.push_back(
+        std::make_unique<SimulatedProcess>(world, "p" + std::to_string(number), services, world.shape.builds[number]));
   }
   for (const auto& process : world.processes) process->start({});
 }
@@ -77,6 +78,7 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   make_processes(world);
   workload.begin();
   watchers.begin();
+  watch_bounds(world);
   for (const ScriptStep& step : script.steps) {
     world.timeline.after(step.at, [&world, &workload, &faults, &step] {
       if (step.what == "write") {
@@ -99,6 +101,7 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   report.tail = {world.trace.tail().begin(), world.trace.tail().end()};
   report.state = world.reference.state().hash();
   report.digest = world.trace.digest();
+  report.fold_version = world.reference.state().fold_version();
   report.entries = world.log.records().size();
   report.accepted = world.reference.accepted();
   report.events = world.reference.events();
@@ -108,6 +111,7 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   report.virtual_seconds = (world.timeline.now() - Timeline::kBegin).value / 1000;
   report.refusals = world.reference.refusals();
   report.happened = world.happened();
+  report.most = world.most();
   for (const auto& [what, count] : world.log.happened) report.happened[what] += count;
   if (world.log.torn_records() > 0) report.happened["records torn off"] += world.log.torn_records();
   if (world.reference.under_slots() > 0) report.happened["entry under a slot"] += world.reference.under_slots();

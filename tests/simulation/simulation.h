@@ -18,6 +18,7 @@ struct SimulationReport {
   std::vector<std::string> tail;       ///< the newest lines of the trace
   Hash128 state;                       ///< hash at the end
   Hash128 digest;                      ///< of the whole trace
+  uint32_t fold_version = 0;           ///< at the end
   uint64_t entries = 0;
   uint64_t accepted = 0;
   uint64_t events = 0;
@@ -27,6 +28,7 @@ struct SimulationReport {
   int64_t virtual_seconds = 0;
   std::map<std::string, uint64_t> refusals;
   std::map<std::string, uint64_t> happened;  ///< faults and requests that took place, by kind
+  std::map<std::string, uint64_t> most;      ///< the largest number of something at any time
 
   /// For people, with how to run it again.
   std::string text() const;

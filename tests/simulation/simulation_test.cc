@@ -47,6 +47,29 @@ TEST(Script, EveryKindOfFaultIsDrawn) {
   EXPECT_EQ(drawn, std::set<std::string>(step_kinds().begin(), step_kinds().end()));
 }
 
+/// Otherwise what was introduced later would not be exercised.
+TEST(Versions, EveryFleetComesToTheNewestOneAndSomeMixBuilds) {
+  uint64_t at_first = 0;
+  uint64_t waited = 0;
+  uint64_t on = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const FleetShape shape = shape_of(seed);
+    at_first += shape.first_version == kFoldVersion ? 1 : 0;
+    on += shape.switched_on ? 1 : 0;
+    if (shape.first_version == kFoldVersion || waited > 0) continue;
+    const SimulationReport report = simulate(seed);
+    ASSERT_FALSE(report.failure) << *report.failure;
+    EXPECT_EQ(report.fold_version, kFoldVersion) << seed;
+    const auto older = report.happened.find("activation that waits for an older build");
+    waited += older == report.happened.end() ? 0 : older->second;
+  }
+  EXPECT_GT(at_first, 30U);
+  EXPECT_LT(at_first, 55U);
+  EXPECT_GT(on, 40U);
+  EXPECT_LT(on, 60U);
+  EXPECT_GT(waited, 0U);
+}
+
 /// Otherwise the checks of slots would hold because there are none.
 TEST(DividedFleet, SlotsAreHeldByProcessesThatCrashAndLoseThem) {
   uint64_t entries = 0;
@@ -134,6 +157,7 @@ TEST(Sabotage, FindsAWatchThatLosesAChange) { EXPECT_EQ(found(Sabotage::kSkipWat
 TEST(Sabotage, FindsAReadThatIsBehind) { EXPECT_EQ(found(Sabotage::kStaleReads), "stale"); }
 TEST(Sabotage, FindsLeftoversOnMembers) { EXPECT_EQ(found(Sabotage::kIgnoreDeletes), "converge"); }
 TEST(Sabotage, FindsAFleetThatNeverRests) { EXPECT_EQ(found(Sabotage::kNeverIdle), "idle"); }
+TEST(Sabotage, FindsAWriteThatIsStoredWithAnotherContent) { EXPECT_EQ(found(Sabotage::kChangeContent), "content"); }
 TEST(Sabotage, FindsAnExceededQuota) { EXPECT_EQ(found(Sabotage::kHalfQuota), "quota"); }
 
 }  // namespace

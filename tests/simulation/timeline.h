@@ -39,6 +39,7 @@ class Timeline {
   static constexpr UtcMillis kBegin{1'767'225'600'000};  // 2026-01-01T00:00:00Z
   UtcMillis now() const { return now_; }
   uint64_t steps() const { return steps_; }
+  size_t waiting() const { return heap_.size(); }
   void after(Millis delay, std::function<void()> run);
   /// Runs the next step; false when nothing is due up to `until`, where time then stands.
   bool step(UtcMillis until);

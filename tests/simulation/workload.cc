@@ -37,12 +37,49 @@ std::string SimulatedUsers::app() { return chance_.one_of(kApps); }
 void SimulatedUsers::begin() {
   chance_ = world_.stream("users");
   SimulatedProcess& process = *world_.any_process(chance_);
+  if (world_.shape.first_version > 1 || world_.shape.switched_on) switch_on(process);
   for (const char* name : {"default", "kube-system", "karmada-system", "karmada-cluster", "team-a"}) {
     create(process, {type::kNamespace, "", name}, new_namespace(name));
   }
   for (const std::string& name : world_.shape.clusters) {
     if (chance_.permille(800)) {
       create(process, {type::kCluster, "", name}, cluster_object(name, name < "m3" ? "north" : "south"));
+    }
+  }
+}
+
+/// What a process writes when it starts first, with the flags and gates of this fleet.
+void SimulatedUsers::switch_on(SimulatedProcess& process) {
+  std::vector<Event> events;
+  if (world_.shape.first_version > 1) events.emplace_back(FoldVersionActivated{world_.shape.first_version});
+  if (world_.shape.switched_on) {
+    events.emplace_back(
+        FeatureGatesSet{{"Failover", "FederatedQuotaEnforcement", "PropagationPolicyPreemption", "WorkloadAffinity"}});
+    events.emplace_back(
+        OptionsSet{{{"allow-no-execute-taint-policy", {"true"}},
+                    {"enable-no-execute-taint-eviction", {"true"}},
+                    {"graceful-eviction-timeout", {chance_.permille(500) ? "10m" : "20s"}},
+                    {"no-execute-taint-eviction-purge-mode", {chance_.permille(300) ? "Directly" : "Gracefully"}},
+                    {"resource-eviction-rate", {chance_.permille(300) ? "0.5" : "20"}}}});
+  }
+  world_.write(process, "start", std::move(events), {});
+}
+
+/// At once and through every process: what one namespace's quota has to permit or refuse, whatever comes first.
+void SimulatedUsers::on_rush() {
+  const std::string in = ns();
+  for (int64_t number = chance_.between(4, 12); number > 0; --number) {
+    SimulatedProcess* process = world_.any_process(chance_);
+    if (process == nullptr) return;
+    const ObjectKey key{kDeployments, in, "web-" + std::to_string(chance_.below(5))};
+    const ObjectKey quota{type::kFederatedResourceQuota, in, "quota-" + std::to_string(chance_.below(2))};
+    if (chance_.permille(200)) {
+      put(*process, quota, federated_quota(quota.ns, quota.name, 100 * chance_.between(1, 30)));
+    } else if (process->replica().state().find(key) == nullptr) {
+      create(*process, key, deployment(in, key.name, app(), chance_.between(1, 9), 100));
+    } else {
+      change(*process, key,
+             [replicas = chance_.between(0, 14)](Value& object) { object.edit("spec").set("replicas", replicas); });
     }
   }
 }
@@ -58,6 +95,7 @@ void SimulatedUsers::act(const std::string& about, uint64_t seed) {
   if (about == "quota") return on_quota(*process);
   if (about == "cluster") return on_cluster(*process);
   if (about == "work") return on_work(*process);
+  if (about == "rush") return on_rush();
   on_namespace(*process);
 }
 
@@ -199,11 +237,13 @@ void SimulatedUsers::on_cluster(SimulatedProcess& process) {
       cluster.edit("metadata").edit("labels").set("tier", tier);
     });
   }
-  change(process, key, [add = chance_.permille(400), evict = chance_.permille(500)](Value& cluster) {
-    if (!add) return void(cluster.edit("spec").erase("taints"));
-    const Value taint = Value::object({{"key", "sim/user"}, {"effect", evict ? "NoExecute" : "NoSchedule"}});
-    cluster.edit("spec").set("taints", Value::array({taint}));
-  });
+  change(process, key,
+         [add = chance_.permille(500), evict = chance_.permille(600), now = process.executor().now()](Value& cluster) {
+           if (!add) return void(cluster.edit("spec").erase("taints"));
+           Value taint = Value::object({{"key", "sim/user"}, {"effect", evict ? "NoExecute" : "NoSchedule"}});
+           if (evict) taint.set("timeAdded", rfc3339(now));
+           cluster.edit("spec").set("taints", Value::array({taint}));
+         });
 }
 
 void SimulatedUsers::on_namespace(SimulatedProcess& process) {

@@ -16,7 +16,8 @@ class SimulatedUsers {
 
   /// What every fleet begins with.
   void begin();
-  /// One request: about a "template", "policy", "override", "quota", "cluster", "namespace" or "work".
+  /// One request: about a "template", "policy", "override", "quota", "cluster", "namespace" or "work", or a "rush" of
+  /// several.
   void act(const std::string& about, uint64_t seed);
 
  private:
@@ -32,6 +33,8 @@ class SimulatedUsers {
   void on_cluster(SimulatedProcess& process);
   void on_namespace(SimulatedProcess& process);
   void on_work(SimulatedProcess& process);
+  void on_rush();
+  void switch_on(SimulatedProcess& process);
 
   std::string ns();
   std::string app();

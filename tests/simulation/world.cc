@@ -53,6 +53,7 @@ void World::write(SimulatedProcess& process, const std::string& verb, std::vecto
   entry.expects = std::move(expects);
   entry.events = std::move(events);
   const std::string name = entry.cause.trace_id;
+  reference.on_requested(name, entry.events);
   if (sabotage == Sabotage::kRetryWithNewId) {
     Entry again = entry;
     again.id = new_entry_id(chance.random());

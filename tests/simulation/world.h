@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +37,7 @@ enum class Sabotage {
   kServeUnsynced,     ///< the journal shows records that are not on disk yet
   kSkipWatched,       ///< one watch loses one change
   kStaleReads,        ///< a read does not wait for the journal
+  kChangeContent,     ///< a user's object is stored otherwise than it was sent
   kHalfQuota,         ///< the check uses half of each limit: shows that limits are reached at all
 };
 
@@ -82,6 +84,9 @@ class World {
   /// Something went wrong; for the report.
   void count(const std::string& what) { ++happened_[what]; }
   const std::map<std::string, uint64_t>& happened() const { return happened_; }
+  /// The largest number of something at any time; for the report.
+  void note_most(const std::string& what, uint64_t number) { most_[what] = std::max(most_[what], number); }
+  const std::map<std::string, uint64_t>& most() const { return most_; }
 
   /// One request of a user to one process, which is alive. `done` hears the outcome, unless that process dies.
   void write(SimulatedProcess& process, const std::string& verb, std::vector<Event> events, std::vector<Expect> expects,
@@ -105,7 +110,7 @@ class World {
  private:
   void note_clusters();
   std::set<std::string> joined_;
-  std::map<std::string, uint64_t> happened_;
+  std::map<std::string, uint64_t> happened_, most_;
 };
 
 }  // namespace shiplog::simulation

@@ -304,7 +304,11 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
 /// CRU-2: a kind whose replacement must name the version it replaces.
 bool needs_version(const Kind& kind) {
   const std::string type = kind.type();
-  if (kind.builtin) return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io";
+  if (kind.builtin) {
+    return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io" ||
+           type == "mutatingwebhookconfigurations.admissionregistration.k8s.io" ||
+           type == "validatingwebhookconfigurations.admissionregistration.k8s.io";
+  }
   return !aggregated(kind);
 }
 

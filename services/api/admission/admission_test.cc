@@ -217,7 +217,7 @@ TEST(Admission, StatusUpdateTakesNothingButTheStatus) {  // SUB-1
   EXPECT_EQ(admit_status_update(none, stored("configmaps", kConfigMap), kConfigMap).error().code, ErrorCode::kNotFound);
 }
 
-TEST(Admission, ProtectedObjectsStay) {  // D-41, NSP-2
+TEST(Admission, ProtectedObjectsStay) {  // D-41, NSP-2, T-16
   const Kind& maps = *Kinds::compiled().find_type("configmaps");
   const Value marked =
       json(R"({"metadata":{"name":"c","labels":{"resourcetemplate.karmada.io/deletion-protected":"Always"}}})");

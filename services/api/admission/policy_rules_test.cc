@@ -90,7 +90,7 @@ TEST(PolicyAdmission, ApplicationFailoverIsValidated_3_1_1) {
       << no_dependencies.error().message;
 }
 
-TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
+TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34, 3.1.1
   const auto made =
       create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{}}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
@@ -101,7 +101,7 @@ TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34
             "spec.failover.application.gracePeriodSeconds");
 }
 
-TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20
+TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20, 5.1.1
   const auto refused =
       create(kPolicies, policy(R"("suspension":{"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m1"]}})"));
   ASSERT_FALSE(refused.has_value());
@@ -180,6 +180,38 @@ TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
             "spec.placement.clusterTolerations[0].operator");
 }
 
+/// Of both kinds of policies, when they are created and when they are changed.
+TEST(PolicyAdmission, TheSameIsRefusedOfBothKindsAndOfUpdates_D_34) {
+  const std::string divided = R"({"replicaSchedulingType":"Divided","replicaDivisionPreference":"Weighted",
+      "weightPreference":{"staticWeightList":[{"targetCluster":{"clusterNames":["m1"]},"weight":1}]}})";
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {R"("placement":{"clusterAffinity":{},"clusterAffinities":[{"affinityName":"a"}]})",
+       "spec.placement.clusterAffinities"},
+      {R"("placement":{"spreadConstraints":[{"spreadByField":"region"}]})", "spec.placement.spreadConstraints"},
+      {R"("placement":{"clusterTolerations":[{"key":"a","operator":"Lt","value":"1"}]})",
+       "spec.placement.clusterTolerations[0].operator"},
+      {R"("placement":{"workloadAffinity":{"affinity":{"groupByLabelKey":"a"},"antiAffinity":{"groupByLabelKey":"a"}}})",
+       "spec.placement.workloadAffinity"},
+      {R"("placement":{"clusterAffinities":[{"affinityName":"a","clusterNames":["m1"],"overflowAffinities":[
+          {"affinityName":"b","clusterNames":["m2"]}]}],"replicaScheduling":)" +
+           divided + "}",
+       "spec.placement.clusterAffinities[0].overflowAffinities"},
+      {R"("suspension":{"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m1"]}})", "spec.suspension"},
+      {R"("failover":{"application":{"decisionConditions":{}}})", "spec.propagateDeps"}};
+  for (const char* kind : {kPolicies, kClusterPolicies}) {
+    const Value old = stored(kind, policy());
+    for (const auto& [spec, field] : refused) {
+      EXPECT_EQ(fields_of(create(kind, policy(spec))), field) << kind;
+      Value changed = old;
+      const Value wanted = policy(spec);
+      for (const auto& member : wanted["spec"].members()) {
+        if (member.key() != "resourceSelectors") changed.edit("spec").set(std::string{member.key()}, member.value);
+      }
+      EXPECT_EQ(fields_of(update(kind, old, changed)), field) << kind << " is changed";
+    }
+  }
+}
+
 TEST(PolicyAdmission, SelectorsStayInTheNamespace) {  // D-34
   EXPECT_EQ(fields_of(create(kPolicies, json(R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[
       {"apiVersion":"v1","kind":"ConfigMap","namespace":"other"}]}})"))),
@@ -192,7 +224,7 @@ TEST(PolicyAdmission, SelectorsStayInTheNamespace) {  // D-34
             "spec.resourceSelectors[0].name");
 }
 
-TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34
+TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34, D-15
   Value old = stored(kPolicies, policy());
   old.edit("metadata").edit("labels").set("propagationpolicy.karmada.io/permanent-id", "id-1");
   Value object = old;
@@ -200,6 +232,10 @@ TEST(PolicyAdmission, SchedulerAndPermanentIdStay) {  // D-34
   object.edit("metadata").erase("labels");
   EXPECT_EQ(fields_of(update(kPolicies, old, object)),
             "spec.schedulerName,metadata.labels.propagationpolicy.karmada.io/permanent-id");
+  object = old;
+  object.edit("metadata").edit("labels").set("propagationpolicy.karmada.io/permanent-id", "id-2");
+  EXPECT_EQ(fields_of(update(kPolicies, old, object)), "metadata.labels.propagationpolicy.karmada.io/permanent-id")
+      << "another one";
   EXPECT_TRUE(update(kPolicies, old, old).has_value());
 }
 
@@ -215,7 +251,7 @@ TEST(PolicyAdmission, SchemasComeBeforeTheWebhook) {
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
 }
 
-TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KIND-7
+TEST(OverrideAdmission, RulesAndDeprecatedFieldsExcludeEachOther) {  // D-34, KIND-7, D-33
   EXPECT_EQ(fields_of(create(kOverrides, json(R"({"metadata":{"name":"o"},"spec":{"targetCluster":{},"overriders":
       {"plaintext":[{"path":"/a","operator":"remove"}]},"overrideRules":[{"overriders":{}}]}})"))),
             "spec.targetCluster,spec.overriders");
@@ -344,7 +380,7 @@ TEST(ClusterAdmission, StampsTaintsAndMovesTheZone) {  // CL-5, CL-7
   EXPECT_FALSE(made.value()["spec"].contains("zone"));
 }
 
-TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8
+TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8, S-68, 1.1.1
   const auto refused = [](std::string_view spec, const char* name = "m1") {
     Value object = Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
     return fields_of(create(kClusters, object));
@@ -404,7 +440,7 @@ TEST(MemberAdmission, DoesNotReadTheLabelThatProtectsFromDeletion_D_41) {
   EXPECT_FALSE(admit_unprotected_delete(namespaces, json(R"({"metadata":{"name":"default"}})")).has_value());
 }
 
-TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {
+TEST(ClusterAdmission, ModelsMustFitTogether_S_68) {  // CL-8, CL-9
   const auto range = [](const char* name, const char* least, const char* most) {
     return std::string{R"({"name":")"} + name + R"(","min":")" + least + R"(","max":")" + most + R"("})";
   };
@@ -455,7 +491,7 @@ TEST(TaintPolicyAdmission, NoDuplicatesButEvictionsArePermitted) {  // TN-14, wi
       << message_of(refused);
 }
 
-TEST(PolicyAdmission, NoExecuteTaintsOfPoliciesNeedAnOption_TN_15) {
+TEST(PolicyAdmission, NoExecuteTaintsOfPoliciesNeedAnOption_TN_14) {
   Admission admission = admission_for("clustertaintpolicies.policy.karmada.io");
   const Value policy = json(R"({"metadata":{"name":"t"},"spec":{"taints":[
       {"key":"a","effect":"NoSchedule"},{"key":"b","effect":"NoExecute"}]}})");

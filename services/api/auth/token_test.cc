@@ -91,7 +91,7 @@ TEST(Claims, AreGoodForTheirTimeAndAudienceOnly) {  // AUTHN-4
   EXPECT_FALSE(identity_from(renamed, kNow, us));
 }
 
-TEST(BootstrapTokens, AreReadFromTheirSecret) {  // AUTHN-6
+TEST(BootstrapTokens, AreReadFromTheirSecret) {  // AUTHN-6, 1.6.1, 1.6.2
   EXPECT_FALSE(bootstrap_token_parts("abcdef.0123456789ABCDEF"));
   EXPECT_FALSE(bootstrap_token_parts("abcdef.0123456789abcde"));
   const auto parts = bootstrap_token_parts("abcdef.0123456789abcdef");

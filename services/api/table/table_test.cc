@@ -146,7 +146,7 @@ TEST(Table, OtherCoreKinds) {  // TBL-7
             R"(["x","pods: 1/4","limits.cpu: 0/2","60m"])");
 }
 
-TEST(Table, KarmadaKinds) {  // KIND-15
+TEST(Table, KarmadaKinds) {  // KIND-15, 0.3.1
   EXPECT_EQ(cells("clusters.cluster.karmada.io", R"("spec":{"syncMode":"Push","zones":["a","b"]},"status":{
       "kubernetesVersion":"v1.30","conditions":[{"type":"Ready","status":"True"}]})"),
             R"(["x","v1.30","Push","True","60m","a,b","<none>","<none>","","<none>"])");

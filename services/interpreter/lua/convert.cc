@@ -6,6 +6,7 @@
 
 #include <lua.hpp>
 
+#include "events/base/utf8.h"
 #include "services/interpreter/lua/context.h"
 
 // Values to Lua and back.
@@ -121,6 +122,11 @@ class Puller {
     return false;
   }
 
+  /// Other bytes cannot be stored as JSON.
+  void check_utf8(std::string_view text) const {
+    if (!is_utf8(text)) luaL_error(state_, "the result holds text that is not UTF-8%s", where().c_str());
+  }
+
   /// False: an empty table that is omitted.
   bool at(int index, int depth, Value& out) {
     charge(state_, 8);
@@ -138,6 +144,7 @@ class Puller {
         size_t length = 0;
         const char* text = lua_tolstring(state_, index, &length);
         charge(state_, static_cast<int64_t>(length / 64));
+        check_utf8({text, length});
         out = std::string_view{text, length};
         return true;
       }
@@ -198,6 +205,7 @@ class Puller {
       size_t length = 0;
       const char* text = lua_tolstring(state_, -2, &length);
       const std::string_view key{text, length};
+      check_utf8(key);
       const size_t before = path_.size();
       path_ += '\n';
       path_ += key;

@@ -23,6 +23,12 @@ TEST(InterpreterLua, CallsAFunctionWithValues_L_12) {
   EXPECT_EQ(result_of("local function f() return 7 end function F() return f() end"), "7");
 }
 
+TEST(InterpreterLua, TextOfAResultIsUtf8) {
+  EXPECT_EQ(returns("'caf\\195\\169'"), "\"caf\xC3\xA9\"");
+  EXPECT_EQ(returns("{a = {b = 'caf\\233'}}"), "the result holds text that is not UTF-8 (at a.b)");
+  EXPECT_EQ(returns("{['\\255'] = 1}"), "the result holds text that is not UTF-8");
+}
+
 TEST(InterpreterLua, ReportsTheErrorAndItsLine_L_12) {
   EXPECT_EQ(result_of("function G() end"), "not found function F");
   EXPECT_EQ(result_of("F = 1"), "F is not a function but a number");
@@ -226,7 +232,7 @@ TEST(InterpreterLua, AListOfManyItemsIsNoLongString) {
       "49995000");
 }
 
-TEST(InterpreterLua, StopsAScriptThatUsesTooMuchMemory) {
+TEST(InterpreterLua, StopsAScriptThatUsesTooMuchMemory) {  // L-13
   EXPECT_EQ(result_of("function F() local s = ('x'):rep(1000000) while true do s = s .. s end end"),
             "the script holds more than 64 MiB");
   EXPECT_NE(result_of("function F() return ('x'):rep(1000001) end").find("more than 1000000 bytes"), std::string::npos);

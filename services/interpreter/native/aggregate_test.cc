@@ -39,7 +39,7 @@ std::string condition_text(const Value& status, std::string_view type) {
   return "";
 }
 
-TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_T_18) {
+TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_T_18) {  // T-12
   const Value web =
       object_of("apps/v1", "Deployment", "{conditions: [1], unavailableReplicas: 3, observedGeneration: 2}");
   EXPECT_EQ(aggregated(web, {"{replicas: 2, readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}",
@@ -48,7 +48,7 @@ TEST(InterpreterAggregate, DeploymentSumsAndKeepsTheRest_T_18) {
                      availableReplicas: 3})"));
 }
 
-TEST(InterpreterAggregate, GenerationIsObservedOnceAllHaveSeenIt_T_13) {
+TEST(InterpreterAggregate, GenerationIsObservedOnceAllHaveSeenIt_T_13) {  // TRAP-13
   const std::string current = "{observedGeneration: 7, generation: 7, resourceTemplateGeneration: 4}";
   const std::string old_template = "{observedGeneration: 7, generation: 7, resourceTemplateGeneration: 3}";
   const std::string old_member = "{observedGeneration: 6, generation: 7, resourceTemplateGeneration: 4}";
@@ -65,7 +65,7 @@ TEST(InterpreterAggregate, GenerationIsObservedOnceAllHaveSeenIt_T_13) {
   }
 }
 
-TEST(InterpreterAggregate, StatefulSetsObservedGenerationStops_T_14) {
+TEST(InterpreterAggregate, StatefulSetsObservedGenerationStops_T_14) {  // T-18, TRAP-13
   const Value set = object_of("apps/v1", "StatefulSet", "{observedGeneration: 3}");
   const Value status = aggregated(set, {R"({availableReplicas: 1, currentReplicas: 2, readyReplicas: 1, replicas: 2,
       updatedReplicas: 2, generation: 7, resourceTemplateGeneration: 9})"});
@@ -243,7 +243,7 @@ TEST(InterpreterAggregate, JobIsNotCompleteWhileAClusterHasNoStatus_T_18) {
   EXPECT_EQ(aggregated(object_of("batch/v1", "Job"), {}), yaml("{}"));
 }
 
-TEST(InterpreterAggregate, CronJobTakesTheLatest_T_18) {
+TEST(InterpreterAggregate, CronJobTakesTheLatest_T_18) {  // T-12
   EXPECT_EQ(
       aggregated(
           object_of("batch/v1", "CronJob"),

@@ -84,7 +84,7 @@ TEST(InterpreterDependencies, ServiceImportNeedsTheDerivedService_B_30) {
       R"(Service:ns/derived-web EndpointSlice:ns/{"matchLabels":{"kubernetes.io/service-name":"derived-web"}})");
 }
 
-TEST(InterpreterDependencies, OtherKindsHaveNoRule_B_29) {
+TEST(InterpreterDependencies, OtherKindsHaveNoRule_B_29) {  // L-4
   EXPECT_EQ(listed("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns}}"), "no rule");
   EXPECT_EQ(listed("{apiVersion: v1, kind: Service, metadata: {namespace: ns}}"), "no rule");
 }

@@ -29,7 +29,7 @@ TEST(InterpreterReplicas, NodeClaimHasSelectorTolerationsAndRequiredAffinity_L_6
       hardNodeAffinity: {nodeSelectorTerms: [{matchExpressions: [{key: z, operator: Exists}]}]}}})"));
 }
 
-TEST(InterpreterReplicas, CountsByKind_L_5) {
+TEST(InterpreterReplicas, CountsByKind_L_5) {  // L-4
   EXPECT_EQ(replicas_of("{apiVersion: apps/v1, kind: StatefulSet, spec: {}}")->count, 0);
   EXPECT_EQ(replicas_of("{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: 4}}")->count, 4);
   EXPECT_EQ(replicas_of("{apiVersion: v1, kind: Pod, spec: {}}")->count, 1);
@@ -89,7 +89,7 @@ TEST(InterpreterReplicas, NamesTheContainerWhoseAmountDoesNotParse_L_6) {
       << replicas.error().message;
 }
 
-TEST(InterpreterRevise, SetsTheReplicasField_L_4) {
+TEST(InterpreterRevise, SetsTheReplicasField_L_4) {  // B-9
   const auto revised = [](const char* text) { return native::revise_replica(yaml(text), 7); };
   for (const char* kind : {"Deployment", "ReplicaSet", "StatefulSet"}) {
     const std::string text = std::string{"{apiVersion: apps/v1, kind: "} + kind + ", spec: {replicas: 2}}";

@@ -12,7 +12,7 @@ Value kept(std::string_view desired, std::string_view observed) {
   return retained.value().value();
 }
 
-TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenLabelled_E_21) {
+TEST(InterpreterRetain, DeploymentKeepsItsReplicasOnlyWhenLabelled_E_21) {  // T-16
   const char* observed = "{spec: {replicas: 0}}";
   EXPECT_EQ(kept("{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3}}", observed)["spec"]["replicas"],
             Value{3});

@@ -74,7 +74,7 @@ TEST(InterpreterStatus, OtherKinds_T_17) {
             yaml("{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}]}"));
 }
 
-TEST(InterpreterStatus, AnyOtherKindGivesItsWholeStatus_L_3) {
+TEST(InterpreterStatus, AnyOtherKindGivesItsWholeStatus_L_3) {  // T-3, T-17
   EXPECT_EQ(reflected("networking.k8s.io/v1", "Ingress", "{loadBalancer: {}}"), yaml("{loadBalancer: {}}"));
   EXPECT_EQ(reflected("v1", "PersistentVolumeClaim", "{phase: Bound, extra: 1}"), yaml("{phase: Bound, extra: 1}"));
   EXPECT_EQ(reflected("example.com/v1", "Thing", "{any: [1]}"), yaml("{any: [1]}"));
@@ -125,7 +125,7 @@ TEST(InterpreterHealth, AddressesPhasesAndBudgets_T_17) {
   EXPECT_FALSE(healthy("policy/v1", "PodDisruptionBudget", "{currentHealthy: 1, desiredHealthy: 2}"));
 }
 
-TEST(InterpreterHealth, KindsWithoutARule_T_4) {
+TEST(InterpreterHealth, KindsWithoutARule_T_4) {  // L-4, T-17, TRAP-14
   for (const char* kind : {"batch/v1, kind: Job", "batch/v1, kind: CronJob", "v1, kind: PersistentVolume",
                            "v1, kind: ConfigMap", "autoscaling/v2, kind: HorizontalPodAutoscaler"}) {
     EXPECT_FALSE(native::health(yaml(std::string{"{apiVersion: "} + kind + "}"))) << kind;

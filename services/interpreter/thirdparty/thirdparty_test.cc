@@ -153,7 +153,7 @@ TEST(ThirdParty, OperationsAreThoseOfTheTable_L_23) {
   EXPECT_EQ(offered("sparkoperator.k8s.io/v1beta2", "SparkApplication"), "CASH");
 }
 
-TEST(ThirdParty, ScaledKruiseKinds_L_23) {
+TEST(ThirdParty, ScaledKruiseKinds_L_23) {  // L-11
   for (const auto& [version, name] : std::vector<std::pair<std::string, std::string>>{
            {"v1alpha1", "CloneSet"}, {"v1beta1", "StatefulSet"}, {"v1alpha1", "UnitedDeployment"}}) {
     const ThirdPartyKind kind{"apps.kruise.io/" + version, name};
@@ -175,7 +175,7 @@ TEST(ThirdParty, ScaledKruiseKinds_L_23) {
   }
 }
 
-TEST(ThirdParty, KruiseDaemonSet_L_23) {
+TEST(ThirdParty, KruiseDaemonSet_L_23) {  // L-11
   const ThirdPartyKind kind{"apps.kruise.io/v1alpha1", "DaemonSet"};
   EXPECT_EQ(kind.depends("spec: {" + kTemplate + "}"), "ConfigMap:ns/cm");
   const Value sum =
@@ -191,7 +191,7 @@ TEST(ThirdParty, KruiseDaemonSet_L_23) {
   observes_generations(kind);
 }
 
-TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {
+TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {  // L-10
   const ThirdPartyKind broadcast{"apps.kruise.io/v1alpha1", "BroadcastJob"};
   EXPECT_EQ(broadcast.count("spec: {parallelism: 3, " + kTemplate + "}"), 3);
   EXPECT_EQ(broadcast.count("spec: {" + kTemplate + "}"), 1);
@@ -221,7 +221,7 @@ TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {
   EXPECT_EQ(sidecars.depends("spec: {containers: [{name: c, envFrom: [{secretRef: {name: s}}]}]}"), "Secret:ns/s");
 }
 
-TEST(ThirdParty, FluxKinds_L_23_L_10) {
+TEST(ThirdParty, FluxKinds_L_23_L_10) {  // L-11
   for (const auto& [group, name] :
        std::vector<std::pair<std::string, std::string>>{{"helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"},
                                                         {"kustomize.toolkit.fluxcd.io/v1", "Kustomization"},

@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "services/http/server.h"
+#include "tests/support/simulated_member.h"
 
 namespace shiplog {
 namespace {
@@ -147,6 +148,28 @@ TEST_F(MemberSwitches, FlapUpAndDown) {
 TEST_F(MemberSwitches, ChangeTheReadyDelay) {
   EXPECT_EQ(set(R"({"readyDelayMs":7000})"), 200);
   EXPECT_EQ(switches->ready_delay(), Millis{7000});
+}
+
+/// Also of pods that wait already: the delay is read as time passes.
+TEST(MemberSwitchesInUse, TheReadyDelayIsThatOfPods) {
+  VirtualTimeExecutor executor;
+  const auto switches = FaultSwitches::make(executor, {}).value();
+  const auto set_delay = [&](int64_t millis) {
+    EXPECT_TRUE(switches->change(Value::object({{"readyDelayMs", millis}})));
+  };
+  MemberOptions options;
+  options.ready_delay = Millis{1};  // not this one
+  options.switches = switches;
+  set_delay(60'000);
+  member::testing::SimulatedMember simulated{options};
+  simulated.put(member::kDeployments, member::testing::workload("Deployment", "web", 2));
+  simulated.stage.run(Millis{20'000});
+  EXPECT_EQ(simulated.ready(), 0U);
+  set_delay(30'000);
+  simulated.stage.run(Millis{5000});
+  EXPECT_EQ(simulated.ready(), 0U) << "25 s have passed";
+  simulated.stage.run(Millis{8000});
+  EXPECT_EQ(simulated.ready(), 2U);
 }
 
 TEST_F(MemberSwitches, RefuseUnknownFieldsAndKeepTheRest) {

@@ -43,7 +43,7 @@ TEST(CtlUnjoin, NamesTheBindingsThatBlockTheRemovalAndTheirReasons) {
   EXPECT_EQ(bindings_on(bindings.value(), "m2"), "");
 }
 
-TEST(CtlJoin, SecretsContainTheIssuedTokensAndNoUserCredentials) {
+TEST(CtlJoin, SecretsContainTheIssuedTokensAndNoUserCredentials) {  // 1.4.3
   ClientTarget target = member();
   target.bearer_token = "the user's";
   const IssuedToken issued{"karmada-m1-x", "t0", "THEIRS"};
@@ -70,7 +70,7 @@ TEST(CtlJoin, ATokenNamesTheSecretThatContainsIt) {
   }
 }
 
-TEST(CtlJoin, ClusterObjectIsValidAndComplete) {
+TEST(CtlJoin, ClusterObjectIsValidAndComplete) {  // 1.1.1, 1.4.5
   ClientTarget target = member();
   target.insecure = true;
   const JoinOptions options{.name = "m1", .provider = "p", .region = "r", .zones = {"z1", "z2"}};

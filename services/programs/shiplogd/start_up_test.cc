@@ -87,7 +87,7 @@ TEST(StartUp, ProcessesThatStartAtOnceWriteEveryObjectOnce) {
   EXPECT_EQ(history.state().revision().value, objects_in(history.state())) << "no object was written twice";
 }
 
-TEST(StartUp, SettingsOfTwoProcessesAreMerged) {
+TEST(StartUp, SettingsOfTwoProcessesAreMerged) {  // KIND-21
   ManualExecutor clock;
   History history;
   StartUp other;

@@ -43,7 +43,7 @@ TEST(BinderDecide, GivesAPolicyItsPermanentIdAndFinalizer) {  // D-15
   EXPECT_TRUE(has_finalizer(policy, kPolicyFinalizer));
 }
 
-TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-20 to D-24
+TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-20 to D-24, D-17, D-27, N-1
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text());
   history.settle(decide, kPolicy);
@@ -80,7 +80,7 @@ TEST(BinderDecide, IsTheSameEachTimeItIsComputed) {
   EXPECT_EQ(decide(history.state(), kWeb, history.now()).value(), decide(history.state(), kWeb, {}).value());
 }
 
-TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7
+TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7, N-7, T-16
   EXPECT_FALSE(decision_of(decide(bound().state(), kBinding, {})));
   for (const char* ns : {"karmada-es-m1", "karmada-system", "kube-system"}) {
     History history;
@@ -98,7 +98,7 @@ TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, {})));
 }
 
-TEST(BinderDecide, ANamespacesOwnPolicyWinsAgainstAClusterPolicyOfAnyPriority) {  // D-11
+TEST(BinderDecide, ANamespacesOwnPolicyWinsAgainstAClusterPolicyOfAnyPriority) {  // D-11, TRAP-8
   History history;
   history.object(kWeb, kDeployment)
       .object(kClusterPolicy, policy_text(R"(, "priority": 100)"))
@@ -127,7 +127,7 @@ TEST(BinderDecide, ChoosesByPriorityThenMatchThenName) {  // D-12
   EXPECT_EQ(winner({{"b", by_kind}, {"a", by_kind}}), "a");
 }
 
-TEST(BinderDecide, AClaimedTemplateStaysWithItsPolicy) {  // D-18, D-37
+TEST(BinderDecide, AClaimedTemplateStaysWithItsPolicy) {  // D-18, D-37, D-17, TRAP-8
   History history = bound();
   const ObjectKey better{type::kPropagationPolicy, "default", "better"};
   history.object(better, policy_text(R"(, "priority": 100, "preemption": "Never")"));
@@ -174,7 +174,7 @@ TEST(BinderDecide, ReleasesWhatThePolicyNoLongerSelects) {  // D-35
   EXPECT_FALSE(history.state().value_of(kBinding).is_null());  // D-39
 }
 
-TEST(BinderDecide, ADeletedPolicyReleasesItsTemplatesFirst) {  // D-38
+TEST(BinderDecide, ADeletedPolicyReleasesItsTemplatesFirst) {  // D-38, TRAP-8
   History history = bound();
   history.remove(kPolicy);
   EXPECT_EQ(history.settle(decide, kPolicy), 0);  // waits: the template still carries its claim
@@ -186,7 +186,7 @@ TEST(BinderDecide, ADeletedPolicyReleasesItsTemplatesFirst) {  // D-38
   EXPECT_FALSE(has_claim_metadata(history.state().value_of(kBinding)));
 }
 
-TEST(BinderDecide, ADeletedPolicyAlsoReleasesBindingsWhoseTemplateIsDeleted) {
+TEST(BinderDecide, ADeletedPolicyAlsoReleasesBindingsWhoseTemplateIsDeleted) {  // D-19
   History history = bound();
   history.remove(kWeb).remove(kPolicy);
   EXPECT_EQ(history.settle(decide, kPolicy), 1);
@@ -194,7 +194,7 @@ TEST(BinderDecide, ADeletedPolicyAlsoReleasesBindingsWhoseTemplateIsDeleted) {
   EXPECT_FALSE(has_claim_metadata(history.state().value_of(kBinding)));
 }
 
-TEST(BinderDecide, AReleasedTemplateGoesToTheNextPolicyWithTheSameBinding) {  // D-19, D-39
+TEST(BinderDecide, AReleasedTemplateGoesToTheNextPolicyWithTheSameBinding) {  // D-19, D-39, D-20
   History history = bound();
   const std::string uid = history.state().value_of(kBinding)["metadata"]["uid"].str();
   history.object(kClusterPolicy, policy_text());
@@ -224,7 +224,7 @@ TEST(BinderDecide, WaitsForDependentOverrides) {  // D-13
   EXPECT_EQ(history.settle(decide, kWeb), 1);
 }
 
-TEST(BinderDecide, ClusterScopedObjectsGetAClusterResourceBinding) {  // D-20, N-1
+TEST(BinderDecide, ClusterScopedObjectsGetAClusterResourceBinding) {  // D-20, N-1, D-11, D-21, D-27
   History history;
   const ObjectKey role{"clusterroles.rbac.authorization.k8s.io", "", "system:x"};
   history.object(role, R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"})");

@@ -18,7 +18,7 @@ constexpr const char* kDeployment =
 constexpr const char* kPolicyText = R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1",
     "kind": "Deployment", "name": "web"}], "placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}})";
 
-TEST(BinderRole, BindsInAnyOrderOfCreation) {
+TEST(BinderRole, BindsInAnyOrderOfCreation) {  // D-1, D-14, D-35
   for (const bool policy_first : {true, false}) {
     Loop loop;
     if (policy_first) loop.create(kPolicy, kPolicyText);
@@ -28,7 +28,7 @@ TEST(BinderRole, BindsInAnyOrderOfCreation) {
   }
 }
 
-TEST(BinderRole, APolicyEditReachesTheBinding) {
+TEST(BinderRole, APolicyEditReachesTheBinding) {  // D-35
   Loop loop;
   loop.create(kPolicy, kPolicyText);
   loop.create(kWeb, kDeployment);
@@ -47,7 +47,7 @@ TEST(BinderRole, AClaimDoesNotMakeTheBindingAgainThatWasMadeWithIt) {  // D-5, D
   EXPECT_EQ(loop.history.state().value_of(kBinding)["metadata"]["generation"], Value{1});
 }
 
-TEST(BinderRole, ADeletedPolicyGoesOnceItsTemplatesAreReleased) {
+TEST(BinderRole, ADeletedPolicyGoesOnceItsTemplatesAreReleased) {  // D-38
   Loop loop;
   loop.create(kPolicy, kPolicyText);
   loop.create(kWeb, kDeployment);

@@ -386,16 +386,35 @@ TEST(BinderRules, AClusterScopedBindingFollowsItsPolicyToo_D_25) {
   const ObjectKey role{"clusterroles.rbac.authorization.k8s.io", "", "r"};
   const ObjectKey key{type::kClusterResourceBinding, "", "r-clusterrole"};
   History history;
-  history.object(role, R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"})");
+  history.object({"priorityclasses.scheduling.k8s.io", "", "high"}, R"({"kind": "PriorityClass", "value": 1000})");
+  history.object(role, R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+      "metadata": {"labels": {"app": "a"}}})");
+  history.object(kWeb, R"({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"labels": {"app": "a"}},
+      "spec": {"replicas": 3}})");
   history.object(kClusterPolicy, R"({"spec": {"resourceSelectors": [{"apiVersion": "rbac.authorization.k8s.io/v1",
-      "kind": "ClusterRole"}], "placement": {}, "schedulePriority": {"priorityClassSource": "KubePriorityClass",
-      "priorityClassName": "none"}}})");
+      "kind": "ClusterRole"}, {"apiVersion": "apps/v1", "kind": "Deployment"}],
+      "placement": {"workloadAffinity": {"affinity": {"groupByLabelKey": "app"}}},
+      "schedulePriority": {"priorityClassSource": "KubePriorityClass", "priorityClassName": "high"}}})");
   history.settle(decide, kClusterPolicy);
   history.settle(decide, role);
-  EXPECT_TRUE(history.state().value_of(key)["spec"]["schedulePriority"].is_null()) << "never of this scope";
+  history.settle(decide, kWeb);
+  const auto fields = [&](const ObjectKey& binding) {
+    const Value& spec = history.state().value_of(binding)["spec"];
+    std::string found;
+    for (const char* field : {"propagateDeps", "schedulePriority", "workloadAffinityGroups"}) {
+      if (spec.contains(field)) found += std::string{field} + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(fields(kBinding), "schedulePriority workloadAffinityGroups ") << "the policy has both";
+  EXPECT_EQ(fields(key), "") << "never of this scope";
   history.edit(kClusterPolicy, [](Value& policy) { policy.edit("spec").set("propagateDeps", true); });
   history.settle(decide, role);
+  EXPECT_EQ(fields(key), "propagateDeps ");
   EXPECT_EQ(history.state().value_of(key)["spec"]["propagateDeps"], Value{true});
+  history.edit(kClusterPolicy, [](Value& policy) { policy.edit("spec").erase("propagateDeps"); });
+  history.settle(decide, role);
+  EXPECT_EQ(fields(key), "") << "what leaves the policy leaves the binding";
 }
 
 TEST(BinderRules, SuspensionGoesWithThePolicys_D_26) {

@@ -15,7 +15,7 @@ using namespace testing;
 
 constexpr UtcMillis kNoon{1'767'268'800'000};
 
-TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {
+TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {  // S-65
   const auto node = [](const char* ready) {
     return Value::object(
         {{"status",
@@ -40,7 +40,7 @@ TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {
   EXPECT_EQ(summary["allocating"], Value::object({{"cpu", "2"}, {"pods", "1"}}));
 }
 
-TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {
+TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {  // CL-24, CL-25
   const auto node = [](const char* name, const char* cpu, const char* memory, int pods) {
     return Value::object(
         {{"metadata", Value::object({{"name", name}})},

@@ -61,7 +61,7 @@ class Collector : public ::testing::Test {
   const ObjectKey map_key{"configmaps", "default", "settings"};
 };
 
-TEST_F(Collector, TakesAReadyMemberIn_CL_15) {
+TEST_F(Collector, TakesAReadyMemberIn_CL_15) {  // CL-11, 1.1.2
   join("m1");
   EXPECT_EQ(condition_of(cluster("m1"), "Ready")["reason"], "ClusterReady");
   EXPECT_EQ(condition_of(cluster("m1"), "CompleteAPIEnablements")["status"], "True");
@@ -134,7 +134,7 @@ TEST_F(Collector, ReportsNothingWhenNothingChanges) {
   EXPECT_EQ(stage.state().revision(), before);
 }
 
-TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_CL_26) {
+TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_CL_26) {  // CL-27
   join("m1");
   stage.members().set_down("m1", true);
   stage.run(Millis{25'000});
@@ -147,7 +147,7 @@ TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_CL_26) {
   EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
 }
 
-TEST_F(Collector, StatusTravelsBack_T_2_T_11) {
+TEST_F(Collector, StatusTravelsBack_T_2_T_11) {  // T-1, T-6
   join("m1");
   join("m2");
   place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
@@ -247,7 +247,7 @@ TEST_F(Collector, WhatIsHeldBackOrRefusedIsSummedUpAtOnce_T_6) {
   EXPECT_EQ(stage.count<StatusAggregated>(), 2U) << "refused";
 }
 
-TEST_F(Collector, BecomesIdle) {
+TEST_F(Collector, BecomesIdle) {  // E-14
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
   place("configmaps", map, {{"m1", 0}});
@@ -258,7 +258,7 @@ TEST_F(Collector, BecomesIdle) {
   EXPECT_EQ(stage.members().count("PUT"), 0U);
 }
 
-TEST_F(Collector, DeletedObjectIsMadeAnew_E_15) {
+TEST_F(Collector, DeletedObjectIsMadeAnew_E_15) {  // E-1, T-2, T-4, TRAP-14
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   member("m1").erase(map_key);
@@ -267,7 +267,7 @@ TEST_F(Collector, DeletedObjectIsMadeAnew_E_15) {
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
 }
 
-TEST_F(Collector, EditedObjectIsPutRight_E_15) {
+TEST_F(Collector, EditedObjectIsPutRight_E_15) {  // E-1
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   Value edited = member("m1").find(map_key);
@@ -311,7 +311,7 @@ TEST_F(Collector, SuspensionStopsNeitherStatusNorItsWatch_E_4_T_1) {
   EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1}) << "but told";
 }
 
-TEST_F(Collector, MembersOwnAdditionsAreNoDrift) {
+TEST_F(Collector, MembersOwnAdditionsAreNoDrift) {  // E-15
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   stage.members().log.clear();
@@ -322,7 +322,7 @@ TEST_F(Collector, MembersOwnAdditionsAreNoDrift) {
   EXPECT_EQ(stage.members().count("PUT"), 0U);
 }
 
-TEST_F(Collector, ServerThatSpellsThingsDifferentlyIsNotFoughtWith) {
+TEST_F(Collector, ServerThatSpellsThingsDifferentlyIsNotFoughtWith) {  // E-14
   join("m1");
   member("m1").on_write = [](Value& object) {
     if (object["kind"].as_string() == "ConfigMap") object.edit("data").set("text", "X");
@@ -333,7 +333,7 @@ TEST_F(Collector, ServerThatSpellsThingsDifferentlyIsNotFoughtWith) {
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
 }
 
-TEST_F(Collector, ObjectsThatVanishedWithoutAWatchAreCreatedAgain) {
+TEST_F(Collector, ObjectsThatVanishedWithoutAWatchAreCreatedAgain) {  // E-16
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   stage.stop("collector");
@@ -345,7 +345,7 @@ TEST_F(Collector, ObjectsThatVanishedWithoutAWatchAreCreatedAgain) {
   EXPECT_FALSE(member("m1").find(map_key).is_null());
 }
 
-TEST_F(Collector, WatchCutOffIsTakenUpAgain) {
+TEST_F(Collector, WatchCutOffIsTakenUpAgain) {  // T-1
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
   stage.members().break_watches("m1");
@@ -372,7 +372,7 @@ TEST_F(Collector, LongListsComeInPages) {
   EXPECT_GE(stage.members().count("continue="), 2U);
 }
 
-TEST_F(Collector, LeavingClusterIsForgotten) {
+TEST_F(Collector, LeavingClusterIsForgotten) {  // 1.14.12
   join("m1");
   place("configmaps", map, {{"m1", 0}});
   EXPECT_GT(stage.members().watch_count("m1"), 0U);
@@ -386,7 +386,7 @@ TEST_F(Collector, LeavingClusterIsForgotten) {
   EXPECT_EQ(stage.members().log.size(), requests);
 }
 
-TEST_F(Collector, ChangedCustomizationIsReadIntoWhatIsThere_L_2) {
+TEST_F(Collector, ChangedCustomizationIsReadIntoWhatIsThere_L_2) {  // T-3
   join("m1");
   place("deployments.apps", web, {{"m1", 1}});
   ASSERT_EQ(status_on("m1", web)["health"], "Healthy");

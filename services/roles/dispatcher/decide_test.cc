@@ -66,7 +66,7 @@ TEST_F(DispatcherDecide, NamesWorksAfterTheirManifests_N_4_N_5) {
   EXPECT_EQ(safe_hash("default/nginx-deployment"), "5bdc5c4dcf");  // N-6
 }
 
-TEST_F(DispatcherDecide, RendersAWorkForEachTarget_B_4_B_23) {
+TEST_F(DispatcherDecide, RendersAWorkForEachTarget_B_4_B_23) {  // B-3, B-9
   const Value web = deployment("default", "web", 5);
   decide(place(web, {{"m1", 2}, {"m2", 3}}));
   EXPECT_TRUE(work("m3", web).is_null());
@@ -131,7 +131,7 @@ TEST_F(DispatcherDecide, NothingIsDecidedBeforeAllResultsOfScriptsAreKnown) {
   EXPECT_EQ(manifest("m2", web)["spec"]["replicas"], Value{13});
 }
 
-TEST_F(DispatcherDecide, MarksTheManifest_B_12_B_13) {
+TEST_F(DispatcherDecide, MarksTheManifest_B_12_B_13) {  // T-16
   Value web = deployment("default", "web", 2);
   web.edit("metadata").edit("annotations").set("note", "kept");
   decide(place(web, {{"m1", 2}}));
@@ -189,7 +189,7 @@ TEST_F(DispatcherDecide, PrunesByKind_B_14) {
   EXPECT_EQ(account["secrets"], Value::array({Value::object({{"name", "mine"}})}));
 }
 
-TEST_F(DispatcherDecide, DividesCompletionsByParallelism_X_55_X_56) {
+TEST_F(DispatcherDecide, DividesCompletionsByParallelism_X_55_X_56) {  // B-10
   EXPECT_EQ(dispatcher::divide(10, {{"a", 2}, {"b", 4}}, ""), (std::vector<Target>{{"a", 3}, {"b", 7}}));
   EXPECT_EQ(dispatcher::divide(7, {{"a", 1}, {"b", 1}, {"c", 1}}, "uid-1"),
             (std::vector<Target>{{"a", 2}, {"b", 2}, {"c", 3}}));
@@ -211,7 +211,7 @@ TEST_F(DispatcherDecide, DividedJobGetsItsShareOfCompletions_B_10) {
             10);
 }
 
-TEST_F(DispatcherDecide, TemplateScaledButNotRescheduledKeepsTheTargets_B_9) {
+TEST_F(DispatcherDecide, TemplateScaledButNotRescheduledKeepsTheTargets_B_9) {  // B-8, TRAP-7, Q-22
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   stage.put({"deployments.apps", "default", "web"}, deployment("default", "web", 50));
@@ -232,7 +232,7 @@ TEST_F(DispatcherDecide, ChangesOnlyTheWorkThatDiffers) {
   EXPECT_EQ(work("m2", web)["metadata"]["generation"], Value{2});
 }
 
-TEST_F(DispatcherDecide, WorkOfAClusterThatIsNoTargetGoes_B_4) {
+TEST_F(DispatcherDecide, WorkOfAClusterThatIsNoTargetGoes_B_4) {  // B-2, B-3, TN-34
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 2}, {"m2", 3}});
   decide(key);
@@ -244,7 +244,7 @@ TEST_F(DispatcherDecide, WorkOfAClusterThatIsNoTargetGoes_B_4) {
   EXPECT_FALSE(deleting(work("m2", web)));
 }
 
-TEST_F(DispatcherDecide, EvictingClusterKeepsItsWorkAsItIs_B_4_B_5) {
+TEST_F(DispatcherDecide, EvictingClusterKeepsItsWorkAsItIs_B_4_B_5) {  // TN-31
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   decide(key);
@@ -259,7 +259,7 @@ TEST_F(DispatcherDecide, EvictingClusterKeepsItsWorkAsItIs_B_4_B_5) {
   EXPECT_TRUE(deleting(work("m1", web)));  // TN-34
 }
 
-TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsRemoved_B_2) {
+TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsRemoved_B_2) {  // TN-32
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   decide(key);
@@ -276,7 +276,7 @@ TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsRemoved_B_2) 
   EXPECT_FALSE(work("m2", web).is_null());
 }
 
-TEST_F(DispatcherDecide, TerminatingBindingDeletesItsWorksAndItsFinalizer_B_7) {
+TEST_F(DispatcherDecide, TerminatingBindingDeletesItsWorksAndItsFinalizer_B_7) {  // D-40
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
   decide(key);
@@ -339,7 +339,7 @@ TEST_F(DispatcherDecide, TemplatesOwnConflictResolutionWins_B_15) {
   EXPECT_EQ(annotation_of(manifest("m1", map), annotation::kConflictResolution), "overwrite");
 }
 
-TEST_F(DispatcherDecide, EveryNamespaceGoesToEveryMember_B_27) {
+TEST_F(DispatcherDecide, EveryNamespaceGoesToEveryMember_B_27) {  // N-7
   const ObjectKey shop{type::kNamespace, "", "shop"};
   stage.put(shop, namespace_object("shop"));
   decide(shop);

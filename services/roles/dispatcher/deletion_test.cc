@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {
+TEST_F(Dispatcher, DeletesFromTheMemberBeforeTheWorkGoes_E_17_E_18) {  // D-40
   place("configmaps", map, {{"m1", 0}, {"m2", 0}});
   stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
   stage.run(Millis{1000});
@@ -114,12 +114,34 @@ TEST_F(DispatcherAnsweredByOthers, A404ThatIsNotAboutTheObjectIsRetried_E_18) {
 TEST_F(Dispatcher, UnmanagedObjectSurvivesTheWork_E_18) {
   place("configmaps", map, {{"m1", 0}});
   stage.members().member("m1").put(map_key, config_map("default", "settings", "released"));
-  stage.write({DeletionRequested{.object = work_key("m1", map)}});
-  stage.run(Millis{20});
+  stage.members().log.clear();
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{60'000});
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "released");
+  EXPECT_EQ(stage.members().count("DELETE"), 0U);
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr) << "what is not managed counts as deleted";
 }
 
-TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {
+TEST_F(Dispatcher, AMissingObjectCountsAsDeleted_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().member("m1").erase(map_key);
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, TheWorkDoesNotWaitForAnObjectThatIsBeingDeleted_E_18) {
+  place("configmaps", map, {{"m1", 0}});
+  Value held = on_member("m1", map_key);
+  held.edit("metadata").set("finalizers", Value::array({"example.com/of-the-member"}));
+  stage.members().member("m1").put(map_key, held);
+  stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(on_member("m1", map_key)["metadata"]["deletionTimestamp"].is_null()) << "its deletion has begun";
+  EXPECT_EQ(stage.state().find(work_key("m1", map)), nullptr);
+}
+
+TEST_F(Dispatcher, PreservedObjectLosesOnlyOurMarks_E_19) {  // E-20, CL-14
   stage.put(map_key, map);
   Value made = binding(map, {{"m1", 0}});
   made.edit("spec").set("preserveResourcesOnDeletion", true);
@@ -177,7 +199,7 @@ TEST_F(Dispatcher, WhatPreservationTakesOffDependsOnTheScope_E_19) {
             "propagationpolicy.karmada.io/namespace work.karmada.io/conflict-resolution ");
 }
 
-TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {
+TEST_F(Dispatcher, WorkOfALeavingUnreadyClusterIsReleasedWithoutAsking_E_17) {  // TRAP-15, CL-14
   place("configmaps", map, {{"m1", 0}});
   Value held = stage.state().value_of(cluster_key("m1"));
   held.edit("metadata").set("finalizers", Value::array({finalizer::kCluster}));

@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
+TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {  // E-9, E-14
   place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
   EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{1});
   EXPECT_EQ(on_member("m2", web_key)["spec"]["replicas"], Value{2});
@@ -29,7 +29,7 @@ TEST_F(Dispatcher, CreatesOnTheMembersAndReportsApplied_E_5_E_10) {
   EXPECT_EQ(stage.members().log.size(), 2U) << "one request each, and none afterwards";
 }
 
-TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
+TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {  // E-1, E-9, TRAP-12
   place("deployments.apps", web, {{"m1", 1}});
   Value there = on_member("m1", web_key);
   there.edit("metadata").edit("labels").set("members-own", "kept");
@@ -42,7 +42,7 @@ TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {
   EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
 }
 
-TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {
+TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {  // TRAP-12
   Value labelled = map;
   labelled.edit("metadata").edit("labels").set("colour", "blue");
   place("configmaps", labelled, {{"m1", 0}});
@@ -55,7 +55,7 @@ TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {
   EXPECT_FALSE(on_member("m1", map_key)["metadata"]["labels"].contains("colour"));
 }
 
-TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {
+TEST_F(Dispatcher, LeavesAForeignObjectAlone_E_12) {  // E-5
   stage.members().member("m1").put(map_key, config_map("default", "settings", "theirs"));
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "theirs");
@@ -131,16 +131,26 @@ TEST_F(Dispatcher, WaitsForAClusterThatIsNotReady_E_2) {
   EXPECT_FALSE(on_member("m1", map_key).is_null());
 }
 
-TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {
+TEST_F(Dispatcher, ReportsTheCauseAndRetriesWhenTheMemberIsUnreachable) {  // E-7
   stage.members().set_down("m1", true);
   place("configmaps", map, {{"m1", 0}});
   EXPECT_EQ(applied_condition("m1", map)["status"], "False");
+  EXPECT_EQ(applied_condition("m1", map)["reason"], "AppliedFailed");
+  const std::string message = applied_condition("m1", map)["message"].str();
+  EXPECT_TRUE(message.starts_with("Failed to apply all manifests (0/1): ")) << message;
+  EXPECT_NE(message.find("m1"), std::string::npos) << "the cluster is named: " << message;
+  stage.run(Millis{120'000});
+  EXPECT_EQ(applied_condition("m1", map)["status"], "False") << "as long as it lasts";
+  EXPECT_TRUE(on_member("m1", map_key).is_null());
+  stage.members().log.clear();
   stage.members().set_down("m1", false);
   stage.run(Millis{60'000});
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x") << "the condition is of what the member has";
+  EXPECT_EQ(stage.members().count("POST"), 1U) << "it is retried until it is there, and no longer";
 }
 
-TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {
+TEST_F(Dispatcher, SuspendedWorkIsNotSent_E_3_E_4) {  // E-2
   stage.put(map_key, map);
   Value made = binding(map, {{"m1", 0}});
   made.edit("spec").edit("suspension").set("dispatching", true);
@@ -273,7 +283,7 @@ TEST_F(Dispatcher, AKindThatTheMemberDoesNotServeCannotBeApplied_E_8) {
   EXPECT_EQ(stage.state().find(work_key("m1", gadget)), nullptr) << "it never reached the member";
 }
 
-TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {
+TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {  // E-16
   place("configmaps", map, {{"m1", 0}});
   stage.stop("dispatcher");
   stage.members().log.clear();
@@ -282,7 +292,7 @@ TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {
   EXPECT_TRUE(stage.members().log.empty());
 }
 
-TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
+TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {  // E-14
   stage.append_latency = Millis{50};
   stage.put(map_key, map);
   const Value made = binding(map, {{"m1", 0}});
@@ -295,6 +305,37 @@ TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {
   stage.run(Millis{5000});
   EXPECT_EQ(applied_condition("m1", map)["status"], "True");
   EXPECT_EQ(stage.members().count("PUT"), 0U) << "the member already holds it";
+}
+
+/// Each time that the Work is applied, the member's object is looked at, and written only if something of it differs.
+TEST_F(Dispatcher, WhatTheMemberHasAlreadyIsNotSent_E_14) {
+  place("configmaps", map, {{"m1", 0}});
+  const ObjectKey key = testing::binding_key(binding(map, {}));
+  const auto apply_again = [&](bool preserving) {  // a new generation of the Work, with the same manifest
+    const int64_t before = stage.state().value_of(work_key("m1", map))["metadata"]["generation"].as_int();
+    Value made = stage.state().value_of(key);
+    made.edit("spec").set("preserveResourcesOnDeletion", preserving);
+    stage.members().log.clear();
+    stage.put(key, made);
+    stage.run(Millis{5000});
+    EXPECT_EQ(stage.state().value_of(work_key("m1", map))["metadata"]["generation"].as_int(), before + 1);
+    EXPECT_EQ(applied_condition("m1", map)["observedGeneration"], Value{before + 1});
+    EXPECT_EQ(stage.members().count("GET"), 1U) << "it is looked at";
+  };
+  apply_again(true);
+  EXPECT_EQ(stage.members().log.size(), 1U) << "and nothing is sent";
+  // A field that the member fills in is no difference; another value of one that is set here is.
+  Value there = on_member("m1", map_key);
+  there.edit("data").set("filled-in", "by the member");
+  stage.members().member("m1").put(map_key, there);
+  apply_again(false);
+  EXPECT_EQ(stage.members().log.size(), 1U) << "nothing is sent";
+  EXPECT_EQ(on_member("m1", map_key)["data"]["filled-in"], "by the member");
+  there.edit("data").set("text", "edited");
+  stage.members().member("m1").put(map_key, there);
+  apply_again(true);
+  EXPECT_EQ(stage.members().count("PUT"), 1U);
+  EXPECT_EQ(on_member("m1", map_key)["data"]["text"], "x");
 }
 
 TEST_F(Dispatcher, ReportsThatArriveDuringAnAppendAreAppendedTogether) {

@@ -112,7 +112,7 @@ TEST_F(Distributor, NothingBeforeItIsPlacedOrWithoutTheFlag_B_28) {
   EXPECT_EQ(followed("settings"), "web-deployment:m1");
 }
 
-TEST_F(Distributor, AttachesABindingToEachDependency_B_32) {
+TEST_F(Distributor, AttachesABindingToEachDependency_B_32) {  // B-33, N-6
   config("settings");
   const ObjectKey web = place(workload("web", {"settings"}), {{"m1", 1}, {"m2", 1}});
   const Value& made = attached("settings");
@@ -138,7 +138,7 @@ TEST_F(Distributor, FollowsToOtherClusters_B_32) {
   EXPECT_EQ(followed("settings"), "web-deployment:m2,m3");
 }
 
-TEST_F(Distributor, PicksUpWhatAppearsLater_B_32) {
+TEST_F(Distributor, PicksUpWhatAppearsLater_B_32) {  // B-28
   place(workload("web", {"settings"}), {{"m1", 2}});
   EXPECT_TRUE(attached("settings").is_null());
   config("settings");

@@ -327,7 +327,7 @@ TEST_F(Lifecycle, DefinitionGoesWithTheLastOfItsObjects_CRD_13) {
   EXPECT_FALSE(exists(definition));
 }
 
-TEST_F(Lifecycle, BackgroundDeletionTakesTheDependentsAndTheirs_DEL_12) {
+TEST_F(Lifecycle, BackgroundDeletionTakesTheDependentsAndTheirs_DEL_12) {  // D-40
   stage.put(owner, config_map("default", "owner", "x"));
   stage.put(first, owned(config_map("default", "first", "x"), owner, "ConfigMap", true));
   stage.put(second, owned(config_map("default", "second", "x"), first, "ConfigMap", true));

@@ -22,7 +22,7 @@ ObjectKey binding(const std::string& name, const std::string& ns = "default") {
 constexpr const char* kTwoReplicas = R"({"spec": {"clusters": [{"name": "m1", "replicas": 2}],
     "replicaRequirements": {"resourceRequest": {"cpu": "250m", "memory": "1Gi"}}}})";
 
-TEST(QuotaDecide, SumsTheNamespaceAndKeepsToTheQuotasResources) {  // Q-17
+TEST(QuotaDecide, SumsTheNamespaceAndKeepsToTheQuotasResources) {  // Q-17, Q-1, Q-7, Q-14
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2", "pods": "5"}}})");
   history.object(binding("a"), kTwoReplicas).object(binding("b"), kTwoReplicas);
@@ -105,7 +105,7 @@ TEST(QuotaDecide, ReportsOfAnotherQuotaDoNotCount) {
   EXPECT_TRUE(history.state().value_of(kQuota)["status"]["aggregatedStatus"].is_null());
 }
 
-TEST(QuotaDecide, RecordsNothingTwice) {
+TEST(QuotaDecide, RecordsNothingTwice) {  // Q-16
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})");
   EXPECT_EQ(history.settle(decide, kQuota), 1);
@@ -114,7 +114,7 @@ TEST(QuotaDecide, RecordsNothingTwice) {
   EXPECT_TRUE(decision_of(decide(history.state(), kQuota, history.now())));
 }
 
-TEST(QuotaDecide, UsageFallsWhenABindingGoes) {
+TEST(QuotaDecide, UsageFallsWhenABindingGoes) {  // Q-16
   History history;
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(binding("a"), kTwoReplicas);
   history.settle(decide, kQuota);

@@ -41,7 +41,7 @@ std::optional<UtcMillis> next_look(const History& history, UtcMillis now) {
   return later == nullptr ? std::nullopt : std::optional{later->at};
 }
 
-TEST(Rebalancer, RequestsEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5
+TEST(Rebalancer, RequestsEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4, REB-5, S-15
   History history = placed();
   history.object(kKey, kBoth);
   EXPECT_EQ(history.settle(decide, kKey), 1);
@@ -77,7 +77,7 @@ TEST(Rebalancer, NothingIsRequestedTwice) {  // REB-3
   EXPECT_EQ(observed[1]["workload"]["kind"].str(), "ClusterRole");
 }
 
-TEST(Rebalancer, ANewerRequestStands) {
+TEST(Rebalancer, ANewerRequestStands) {  // S-15
   History history = placed();
   history.edit(kWeb, [](Value& web) { web.edit("spec").set("rescheduleTriggeredAt", "2027-01-01T00:00:00Z"); });
   history.object(kKey, kBoth);
@@ -191,7 +191,7 @@ TEST(Rebalancer, GoesWhenItsTimeHasCome) {  // REB-6
   EXPECT_FALSE(decision_of(decide(history.state(), kKey, history.now())));
 }
 
-TEST(Rebalancer, StaysWithoutATimeToLive) {
+TEST(Rebalancer, StaysWithoutATimeToLive) {  // REB-6
   History history = placed();
   history.object(kKey, kBoth);
   history.settle(decide, kKey);

@@ -441,7 +441,7 @@ TEST_F(EventDrafts, TaintClusterSucceed_TN_2_TN_13) {
                    "taints(cluster now does not have taints) succeed"}));
 }
 
-TEST_F(EventDrafts, ExecutionSpaces) {
+TEST_F(EventDrafts, ExecutionSpaces) {  // CL-12
   const ObjectKey cluster{type::kCluster, "", "m2"};
   const ObjectKey space{type::kNamespace, "", "karmada-es-m2"};
   history.object(cluster, R"({"kind": "Cluster", "spec": {}})");

@@ -10,7 +10,7 @@
 namespace shiplog::scheduler {
 namespace {
 
-TEST(SchedulerDecide, StaticWeightExamples) {  // S-50, X-1 to X-14
+TEST(SchedulerDecide, StaticWeightExamples) {  // S-50, X-1 to X-14, S-46, TRAP-4
   const std::vector<std::pair<std::string, int64_t>> ab = {{"a", 0}, {"b", 0}};
   const std::vector<std::pair<std::string, int64_t>> abc = {{"a", 0}, {"b", 0}, {"c", 0}};
   EXPECT_EQ(answer({9, static_weights({{"a", 1}, {"b", 2}}), ab}), "a:3 b:6");                              // X-1
@@ -30,7 +30,7 @@ TEST(SchedulerDecide, StaticWeightExamples) {  // S-50, X-1 to X-14
   EXPECT_EQ(answer({100, kEqualWeights, abc, {}, "uid-1"}), "a:33 b:33 c:34");                              // X-14
 }
 
-TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27
+TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27, S-10, S-12, S-58, TRAP-4
   const std::vector<Target> prev = {{"a", 2}, {"b", 4}, {"c", 6}};
   const auto ask = [](int64_t replicas, std::vector<std::pair<std::string, int64_t>> room, std::vector<Target> before,
                       bool fresh = false, const char* uid = "") {
@@ -53,7 +53,7 @@ TEST(SchedulerDecide, DynamicWeightExamples) {  // S-51 to S-55, X-15 to X-27
   EXPECT_EQ(ask(4, {{"a", 2}, {"b", 1}, {"c", 1}, {"d", 1}}, {}), "a:1 b:1 c:1 d:1");  // X-27
 }
 
-TEST(SchedulerDecide, DropsATargetThatIsNoLongerFeasible) {  // X-24
+TEST(SchedulerDecide, DropsATargetThatIsNoLongerFeasible) {  // X-24, S-51, TRAP-6
   History history = history_of({12, kDynamic, {{"a", 4}, {"b", 8}, {"c", 0}}, {{"a", 2}, {"b", 4}, {"c", 6}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("placement").set("clusterAffinity", json(R"({"clusterNames": ["a", "b"]})"));
@@ -61,7 +61,7 @@ TEST(SchedulerDecide, DropsATargetThatIsNoLongerFeasible) {  // X-24
   EXPECT_EQ(answer(history), "a:4 b:8");
 }
 
-TEST(SchedulerDecide, AggregatedExamples) {  // S-56, X-28 to X-37
+TEST(SchedulerDecide, AggregatedExamples) {  // S-56, X-28 to X-37, S-57, TRAP-2
   const auto ask = [](int64_t replicas, std::vector<std::pair<std::string, int64_t>> room, std::vector<Target> before,
                       bool fresh = false) {
     return answer({replicas, kAggregated, std::move(room), std::move(before), "", fresh});
@@ -78,6 +78,7 @@ TEST(SchedulerDecide, AggregatedExamples) {  // S-56, X-28 to X-37
   EXPECT_EQ(ask(7, {{"a", 1}, {"b", 0}, {"c", 9}}, {{"a", 4}, {"b", 3}}, true), "c:7");    // X-37
 }
 
+// S-13, S-43, S-45, S-46.
 TEST(SchedulerDecide, DuplicatedAndZeroReplicas) {                       // X-38, X-39
   EXPECT_EQ(answer({5, kDuplicated, {{"a", 1}, {"b", 1}}}), "a:5 b:5");  // X-38
   EXPECT_EQ(answer({5, "", {{"a", 1}, {"b", 1}}}), "a:5 b:5");
@@ -102,7 +103,7 @@ TEST(SchedulerDecide, SelectedClustersWithoutReplicasAreAddedWithTheOption_S_46)
   EXPECT_EQ(answer(none), "a:0 b:0");
 }
 
-TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59
+TEST(SchedulerEstimate, IsTheScarcestResource) {  // S-64, X-57 to X-59, S-63
   Binding binding;
   binding.replicas = 1;
   binding.requires_room = true;
@@ -150,7 +151,7 @@ TEST(SchedulerEstimate, CountsNodesByTheirGrades) {  // S-66, S-70, X-60, X-61
 
 /// Whatever fleet and history: totals and bounds hold, the same question has the same answer, and a placement once made
 /// stands.
-TEST(SchedulerAssignProperty, HoldsForRandomFleets) {
+TEST(SchedulerAssignProperty, HoldsForRandomFleets) {  // S-46, S-59, S-60
   uint64_t seed = 7;
   const auto next = [&seed](uint64_t below) {
     seed = seed * 6364136223846793005U + 1442695040888963407U;

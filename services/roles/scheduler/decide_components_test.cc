@@ -57,7 +57,7 @@ TEST(Components, NoClusterWithRoomForASetIsAnError_M_1) {
   EXPECT_EQ(answer(history), "a:0");
 }
 
-TEST(Components, WithoutThatConstraintTheyGoToEveryClusterAndListNoComponents_M_2_S_43) {
+TEST(Components, WithoutThatConstraintTheyGoToEveryClusterAndListNoComponents_M_2_S_43) {  // S-13
   for (const std::string& placement : {std::string{"{}"}, std::string{R"({"spreadConstraints":
            [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 3}]})"}}) {
     const Event event = decided(fleet({.scheduling = kDuplicated, .clusters = {}, .placement = placement}));

@@ -49,7 +49,7 @@ TEST(Estimators, MinusOneMeansUnknown_S_63) {
   EXPECT_EQ(answer(history), "a:4 b:2");
 }
 
-TEST(Estimators, OneWithoutAnAnswerMakesAllBeIgnored_S_72) {
+TEST(Estimators, OneWithoutAnAnswerMakesAllBeIgnored_S_72) {  // TRAP-11
   History history = history_of(kDivided);
   say(history, R"({"a":{"failure":"nobody there"},"b":{"replicas":0}})");
   EXPECT_EQ(answer(history), "a:3 b:3");

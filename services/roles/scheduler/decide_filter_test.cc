@@ -23,7 +23,7 @@ TEST(SchedulerFilter, CurrentTargetsAreKnownInWhateverOrderTheyWereWritten_TRAP_
   EXPECT_EQ(answer(history), "a:3 b:3 c:3") << "a list of kinds that is gone moves nothing away";
 }
 
-TEST(SchedulerFilter, RejectsWithTheMessageOfTheRule) {  // S-19, S-21
+TEST(SchedulerFilter, RejectsWithTheMessageOfTheRule) {  // S-19, S-21, S-18
   const std::string head = "NoClusterFit: 0/1 clusters are available: ";
   const auto nothing = [](Value&) {};
   EXPECT_EQ(fit(nothing, R"({"clusterAffinity": {"clusterNames": ["m2"]}})"),
@@ -87,7 +87,7 @@ TEST(SchedulerFilter, WhatFitsNowhereStaysRefusedAlsoWithoutReplicas) {
   EXPECT_EQ(answer(history).find("NoClusterFit"), std::string::npos);
 }
 
-TEST(SchedulerFilter, CurrentTargetsPassTaintsAndApisButNotEvictions) {  // S-19, S-79
+TEST(SchedulerFilter, CurrentTargetsPassTaintsAndApisButNotEvictions) {  // S-19, S-79, TRAP-6, 3.2.9
   History history = history_of({3, kDuplicated, {{"a", 1}, {"b", 1}}, {{"a", 2}, {"b", 2}}});
   history.edit(cluster_key("a"), [](Value& value) {
     value.edit("status").erase("apiEnablements");

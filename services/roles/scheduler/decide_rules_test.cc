@@ -1,6 +1,8 @@
 // Rules of docs/reference that the other tests of decide() pass by: corners of filtering, selection and assignment.
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -115,7 +117,7 @@ TEST(SchedulerRules, OfTermsThatAllFailTheFirstTriedDecides_S_27) {
   EXPECT_EQ(other.state().value_of(kBinding)["status"]["schedulerObservingAffinityName"], Value{"first"});
 }
 
-TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {
+TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {  // TRAP-9
   const std::string one = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]})";
   const auto with = [&](const std::string& scheduling) {
     return answer({4, scheduling, {{"a", 9}, {"b", 9}}, {}, "", false, one});
@@ -128,7 +130,7 @@ TEST(SchedulerRules, WhenSpreadConstraintsAreIgnored_S_30) {
   EXPECT_EQ(with(kDuplicated), "a:4");
 }
 
-TEST(SchedulerRules, ZonesAndProvidersAloneCannotSpread_S_31) {
+TEST(SchedulerRules, ZonesAndProvidersAloneCannotSpread_S_31) {  // TRAP-9
   const auto by = [](const char* field) {
     const Case from{4,
                     kDynamic,
@@ -186,7 +188,7 @@ TEST(SchedulerRules, EachChosenRegionGivesAClusterWhateverTheMost_S_40) {
       << "m6 is the first of its region, and m2 the first of the rest";
 }
 
-TEST(SchedulerRules, WithoutMaxGroupsNothingIsSelected_S_42) {
+TEST(SchedulerRules, WithoutMaxGroupsNothingIsSelected_S_42) {  // TRAP-9
   const std::string unbounded = R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1}]})";
   EXPECT_EQ(answer({5, kDuplicated, {{"m1", 9}}, {}, "", false, unbounded}),
             "SchedulerError: failed to assign replicas: no clusters available to schedule");
@@ -228,7 +230,7 @@ TEST(SchedulerRules, OverflowIsForReplicas_S_61) {
   EXPECT_EQ(answer({3, kDynamic, {{"a", 1}, {"b", 9}}, {}, "", false, tiers}), "a:1 b:2");
 }
 
-TEST(SchedulerRules, AnErrorKeepsTargetsAndTheAppliedPlacement_S_75_S_76) {
+TEST(SchedulerRules, AnErrorKeepsTargetsAndTheAppliedPlacement_S_75_S_76) {  // TRAP-3
   History history = history_of({5, kDuplicated, {{"a", 9}, {"b", 9}}});
   history.settle(decide, kBinding);
   const std::string applied{annotation_of(history.state().value_of(kBinding), kAppliedPlacementAnnotation)};
@@ -301,6 +303,7 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
   };
   int placed_at_all = 0;
   int refused_at_all = 0;
+  int without_room = 0;
   for (int round = 0; round < 600; ++round) {
     const bool by_region = round % 2 == 0;
     const bool duplicated = round % 3 == 0;
@@ -341,6 +344,16 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
         EXPECT_TRUE(by_region);
       } else {
         EXPECT_FALSE(duplicated) << "only divided ones ask for room: " << message;
+        if (by_region) continue;
+        std::vector<int64_t> rooms;
+        for (const auto& [name, room] : room_of) rooms.push_back(room);
+        std::ranges::sort(rooms, std::greater<>{});
+        rooms.resize(static_cast<size_t>(std::min(fleet, cluster_max)));
+        EXPECT_TRUE(
+            message.ends_with("no enough resource when selecting " + std::to_string(rooms.size()) + " clusters"))
+            << message;
+        EXPECT_LT(std::accumulate(rooms.begin(), rooms.end(), int64_t{0}), from.replicas) << "others have the room";
+        ++without_room;
       }
       continue;
     }
@@ -368,6 +381,7 @@ TEST(SchedulerRules, SpreadConstraintsHoldForRandomFleets_S_32_S_35_S_38_S_40) {
   }
   EXPECT_GT(placed_at_all, 100);
   EXPECT_GT(refused_at_all, 100);
+  EXPECT_GT(without_room, 20);
 }
 
 /// Whatever fleet: growing takes nothing away, the same stays as it is, shrinking gives nothing new; and there and back

@@ -35,6 +35,7 @@ std::string select_two(const char* scheduling, int64_t replicas, std::vector<std
   return selected_names(select(candidates, {binding, placement}, why));
 }
 
+// S-28, S-29.
 TEST(SchedulerSelect, ByClusterTradesForRoom) {                                  // S-33 to S-35, X-40 to X-44
   EXPECT_EQ(select_two(kDynamic, 80, {{40, 60}, {30, 50}, {60, 40}}), "m1 m3");  // X-40
   EXPECT_EQ(select_two(kAggregated, 8, {{4, 0}, {3, 0}, {6, 0}}), "m3 m1");      // X-41
@@ -47,6 +48,7 @@ TEST(SchedulerSelect, ByClusterTradesForRoom) {                                 
 constexpr const char* kTwoClusters =
     R"({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 2}]})";
 
+// S-22, S-29, S-30, S-31, S-32, S-33, S-34, S-35, S-41, TRAP-9.
 TEST(SchedulerDecide, SpreadsByCluster) {  // X-40, X-41, X-44 to X-46, S-42
   const auto ask = [](int64_t replicas, const std::string& scheduling, int64_t m1, int64_t m2, int64_t m3) {
     return answer({replicas, scheduling, {{"m1", m1}, {"m2", m2}, {"m3", m3}}, {}, "", false, kTwoClusters});
@@ -82,6 +84,7 @@ std::string by_region(const char* scheduling, int64_t replicas, int region_min, 
                  {"r1", "r1", "r2", "r3", "r3", "r3"}});
 }
 
+// S-31, S-41.
 TEST(SchedulerDecide, SpreadsByRegion) {                             // S-36 to S-40, X-47 to X-50
   EXPECT_EQ(by_region(kDuplicated, 10, 2, 2), "m1:10 m2:10 m3:10");  // X-47
   EXPECT_EQ(by_region(kDynamic, 30, 2, 2), "m1:9 m2:17 m4:4");       // X-48
@@ -95,7 +98,7 @@ constexpr const char* kTiers = R"({"clusterAffinities": [{"affinityName": "own",
     "overflowAffinities": [{"affinityName": "o1", "clusterNames": ["b"]}, {"affinityName": "o2",
                                                                           "clusterNames": ["c"]}]}]})";
 
-TEST(SchedulerDecide, OverflowsTierByTier) {  // S-61, X-51 to X-54
+TEST(SchedulerDecide, OverflowsTierByTier) {  // S-61, X-51 to X-54, S-28, S-29
   EXPECT_EQ(answer({10, kDynamic, {{"a", 6}, {"b", 3}, {"c", 9}}, {}, "", false, kTiers}), "a:6 b:3 c:1");  // X-51
   EXPECT_EQ(answer({5, kDynamic, {{"a", 0}, {"b", 0}, {"c", 8}}, {{"a", 6}, {"b", 3}, {"c", 1}}, "", false, kTiers}),
             "a:5");  // X-52
@@ -106,7 +109,7 @@ TEST(SchedulerDecide, OverflowsTierByTier) {  // S-61, X-51 to X-54
       "Unschedulable: failed to assign replicas: Clusters available replicas are not enough to schedule.");  // X-54
 }
 
-TEST(SchedulerDecide, TriesAffinityTermsInOrderAndNeverGoesBack) {  // S-24 to S-27
+TEST(SchedulerDecide, TriesAffinityTermsInOrderAndNeverGoesBack) {  // S-24 to S-27, TRAP-10
   const char* terms = R"({"clusterAffinities": [{"affinityName": "first", "clusterNames": ["gone"]},
                                                 {"affinityName": "second", "clusterNames": ["b"]}]})";
   History history = history_of({2, kDuplicated, {{"a", 9}, {"b", 9}}, {}, "", false, terms});

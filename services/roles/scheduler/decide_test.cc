@@ -9,13 +9,13 @@ namespace {
 
 constexpr const char* kPlaced = "Binding has been scheduled successfully.";
 
-TEST(SchedulerDecide, AnEvictedDividedWorkloadMovesItsReplicas) {  // S-15: the eviction trips S-12
+TEST(SchedulerDecide, AnEvictedDividedWorkloadMovesItsReplicas) {  // S-15: the eviction trips S-12, 3.3.2
   History history = history_of({6, kDynamic, {{"a", 10}, {"b", 10}}, {{"a", 3}, {"b", 3}}});
   history.accept({EvictionStarted{kBinding, "a", "TaintUntolerated", "", "TaintManager", 0}});
   EXPECT_EQ(answer(history), "b:6");
 }
 
-TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsRecordedOnce) {  // S-75
+TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsRecordedOnce) {  // S-75, TRAP-3
   History history = history_of({2, kDuplicated, {{"m1", 1}}, {{"m1", 2}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("placement").set("clusterAffinity", json(R"({"clusterNames": ["m2"]})"));
@@ -27,7 +27,7 @@ TEST(SchedulerDecide, NoFitClearsTheTargetsAndIsRecordedOnce) {  // S-75
   EXPECT_TRUE(history.state().value_of(kBinding)["spec"]["clusters"].is_null());
 }
 
-TEST(SchedulerDecide, CapacityShortKeepsTheTargetsAndIsRecordedOnce) {  // S-75
+TEST(SchedulerDecide, CapacityShortKeepsTheTargetsAndIsRecordedOnce) {  // S-75, TRAP-3
   History history = history_of({9, kDynamic, {{"a", 1}}, {{"a", 2}}});
   EXPECT_EQ(history.settle(decide, kBinding), 1);
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
@@ -44,7 +44,7 @@ TEST(SchedulerDecide, ARefusalEndsWhenTheRequestIsReverted) {
   EXPECT_EQ(binding_from(kBinding, history.state().value_of(kBinding)).scheduled_status, "True");
 }
 
-TEST(SchedulerDecide, SuccessWritesConditionGenerationAndAppliedPlacement) {  // S-75, S-76
+TEST(SchedulerDecide, SuccessWritesConditionGenerationAndAppliedPlacement) {  // S-75, S-76, S-77
   History history = history_of({2, kDuplicated, {{"m1", 1}}});
   EXPECT_EQ(history.settle(decide, kBinding), 1);
   const Value& value = history.state().value_of(kBinding);
@@ -54,7 +54,7 @@ TEST(SchedulerDecide, SuccessWritesConditionGenerationAndAppliedPlacement) {  //
   EXPECT_EQ(binding.applied_placement, to_json(value["spec"]["placement"]));
 }
 
-TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9
+TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9, B-33, D-39
   for (const char* change : {R"({"metadata": {"labels": {}}})", R"({"spec": {"schedulerName": "other"}})",
                              R"({"spec": {"suspension": {"scheduling": true}}})"}) {
     History history = history_of({2, kDuplicated, {{"m1", 1}}});
@@ -69,7 +69,7 @@ TEST(SchedulerDecide, SkipsWhatIsNotItsBusiness) {  // S-1, S-9
   EXPECT_FALSE(decision_of(decide(History{}.state(), kBinding, {})));
 }
 
-TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndReportsItOnce) {  // Q-3 to Q-15, Q-18 to Q-22
+TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndReportsItOnce) {  // Q-3 to Q-15, Q-18 to Q-22, S-75
   History history = history_of({4, kDuplicated, {{"m1", 9}}});
   history.edit(kBinding, [](Value& binding) {
     binding.edit("spec").edit("replicaRequirements").edit("resourceRequest").set("cpu", "500m");
@@ -95,7 +95,7 @@ TEST(SchedulerQuota, RefusesWhatTheFoldWouldRefuseAndReportsItOnce) {  // Q-3 to
   EXPECT_EQ(history.settle(decide, kBinding), 1);
 }
 
-TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {
+TEST(SchedulerExplanation, HasALineForEachClusterAndTheArithmetic) {  // S-28
   History history = history_of({9,
                                 static_weights({{"a", 1}, {"b", 2}}),
                                 {{"a", 9}, {"b", 9}, {"c", 9}},

@@ -8,7 +8,7 @@
 namespace shiplog::scheduler {
 namespace {
 
-TEST(SchedulerTrigger, DividedWorkloadsStayWhenClustersJoinOrStopMatching) {  // S-14
+TEST(SchedulerTrigger, DividedWorkloadsStayWhenClustersJoinOrStopMatching) {  // S-14, S-76, TRAP-5, S-10
   History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});
   history.settle(decide, kBinding);
   history.put(cluster_key("c"), cluster("c", 1000));
@@ -18,6 +18,7 @@ TEST(SchedulerTrigger, DividedWorkloadsStayWhenClustersJoinOrStopMatching) {  //
   EXPECT_EQ(history.settle(decide, kBinding), 1);
 }
 
+// TRAP-5.
 TEST(SchedulerTrigger, DuplicatedFollowsTheClusters) {  // S-10.4
   History history = history_of({6, kDuplicated, {{"a", 9}}});
   history.settle(decide, kBinding);
@@ -59,7 +60,7 @@ TEST(SchedulerTrigger, ARequestOfTheSameSecondAsThePlacementCountsOnce_S_10_3_5_
   EXPECT_EQ(answer(history), "stands") << "it is not placed afresh by what comes later";
 }
 
-TEST(SchedulerTrigger, AChangedPlacementIsDetectedByItsParts_S_11) {
+TEST(SchedulerTrigger, AChangedPlacementIsDetectedByItsParts_S_11) {  // S-10
   const auto after = [](const std::function<void(Value & binding)>& change) {
     History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});
     history.settle(decide, kBinding);

@@ -49,7 +49,7 @@ void reconcile(Role& service, History& history, const ObjectKey& key = kBinding)
   EXPECT_FALSE(task->failure);
 }
 
-TEST(SchedulerRole, PlacesABindingAndThenLeavesItAlone) {
+TEST(SchedulerRole, PlacesABindingAndThenLeavesItAlone) {  // S-77
   History history = fleet();
   const auto service = make_scheduler_role();
   reconcile(*service, history);
@@ -59,7 +59,7 @@ TEST(SchedulerRole, PlacesABindingAndThenLeavesItAlone) {
   EXPECT_TRUE(again->folded.empty());
 }
 
-TEST(SchedulerRole, AMemberOfAGroupThatMovesTriggersThoseThatWereRefused_M_10) {
+TEST(SchedulerRole, AMemberOfAGroupThatMovesTriggersThoseThatWereRefused_M_10) {  // M-13
   for (const char* side : {"affinityGroup", "antiAffinityGroup"}) {
     History history = fleet();
     history.object(kOther, binding_text("{}"));
@@ -287,7 +287,7 @@ TEST(SchedulerRole, ABindingsPriorityIsItsPlaceInTheQueue) {  // S-6
   EXPECT_EQ(service->priority(history.state(), kOther), 7);
 }
 
-TEST(SchedulerRole, DecidesAgainWhenTheBindingHasMovedOn) {
+TEST(SchedulerRole, DecidesAgainWhenTheBindingHasMovedOn) {  // S-5
   History history = fleet();
   const auto service = make_scheduler_role();
   auto task = std::make_shared<FakeTask>(history, kBinding);
@@ -300,6 +300,7 @@ TEST(SchedulerRole, DecidesAgainWhenTheBindingHasMovedOn) {
   EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"], json(R"([{"name": "m1", "replicas": 3}])"));
 }
 
+// S-5, Q-19.
 TEST(SchedulerRole, ReportsQuotaExceededWhenTheFoldRefusesAPlacement) {  // two placements race for the last room
   History history = fleet();
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
@@ -319,7 +320,7 @@ TEST(SchedulerRole, ReportsQuotaExceededWhenTheFoldRefusesAPlacement) {  // two 
   EXPECT_TRUE(again->folded.empty());  // no second word on it
 }
 
-TEST(SchedulerRole, DecidesAgainWhenTheQuotaGrowsOrRoomIsFreed) {
+TEST(SchedulerRole, DecidesAgainWhenTheQuotaGrowsOrRoomIsFreed) {  // Q-20
   History history = fleet();
   history.object(kQuota, R"({"spec": {"overall": {"cpu": "2"}}})").object(kOther, binding_text("{}"));
   const auto service = make_scheduler_role();
@@ -406,7 +407,7 @@ TEST(SchedulerRole, OfSeveralTermsTheOneInForceDecidesWhatIsTriggered_S_4) {
 }
 
 // A divided workload stays where its affinity no longer selects it (S-14), but not on a cluster that leaves (S-10.5).
-TEST(SchedulerRole, ATerminatingClusterTriggersWhatIsPlacedOnItThoughItNoLongerMatches) {
+TEST(SchedulerRole, ATerminatingClusterTriggersWhatIsPlacedOnItThoughItNoLongerMatches) {  // S-3
   History history = fleet(R"({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "gold"}}},
                               "replicaScheduling": {"replicaSchedulingType": "Divided"}})");
   history.object(kOther, binding_text(R"({"clusterAffinity": {"clusterNames": ["m2"]}})"));
@@ -428,7 +429,7 @@ TEST(SchedulerRole, ATerminatingClusterTriggersWhatIsPlacedOnItThoughItNoLongerM
   EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"].size(), 0U);
 }
 
-TEST(SchedulerRole, RoomOnAClusterTriggersOnlyWhatFoundNone) {
+TEST(SchedulerRole, RoomOnAClusterTriggersOnlyWhatFoundNone) {  // S-3, S-7, TRAP-3
   History history = fleet(R"({"replicaScheduling": {"replicaSchedulingType": "Divided",
                                                     "weightPreference": {"dynamicWeight": "AvailableReplicas"}}})");
   const auto service = make_scheduler_role();

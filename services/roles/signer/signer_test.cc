@@ -65,7 +65,7 @@ std::string decided(const Value& value, UtcMillis now, std::optional<UtcMillis> 
   return std::holds_alternative<DeletionRequested>(std::get<Decision>(answer).events.at(0)) ? "remove" : "?";
 }
 
-TEST(Signer, SignsWhatIsApprovedForOneOfItsSigners) {
+TEST(Signer, SignsWhatIsApprovedForOneOfItsSigners) {  // 1.8.2
   EXPECT_EQ(decided(request(kApproved), kMade), "sign");
   EXPECT_EQ(decided(request(), kMade), std::to_string(24 * kHour));
   EXPECT_EQ(decided(request(kApproved, "example.com/own"), kMade), std::to_string(kHour));

@@ -87,7 +87,7 @@ TEST_F(Taints, FollowTheReadyCondition_TN_1) {
   EXPECT_FALSE(stage.state().value_of(cluster_key("m3"))["spec"]["taints"][0]["timeAdded"].is_empty());  // TN-2
 }
 
-TEST_F(Taints, PolicyAddsAndRemovesOnConditions_TN_3) {
+TEST_F(Taints, PolicyAddsAndRemovesOnConditions_TN_3) {  // TN-11
   policy("dns", on("Dns", "In", "False"), on("Dns", "In", "True"));
   EXPECT_EQ(taints("m1"), Keys{}) << "a condition that is not there never matches (2.4.7)";
   condition("m1", "Dns", "False");
@@ -115,7 +115,7 @@ TEST_F(Taints, PolicyHasItsTargets_TN_3) {
   EXPECT_EQ(taints("m2"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, LaterCreatedPolicyWins_TN_7) {
+TEST_F(Taints, LaterCreatedPolicyWins_TN_7) {  // TN-6
   policy("a-younger-by-name-only", on("Ready", "In", "True"), {});
   stage.run(Millis{5000});  // creation times are whole seconds
   policy("a-b", {}, on("Ready", "In", "True"));
@@ -135,7 +135,7 @@ TEST_F(Taints, TaintTakenOffByHandStaysOffUntilAConditionChanges_TN_5) {
   EXPECT_EQ(taints("m1"), Keys{"broken:NoSchedule"});
 }
 
-TEST_F(Taints, DeletedPolicyLeavesItsTaints_TN_12) {
+TEST_F(Taints, DeletedPolicyLeavesItsTaints_TN_12) {  // TN-5
   policy("dns", on("Ready", "In", "True"), {});
   stage.write({DeletionRequested{.object = {type::kClusterTaintPolicy, "", "dns"}}});
   stage.run(Millis{1000});
@@ -167,7 +167,7 @@ TEST_F(Taints, TolerationWithoutSecondsIsForEver_TN_19) {
   EXPECT_EQ(spec(key)["clusters"].size(), 1U);
 }
 
-TEST_F(Taints, TolerationSecondsRunFromTimeAdded_TN_19_TN_20) {
+TEST_F(Taints, TolerationSecondsRunFromTimeAdded_TN_19_TN_20) {  // TN-17
   const Value toleration = Value::object({{"key", "fire"}, {"operator", "Exists"}, {"tolerationSeconds", 60}});
   const ObjectKey key = place({{"m1", 1}}, Value::array({toleration}));
   taint("m1", "fire");

@@ -207,7 +207,7 @@ TEST_F(GracefulEviction, AShorterTimeoutEndsWhatIsUnderWay) {
   EXPECT_EQ(tasks(), 0U);
 }
 
-TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {
+TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {  // TN-21
   evict_from_m1();
   EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][0]["purgeMode"], Value{"Gracefully"});
   stage.write({OptionsSet{
@@ -218,7 +218,7 @@ TEST_F(GracefulEviction, TheTaskHasThePurgeModeOfTheOption) {
   EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][1]["purgeMode"], Value{"Directly"});
 }
 
-TEST_F(GracefulEviction, NothingIsEvictedUnlessTheGateAndTheOptionAreOn) {
+TEST_F(GracefulEviction, NothingIsEvictedUnlessTheGateAndTheOptionAreOn) {  // TN-16
   const auto evicts = [&](const std::vector<std::string>& gates, const std::vector<OptionSetting>& options) {
     stage.write({FeatureGatesSet{gates}, OptionsSet{options}});
     stage.run(Millis{1000});
@@ -262,7 +262,7 @@ TEST_F(GracefulEviction, PreservesStateOfTheOldStatus_3_4_1_3_4_4) {
   }
 }
 
-TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {
+TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {  // TN-4
   stage.write({FeatureGatesSet{{}}});
   stage.put({type::kClusterTaintPolicy, "", "p"},
             Value::object({{"spec", parse_json(R"({"taints":[{"key":"sick","effect":"NoSchedule"}],

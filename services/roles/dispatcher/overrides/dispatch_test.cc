@@ -104,7 +104,7 @@ TEST_F(DispatchOverridden, AClusterThatChangesWhileAWorkIsBeingRenderedIsSeen_B_
   EXPECT_EQ(manifest["spec"]["template"]["spec"]["containers"][0]["image"].str(), "r.io/nginx:1");
 }
 
-TEST_F(DispatchOverridden, WinsOverReplicaRevision_B_11) {
+TEST_F(DispatchOverridden, WinsOverReplicaRevision_B_11) {  // TRAP-7
   policy("", "one", rule(kOnM1, R"({"plaintext": [{"path": "/spec/replicas", "operator": "replace", "value": 9}]})"));
   EXPECT_EQ(on_member("m1", web_key)["spec"]["replicas"], Value{9});
   EXPECT_EQ(on_member("m2", web_key)["spec"]["replicas"], Value{2});
@@ -168,7 +168,7 @@ TEST_F(DispatchOverridden, WithoutFailuresNothingIsReported) {
   EXPECT_TRUE(synced(bound).is_null());
 }
 
-TEST_F(DispatchOverridden, AnotherIdentityFailsItsTarget) {
+TEST_F(DispatchOverridden, AnotherIdentityFailsItsTarget) {  // B-26
   const auto refused = [&](const std::string& operations) {
     policy("default", "other", rule(kOnM1, R"({"plaintext": [)" + operations + "]}"));
     EXPECT_EQ(synced(bound)["status"], Value{"False"}) << operations;

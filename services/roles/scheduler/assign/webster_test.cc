@@ -19,6 +19,7 @@ std::string given(int64_t seats, const std::vector<Weight>& weights, bool descen
   return words.empty() ? "nothing" : words;
 }
 
+// TRAP-1.
 TEST(Webster, WorkedExamples) {
   EXPECT_EQ(given(9, {{"a", 1}, {"b", 2}}), "a:3 b:6");
   EXPECT_EQ(given(9, {{"a", 1}, {"b", 3}}), "a:2 b:7");
@@ -33,7 +34,7 @@ TEST(Webster, WorkedExamples) {                                                 
   EXPECT_EQ(given(3, {{"a", 0}, {"b", 0}}), "nothing");                           // S-47
 }
 
-TEST(Webster, TiesGoDownTheNamesForOddUids) {  // S-48
+TEST(Webster, TiesGoDownTheNamesForOddUids) {  // S-48, TRAP-1
   EXPECT_TRUE(names_descend("uid-1"));
   EXPECT_FALSE(names_descend("uid-2"));
   EXPECT_FALSE(names_descend("00000000-0000-0000-0000-000000000001"));
@@ -65,7 +66,7 @@ std::vector<Target> seat_by_seat(int64_t seats, const std::vector<Weight>& parti
   return table;
 }
 
-TEST(Webster, EqualsHandingOutSeatBySeatWhateverTheWeights) {
+TEST(Webster, EqualsHandingOutSeatBySeatWhateverTheWeights) {  // S-47
   uint64_t seed = 20260102;
   const auto next = [&seed](uint64_t below) {
     seed = seed * 6364136223846793005U + 1442695040888963407U;

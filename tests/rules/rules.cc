@@ -1,11 +1,11 @@
-#include "tests/pipeline/rules.h"
+#include "tests/rules/rules.h"
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <sstream>
 
-namespace shiplog::pipeline {
+namespace shiplog::rules {
 namespace {
 
 std::string trimmed(std::string_view text) {
@@ -48,14 +48,19 @@ bool read_how(const std::string& text, CitedRule& rule) {
   if (colon == std::string::npos) return false;
   rule.how = trimmed(std::string_view{text}.substr(0, colon));
   rule.why = trimmed(std::string_view{text}.substr(colon + 1));
-  return (partly(rule) || rule.how == "not served" || rule.how == "no test") && !rule.why.empty();
+  const bool known = partly(rule) || rule.how == "not served" || rule.how == "no test" || rule.how == "open";
+  return known && !rule.why.empty();
 }
 
 /// Empty: the line is a rule.
 std::string read_rule(const std::string& line, CitedRule& rule) {
   const auto parts = cut(line, '|');
   if (parts.size() < 3 || parts.size() > 4) return "is not NUMBER | WORDS | TESTS [| in part: WHY]";
-  rule.number = parts[0];
+  rule.codes = cut(parts[0], ' ');
+  std::erase(rule.codes, "");
+  if (rule.codes.empty()) return "has no number";
+  rule.number = rule.codes.front();
+  rule.codes.erase(rule.codes.begin());
   rule.words = parts[1];
   if (rule.words.empty()) return "says nothing";
   if (parts.size() == 3 && read_how(parts[2], rule)) {
@@ -67,12 +72,18 @@ std::string read_rule(const std::string& line, CitedRule& rule) {
   return "";
 }
 
+/// "D-" of the family "D", "2.6." of "2.6".
+std::string before_number(const std::string& family) {
+  return family + (std::isdigit(static_cast<unsigned char>(family.back())) != 0 ? "." : "-");
+}
+
 /// The numbers of "D 48": D-1 to D-48.
-std::vector<std::string> numbers_of(const std::string& declared) {
+std::vector<std::string> numbers_of(const std::string& declared, std::set<std::string>& families) {
   const auto words = cut(declared, ' ');
-  if (words.size() != 2 || !is_number(words[1])) return {};
+  if (words.size() != 2 || words[0].empty() || !is_number(words[1])) return {};
+  families.insert(words[0]);
   std::vector<std::string> numbers;
-  for (int at = 1; at <= std::stoi(words[1]); ++at) numbers.push_back(words[0] + "-" + std::to_string(at));
+  for (int at = 1; at <= std::stoi(words[1]); ++at) numbers.push_back(before_number(words[0]) + std::to_string(at));
   return numbers;
 }
 
@@ -118,6 +129,65 @@ std::vector<CitedTest> all_tests(std::string_view source) {
   return found;
 }
 
+/// A number or code that a text names at `at`, with "-" or "." between its parts; empty: none.
+struct NamedNumber {
+  std::string family;
+  int number = 0;
+  size_t end = 0;
+};
+std::optional<NamedNumber> number_at(std::string_view text, size_t at) {
+  const auto digits = [&](size_t from) {
+    size_t end = from;
+    while (end < text.size() && end - from < 4 && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    return end;
+  };
+  size_t end = at;
+  if (std::isupper(static_cast<unsigned char>(text[at])) != 0) {
+    while (end < text.size() && std::isupper(static_cast<unsigned char>(text[end])) != 0) ++end;
+    if (end == text.size() || (text[end] != '-' && text[end] != '_')) return std::nullopt;
+    const size_t last = digits(end + 1);
+    if (last == end + 1) return std::nullopt;
+    return NamedNumber{std::string{text.substr(at, end - at)},
+                       std::stoi(std::string{text.substr(end + 1, last - end - 1)}), last};
+  }
+  std::vector<std::string> parts;
+  char separator = 0;
+  for (size_t from = at; parts.size() < 3; from = end + 1) {
+    end = digits(from);
+    if (end == from) return std::nullopt;
+    parts.emplace_back(text.substr(from, end - from));
+    if (parts.size() == 3) break;
+    if (end == text.size() || (text[end] != '.' && text[end] != '_')) return std::nullopt;
+    if (separator != 0 && text[end] != separator) return std::nullopt;
+    separator = text[end];
+  }
+  return NamedNumber{parts[0] + "." + parts[1], std::stoi(parts[2]), end};
+}
+
+/// All that a text names, as "D-42" and "2.6.4"; of "D-37 to D-39" and "D_37_to_D_39" also what is between.
+std::set<std::string> numbers_named(std::string_view text) {
+  std::set<std::string> named;
+  std::optional<NamedNumber> before;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool begins =
+        at == 0 || (!name_part(text[at - 1]) && text[at - 1] != '.' && text[at - 1] != '-') || (text[at - 1] == '_');
+    if (!begins) continue;
+    const auto found = number_at(text, at);
+    if (!found) continue;
+    int from = found->number;
+    if (before && before->family == found->family) {
+      const std::string_view between = text.substr(before->end, at - before->end);
+      if (between == " to " || between == "_to_") from = before->number;
+    }
+    for (int number = from; number <= found->number; ++number) {
+      named.insert(before_number(found->family) + std::to_string(number));
+    }
+    before = found;
+    at = found->end - 1;
+  }
+  return named;
+}
+
 /// "Suite.Name" of "Prefix/Suite.Name/parameter".
 std::string plain(std::string_view test) {
   const size_t dot = test.find('.');
@@ -135,19 +205,32 @@ void note(std::map<std::string, TestResult>& outcomes, const std::string& test, 
   if (outcome != TestResult::kPassed) known->second = outcome;
 }
 
-std::string result_of(const CitedRule& rule, const std::map<std::string, TestResult>& outcomes) {
-  if (rule.tests.empty()) return rule.how;
-  bool all = true;
+struct RuleResult {
+  std::string result;
+  std::vector<std::string> causes;  // of one that is not as the list claims
+};
+
+RuleResult result_of(const CitedRule& rule, const std::map<std::string, TestResult>& outcomes, const Source& source) {
+  if (rule.tests.empty()) return {rule.how, {}};
+  RuleResult found{rule.how.empty() ? "pass" : rule.how, {}};
+  bool failed = false;
   for (const Evidence& one : rule.tests) {
-    const auto found = outcomes.find(one.test);
-    if (found == outcomes.end() || found->second == TestResult::kSkipped) {
-      all = false;
-    } else if (found->second == TestResult::kFailed) {
-      return "FAIL";
+    const std::string name = one.file + " " + one.test;
+    const auto outcome = outcomes.find(one.test);
+    if (outcome == outcomes.end()) {
+      found.causes.push_back("not run: " + name);
+    } else if (outcome->second == TestResult::kSkipped) {
+      found.causes.push_back("skipped: " + name);
+    } else if (outcome->second == TestResult::kFailed) {
+      failed = true;
+      found.causes.push_back("failed: " + name);
+    }
+    if (!refers_to(text_of(source(one.file), one.test), rule)) {
+      found.causes.push_back("does not refer to the rule: " + name);
     }
   }
-  if (!all) return "not run";
-  return rule.how.empty() ? "pass" : rule.how;
+  if (!found.causes.empty()) found.result = failed ? "FAIL" : "not shown";
+  return found;
 }
 
 void pad(std::string& line, size_t width) { line.resize(std::max(line.size() + 1, width), ' '); }
@@ -165,7 +248,7 @@ List read_rules(const std::string& text) {
     if (line.empty()) return;
     if (line.starts_with("numbers:")) {
       for (const std::string& one : cut(std::string_view{line}.substr(8), ',')) {
-        for (std::string& each : numbers_of(one)) declared.push_back(std::move(each));
+        for (std::string& each : numbers_of(one, list.families)) declared.push_back(std::move(each));
       }
     } else {
       CitedRule rule;
@@ -201,22 +284,47 @@ std::set<std::string> tests_in(std::string_view source) {
 
 std::string_view text_of(std::string_view source, const std::string& test) {
   const auto found = all_tests(source);
-  for (size_t at = 0; at < found.size(); ++at) {
-    if (found[at].test != test) continue;
-    const size_t end = at + 1 < found.size() ? found[at + 1].at : source.size();
-    return source.substr(found[at].at, end - found[at].at);
+  const auto at = std::ranges::find(found, test, &CitedTest::test);
+  if (at == found.end()) return {};
+  size_t begin = at->at;
+  while (begin > 1) {  // the comment above
+    const size_t line = source.rfind('\n', begin - 2) + 1;
+    if (!source.substr(line).starts_with("//")) break;
+    begin = line;
   }
-  return {};
+  const size_t end = source.find("\n}", at->at);
+  return source.substr(begin, end == std::string_view::npos ? end : end + 3 - begin);
 }
 
-std::vector<std::string> numbers_in(std::string_view test) {
-  constexpr std::string_view kLetters = "NDSMXBETL";
-  std::vector<std::string> numbers;
+bool refers_to(std::string_view text, const CitedRule& rule) {
+  const auto named = numbers_named(text);
+  return named.contains(rule.number) ||
+         std::ranges::any_of(rule.codes, [&](const std::string& code) { return named.contains(code); });
+}
+
+std::vector<const CitedRule*> List::named(const std::string& number) const {
+  std::vector<const CitedRule*> found;
+  for (const CitedRule& rule : rules) {
+    if (rule.number == number || std::ranges::find(rule.codes, number) != rule.codes.end()) found.push_back(&rule);
+  }
+  return found;
+}
+
+std::vector<std::string> numbers_in(std::string_view test, const List& list) {
   const auto words = cut(test.substr(test.find('.') + 1), '_');
+  const auto digits_of = [&](size_t at) {
+    return at < words.size() ? words[at].substr(0, words[at].find_first_not_of("0123456789")) : "";
+  };
+  std::vector<std::string> numbers;
   for (size_t at = 1; at + 1 < words.size(); ++at) {
-    if (words[at].size() != 1 || kLetters.find(words[at]) == std::string_view::npos) continue;
-    const size_t digits = std::min(words[at + 1].find_first_not_of("0123456789"), words[at + 1].size());
-    if (digits > 0) numbers.push_back(words[at] + "-" + words[at + 1].substr(0, digits));
+    const std::string letters = words[at] + "-" + digits_of(at + 1);
+    const std::string family = words[at] + "." + digits_of(at + 1);
+    if (is_number(digits_of(at + 1)) && (list.families.contains(words[at]) || !list.named(letters).empty())) {
+      numbers.push_back(letters);
+    } else if (list.families.contains(family) && is_number(digits_of(at + 2))) {
+      numbers.push_back(family + "." + digits_of(at + 2));
+      at += 2;
+    }
   }
   return numbers;
 }
@@ -260,26 +368,21 @@ std::map<std::string, TestResult> outcomes_in(std::string_view log) {
   return outcomes;
 }
 
-std::string report(const std::vector<CitedRule>& rules, const std::map<std::string, TestResult>& outcomes) {
+std::string report(const std::vector<CitedRule>& rules, const std::map<std::string, TestResult>& outcomes,
+                   const Source& source) {
   std::map<std::string, size_t> totals;
   std::ostringstream text;
   for (const CitedRule& rule : rules) {
-    const std::string result = result_of(rule, outcomes);
-    ++totals[result];
+    const RuleResult found = result_of(rule, outcomes, source);
+    ++totals[found.result];
     std::string line = rule.number;
     pad(line, 9);
-    line += result;
+    line += found.result;
     pad(line, 21);
     line += rule.words;
     if (!rule.why.empty()) line += " (" + rule.why + ")";
     text << line << '\n';
-    if (result != "FAIL" && result != "not run") continue;
-    for (const Evidence& one : rule.tests) {
-      const auto found = outcomes.find(one.test);
-      if (found != outcomes.end() && found->second == TestResult::kPassed) continue;
-      const bool failed = found != outcomes.end() && found->second == TestResult::kFailed;
-      text << std::string(21, ' ') << (failed ? "failed: " : "not run: ") << one.file << ' ' << one.test << '\n';
-    }
+    for (const std::string& cause : found.causes) text << std::string(21, ' ') << cause << '\n';
   }
   text << '\n' << rules.size() << " rules:";
   const char* separator = " ";
@@ -291,4 +394,4 @@ std::string report(const std::vector<CitedRule>& rules, const std::map<std::stri
   return text.str();
 }
 
-}  // namespace shiplog::pipeline
+}  // namespace shiplog::rules

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/rules.h"
+#include "tests/rules/rules.h"
 
-namespace shiplog::pipeline {
+namespace shiplog::rules {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST(CitedTests, OfDocumentsExist) {
 }
 
 }  // namespace
-}  // namespace shiplog::pipeline
+}  // namespace shiplog::rules
