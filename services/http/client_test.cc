@@ -94,7 +94,8 @@ TEST_F(HttpClientTest, NeverOpensMoreConnectionsThanAllowed) {
                     [&](const Result<HttpResponse>& answer) { answered += answer ? 1 : 1000; });
   }
   EXPECT_TRUE(eventually([&] { return answered == 100; }));
-  EXPECT_EQ(client->connections_opened(), 3U);
+  // Fewer where the first connection has answered all before the next was open.
+  EXPECT_LE(client->connections_opened(), 3U);
 }
 
 TEST_F(HttpClientTest, HandlerSeesTheClientCertificatesNames) {

@@ -1,4 +1,5 @@
-// Evictions for NoExecute taints with real kubectl and processes: purge modes, the rate and the budget, hand-over.
+// EvictionsEndToEnd for NoExecute taints with real kubectl and processes: purge modes, the rate and the budget,
+// hand-over.
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ const std::string kOneOfTwo =
 const std::string kTaint = R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})";
 const std::string kStatefulSets = "/apis/apps/v1/namespaces/default/statefulsets/";
 
-class Evictions : public ThreeMembers {
+class EvictionsEndToEnd : public ThreeMembers {
  protected:
   std::vector<std::string> options() const override {
     std::vector<std::string> all = ThreeMembers::options();
@@ -57,7 +58,7 @@ class Evictions : public ThreeMembers {
   }
 };
 
-TEST_F(Evictions, GracefullyTakesTheOldCopyAwayWhenTheNewOneIsHealthy) {
+TEST_F(EvictionsEndToEnd, GracefullyTakesTheOldCopyAwayWhenTheNewOneIsHealthy) {
   const std::string from = placed_once("Deployment", deployment("web"), "web");
   patch("cluster", from, kTaint);
   expect_holders(kDeployment + "web", other(from));
@@ -67,7 +68,7 @@ TEST_F(Evictions, GracefullyTakesTheOldCopyAwayWhenTheNewOneIsHealthy) {
   EXPECT_TRUE(has_event("Deployment", "web", "EvictWorkloadFromClusterSucceed"));
 }
 
-TEST_F(Evictions, DirectlyHandsAStatefulSetOverWithoutASecondCopy) {
+TEST_F(EvictionsEndToEnd, DirectlyHandsAStatefulSetOverWithoutASecondCopy) {
   const std::string set =
       "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: db\n"
       "  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n"
@@ -84,7 +85,7 @@ TEST_F(Evictions, DirectlyHandsAStatefulSetOverWithoutASecondCopy) {
   expect_holders(path, other(from));
 }
 
-TEST_F(Evictions, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) {
+TEST_F(EvictionsEndToEnd, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) {
   std::string manifests;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     manifests += deployment(name) + policy(name, name, "member1");
@@ -121,7 +122,7 @@ TEST_F(Evictions, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) {
   EXPECT_EQ(holders(kDeployment + "a"), "member1") << "no other cluster fits, and it runs";
 }
 
-TEST_F(Evictions, OptionsThatMakeNoSenseAreRefusedWithASentence) {
+TEST_F(EvictionsEndToEnd, OptionsThatMakeNoSenseAreRefusedWithASentence) {
   const auto error_of = [&](const std::string& option) {
     return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
   };

@@ -33,7 +33,7 @@ constexpr int kWritersOfAServer = 1000;
 constexpr int kShared = 40;  // bindings that all servers write
 
 /// Looks at every revision of one replica.
-class Judge final : public Observer {
+class UsageObserver final : public Observer {
  public:
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override {
     const Quota& small = state.quotas().empty() ? kNone : state.quotas().at({kSmall.ns, kSmall.name});
@@ -56,20 +56,20 @@ class Judge final : public Observer {
 };
 
 /// One API server: what it appends, it appends from its own threads.
-struct Server {
-  explicit Server(Journal& journal) : replica{{"journal", &journal, &loop, &random, nullptr}} {
+struct WriterServer {
+  explicit WriterServer(Journal& journal) : replica{{"journal", &journal, &loop, &random, nullptr}} {
     replica.add_observer(judge);
     tail = std::make_unique<TailThread>("journal", journal, replica, loop, must(replica.open()),
                                         [](const Error& error) { ADD_FAILURE() << error.message; });
   }
-  ~Server() {
+  ~WriterServer() {
     tail.reset();
     loop.stop();
   }
 
   SystemRandom random;
   ThreadLoop loop;
-  Judge judge;
+  UsageObserver judge;
   Replica replica;
   std::unique_ptr<TailThread> tail;
 };
@@ -102,7 +102,7 @@ struct Finish {
 /// the answer to the one before.
 class Writer : public std::enable_shared_from_this<Writer> {
  public:
-  Writer(Server& server, ObjectKey key, uint64_t seed, Finish& finish)
+  Writer(WriterServer& server, ObjectKey key, uint64_t seed, Finish& finish)
       : server_{server}, key_{std::move(key)}, random_{seed}, finish_{finish} {}
 
   void step() {
@@ -134,7 +134,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
     return DeletionRequested{.object = key_};
   }
 
-  Server& server_;
+  WriterServer& server_;
   const ObjectKey key_;
   SeededRandom random_;
   Finish& finish_;
@@ -143,8 +143,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
 TEST(QuotaWriters, NeverExceedAQuotaTogether_4_3_8_4_3_10) {
   const auto journal = make_memory_journal();
-  std::vector<std::unique_ptr<Server>> servers;
-  for (int index = 0; index < kServers; ++index) servers.push_back(std::make_unique<Server>(*journal));
+  std::vector<std::unique_ptr<WriterServer>> servers;
+  for (int index = 0; index < kServers; ++index) servers.push_back(std::make_unique<WriterServer>(*journal));
   Finish set_up;
   Entry first;
   const auto quota = [](const ObjectKey& key, const std::string& cores) {

@@ -511,11 +511,9 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return {{source, kDistributor, true, "GetDependenciesFailed", step.error}};
   }
   // TN-24: state that cannot be preserved blocks an eviction (3.4.3).
-  if (is_binding(step.key.type) && step.error.starts_with("Evict from cluster ")) {
-    const char* component = step.role == "taint"
-                                ? kTaintManagerComponent
-                                : of_binding(object, "resource-binding-application-failover-controller",
-                                             "cluster-resource-binding-application-failover-controller");
+  if (step.role == "application-failover" && is_binding(step.key.type)) {
+    const char* component = of_binding(object, "resource-binding-application-failover-controller",
+                                       "cluster-resource-binding-application-failover-controller");
     std::vector<EventDraft> reports{{object, component, true, "EvictWorkloadFromClusterFailed", step.error}};
     const Value& source = template_of(state, object);
     if (!source.is_null()) reports.push_back({source, component, true, "EvictWorkloadFromClusterFailed", step.error});

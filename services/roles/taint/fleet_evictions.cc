@@ -19,7 +19,7 @@ constexpr size_t kMostInAnEntry = 500;
 constexpr Millis kLookAgain{10'000};
 
 /// A binding that NoExecute taints drive off a cluster. What it points to is part of the state.
-struct Candidate {
+struct DueEviction {
   int64_t priority = 0;
   const char* type = nullptr;
   const State::Name* name = nullptr;
@@ -28,7 +28,7 @@ struct Candidate {
   Taint taint;
 
   ObjectKey key() const { return {type, name->ns, name->name}; }
-  bool operator<(const Candidate& other) const {
+  bool operator<(const DueEviction& other) const {
     return std::tie(other.priority, *name, cluster) < std::tie(priority, *other.name, other.cluster);
   }
 };
@@ -65,8 +65,8 @@ class Verdicts {
 };
 
 /// What is to be evicted now, that of the highest scheduling priority first. `next`: when a toleration ends.
-std::vector<Candidate> due_evictions(const State& state, UtcMillis now, std::optional<UtcMillis>& next) {
-  std::vector<Candidate> due;
+std::vector<DueEviction> due_evictions(const State& state, UtcMillis now, std::optional<UtcMillis>& next) {
+  std::vector<DueEviction> due;
   Verdicts verdicts{state, now};
   if (!verdicts.any_tainted()) return due;
   for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
@@ -85,7 +85,7 @@ std::vector<Candidate> due_evictions(const State& state, UtcMillis now, std::opt
       }
     }
   }
-  std::ranges::stable_sort(due, [](const Candidate& a, const Candidate& b) { return a < b; });
+  std::ranges::stable_sort(due, [](const DueEviction& a, const DueEviction& b) { return a < b; });
   return due;
 }
 
@@ -132,7 +132,7 @@ void report_pauses(const State& state, const std::map<std::string, EvictionLimit
 Decided decide_fleet_evictions(const State& state, UtcMillis now) {
   if (state.fold_version() < 7) return Nothing{};
   std::optional<UtcMillis> next;
-  const std::vector<Candidate> due = evicts(state) ? due_evictions(state, now, next) : std::vector<Candidate>{};
+  const std::vector<DueEviction> due = evicts(state) ? due_evictions(state, now, next) : std::vector<DueEviction>{};
   const auto lost = observation_lost(state, now);
   EvictionAllowance allowance{state, now};
   const ObjectKey record = eviction_record_key();
@@ -140,7 +140,7 @@ Decided decide_fleet_evictions(const State& state, UtcMillis now) {
   std::map<std::string, EvictionLimit> paused;
   std::map<std::string_view, bool> is_released;
   bool whole = true;
-  for (const Candidate& candidate : due) {
+  for (const DueEviction& candidate : due) {
     const std::string cluster{candidate.cluster};
     const auto [release, first] = is_released.try_emplace(candidate.cluster);
     if (first) release->second = released(state, cluster);
