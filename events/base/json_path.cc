@@ -94,7 +94,7 @@ class JsonPathWalk {
           if (!value->is_array()) return cannot("what is filtered is no list");
           for (const Value& item : value->items()) {
             SHIPLOG_TRY(visit());
-            SHIPLOG_TRY(const bool let_through, holds(step.filters.front(), item));
+            SHIPLOG_TRY(const bool let_through, holds(*step.filter, item));
             if (let_through) next.push_back(&item);
           }
         }

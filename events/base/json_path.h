@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,8 @@ struct JsonPathStep {
   std::optional<int64_t> to = {};
   int64_t by = 1;
   bool single = false;
-  std::vector<JsonPathStep> choices = {};    ///< of kUnion: fields or slices
-  std::vector<JsonPathFilter> filters = {};  ///< of kFilter: one
+  std::vector<JsonPathStep> choices = {};                  ///< of kUnion: fields or slices
+  std::shared_ptr<const JsonPathFilter> filter = nullptr;  ///< of kFilter
 };
 
 /// One side of a filter: a path below the item (or below the root), or a literal.

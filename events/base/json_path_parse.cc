@@ -199,7 +199,7 @@ class JsonPathParser {
     ++at_;
     --nesting_;
     JsonPathStep step{.kind = JsonPathStep::Kind::kFilter};
-    step.filters.push_back(std::move(made));
+    step.filter = std::make_shared<const JsonPathFilter>(std::move(made));
     return step;
   }
 

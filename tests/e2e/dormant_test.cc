@@ -47,7 +47,10 @@ spec: {overall: {cpu: 1m}}
 )";
 
 TEST_F(DormantFeatures, MoveAndRefuseNothing) {  // Q-3, TN-4, 3.3.1
-  apply(deployment("web", "resources: {requests: {cpu: 100m}}") + policy("web", "web", "member1"));
+  std::string web = deployment("web");
+  const std::string image = "image: \"nginx:1.27\"";
+  web.insert(web.find(image) + image.size(), ", resources: {requests: {cpu: 100m}}");
+  apply(web + policy("web", "web", "member1"));
   expect_holders(kDeployment + "web", "member1");
 
   patch("cluster", "member1", R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})");

@@ -137,7 +137,7 @@ TEST(Roles, TheTableOfTheArchitectureHasEveryRole) {
   ASSERT_NE(begin, std::string::npos);
   const std::string table = text.substr(begin, text.find("\n## ", begin + 1) - begin);
   std::set<std::string> named;
-  const std::regex row{R"(\n\| ([a-z]+) \|)"};
+  const std::regex row{R"(\n\| ([a-z-]+) \|)"};
   for (std::sregex_iterator match{table.begin(), table.end(), row}, end; match != end; ++match)
     named.insert((*match)[1].str());
   named.erase("role");

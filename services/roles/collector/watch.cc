@@ -413,13 +413,12 @@ const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& wor
 
 void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object,
                             UtcMillis now) {
-  const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto status = interpreter::reflect_status(state, object, now);
   const auto healthy = interpreter::health(state, object, now);
   if ((!status && !status.error().questions.empty()) || (!healthy && !healthy.error().questions.empty())) {
     Asking& asking = asking_[{work, ordinal}];
     asking.object = object;
-    asking.altered = altered(work, ordinal, manifest, object);
+    asking.altered = altered(state, work, ordinal, object);
     return ask_due(state, slot_of(cluster_of_space(work.ns)), now);
   }
   asking_.erase({work, ordinal});  // there was a webhook
@@ -427,7 +426,7 @@ void MemberWatches::present(const State& state, const ObjectKey& work, size_t or
     return report_unread(work, InterpreterOperation::kStatus, object,
                          status.error().error());  // T-3: it stays as it was
   if (!healthy) report_unread(work, InterpreterOperation::kHealth, object, healthy.error().error());
-  const std::string health = altered(work, ordinal, manifest, object) ? "Unknown" : health_of(healthy);
+  const std::string health = altered(state, work, ordinal, object) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
 
@@ -453,14 +452,16 @@ void MemberWatches::gone(const State& state, const ObjectKey& work, const Value&
 
 /// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
 /// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
-bool MemberWatches::altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object) {
+bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t ordinal, const Value& object) {
+  const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto hash = annotation_of(object, annotation::kManifestHash);
   if (hash.empty()) return true;  // our labels were removed
   const auto known = baselines_.find({work, ordinal});
   // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
   const bool same = known != baselines_.end() && known->second.manifest == manifest;
   const std::string manifest_hash = same ? known->second.manifest_hash : to_string(siphash128(to_json(manifest)));
-  if (hash != manifest_hash) return false;  // an older manifest: a write is under way
+  // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
+  if (hash != manifest_hash) return applied(state.value_of(work));
   const std::string revision{annotation_of(object, annotation::kRevision)};
   const Hash128 content = content_of(object);
   const bool secret = manifest["kind"].as_string() == "Secret";

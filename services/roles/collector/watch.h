@@ -125,7 +125,7 @@ class MemberWatches {
   static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy);
   static const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
-  bool altered(const ObjectKey& work, size_t ordinal, const Value& manifest, const Value& object);
+  bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;

@@ -88,12 +88,13 @@ Value with_conditions(const Value& ns, const Remaining& remaining, UtcMillis now
 }
 
 /// When a terminating namespace is emptied; nullopt: at once. The timestamp has whole seconds: the delay begins at the
-/// end of the one in which the deletion was requested.
-std::optional<UtcMillis> emptied_from(const State& state, const ObjectKey& key, const Value& ns) {
+/// end of the one in which the deletion was requested. A timestamp that lies ahead is of another clock: waiting for it
+/// could take as long as the clocks differ.
+std::optional<UtcMillis> emptied_from(const State& state, const ObjectKey& key, const Value& ns, UtcMillis now) {
   constexpr Millis kSecond{1'000};
   if (state.fold_version() < 7 || !cluster_of_space(key.name).empty()) return std::nullopt;
   const auto requested = parse_rfc3339(ns["metadata"]["deletionTimestamp"].as_string());
-  if (!requested) return std::nullopt;
+  if (!requested || requested.value() > now) return std::nullopt;
   return requested.value() + kSecond + kNamespaceDelay;
 }
 
@@ -102,7 +103,7 @@ std::optional<UtcMillis> emptied_from(const State& state, const ObjectKey& key, 
 Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now,
                          DeletionProtection protection) {
   if (!deleting(ns.value) || ns.value["spec"]["finalizers"].size() == 0) return Nothing{};
-  if (const auto from = emptied_from(state, key, ns.value); from && *from > now) return LookAgain{*from};
+  if (const auto from = emptied_from(state, key, ns.value, now); from && *from > now) return LookAgain{*from};
   DecisionBuilder decision{kMostAtOnce};
   bool content = false;
   for (const std::string& type : state.types()) {
