@@ -62,6 +62,11 @@ class CollectorRole final : public Role {
           wake.push_back({type::kCluster, "", name});
         }
       }
+    } else if (!change.created() && !change.removed() &&
+               change.before["metadata"]["generation"] != change.after["metadata"]["generation"]) {
+      // A template that is changed and changed back leaves its binding as it is, but its status is of a generation.
+      const ObjectKey binding = binding_key(key, change.after["kind"].as_string());
+      if (state.find(binding) != nullptr) wake.push_back(binding);
     }
   }
 

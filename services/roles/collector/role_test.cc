@@ -278,6 +278,19 @@ TEST_F(Collector, EditedObjectIsPutRight_E_15) {  // E-1
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy") << "and it is not in doubt for ever";
 }
 
+// What the dispatcher wrote before, by a request that was held up on its way: its manifest is another one.
+TEST_F(Collector, AnOlderWriteThatArrivesLateIsReplaced_E_15) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  Value late = member("m1").find(map_key);
+  late.edit("data").set("text", "what it was");
+  late.edit("metadata").edit("annotations").set("shiplog.io/manifest-hash", "0123456789abcdef0123456789abcdef");
+  member("m1").put(map_key, late);
+  stage.run(Millis{1000});
+  EXPECT_EQ(member("m1").find(map_key)["data"]["text"], "x");
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
+}
+
 TEST_F(Collector, LabelsOfOursThatAreTakenOffAreSetAgain_E_15) {
   join("m1");
   Value labelled = map;
