@@ -123,12 +123,13 @@ TEST_F(EvictionsEndToEnd, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) 
 }
 
 TEST_F(EvictionsEndToEnd, OptionsThatMakeNoSenseAreRefusedWithASentence) {
+  const std::string program = std::string{SHIPLOG_BUILT} + "/shiplogd";
   const auto error_of = [&](const std::string& option) {
-    return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
+    return run({program, "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
   };
   EXPECT_TRUE(error_of("--resource-eviction-rate=-1").says("--resource-eviction-rate: \"-1\": a number of evictions"));
-  const auto modes = run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"),
-                          "--enable-no-execute-taint-eviction", "--no-execute-taint-eviction-purge-mode=Never"},
+  const auto modes = run({program, "serve", "--data-dir=" + fleet_.path("none"), "--enable-no-execute-taint-eviction",
+                          "--no-execute-taint-eviction-purge-mode=Never"},
                          {}, "", kPatience);
   EXPECT_TRUE(modes.says("Gracefully or Directly is expected")) << modes;  // 2.5.8
   EXPECT_TRUE(error_of("--eviction-budget=pace=3").says("--eviction-budget: \"pace=3\": evictions=N"));
