@@ -38,7 +38,8 @@ Applied Staged::settle_quotas() {
       return Refusal{ErrorCode::kForbidden, std::move(excess->message), std::move(excess->quota)};
     }
     if (state_.fold_version() < kUsageInStatusFoldVersion) continue;
-    // whoever sees the new placement sees what it uses. The role brings up to date what else changes the status.
+    // a reader of the new placement also sees what it uses. The role brings up to date what else changes the
+    // status.
     ResourceList used = state_.quota_usage(ns);
     add_resources(used, more);
     const auto& quotas = state_.quotas();

@@ -55,7 +55,7 @@ struct Expected {
 Result<int64_t> expected_scale(const State& state, const Pods& pods) {
   std::map<std::string_view, int64_t> scales;  // by uid of the workload
   for (const auto& [name, pod] : pods) {
-    if (controller_of(*pod).is_null()) continue;  // pods of nobody do not count
+    if (controller_of(*pod).is_null()) continue;  // pods without a controller do not count
     const Value& owner = scaled_owner(state, *pod);
     if (owner.is_null()) {
       return Error{ErrorCode::kInvalid,

@@ -198,7 +198,7 @@ TEST(Descheduler, AHostileAnswerMovesNothingElse_5_4_3) {
   for (const char* replicas : {"-1", "0", "-2147483648", "6", "2147483647", "\"3\"", "null"}) {
     History history = lacking();
     say(history, std::string{R"({"a":{"replicas":)"} + replicas + R"(},"b":{"replicas":3}})");
-    EXPECT_EQ(taken(history), "nothing") << replicas << "; and nobody has asked about b";
+    EXPECT_EQ(taken(history), "nothing") << replicas << "; and no question was asked about b";
   }
   History failed = lacking();
   say(failed, R"({"a":{"failure":"no route to host"}})");
