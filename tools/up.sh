@@ -167,7 +167,7 @@ for number in $(seq "$members"); do
   remember_listen "$name"
 done
 mkdir -p "$fleet/shiplog"
-# The guide evicts workloads and enforces a quota, which a control plane does only if it is told to.
+# The guide evicts workloads and enforces a quota. Both are off by default.
 switches=(--feature-gates=Failover=true,FederatedQuotaEnforcement=true --enable-no-execute-taint-eviction
   --allow-no-execute-taint-policy)
 if [ $kind = kafka ]; then

@@ -26,7 +26,7 @@ std::map<std::string, int64_t> units_of(const Value& spec) {
   return units;
 }
 
-/// Two tasks of one cluster are told apart by when they began.
+/// Two tasks of one cluster differ in the time at which they began.
 std::string identity_of(const Value& task) { return task["fromCluster"].str() + " " + task["creationTimestamp"].str(); }
 
 Value begun(const Value& task, const PlacementVersion& version, int64_t units) {
