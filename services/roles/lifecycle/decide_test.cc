@@ -192,6 +192,18 @@ TEST_F(Lifecycle, ATerminatingNamespaceKeepsItsContentFor5Seconds_NSP_5) {
   EXPECT_FALSE(exists(ns));
 }
 
+// It would wait for as long as the clocks differ.
+TEST_F(Lifecycle, ANamespaceWhoseDeletionIsOfAClockThatIsAheadIsEmptiedAtOnce_NSP_5) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  stage.put(ns, namespace_object("shop"));
+  stage.put({"configmaps", "shop", "a"}, config_map("shop", "a", "x"));
+  stage.write({DeletionRequested{.object = ns}});
+  const auto decided = lifecycle::decide(stage.state(), ns, UtcMillis{stage.state().time().value - 3'600'000});
+  ASSERT_TRUE(decided.has_value());
+  EXPECT_TRUE(std::holds_alternative<Decision>(decided.value()));
+}
+
 TEST_F(Lifecycle, AnEmptyNamespaceStaysAsLong_NSP_5) {
   stage.write({FoldVersionActivated{kFoldVersion}});
   const ObjectKey ns{type::kNamespace, "", "shop"};
