@@ -9,7 +9,6 @@
 namespace shiplog::descheduler {
 namespace {
 
-using scheduler::Case;
 using scheduler::History;
 using scheduler::in_words;
 using scheduler::json;
