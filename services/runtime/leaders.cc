@@ -45,8 +45,9 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
         for (int slot = 0; slot < kSlots; ++slot) leases.push_back(slot_lease(role, slot));
       }
       for (const std::string& lease : leases) {
-        if (const auto led = options.election->led(lease))
-          now.push_back({lease, *led, options.executor->now(), expected, *led});
+        const auto led = options.election->led(lease);
+        if (!led || (!*led && options.idle && options.idle(role))) continue;
+        now.push_back({lease, *led, options.executor->now(), expected, *led});
       }
     }
     const bool all = update(std::move(now));

@@ -31,6 +31,8 @@ class Leaders {
     std::function<bool(const std::string& role)> expected = {};
     /// The role's slots have leases of their own now. On the executor.
     std::function<bool(const std::string& role)> divided = {};
+    /// The role has nothing to do in this fleet: while it has no leader it is left out. On the executor.
+    std::function<bool(const std::string& role)> idle = {};
   };
   /// Election and executor outlive it.
   explicit Leaders(Options options);

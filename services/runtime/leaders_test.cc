@@ -51,6 +51,23 @@ TEST(Leaders, ReportWhichRolesAreLedAndSinceWhen) {
   EXPECT_EQ(leaders.now()[1].since, start);
 }
 
+TEST(Leaders, ARoleWithNothingToDoIsReportedOnlyWhileItIsLed) {
+  ManualExecutor executor;
+  KnownElection election;
+  Leaders leaders{{.election = &election,
+                   .executor = &executor,
+                   .roles = {"binder", "feeds"},
+                   .idle = [](const std::string& role) { return role == "feeds"; }}};
+  leaders.start();
+  executor.run(Millis{2500});
+  ASSERT_EQ(leaders.now().size(), 1U);
+  EXPECT_EQ(leaders.now()[0].role, "binder");
+  election.leading = {"feeds"};
+  executor.run(Millis{2500});
+  ASSERT_EQ(leaders.now().size(), 2U);
+  EXPECT_TRUE(leaders.now()[1].led);
+}
+
 constexpr auto kSchedulerIsExpected = [](const std::string& role) { return role == "scheduler"; };
 
 TEST(Leaders, AnExpectedRoleThatWasNeverLedIsMissingAtOnce) {

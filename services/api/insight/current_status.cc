@@ -178,7 +178,10 @@ Words member_now(const MemberNow& member) {
                     (member.work.is_null() ? "" : "; the member keeps what it has"));
   }
   if (member.work.is_null()) {
-    if (member.render_failed.empty()) words.emplace_back("no Work has been rendered for it yet");
+    if (member.render_failed.empty()) {
+      words.push_back(member.rendered_at.empty() ? "no Work has been rendered for it yet"
+                                                 : "its Work, rendered at " + member.rendered_at + ", has been deleted");
+    }
     return words;
   }
   if (deleting(member.work)) {

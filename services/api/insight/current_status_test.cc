@@ -17,6 +17,12 @@ std::string words(const Value& work, const Value& source = {}, const Value& clus
   return text;
 }
 
+TEST(InsightPresent, TellsADeletedWorkFromOneThatWasNeverRendered) {
+  EXPECT_EQ(words({}), "its Work, rendered at T1, has been deleted\n");
+  EXPECT_EQ(member_now({"m1", kReady, {}, {}, "", ""}),
+            std::vector<std::string>{"no Work has been rendered for it yet"});
+}
+
 TEST(InsightPresent, ReportsWhatSuspendedDispatching) {
   const Value work = json(R"({"metadata": {"generation": 2}, "spec": {"suspendDispatching": true}, "status": {
     "conditions": [{"type": "Dispatching", "status": "False", "lastTransitionTime": "T2"},

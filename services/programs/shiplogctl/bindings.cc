@@ -42,6 +42,7 @@ std::vector<BindingTarget> targets_of(const Value& binding) {
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
     BindingTarget& entry = target(task["fromCluster"].str());
     entry.evicting = !entry.placed;
+    entry.purged = task["purgeMode"].as_string() == "Directly";
   }
   for (const Value& reported : binding["status"]["aggregatedStatus"].items()) {
     BindingTarget& entry = target(reported["clusterName"].str());

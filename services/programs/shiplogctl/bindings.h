@@ -12,7 +12,8 @@ namespace shiplog::ctl {
 struct BindingTarget {
   std::string cluster;
   bool placed = false;    ///< in spec.clusters; otherwise it is being removed from the cluster
-  bool evicting = false;  ///< runs there until its replacement is healthy
+  bool evicting = false;  ///< leaves the cluster: a graceful eviction task names it
+  bool purged = false;    ///< its copy there is deleted without waiting for a replacement
   int64_t replicas = -1;  ///< placed; -1: the kind has none
   int64_t desired = -1;   ///< desired replicas as reported by the member (DaemonSet); -1: unknown
   int64_t ready = -1;     ///< -1: unknown

@@ -94,6 +94,20 @@ TEST(CtlControlPlane, RoleWhoseLeaderDoesNotAnswerIsAFinding) {
   EXPECT_EQ(findings[1].name, "taint");
 }
 
+TEST(CtlFindings, AnEvictionSaysWhetherTheOldCopyStillRuns) {
+  FleetObjects fleet;
+  fleet.bindings = parse_json(R"([{"spec": {"resource": {"kind": "Deployment", "name": "web", "namespace": "default"},
+      "clusters": [{"name": "m3", "replicas": 1}],
+      "gracefulEvictionTasks": [{"fromCluster": "m1", "purgeMode": "Directly"},
+                                {"fromCluster": "m2", "purgeMode": "Gracefully"}]},
+      "status": {"aggregatedStatus": [{"clusterName": "m3", "applied": true, "health": "Healthy"}]}}])")
+                       .value();
+  const auto findings = findings_of(fleet);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].reason, "deleted there: its eviction ends when it is healthy elsewhere");
+  EXPECT_EQ(findings[1].reason, "runs there until its replacement is healthy elsewhere");
+}
+
 TEST(CtlControlPlane, ClustersAreListedWithTheReasonWhyTheyAreNotReady) {
   const Value clusters = parse_json(R"([
       {"metadata": {"name": "m1"}, "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "ClusterReady"}]}},

@@ -110,8 +110,9 @@ class Search {
     std::string state = "pending";
     std::string reason;
     if (!target.placed) {
-      reason =
-          target.evicting ? "runs there until its replacement is healthy elsewhere" : "being removed from the cluster";
+      reason = !target.evicting ? "being removed from the cluster"
+               : target.purged  ? "deleted there: its eviction ends when it is healthy elsewhere"
+                                : "runs there until its replacement is healthy elsewhere";
     } else if (target.suspended) {
       reason = "dispatching is suspended";
     } else if (unreachable_.contains(target.cluster)) {

@@ -171,7 +171,7 @@ std::string limits(const Value& report, const Terminal& terminal) {
   const std::string budget = eviction["budget"].str();
   std::string text = "\nEvictions\n";
   text += on ? "  " + counted(report["evictions"].as_int(), "eviction") + "; at most " +
-                   eviction["ratePerSecond"].str() + " a second and cluster; budget " +
+                   eviction["ratePerSecond"].str() + " a second; budget " +
                    (budget.empty() ? "none" : budget) + "; purge mode " + eviction["purgeMode"].str() +
                    "; each ends after " + eviction["gracefulTimeout"].str() + " at the latest\n"
              : "  NoExecute taints do not evict: the gate Failover or --enable-no-execute-taint-eviction is off\n";

@@ -348,13 +348,13 @@ class ControlPlane {
               const auto own = own_roles();
               const State& state = record_->replica().state();
               const bool ever = state.lease(role).epoch > 0 || state.lease(slot_lease(role, 0)).epoch > 0;
-              return (ever && (role != "feeds" || !options_.feeds.families.empty())) ||
-                     std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
+              return ever || std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
             },
         .divided =
             [this](const std::string& role) {
               return find_role(role)->divided && record_->replica().state().fold_version() >= kSlotsFoldVersion;
-            }});
+            },
+        .idle = [this](const std::string& role) { return role == "feeds" && options_.feeds.families.empty(); }});
   }
 
   /// What roles reach the outside through: members, interpreter webhooks, scripts in the sandbox.
