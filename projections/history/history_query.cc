@@ -107,8 +107,10 @@ Result<std::vector<ChangeRow>> HistoryQuery::changes(const ChangeList& which) co
   if (which.with_previous) sql += " LEFT JOIN version p ON p.revision = v.previous";
   sql += " WHERE v.revision > ?1";
   if (!which.type.empty()) sql += " AND v.type = ?2";
+  if (which.upto) sql += " AND v.revision <= ?3";
   sql += " ORDER BY v.revision";
   SHIPLOG_TRY(auto row, view_.connection().prepare(sql));
+  if (which.upto) row.bind(3, static_cast<int64_t>(which.upto->value));
   row.bind(1, static_cast<int64_t>(which.after.value));
   if (!which.type.empty()) {
     SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));

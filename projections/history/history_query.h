@@ -43,6 +43,7 @@ struct ChangeList {
   std::string type = {};
   std::optional<std::string> ns = {};
   Revision after = {};
+  std::optional<Revision> upto = {};  ///< nullopt: the view's revision
   size_t limit = 1000;
   bool with_previous = false;
 };

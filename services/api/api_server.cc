@@ -55,13 +55,14 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::shared_ptr<Workers> workers;
   std::unique_ptr<Pipeline> pipeline;
   OpenApiDocuments documents;
+  OpenApiDocuments past_documents;  // of the latest past that was requested
   std::unique_ptr<metrics::ScrapeHook> scrape_hook;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   /// False: it was refused.
   bool may_read_everything(const RequestContext& context);
-  bool discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer);
+  bool discovery(const RequestContext& context);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
@@ -101,9 +102,12 @@ void ApiServer::Impl::cached(const HttpRequest& request, ResponseWriter& writer,
   writer.send({200, headers, std::move(body)});
 }
 
-bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& path, ResponseWriter& writer) {
+bool ApiServer::Impl::discovery(const RequestContext& context) {
+  const HttpRequest& request = context.request;
+  const std::string& path = request.path;
+  ResponseWriter& writer = *context.writer;
   if (request.method != "GET" && request.method != "HEAD") return false;
-  const auto kinds = server->options.kinds->current();
+  const auto kinds = server->kinds_of(context);
   if (path == "/") {
     writer.send(json(200, root_paths(*kinds)));
     return true;
@@ -160,7 +164,8 @@ bool ApiServer::Impl::discovery(const HttpRequest& request, const std::string& p
 /// Blocks: what has changed since the last time is written.
 void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   const HttpRequest& request = context->request;
-  const auto kinds = server->options.kinds->current();
+  const auto kinds = server->kinds_of(*context);
+  OpenApiDocuments& of_kinds = context->past ? past_documents : documents;
   constexpr std::string_view kThree = "/openapi/v3";
   const bool v2 = request.path == "/openapi/v2";
   const bool protobuf = v2 && request.headers.get("Accept").find("openapi.spec.v2") != std::string_view::npos;
@@ -171,9 +176,9 @@ void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   }
   const bool single = request.path.starts_with(std::string{kThree} + "/");
   const std::string key = single ? request.path.substr(kThree.size() + 1) : "";
-  const OpenApiDocuments::Ptr document = v2       ? documents.version2(kinds, protobuf)
-                                         : single ? documents.version3(kinds, key)
-                                                  : documents.index(kinds);
+  const OpenApiDocuments::Ptr document = v2       ? of_kinds.version2(kinds, protobuf)
+                                         : single ? of_kinds.version3(kinds, key)
+                                                  : of_kinds.index(kinds);
   if (document == nullptr) {
     return fail(*context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
@@ -181,7 +186,8 @@ void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   HttpHeaders headers{{"ETag", etag}, {"Vary", "Accept"}};
   if (const std::string* hash = request.query_value("hash"); single && hash != nullptr) {  // OA-10
     if (*hash != document->hash) {
-      return context->writer->send({301, {{"Location", request.path + "?hash=" + document->hash}}, ""});
+      const std::string prefix = context->past ? context->past->prefix : "";
+      return context->writer->send({301, {{"Location", prefix + request.path + "?hash=" + document->hash}}, ""});
     }
     headers.add("Cache-Control", "public, immutable");
     headers.add("Expires", http_date(server->options.clock->now() + Millis{int64_t{365} * 24 * 3600 * 1000}));
@@ -216,11 +222,16 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
     server->post_blocking([self = shared_from_this(), context] { self->openapi(context); });
     return true;
   }
+  if (discovery(*context)) return true;
+  if (context->past) {
+    fail(*context, Error{ErrorCode::kNotFound,
+                         path + " is not served below /at/, where there are objects, discovery and OpenAPI only"});
+    return true;
+  }
   if (reading && path == "/metrics") {
     server->post_blocking([context] { context->writer->send(metrics_response()); });
     return true;
   }
-  if (discovery(context->request, path, *context->writer)) return true;
   if (path.starts_with("/feeds/")) {
     when_current(server, context, [self = shared_from_this(), context] {
       serve_feeds(*self->server->options.record, context->request, context->writer);
@@ -255,6 +266,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->server->denials = std::make_shared<Denials>(own.record->replica());
   impl->server->deadlines = std::make_shared<Deadlines>(own.record->replica().executor());
   impl->server->objects = StoredObjects{*own.record, *own.ephemera, own.vault};
+  impl->server->past = std::make_unique<PastReader>(*own.record, *own.ephemera, *own.kinds);
   impl->server->limiter = std::make_unique<ConcurrencyLimiter>(own.limits);
   impl->workers = std::make_shared<Workers>(2);
   impl->server->post_blocking = [workers = impl->workers](std::function<void()> work) {

@@ -5,7 +5,15 @@
 
 namespace shiplog::api {
 
-KindRegistry::KindRegistry(const Kinds& compiled) : current_{std::make_shared<const Kinds>(compiled)} {}
+Result<Kinds> with_definition(const Kinds& kinds, const Value& crd) {
+  if (condition_of(crd, "Established")["status"].as_string() == "False") {
+    return kinds.without(crd["metadata"]["name"].as_string());
+  }
+  return kinds.with(crd);
+}
+
+KindRegistry::KindRegistry(const Kinds& compiled)
+    : compiled_{compiled}, current_{std::make_shared<const Kinds>(compiled)} {}
 
 std::shared_ptr<const Kinds> KindRegistry::current() const {
   const std::lock_guard lock{mutex_};
@@ -40,9 +48,7 @@ void KindRegistry::take(const Value& crd) {
     const std::lock_guard lock{mutex_};
     terminating_.insert(name);
   }
-  const bool refused = condition_of(crd, "Established")["status"].as_string() == "False";
-  if (refused) return publish(current()->without(name));  // CRD-3: its names are in use
-  auto kinds = current()->with(crd);
+  auto kinds = with_definition(*current(), crd);
   if (kinds) return publish(std::move(kinds).value());
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
   log::error("crd.rejected",

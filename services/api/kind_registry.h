@@ -15,6 +15,10 @@ inline bool is_review(const Kind& kind) {
   return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
 }
 
+/// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot be
+/// read.
+Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);
+
 /// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.
 /// Threads: current() from any; the rest on the executor.
 class KindRegistry final : public Observer {
@@ -22,6 +26,8 @@ class KindRegistry final : public Observer {
   explicit KindRegistry(const Kinds& compiled);
 
   std::shared_ptr<const Kinds> current() const;
+  /// Those that no definition defines.
+  const Kinds& compiled() const { return compiled_; }
   /// Its definition is being deleted: existing objects may be read and deleted, none may be created (CRD-13).
   bool terminating(const std::string& type) const;
 
@@ -33,6 +39,7 @@ class KindRegistry final : public Observer {
   void take(const Value& crd);
   void publish(Kinds kinds);
 
+  const Kinds compiled_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> current_;
   std::set<std::string> terminating_;

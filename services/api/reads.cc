@@ -15,15 +15,39 @@
 namespace shiplog::api {
 namespace {
 
+/// The list that is requested. Of the past every page, and whatever version is asked for, is of its moment.
+Result<ReadOptions> list_options(const RequestContext& context) {
+  SHIPLOG_TRY(auto options, read_options(context.request));
+  if (!context.past) return options;
+  const Revision at = context.past->past->revision(*context.kind);
+  if (!options.continue_token.empty()) {
+    SHIPLOG_TRY(const auto token, parse_continue_token(options.continue_token));
+    if (token.revision == at) return options;
+    return Error{ErrorCode::kBadRequest, "continue: the token is of revision " + std::to_string(token.revision.value) +
+                                             ", and the moment to be read is revision " + std::to_string(at.value)};
+  }
+  options.revision = at;
+  options.match = "Exact";
+  return options;
+}
+
+/// Of the past of Events and Leases, which are not kept for long.
+bool nothing_is_kept(const RequestContext& context) {
+  return context.past && context.past->past->revision(*context.kind) == Revision{};
+}
+
 void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
-  auto options = read_options(context->request);
+  auto options = list_options(*context);
   if (!options) return fail(*context, options.error());
+  if (nothing_is_kept(*context)) {
+    return answer_list(*context, {}, Value::object({{"resourceVersion", "0"}}), server->time_of(*context));
+  }
   const Revision wanted = options.value().revision.value_or(Revision{});
   when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
     auto listed = list_collection(server->objects, *context->kind, context->path.ns, options);
     if (!listed) return fail(*context, listed.error());
-    // Of a list in pages they are part of the last one.
-    if (server->options.revision_views && lists_views(*context->kind, options) &&
+    // Of a list in pages they are part of the last one. Of the past there are none: they are of what is there now.
+    if (server->options.revision_views && !context->past && lists_views(*context->kind, options) &&
         listed.value().metadata["continue"].is_null()) {
       if (auto added = add_views(server->objects, *context->kind, context->path.ns, options, listed.value().items);
           !added) {
@@ -31,13 +55,18 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
       }
     }
     answer_list(*context, std::move(listed.value().items), std::move(listed.value().metadata),
-                server->options.clock->now());
+                server->time_of(*context));
   });
 }
 
 void get_object(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = read_options(context->request);
   if (!options) return fail(*context, options.error());
+  if (nothing_is_kept(*context)) return fail(*context, not_found(context->subject()));
+  if (context->past) {
+    options.value().revision = context->past->past->revision(*context->kind);
+    options.value().match = "Exact";
+  }
   const Revision wanted = options.value().revision.value_or(Revision{});
   when_reached(server, context, wanted, [server, context, wanted, options = std::move(options).value()] {
     if (const Revision newest = server->store(*context->kind).feed().revision(); wanted > newest) {
@@ -52,27 +81,38 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
     if (!row.value() && !at && server->options.revision_views && has_views(*context->kind)) {
       const auto view = view_of(server->objects, *context->kind, key);
       if (!view) return fail(*context, view.error());
-      if (!view.value().is_null()) return answer_object(*context, 200, view.value(), server->options.clock->now());
+      if (!view.value().is_null()) return answer_object(*context, 200, view.value(), server->time_of(*context));
     }
     if (!row.value()) return fail(*context, not_found(context->subject()));
     auto object = at ? server->objects.load_version(row.value()->json) : server->objects.load(row.value()->json);
     if (!object && object.error().code == ErrorCode::kGone) return fail(*context, not_found(context->subject()));
     if (!object) return fail(*context, object.error());
-    answer_object(*context, 200, object.value(), server->options.clock->now());
+    answer_object(*context, 200, object.value(), server->time_of(*context));
   });
+}
+
+/// The object that the request names, as it was.
+Result<Value> past_object(const Server& server, const RequestContext& context) {
+  const Revision at = context.past->past->revision(*context.kind);
+  SHIPLOG_TRY(const auto row, server.store(*context.kind).read([&](const View& view) {
+    return ObjectQuery{view}.get(context.key(), at);
+  }));
+  if (!row) return not_found(context.subject());
+  return server.objects.load_version(row->json);
 }
 
 /// The scale of an object (SUB-3).
 void get_scale(const ServerPtr& server, const RequestContextPtr& context) {
   when_current(server, context, [server, context] {
-    const auto object = server->current(*context, context->key());
+    const auto object =
+        context->past ? past_object(*server, *context) : server->current(*context, context->key());
     if (!object) return fail(*context, object.error());
     if (!has_scale(*context->kind, object.value())) {
       return fail(*context,
                   Error{ErrorCode::kInternal, "the spec replicas field \"" + context->kind->scale->spec_replicas +
                                                   "\" does not exist in " + to_string(context->key())});
     }
-    answer_object(*context, 200, scale_of(*context->kind, object.value()), server->options.clock->now());
+    answer_object(*context, 200, scale_of(*context->kind, object.value()), server->time_of(*context));
   });
 }
 
@@ -94,7 +134,7 @@ void watch_objects(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = watch_options(*context);
   if (!options) return fail(*context, options.error());
   const auto serve = [server, context, watch = options.value()] { server->watches->start(context, watch); };
-  if (answer_wait_for_pods(server, context, options.value(), serve)) return;
+  if (!context->past && answer_wait_for_pods(server, context, options.value(), serve)) return;
   serve();
 }
 

@@ -15,6 +15,8 @@
 
 namespace shiplog::api {
 
+struct PastView;
+
 /// What a request is about and how it is answered.
 struct RequestTarget {
   ResourcePath path;
@@ -40,6 +42,7 @@ struct RequestContext : RequestTarget {  // the target: of requests for a resour
   LargeRequests::Permit large;                    ///< of a request with a large body; else nullptr
   std::string body;                               ///< of a request whose path names no resource
   std::shared_ptr<ProducedRequestLife> produced;  ///< of a produced request; else nullptr
+  std::shared_ptr<const PastView> past;           ///< of a request for a past moment; else nullptr
 };
 using RequestContextPtr = std::shared_ptr<const RequestContext>;
 

@@ -75,6 +75,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       if (const auto self = weak.lock()) self->over_ = true;
     });
     const Revision wanted = options_.revision.value_or(Revision{});
+    if (context_->past) return begin_replay(wanted);
     const Revision newest = store_.feed().revision();
     if (options_.send_initial_events && wanted > newest) {
       std::string out;
@@ -111,9 +112,35 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
  private:
+  /// The past goes on from its moment.
+  void begin_replay(Revision wanted) {
+    began_ = Steady::now();
+    if (wanted == Revision{} || options_.send_initial_events) return initial();
+    // Permissions were those of the moment: nothing older is shown.
+    if (const Revision moment = context_->past->past->revision(*context_->kind); wanted < moment) {
+      std::string out;
+      return fail(too_old(wanted, moment), out);
+    }
+    at_ = wanted;
+  }
+
+  static Error too_old(Revision wanted, Revision oldest) {
+    return Error{ErrorCode::kGone, "too old resource version: " + std::to_string(wanted.value) + " (" +
+                                       std::to_string(oldest.value) + ")"};
+  }
+
+  /// The time up to which the past has gone on; of the present, now.
+  UtcMillis now() const {
+    const UtcMillis present = server_.options.clock->now();
+    if (!context_->past) return present;
+    const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Steady::now() - began_);
+    return replayed_until(*context_->past, Millis{elapsed.count()}, present);
+  }
+
   /// Since the last tick at least.
   bool no_longer_served() {
     const Kind& kind = *context_->kind;
+    if (context_->past) return false;
     const auto kinds = server_.options.kinds->current();
     if (kind.builtin || kinds->find(kind.group, kind.version, kind.plural) != nullptr) {
       unserved_since_.reset();
@@ -148,12 +175,14 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   void initial() {
     std::string out;
     auto done = store_.read([&](const View& view) -> Result<void> {
-      at_ = view.revision();
+      at_ = context_->past ? context_->past->past->revision(*context_->kind) : view.revision();
+      if (at_ == Revision{}) return ok();
       ObjectList which{.type = type_};
       if (!context_->path.ns.empty()) which.ns = context_->path.ns;
+      if (context_->past) which.at = at_;
       std::optional<Error> failed;
       SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
-        auto object = server_.objects.load(row.json);
+        auto object = context_->past ? server_.objects.load_version(row.json) : server_.objects.load(row.json);
         if (!object) {
           if (object.error().code == ErrorCode::kGone) return true;  // removed meanwhile
           failed = object.error();
@@ -176,6 +205,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// Renders the changes after at_. False when the watch is over.
   bool behind(std::string& out) {
+    if (context_->past) return from_history(out);
     const Feed::Batch batch = store_.feed().since(at_, type_, kPullChanges);
     if (!batch.complete) return from_history(out);
     for (const Feed::ChangePtr& change : batch.changes) {
@@ -195,7 +225,13 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     Revision oldest;
     auto read = store_.read([&](const View& view) -> Result<void> {
       SHIPLOG_TRY(oldest, HistoryQuery{view}.oldest());
-      ChangeList which{.type = type_, .ns = {}, .after = at_, .limit = kPullChanges, .with_previous = true};
+      Revision upto = view.revision();
+      if (context_->past) {
+        SHIPLOG_TRY(upto, HistoryQuery{view}.revision_at(now()));
+        if (upto <= at_) return ok();
+      }
+      ChangeList which{
+          .type = type_, .ns = {}, .after = at_, .upto = upto, .limit = kPullChanges, .with_previous = true};
       if (!context_->path.ns.empty()) which.ns = context_->path.ns;
       SHIPLOG_TRY(const auto rows, HistoryQuery{view}.changes(which));
       for (const ChangeRow& row : rows) {
@@ -210,17 +246,15 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         SHIPLOG_TRY(step(row.revision, before, after, row.json, out));
         at_ = row.revision;
       }
-      if (rows.size() < which.limit) at_ = view.revision();
+      if (rows.size() < which.limit) at_ = upto;
       return ok();
     });
     if (read) {
-      if (out.empty()) return behind_again(out);
+      if (out.empty() && !context_->past) return behind_again(out);
       return true;
     }
     if (read.error().code == ErrorCode::kGone) {
-      fail(Error{ErrorCode::kGone,
-                 "too old resource version: " + std::to_string(at_.value) + " (" + std::to_string(oldest.value) + ")"},
-           out);
+      fail(too_old(at_, oldest), out);
     } else {
       fail(read.error(), out);
     }
@@ -268,7 +302,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       const IncludeObject wanted = include == "None"     ? IncludeObject::kNone
                                    : include == "Object" ? IncludeObject::kObject
                                                          : IncludeObject::kMetadata;
-      Value table = table_of(*context_->kind, std::span{&object, 1}, wanted, server_.options.clock->now(),
+      Value table = table_of(*context_->kind, std::span{&object, 1}, wanted, now(),
                              accept.meta_version, !columns_sent_);
       table.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
       columns_sent_ = true;
@@ -295,7 +329,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (context_->accept.form == Accept::Form::kPartialMetadata) {
       object = partial_metadata(object, context_->accept.meta_version);
     } else if (context_->accept.form == Accept::Form::kTable) {
-      Value table = table_of(*context_->kind, {}, IncludeObject::kMetadata, server_.options.clock->now(),
+      Value table = table_of(*context_->kind, {}, IncludeObject::kMetadata, now(),
                              context_->accept.meta_version, !columns_sent_);
       columns_sent_ = true;
       table.set("metadata", metadata);
@@ -331,6 +365,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   Revision bookmarked_;  // of the last bookmark
   std::optional<Steady::time_point> unserved_since_;
   bool columns_sent_ = false;
+  Steady::time_point began_;  // of a replay
   Steady::time_point ends_, next_bookmark_;
   std::atomic<bool> writing_{false};
   std::atomic<bool> over_{false};

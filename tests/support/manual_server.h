@@ -112,7 +112,7 @@ class ManualServer {
     made->user = {"admin", {kMastersGroup}, "", {}};
     writer = std::make_shared<RecordingWriter>();
     made->writer = writer;
-    auto target_of = resolve(*server_, made->request, "");
+    auto target_of = resolve(*server_, server_->options.kinds->current(), made->request, "");
     EXPECT_TRUE(target_of) << (target_of ? "" : target_of.error().error.message);
     if (target_of) static_cast<RequestTarget&>(*made) = std::move(target_of).value();
     return made;

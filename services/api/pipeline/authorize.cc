@@ -43,4 +43,27 @@ StageResult<void> authorize(const Server& server, const User& user, const HttpRe
   return ok();
 }
 
+StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past) {
+  if (request.method == "GET" || request.method == "HEAD") return ok();
+  Rejection rejection{Error{ErrorCode::kMethodNotAllowed, "/at/" + past.options + " is the past, which is read-only: " +
+                                                              request.method + " is not supported"}};
+  rejection.subject = StatusDetails{};
+  return rejection;
+}
+
+StageResult<std::shared_ptr<const PastView>> enter_past(const Server& server, const User& user,
+                                                        const HttpRequest& request, const PastPath& path) {
+  SHIPLOG_TRY(PastView view, server.past->open(path, server.options.clock->now()));
+  if (!in_group(user, kMastersGroup)) {
+    const Attributes wanted = attributes_of(request.method, request.path, request.query);
+    const auto decision = view.past->policy->decide(user, wanted);
+    if (!decision.allowed) {
+      return refused(user, wanted,
+                     "not permitted at revision " + std::to_string(view.past->record.value) + ", the moment to be read" +
+                         (decision.reason.empty() ? "" : ": " + decision.reason));
+    }
+  }
+  return std::make_shared<const PastView>(std::move(view));
+}
+
 }  // namespace shiplog::api

@@ -142,6 +142,8 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   std::string body = std::exchange(request.body, {});
   draft.audit_id = audit_id_of(request, *server.options.random);
   draft.trace = trace_of(request.headers, *server.options.random);
+  const auto past = parse_past_path(request.path);
+  if (past && past.value()) request.path = past.value()->path;
   const auto meter = std::make_shared<RequestMeter>(request);
   draft.writer = stamped(metered(std::move(writer), meter), request, draft.audit_id);
   draft.timeout = timeout_of(request);
@@ -153,6 +155,12 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (!acting) co_return reject(server, draft, acting.error());
   draft.user = std::move(acting).value();
   if (draft.produced != nullptr) draft.produced->user = draft.user.name;
+  if (!past) co_return reject(server, draft, past.error());
+  if (past.value()) {
+    if (auto reads_only = check_read_only(draft.request, *past.value()); !reads_only) {
+      co_return reject(server, draft, reads_only.error());
+    }
+  }
   auto allowed = authorize(server, draft.user, draft.request);
   count_authorization(allowed.has_value());
   if (!allowed) co_return reject(server, draft, allowed.error());
@@ -164,6 +172,12 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (!well_formed) co_return reject(server, draft, well_formed.error());
 
   Lane lane{&server, nullptr, false};
+  if (past.value()) {
+    co_await continue_on(lane);
+    auto entered = enter_past(server, draft.user, draft.request, *past.value());
+    if (!entered) co_return reject(server, draft, entered.error());
+    draft.past = std::move(entered).value();
+  }
   if (!parse_resource_path(draft.request.path)) {
     draft.body = std::move(body);
     const auto context = std::make_shared<const RequestContext>(std::move(draft));
@@ -177,7 +191,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   lane.large = draft.large;
   if (lane.large != nullptr) co_await continue_on(lane);
 
-  auto resolved = resolve(server, draft.request, body);
+  auto resolved = resolve(server, server.kinds_of(draft), draft.request, body);
   if (!resolved) co_return reject(server, draft, resolved.error());
   static_cast<RequestTarget&>(draft) = std::move(resolved).value();
   meter->resolved(draft, draft.request);

@@ -93,12 +93,13 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
 
 }  // namespace
 
-StageResult<RequestTarget> resolve(const Server& server, const HttpRequest& request, const std::string& body) {
+StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const Kinds> kinds, const HttpRequest& request,
+                                   const std::string& body) {
   RequestTarget target;
   const auto path = parse_resource_path(request.path);
   if (!path) return no_resource();
   target.path = *path;
-  target.kinds = server.options.kinds->current();
+  target.kinds = std::move(kinds);
   target.kind = target.kinds->find(path->group, path->version, path->resource);
   if (target.kind == nullptr) {
     SHIPLOG_TRY(resolve_bindings(target, request, body));

@@ -15,6 +15,7 @@
 #include "services/api/insight/why.h"
 #include "services/api/kind_registry.h"
 #include "services/api/large_requests.h"
+#include "services/api/past/past.h"
 #include "services/api/request_context.h"
 #include "services/api/store.h"
 #include "services/api/stored_objects.h"
@@ -71,9 +72,18 @@ struct Server : std::enable_shared_from_this<Server> {
   std::unique_ptr<ConcurrencyLimiter> limiter;
   std::shared_ptr<Denials> denials;
   std::shared_ptr<Deadlines> deadlines;
+  std::unique_ptr<PastReader> past;
   Watches* watches = nullptr;
 
   Store& store(const Kind& kind) const { return objects.store(kind); }
+  /// The kinds that the request may be about.
+  std::shared_ptr<const Kinds> kinds_of(const RequestContext& context) const {
+    return context.past ? context.past->past->kinds : options.kinds->current();
+  }
+  /// The time that ages are counted to.
+  UtcMillis time_of(const RequestContext& context) const {
+    return context.past ? context.past->past->time : options.clock->now();
+  }
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   ReviewSources review_sources() const { return {options.access, token_sources()}; }
   /// Calls on behalf of the request.

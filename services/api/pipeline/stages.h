@@ -17,6 +17,13 @@ StageResult<User> impersonate(const Server& server, const User& user, const Http
 /// Whether `user` is permitted to send the request (AUTHZ-1). Error: kForbidden.
 StageResult<void> authorize(const Server& server, const User& user, const HttpRequest& request);
 
+/// Error: kMethodNotAllowed, the request would write.
+StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past);
+/// The past that the request reads, if `user` had the permission then. Blocks. Errors: kBadRequest, nothing is kept of
+/// that moment; kForbidden.
+StageResult<std::shared_ptr<const PastView>> enter_past(const Server& server, const User& user,
+                                                        const HttpRequest& request, const PastPath& path);
+
 /// The writer, which occupies a slot of the server until the client has received the answer. Error: kTooManyRequests.
 StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const User& user, const HttpRequest& request,
                                                    std::shared_ptr<ResponseWriter> writer);
@@ -24,8 +31,9 @@ StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const U
 StageResult<LargeRequests::Permit> limit_large(const Server& server, const User& user, size_t bytes);
 
 /// The resource that the path names, the verb and the form of the answer. `kind` is nullptr for a resource that is not
-/// served. Errors: kNotFound, kMethodNotAllowed, kNotAcceptable, kBadRequest.
-StageResult<RequestTarget> resolve(const Server& server, const HttpRequest& request, const std::string& body);
+/// among `kinds`. Errors: kNotFound, kMethodNotAllowed, kNotAcceptable, kBadRequest.
+StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const Kinds> kinds, const HttpRequest& request,
+                                   const std::string& body);
 
 /// The write that the body stands for. Errors: kBadRequest, kInvalid, kUnsupportedMediaType, kMethodNotAllowed.
 StageResult<WriteRequest> decode(const Server& server, const RequestContext& context, const std::string& body);
