@@ -52,6 +52,9 @@ class Program {
   void add_history();
   void add_why();
 
+  // at_command.cc
+  void add_at_command();
+
   // produce_command.cc
   void add_produce();
 
@@ -96,6 +99,9 @@ class Program {
   std::string shell_;
   HistoryOptions history_;
   WhyOptions why_;
+  struct AtOptions {
+    std::string moment, speed, name;
+  } at_ = {};
   std::vector<std::string> object_;
   AuditOptions audit_;
   TailOptions tail_;

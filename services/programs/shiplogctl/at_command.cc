@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+
+#include "events/base/system.h"
+#include "events/base/yaml.h"
+#include "services/http/private_file.h"
+#include "services/programs/shiplogctl/past_context.h"
+#include "services/programs/shiplogctl/program.h"
+
+namespace shiplog::ctl {
+namespace {
+
+Result<std::vector<KubeconfigFile>> read_files(const std::string& flag) {
+  std::vector<KubeconfigFile> files;
+  for (const std::string& path : kubeconfig_paths(flag, std::getenv("KUBECONFIG"), std::getenv("HOME"))) {
+    auto text = read_file(path);
+    if (!text && text.error().code == ErrorCode::kNotFound) continue;
+    if (!text) return text.error();
+    auto content = parse_yaml(text.value());
+    if (!content) return content.error().context(path);
+    files.push_back({path, std::move(content).value()});
+  }
+  return files;
+}
+
+/// The context's name without the moment of an earlier run.
+std::string present_name(const std::string& context) { return context.substr(0, context.rfind('@')); }
+
+/// That the server reads the past there, and that the user may.
+Result<void> check(ClientTarget target, const std::string& prefix, const ImpersonatedUser& as) {
+  const size_t past = target.url.find("/at/");
+  target.url = target.url.substr(0, past) + prefix;
+  SHIPLOG_TRY(auto server, ServerConnection::open("the control plane", target, as));
+  SHIPLOG_TRY(server.get("/version"));
+  return ok();
+}
+
+}  // namespace
+
+void Program::add_at_command() {
+  auto* sub = add(*app_, "at", "Write a kubeconfig context that reads the fleet as it was", [this]() -> Result<int> {
+    usage_ = true;
+    SHIPLOG_TRY(const std::string moment, moment_of(at_.moment, SystemClock{}.now()));
+    usage_ = false;
+    SHIPLOG_TRY(const auto resolved, access_.resolve());
+    const std::string prefix = "/at/" + moment + (at_.speed.empty() ? "" : ",speed=" + at_.speed);
+    SHIPLOG_TRY(check(resolved.target, prefix, access_.as));
+    SHIPLOG_TRY(const auto files, read_files(access_.kubeconfig));
+    PastContext past{at_.name, resolved.name, prefix};
+    if (past.name.empty()) {
+      past.name = (resolved.target.url.find("/at/") == std::string::npos ? resolved.name : present_name(resolved.name)) +
+                  "@" + at_.moment;
+      std::ranges::replace(past.name, ' ', '-');
+    }
+    SHIPLOG_TRY(const KubeconfigFile changed, with_past_context(files, past));
+    SHIPLOG_TRY(write_private_file(changed.path, to_yaml(changed.content)));
+    to_.out << "context \"" << past.name << "\" reads the fleet as of "
+            << (moment.starts_with('r') ? "revision " + moment.substr(1) : moment) << " (written to " << changed.path
+            << ")\n"
+            << "kubectl --context " << past.name << " get deployments -A" << std::endl;
+    return 0;
+  });
+  sub->add_option("MOMENT", at_.moment,
+                  "A revision (4711), a time (2024-05-01T03:12:00Z, or 03:12 in UTC), or how long ago it was (2h)")
+      ->required();
+  sub->add_option("--speed", at_.speed,
+                  "How fast watches go on from there: 1 (default) as it happened, 60 a minute in a second, max")
+      ->type_name("N");
+  sub->add_option("--name", at_.name, "Name of the context (default: CONTEXT@MOMENT)")->type_name("NAME");
+}
+
+}  // namespace shiplog::ctl

@@ -1,0 +1,80 @@
+// `shiplogctl at`, and kubectl on a fleet as it was.
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "tests/e2e/manifests.h"
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+class PastContexts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    fleet_.kubectl_ok({"apply", "-f", "-"}, deployment_manifest("web", 2));
+    then_ = json(fleet_.kubectl_ok({"get", "deployments", "-o", "json"}))["items"][0]["metadata"]["resourceVersion"].str();
+    fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=5"});
+    fleet_.kubectl_ok({"delete", "deployment", "web"});
+  }
+  Ran past(std::vector<std::string> words, const std::string& input = {}) {
+    words.insert(words.begin(), {"--context", "then"});
+    return fleet_.kubectl(std::move(words), input);
+  }
+
+  Fleet fleet_;
+  std::string then_;
+};
+
+TEST_F(PastContexts, KubectlReadsTheFleetAsItWas) {
+  const std::string said = fleet_.shiplogctl_ok({"at", then_, "--name=then"});
+  EXPECT_NE(said.find("context \"then\" reads the fleet as of revision " + then_), std::string::npos) << said;
+  EXPECT_NE(said.find("kubectl --context then get deployments -A"), std::string::npos) << said;
+
+  const Ran listed = past({"get", "deployments", "-A"});
+  EXPECT_NE(listed.out.find("web    0/2"), std::string::npos) << listed;
+  const Ran described = past({"describe", "deployment", "web"});
+  EXPECT_TRUE(described.ok()) << described;
+  EXPECT_NE(described.out.find("2 desired"), std::string::npos) << described;
+  const Ran explained = past({"explain", "deployment.spec.replicas"});
+  EXPECT_NE(explained.out.find("FIELD: replicas"), std::string::npos) << explained;
+  EXPECT_TRUE(past({"api-resources"}).ok());
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "deployments", "-A"}), "") << "it was deleted meanwhile";
+
+  // What was deleted comes back with the manifest of the past.
+  const Ran manifest = past({"get", "deployment", "web", "-o", "yaml"});
+  ASSERT_TRUE(manifest.ok()) << manifest;
+  const Ran difference = fleet_.kubectl({"diff", "-f", "-"}, manifest.out);
+  EXPECT_EQ(difference.code, 1) << difference;
+  EXPECT_NE(difference.out.find("+  replicas: 2"), std::string::npos) << difference;
+
+  for (const Ran& write : {past({"delete", "deployment", "web"}), past({"scale", "deployment", "web", "--replicas=1"}),
+                           past({"apply", "-f", "-"}, deployment_manifest("web", 1)),
+                           past({"create", "configmap", "late"})}) {
+    EXPECT_EQ(write.code, 1) << write;
+    EXPECT_TRUE(write.says("/at/r" + then_ + " is the past, which is read-only")) << write;
+  }
+}
+
+TEST_F(PastContexts, AWatchReplaysWhatFollowed) {
+  fleet_.shiplogctl_ok({"at", then_, "--name=then", "--speed=max"});
+  fleet_.kubectl_beside({"--context", "then", "get", "deployments", "-w", "-o",
+                         "jsonpath={.type} wants {.object.spec.replicas}{\"\\n\"}", "--output-watch-events"});
+  const auto printed = [&] { return fleet_.log_tail("kubectl-1"); };
+  EXPECT_TRUE(eventually([&] { return printed().find("DELETED") != std::string::npos; })) << printed();
+  EXPECT_NE(printed().find("ADDED wants 2"), std::string::npos) << printed();
+  EXPECT_NE(printed().find("MODIFIED wants 5"), std::string::npos) << printed();
+}
+
+TEST_F(PastContexts, AMomentThatIsNotKeptIsRefusedBeforeAnythingIsWritten) {
+  const std::string before = fleet_.kubectl_ok({"config", "view", "--raw"});
+  const Ran future = fleet_.shiplogctl({"at", "99999999", "--name=then"});
+  EXPECT_EQ(future.code, 1) << future;
+  EXPECT_TRUE(future.says("is newer than the newest revision; kept are revision")) << future;
+  EXPECT_EQ(fleet_.shiplogctl({"at", "yesterday"}).code, 2);
+  EXPECT_EQ(fleet_.shiplogctl({"at", then_, "--speed=0"}).code, 1);
+  EXPECT_EQ(fleet_.kubectl_ok({"config", "view", "--raw"}), before);
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
